@@ -1,0 +1,71 @@
+import { z } from 'zod'
+
+const onOff = z.enum(['on', 'off'], 'must be "on" or "off"').transform((word) => word === 'on')
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+
+const environment = z.object({
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must start with postgresql://')
+    .optional(),
+  DATA_DIR: z.string().default('./data'),
+  HOST: z.string().default('127.0.0.1'),
+  PORT: z.coerce
+    .number('must be a number from 0 to 65535')
+    .int('must be a whole number')
+    .min(0, 'must be from 0 to 65535')
+    .max(65_535, 'must be from 0 to 65535')
+    .default(4000),
+  LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
+  GRAPHIQL: onOff.optional(),
+  CORS_ORIGINS: z
+    .string()
+    .default('')
+    .transform((list) => list.split(',').map((origin) => origin.trim()))
+    .transform((origins) => origins.filter((origin) => origin !== ''))
+    .pipe(z.array(z.url('must be origins such as https://app.example.com, separated by commas'))),
+})
+
+/** Where rows live: a PostgreSQL server, or the embedded PGlite in a folder (`memory` for none). */
+export type DatabaseLocation =
+  | { readonly kind: 'postgresql'; readonly url: string }
+  | { readonly kind: 'embedded'; readonly dataDir: string }
+
+/** Everything that the environment decides. */
+export interface Config {
+  readonly database: DatabaseLocation
+  readonly host: string
+  readonly port: number
+  readonly logLevel: (typeof logLevels)[number]
+  readonly graphiql: boolean
+  readonly corsOrigins: readonly string[]
+}
+
+/** A variable that cannot be used. The message has a line for each. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+/**
+ * Reads the configuration. An empty variable counts as unset.
+ *
+ * @param env the environment, `process.env` but in tests
+ * @throws ConfigError naming every variable that cannot be used, and what it must be; never its value, which may be secret
+ */
+export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
+  const parsed = environment.safeParse(given)
+  if (!parsed.success) {
+    throw new ConfigError(parsed.error.issues.map((issue) => `${String(issue.path[0])} ${issue.message}`).join('\n'))
+  }
+  const { DATABASE_URL, DATA_DIR, HOST, PORT, LOG_LEVEL, GRAPHIQL, CORS_ORIGINS } = parsed.data
+  return {
+    database: DATABASE_URL ? { kind: 'postgresql', url: DATABASE_URL } : { kind: 'embedded', dataDir: DATA_DIR },
+    host: HOST,
+    port: PORT,
+    logLevel: LOG_LEVEL,
+    graphiql: GRAPHIQL ?? DATABASE_URL === undefined,
+    corsOrigins: CORS_ORIGINS,
+  }
+}

@@ -1,0 +1,55 @@
+import type { SqlQueryable } from '@prisma/driver-adapter-utils'
+import type { DatabaseLocation } from '../config.ts'
+import { createBatchedRead, type BatchedRead } from './batch.ts'
+import { readDataModel, type DataModel } from './data-model.ts'
+import type { Driver } from './driver.ts'
+import { openEmbedded } from './embedded.ts'
+import { PrismaClient } from './generated/prisma/client.ts'
+import type { StatementObserver } from './observed-adapter.ts'
+import { openPostgresql } from './postgresql.ts'
+
+/** The open database: Prisma Client for writes and pages, its driver adapter for batched reads. */
+export interface Database {
+  readonly prisma: PrismaClient
+  readonly read: BatchedRead
+  readonly sql: SqlQueryable
+  readonly model: DataModel
+  readonly driver: Driver
+  /** Ends every connection. */
+  close(): Promise<void>
+}
+
+export interface DatabaseOptions {
+  /** Shown every SQL statement before it is sent. */
+  readonly observe?: StatementObserver
+  /** Told of a connection that broke while nobody used it. */
+  readonly onIdleError?: (error: Error) => void
+}
+
+/** Opens the database at a location. Neither migrates it nor sends it anything yet. */
+export async function openDatabase(location: DatabaseLocation, options: DatabaseOptions = {}): Promise<Database> {
+  const { observe = () => undefined, onIdleError = () => undefined } = options
+  const driver =
+    location.kind === 'postgresql'
+      ? openPostgresql(location.url, { observe, onIdleError })
+      : await openEmbedded(location.dataDir, { observe })
+  return createDatabase(driver)
+}
+
+/** A database over a driver that is open already. Closing the one closes the other. */
+export async function createDatabase(driver: Driver): Promise<Database> {
+  const prisma = new PrismaClient({ adapter: driver.adapters })
+  const model = readDataModel(prisma)
+  const sql = await driver.adapters.connect()
+  return {
+    prisma,
+    read: createBatchedRead(sql, model),
+    sql,
+    model,
+    driver,
+    async close() {
+      await prisma.$disconnect()
+      await driver.close()
+    },
+  }
+}

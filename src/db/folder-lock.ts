@@ -1,0 +1,58 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+
+/** The folder is open in another process. */
+export class FolderLockedError extends Error {
+  override readonly name = 'FolderLockedError'
+}
+
+/**
+ * Keeps a second process out of a folder, by a file that names the process that has it.
+ * Two processes on one PGlite folder would destroy it, and PGlite itself does not look.
+ *
+ * @returns the function that gives the folder back
+ * @throws FolderLockedError when a living process has it
+ */
+export function lockFolder(folder: string): () => void {
+  const file = path.join(folder, 'gateway.pid')
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      writeFileSync(file, `${process.pid}\n`, { flag: 'wx' })
+      return () => rmSync(file, { force: true })
+    } catch (error) {
+      if (!isCode(error, 'EEXIST') || attempt > 0) throw error
+    }
+    const holder = readHolder(file)
+    if (holder !== undefined && isAlive(holder)) {
+      throw new FolderLockedError(
+        `The data folder ${folder} is open in process ${holder}. Stop it first, or choose another DATA_DIR.\n` +
+          `If that process is not a gateway, delete ${file}.`,
+      )
+    }
+    rmSync(file, { force: true })
+  }
+}
+
+function readHolder(file: string): number | undefined {
+  try {
+    const pid = Number.parseInt(readFileSync(file, 'utf8'), 10)
+    return Number.isInteger(pid) && pid > 0 ? pid : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A file with our own number is left over: a container starts its processes with the same numbers each time. */
+function isAlive(pid: number): boolean {
+  if (pid === process.pid) return false
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return isCode(error, 'EPERM')
+  }
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}

@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import {
+  bindMigrationAwareSqlAdapterFactory,
+  type SqlMigrationAwareDriverAdapterFactory,
+} from '@prisma/driver-adapter-utils'
+import type { SchemaEngine } from '@prisma/schema-engine-wasm'
+
+type Bindings = typeof import('@prisma/schema-engine-wasm/schema_engine_bg')
+
+let loading: Promise<Bindings> | undefined
+
+/**
+ * Starts Prisma's schema engine, the one behind `prisma migrate`, as WebAssembly over a driver adapter: it needs no
+ * binary from a download server, and speaks to PostgreSQL and to PGlite alike.
+ *
+ * @param datamodel the text of schema.prisma
+ */
+export async function startSchemaEngine(
+  adapters: SqlMigrationAwareDriverAdapterFactory,
+  datamodel: string,
+): Promise<SchemaEngine> {
+  // The package's bindings hold one instance in a variable of their own: a second one would read the first one's memory.
+  loading ??= loadBindings()
+  const { SchemaEngine } = await loading
+  return SchemaEngine.new(
+    { datamodels: [['schema.prisma', datamodel]] },
+    () => undefined,
+    bindMigrationAwareSqlAdapterFactory(adapters),
+  )
+}
+
+/** By hand, since the package's own entry point imports the .wasm file as a module, which Node does only behind a flag. */
+async function loadBindings(): Promise<Bindings> {
+  const bindings = await import('@prisma/schema-engine-wasm/schema_engine_bg')
+  const entry = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm')
+  const wasm = readFileSync(entry.replace('schema_engine.js', 'schema_engine_bg.wasm'))
+  const { instance } = await WebAssembly.instantiate(wasm, { './schema_engine_bg.js': { ...bindings } })
+  bindings.__wbg_set_wasm(instance.exports)
+  const { __wbindgen_start: start } = instance.exports
+  if (typeof start === 'function') start()
+  return bindings
+}

@@ -1,0 +1,63 @@
+/**
+ * Every error that a caller may see, in one registry: its code, the status that HTTP gives it, its title.
+ * A service throws a `GatewayError`; the two faces decide how it looks. Whatever is thrown that is not one is
+ * a defect of ours: it is logged whole and shown as INTERNAL.
+ */
+export const errorCodes = {
+  MALFORMED_REQUEST: { status: 400, title: 'Malformed request' },
+  BAD_USER_INPUT: { status: 422, title: 'Invalid input' },
+  UNAUTHENTICATED: { status: 401, title: 'No valid API key' },
+  FORBIDDEN: { status: 403, title: 'The API key lacks a scope' },
+  NOT_FOUND: { status: 404, title: 'Not found' },
+  METHOD_NOT_ALLOWED: { status: 405, title: 'Method not allowed' },
+  PAYLOAD_TOO_LARGE: { status: 413, title: 'Body too large' },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'Unsupported media type' },
+  HEADERS_TOO_LARGE: { status: 431, title: 'Headers too large' },
+  INTERNAL: { status: 500, title: 'Internal error' },
+  SERVICE_UNAVAILABLE: { status: 503, title: 'Temporarily unavailable' },
+} as const satisfies Record<string, { status: number; title: string }>
+
+/** A stable, documented code: the same word in GraphQL's `extensions.code` and in a problem document's `code`. */
+export type ErrorCode = keyof typeof errorCodes
+
+/** Why one input field was refused. */
+export type FieldErrorCode = 'REQUIRED' | 'INVALID_TYPE' | 'INVALID_FORMAT' | 'TOO_LONG' | 'OUT_OF_RANGE' | 'NOT_FOUND'
+
+/** One refused input field: where it is (`name`, or `input.emails[0]`), why, and what would be accepted. */
+export interface FieldError {
+  readonly field: string
+  readonly code: FieldErrorCode
+  readonly message: string
+}
+
+/** An error that may be shown to a caller as it is: its message holds nothing of our insides. */
+export class GatewayError extends Error {
+  override readonly name = 'GatewayError'
+  readonly code: ErrorCode
+  readonly fields: readonly FieldError[]
+
+  constructor(code: ErrorCode, message: string, fields: readonly FieldError[] = [], options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+    this.fields = fields
+  }
+}
+
+/** A refused input: one entry a field. */
+export function invalidInput(fields: readonly FieldError[]): GatewayError {
+  const summary = fields.map((field) => `${field.field} ${field.message}`).join('; ')
+  return new GatewayError('BAD_USER_INPUT', `Invalid input: ${summary}.`, fields)
+}
+
+/** A single refused input field. */
+export function invalidField(field: string, code: FieldErrorCode, message: string): GatewayError {
+  return invalidInput([{ field, code, message }])
+}
+
+/** What a caller sees of any thrown value: itself when it was made for a caller, otherwise INTERNAL without a word of it. */
+export function toGatewayError(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error
+  return new GatewayError('INTERNAL', 'Something went wrong on our side. The request id finds it in our log.', [], {
+    cause: error,
+  })
+}
