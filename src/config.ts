@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { OperatorError } from './operator-error.ts'
 
 const onOff = z.enum(['on', 'off'], 'must be "on" or "off"').transform((word) => word === 'on')
 
@@ -42,22 +43,17 @@ export interface Config {
   readonly corsOrigins: readonly string[]
 }
 
-/** A variable that cannot be used. The message has a line for each. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError'
-}
-
 /**
  * Reads the configuration. An empty variable counts as unset.
  *
  * @param env the environment, `process.env` but in tests
- * @throws ConfigError naming every variable that cannot be used, and what it must be; never its value, which may be secret
+ * @throws OperatorError naming every variable that cannot be used, and what it must be; never its value, which may be secret
  */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
   const parsed = environment.safeParse(given)
   if (!parsed.success) {
-    throw new ConfigError(parsed.error.issues.map((issue) => `${String(issue.path[0])} ${issue.message}`).join('\n'))
+    throw new OperatorError(parsed.error.issues.map((issue) => `${String(issue.path[0])} ${issue.message}`).join('\n'))
   }
   const { DATABASE_URL, DATA_DIR, HOST, PORT, LOG_LEVEL, GRAPHIQL, CORS_ORIGINS } = parsed.data
   return {

@@ -17,18 +17,18 @@ export interface EmbeddedOptions {
  * Opens the embedded database: PostgreSQL as WebAssembly, in this process.
  *
  * @param dataDir the folder that holds it, made when missing; `memory` keeps nothing
- * @throws FolderLockedError when another process has the folder open
+ * @throws OperatorError when another process has the folder open
  */
 export async function openEmbedded(dataDir: string, { observe, dump }: EmbeddedOptions): Promise<Driver> {
   if (dataDir === 'memory') {
     const pglite = await createPglite(dump ? { loadDataDir: dump } : {})
-    return driverOf(pglite, observe, async () => undefined)
+    return createEmbeddedDriver(pglite, observe)
   }
   mkdirSync(dataDir, { recursive: true })
   const unlock = lockFolder(dataDir)
   try {
     const pglite = await createPglite({ dataDir: path.join(dataDir, 'pgdata') })
-    return driverOf(pglite, observe, async () => unlock())
+    return createEmbeddedDriver(pglite, observe, unlock)
   } catch (error) {
     unlock()
     throw error
@@ -47,7 +47,12 @@ async function createPglite(options: { dataDir?: string; loadDataDir?: Blob }): 
   return pglite
 }
 
-function driverOf(pglite: PGlite, observe: StatementObserver, release: () => Promise<void>): Driver {
+/** The driver of an embedded database that is open already. */
+export function createEmbeddedDriver(
+  pglite: PGlite,
+  observe: StatementObserver,
+  release: () => void = () => undefined,
+): Driver {
   const adapters = adaptersOf(pglite, observe)
   return {
     adapters,
@@ -55,7 +60,7 @@ function driverOf(pglite: PGlite, observe: StatementObserver, release: () => Pro
     exclusively: (work) => work(adapters),
     async close() {
       await pglite.close()
-      await release()
+      release()
     },
   }
 }

@@ -1,17 +1,14 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { OperatorError } from '../operator-error.ts'
 
-/** The folder is open in another process. */
-export class FolderLockedError extends Error {
-  override readonly name = 'FolderLockedError'
-}
 
 /**
  * Keeps a second process out of a folder, by a file that names the process that has it.
  * Two processes on one PGlite folder would destroy it, and PGlite itself does not look.
  *
  * @returns the function that gives the folder back
- * @throws FolderLockedError when a living process has it
+ * @throws OperatorError when a living process has it
  */
 export function lockFolder(folder: string): () => void {
   const file = path.join(folder, 'gateway.pid')
@@ -24,7 +21,7 @@ export function lockFolder(folder: string): () => void {
     }
     const holder = readHolder(file)
     if (holder !== undefined && isAlive(holder)) {
-      throw new FolderLockedError(
+      throw new OperatorError(
         `The data folder ${folder} is open in process ${holder}. Stop it first, or choose another DATA_DIR.\n` +
           `If that process is not a gateway, delete ${file}.`,
       )

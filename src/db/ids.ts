@@ -1,4 +1,5 @@
 import { v7 as uuidv7 } from 'uuid'
+import { isStorableText } from './storable.ts'
 
 /** What an id of ours begins with, by model. */
 const prefixes = {
@@ -24,9 +25,4 @@ const maxIdLength = 128
  */
 export function isPossibleId(id: string): boolean {
   return id.length > 0 && id.length <= maxIdLength && isStorableText(id)
-}
-
-/** Whether PostgreSQL can hold the text as it is: no NUL, no half of a surrogate pair. */
-export function isStorableText(text: string): boolean {
-  return !text.includes('\0') && text.isWellFormed()
 }

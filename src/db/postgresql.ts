@@ -20,6 +20,8 @@ export function openPostgresql(url: string, { observe, onIdleError }: Postgresql
     connectionString: url,
     application_name: 'fusion-gateway',
     connectionTimeoutMillis: 5_000,
+    // The adapter writes and reads timestamps without their offset, so every session must speak UTC.
+    options: '-c TimeZone=UTC',
   }
   // node-postgres waits forever by default, for a connection as for an answer.
   const pool = new pg.Pool({ ...settings, max: 10, statement_timeout: 30_000 })

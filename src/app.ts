@@ -1,0 +1,97 @@
+import cors from '@fastify/cors'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import { v4 as uuidv4 } from 'uuid'
+import { answerBadUrl, answerErrors, refuseOtherMethods } from './answer-errors.ts'
+import { createAuthenticator } from './auth/authenticate.ts'
+import type { Database } from './db/database.ts'
+import type { StatementMeter } from './db/statement-meter.ts'
+import { registerGraphQL } from './graphql/register.ts'
+import { registerHealth } from './health.ts'
+import { logRequests } from './log-requests.ts'
+import { readJsonBodies } from './read-json-body.ts'
+import { registerOpenApi } from './rest/openapi.ts'
+import { registerRest } from './rest/register.ts'
+
+export interface AppOptions {
+  readonly database: Database
+  readonly meter: StatementMeter
+  readonly logger: FastifyBaseLogger
+  /** Whether a browser that opens /graphql gets GraphiQL. */
+  readonly graphiql: boolean
+  /** Origins whose pages may call the gateway; none: no page of another origin may. */
+  readonly corsOrigins: readonly string[]
+  /** The key of the demo tenant, filled into GraphiQL for a browser on this machine. */
+  readonly demoKey?: string | undefined
+}
+
+const maxBodyBytes = 1024 * 1024
+
+/** Makes the gateway: both faces over one schema. It never listens; closing it leaves the database open. */
+export async function createApp(options: AppOptions): Promise<FastifyInstance> {
+  const { database, meter, logger, corsOrigins } = options
+  const app = Fastify({
+    loggerInstance: logger,
+    genReqId: ({ headers }) => saneRequestId(headers['x-request-id']) ?? uuidv4(),
+    // log-requests.ts writes the one line a request.
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    bodyLimit: maxBodyBytes,
+    exposeHeadRoutes: false,
+    frameworkErrors: answerBadUrl,
+    // An id may be long in percent-encoding; what is too long to be one is answered like any id that nobody has.
+    routerOptions: { maxParamLength: 16_384 },
+  })
+  const authenticator = createAuthenticator(database, logger)
+  app.addHook('onClose', () => authenticator.settle())
+
+  app.decorateRequest('viewer', null)
+  app.decorateRequest('operation', undefined)
+  app.decorateRequest('sqlCount')
+  app.addHook('onRequest', async (request, reply) => {
+    request.sqlCount = { statements: 0 }
+    reply.headers({
+      'x-request-id': request.id,
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+    })
+  })
+
+  readJsonBodies(app)
+  answerErrors(app)
+  logRequests(app)
+  if (corsOrigins.length > 0) await app.register(cors, corsFor(corsOrigins))
+
+  const methods = collectMethods(app)
+  registerHealth(app, database)
+  registerOpenApi(app)
+  registerRest(app, { database, meter, authenticator })
+  registerGraphQL(app, { ...options, authenticator })
+  refuseOtherMethods(app, structuredClone(methods))
+  return app
+}
+
+/** The caller's own request id, where it is one that a log can hold. */
+function saneRequestId(header: string | string[] | undefined): string | undefined {
+  return typeof header === 'string' && /^[\w.:/+=-]{1,128}$/.test(header) ? header : undefined
+}
+
+function corsFor(origins: readonly string[]) {
+  return {
+    origin: [...origins],
+    methods: ['GET', 'HEAD', 'POST', 'PUT'],
+    allowedHeaders: ['content-type', 'x-api-key', 'x-request-id'],
+    exposedHeaders: ['link', 'location', 'retry-after', 'x-request-id'],
+    maxAge: 600,
+  }
+}
+
+/** Notes which methods each path gets from here on. */
+function collectMethods(app: FastifyInstance): Map<string, Set<string>> {
+  const methods = new Map<string, Set<string>>()
+  app.addHook('onRoute', ({ url, method }) => {
+    const known = methods.get(url) ?? new Set()
+    for (const name of [method].flat()) known.add(name)
+    methods.set(url, known)
+  })
+  return methods
+}
+

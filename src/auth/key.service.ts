@@ -1,0 +1,60 @@
+import type { Database } from '../db/database.ts'
+import type { ApiKey } from '../db/generated/prisma/client.ts'
+import { newId } from '../db/ids.ts'
+import { OperatorError } from '../operator-error.ts'
+import { generateApiKey, hashApiKey } from './api-key.ts'
+import { scopes as allScopes } from './scopes.ts'
+
+/** What a new key is made of. */
+export interface NewKey {
+  readonly tenantAppId: string
+  readonly name: string
+  /** All of them when absent. */
+  readonly scopes?: readonly string[] | undefined
+  /** Never when absent. */
+  readonly expiresAt?: Date | undefined
+}
+
+/**
+ * Makes a key.
+ *
+ * @returns the stored row and the key itself, which nothing can tell again
+ * @throws OperatorError when a scope is unknown or the expiry is past
+ */
+export async function createKey({ prisma }: Database, newKey: NewKey): Promise<{ row: ApiKey; key: string }> {
+  const { tenantAppId, name, scopes = allScopes, expiresAt } = newKey
+  const unknown = scopes.filter((scope) => !allScopes.some((known) => known === scope))
+  if (unknown.length > 0) {
+    throw new OperatorError(`There is no scope ${unknown.join(', ')}. There are: ${allScopes.join(', ')}`)
+  }
+  if (expiresAt && expiresAt.getTime() <= Date.now()) throw new OperatorError('The expiry must be in the future.')
+  const key = generateApiKey()
+  const row = await prisma.apiKey.create({
+    data: {
+      tenantAppId,
+      id: newId('ApiKey'),
+      hash: hashApiKey(key),
+      name,
+      scopes: [...scopes],
+      expiresAt: expiresAt ?? null,
+    },
+  })
+  return { row, key }
+}
+
+/** All keys with their tenants' names, oldest first. */
+export function listKeys({ prisma }: Database) {
+  return prisma.apiKey.findMany({ include: { tenantApp: true }, orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] })
+}
+
+/**
+ * Revokes a key: it stops working. Revoking it again changes nothing.
+ *
+ * @param id the key's id, as `listKeys` shows it
+ * @throws OperatorError when there is no such key
+ */
+export async function revokeKey({ prisma }: Database, id: string): Promise<void> {
+  const key = await prisma.apiKey.findFirst({ where: { id } })
+  if (!key) throw new OperatorError(`There is no key with the id ${id}. See: fusion keys list`)
+  await prisma.apiKey.updateMany({ where: { tenantAppId: key.tenantAppId, id, revokedAt: null }, data: { revokedAt: new Date() } })
+}

@@ -1,0 +1,12 @@
+/** What a key may do. A key has any number of these. */
+export const scopes = [
+  'users:read',
+  'users:write',
+  'profiles:read',
+  'contacts:read',
+  'jobs:read',
+  'jobs:write',
+  'jobs:work',
+] as const
+
+export type Scope = (typeof scopes)[number]

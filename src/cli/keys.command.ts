@@ -1,0 +1,92 @@
+import { Command, InvalidArgumentError } from 'commander'
+import { createKey, listKeys, revokeKey } from '../auth/key.service.ts'
+import { scopes } from '../auth/scopes.ts'
+import type { ApiKey } from '../db/generated/prisma/client.ts'
+import { findTenant } from '../tenant/tenant.service.ts'
+import { printTable } from './table.ts'
+import { withMigratedDatabase } from './with-database.ts'
+
+interface CreateOptions {
+  readonly tenant: string
+  readonly name: string
+  readonly expires?: Date
+  readonly scopes?: string[]
+}
+
+/** `fusion keys …` */
+export function keysCommand(): Command {
+  const command = new Command('keys').description('make, list and revoke API keys')
+
+  command
+    .command('create')
+    .description('make a key; prints it once, alone on stdout')
+    .requiredOption('--tenant <name>', 'the tenant that the key sees')
+    .option('--name <name>', 'what the key is for', 'unnamed')
+    .option('--expires <when>', 'a date (2027-01-31), a time (2027-01-31T08:00:00Z), or days from now (90d)', readExpiry)
+    .option('--scopes <list>', `what the key may do, separated by commas; all when left out: ${scopes.join(', ')}`, readList)
+    .action(({ tenant: tenantName, name, expires, scopes: given }: CreateOptions) =>
+      withMigratedDatabase(async (database) => {
+        const tenant = await findTenant(database, tenantName)
+        const { row, key } = await createKey(database, { tenantAppId: tenant.id, name, expiresAt: expires, scopes: given })
+        process.stderr.write(`Made ${row.id} for ${tenant.name}. This is the only time the key is shown.\n`)
+        process.stdout.write(`${key}\n`)
+      }),
+    )
+
+  command
+    .command('list')
+    .description('list the keys, never what they are')
+    .action(() =>
+      withMigratedDatabase(async (database) => {
+        const keys = await listKeys(database)
+        printTable([
+          ['ID', 'TENANT', 'NAME', 'STATE', 'SCOPES', 'EXPIRES', 'LAST USED'],
+          ...keys.map((key) => [
+            key.id,
+            key.tenantApp.name,
+            key.name,
+            stateOf(key),
+            key.scopes.join(','),
+            key.expiresAt?.toISOString() ?? 'never',
+            key.lastUsedAt?.toISOString() ?? 'never',
+          ]),
+        ])
+      }),
+    )
+
+  command
+    .command('revoke')
+    .argument('<id>', "the key's id, from keys list")
+    .description('revoke a key: it stops working')
+    .action((id: string) =>
+      withMigratedDatabase(async (database) => {
+        await revokeKey(database, id)
+        process.stdout.write(`Revoked ${id}\n`)
+      }),
+    )
+
+  return command
+}
+
+function stateOf({ revokedAt, expiresAt }: ApiKey): string {
+  if (revokedAt) return 'revoked'
+  return expiresAt && expiresAt.getTime() <= Date.now() ? 'expired' : 'active'
+}
+
+function readList(text: string): string[] {
+  return text
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '')
+}
+
+/** `90d` ⇒ ninety days from now; otherwise a date or a time as ISO 8601 writes it. */
+function readExpiry(text: string): Date {
+  const [, days] = /^(\d{1,5})d$/.exec(text) ?? []
+  if (days !== undefined) return new Date(Date.now() + Number(days) * 86_400_000)
+  const time = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text) ? new Date(text) : undefined
+  if (!time || Number.isNaN(time.getTime())) {
+    throw new InvalidArgumentError('Give a date (2027-01-31), a time (2027-01-31T08:00:00Z), or days from now (90d).')
+  }
+  return time
+}

@@ -1,0 +1,50 @@
+import { Command } from 'commander'
+import { openDatabase } from '../db/database.ts'
+import { createMigration, deployMigrations, readMigrationStatus } from '../db/migrate.ts'
+import { withDatabase } from './with-database.ts'
+
+/** `fusion migrate …` */
+export function migrateCommand(): Command {
+  const command = new Command('migrate').description('apply, inspect and write database migrations')
+
+  command
+    .command('deploy')
+    .description('apply the pending migrations; safe to run from several gateways at once')
+    .action(() =>
+      withDatabase(async (database) => {
+        const applied = await deployMigrations(database)
+        process.stdout.write(
+          applied.length === 0 ? 'Nothing to apply.\n' : applied.map((name) => `Applied ${name}\n`).join(''),
+        )
+      }),
+    )
+
+  command
+    .command('status')
+    .description('compare the database with the migrations; exits with 1 when they differ')
+    .action(() =>
+      withDatabase(async (database) => {
+        const { applied, pending, unknown, failed } = await readMigrationStatus(database.sql)
+        for (const [word, names] of Object.entries({ applied, pending, unknown, failed })) {
+          for (const name of names) process.stdout.write(`${word}\t${name}\n`)
+        }
+        if (pending.length + unknown.length + failed.length > 0) process.exitCode = 1
+      }),
+    )
+
+  command
+    .command('new')
+    .argument('<name>', 'a few words: what changes')
+    .description('write the migration that takes the database to prisma/schema.prisma; touches no database')
+    .action(async (name: string) => {
+      const database = await openDatabase({ kind: 'embedded', dataDir: 'memory' })
+      try {
+        const file = await createMigration(database.driver.adapters, name)
+        process.stdout.write(file === undefined ? 'The migrations agree with schema.prisma.\n' : `Wrote ${file}\n`)
+      } finally {
+        await database.close()
+      }
+    })
+
+  return command
+}

@@ -1,0 +1,45 @@
+import { readConfig } from '../config.ts'
+import { type Database, openDatabase } from '../db/database.ts'
+import { deployMigrations, readMigrationStatus } from '../db/migrate.ts'
+import { OperatorError } from '../operator-error.ts'
+
+/** Runs a command on the configured database as it is, and closes it. */
+export async function withDatabase<Result>(work: (database: Database) => Promise<Result>): Promise<Result> {
+  const database = await openDatabase(readConfig().database)
+  try {
+    return await work(database)
+  } finally {
+    await database.close()
+  }
+}
+
+/**
+ * Runs a command on the configured database when it has all migrations; the embedded one gets them first.
+ *
+ * @throws OperatorError when a PostgreSQL server lacks migrations
+ */
+export function withMigratedDatabase<Result>(work: (database: Database) => Promise<Result>): Promise<Result> {
+  return withDatabase(async (database) => {
+    if (readConfig().database.kind === 'embedded') await deployMigrations(database)
+    await requireMigrations(database)
+    return work(database)
+  })
+}
+
+/**
+ * Makes sure that the database has every migration of this version.
+ *
+ * @throws OperatorError naming those that it lacks, and the command that applies them
+ */
+export async function requireMigrations(database: Database): Promise<void> {
+  const { pending, failed } = await readMigrationStatus(database.sql)
+  if (failed.length > 0) {
+    throw new OperatorError(`A migration failed half way: ${failed.join(', ')}. See: npm run fusion -- migrate status`)
+  }
+  if (pending.length > 0) {
+    throw new OperatorError(
+      `The database lacks ${pending.length} migration(s): ${pending.join(', ')}\n` +
+        'Apply them with: npm run fusion -- migrate deploy',
+    )
+  }
+}

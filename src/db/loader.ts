@@ -1,0 +1,53 @@
+import DataLoader from 'dataloader'
+import type { BatchedRead, Rows } from './batch.ts'
+import { isPossibleId } from './ids.ts'
+
+type Model = keyof Rows
+
+/** The fields of a model that hold an id. */
+type IdField<M extends Model> = keyof Rows[M] & ('id' | `${string}Id`)
+
+/** Makes the loaders of one request, all over the same tenant. */
+export interface LoaderFactory {
+  /** Loads the row whose `by` is the key; null when there is none. */
+  one<M extends Model>(model: M, by: IdField<M>): DataLoader<string, Rows[M] | null>
+  /** Loads all rows whose `by` is the key, oldest first. */
+  many<M extends Model>(model: M, by: IdField<M>): DataLoader<string, Rows[M][]>
+  clearAll(): void
+}
+
+/**
+ * Every loader gathers the keys that are asked in one go and reads them with one statement.
+ * A key that no row can have (`isPossibleId`) is answered without one.
+ */
+export function createLoaderFactory(read: BatchedRead, tenantAppId: string): LoaderFactory {
+  const loaders: { clearAll(): void }[] = []
+
+  async function readByKey<M extends Model>(model: M, by: IdField<M>, keys: readonly string[]) {
+    const possible = keys.filter(isPossibleId)
+    const rows = possible.length === 0 ? [] : await read(model, by, tenantAppId, possible)
+    return Map.groupBy(rows, (row) => row[by] as string)
+  }
+
+  return {
+    one(model, by) {
+      const loader = new DataLoader(async (keys: readonly string[]) => {
+        const found = await readByKey(model, by, keys)
+        return keys.map((key) => found.get(key)?.[0] ?? null)
+      })
+      loaders.push(loader)
+      return loader
+    },
+    many(model, by) {
+      const loader = new DataLoader(async (keys: readonly string[]) => {
+        const found = await readByKey(model, by, keys)
+        return keys.map((key) => found.get(key) ?? [])
+      })
+      loaders.push(loader)
+      return loader
+    },
+    clearAll() {
+      for (const loader of loaders) loader.clearAll()
+    },
+  }
+}

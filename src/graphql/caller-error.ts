@@ -1,0 +1,50 @@
+import { GraphQLError, type GraphQLErrorExtensions } from 'graphql'
+import type { Logger } from '../context.ts'
+import { isDatabaseUnavailable } from '../db/availability.ts'
+import { GatewayError, toGatewayError } from '../errors.ts'
+
+/**
+ * What a caller sees of an error in a GraphQL answer: `extensions.code` from the registry, and a message that holds
+ * nothing of our insides. What was a surprise to us is logged, whole.
+ */
+export function toCallerError(error: unknown, log: Logger): GraphQLError {
+  if (!(error instanceof GraphQLError)) return fromThrown(error, undefined, log)
+  const thrown = rootCause(error)
+  if (thrown !== undefined) return fromThrown(thrown, error, log)
+  // Made by GraphQL itself of what the caller sent: syntax, validation, variables, arguments.
+  return located(error, error.message, { ...error.extensions, code: 'BAD_USER_INPUT' })
+}
+
+function fromThrown(thrown: unknown, at: GraphQLError | undefined, log: Logger): GraphQLError {
+  const error = toShownError(thrown, log)
+  const fields = error.fields.length > 0 && { fields: error.fields }
+  return located(at, error.message, { code: error.code, ...fields }, error)
+}
+
+function located(
+  at: GraphQLError | undefined,
+  message: string,
+  extensions: GraphQLErrorExtensions,
+  originalError: Error | null = null,
+): GraphQLError {
+  const { nodes = null, source = null, positions = null, path = null } = at ?? {}
+  return new GraphQLError(message, { nodes, source, positions, path, originalError, extensions })
+}
+
+/** The same for any thrown value, on either face. */
+export function toShownError(thrown: unknown, log: Logger): GatewayError {
+  if (thrown instanceof GatewayError) return thrown
+  if (isDatabaseUnavailable(thrown)) {
+    log.error({ err: thrown }, 'the database is not available')
+    return new GatewayError('SERVICE_UNAVAILABLE', 'The service cannot answer right now. Try again shortly.')
+  }
+  log.error({ err: thrown }, 'unexpected error')
+  return toGatewayError(thrown)
+}
+
+/** What was thrown in a resolver, below the errors that GraphQL wraps around it; undefined when it is GraphQL's own. */
+function rootCause(error: GraphQLError): unknown {
+  let cause: unknown = error.originalError
+  while (cause instanceof GraphQLError) cause = cause.originalError
+  return cause
+}

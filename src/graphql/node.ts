@@ -1,0 +1,82 @@
+import { brandWithType } from '@pothos/core'
+import type { Scope } from '../auth/scopes.ts'
+import type { Context } from '../context.ts'
+import { invalidField } from '../errors.ts'
+import { builder } from './builder.ts'
+import { requireScope } from './scope-plugin.ts'
+
+/** Anything with an id of its own, that `node` can find. */
+export const Node = builder.interfaceRef<{ id: string }>('Node').implement({
+  description: 'Anything that has an id of its own. `node(id:)` finds it by that id.',
+  fields: (t) => ({
+    id: t.exposeID('id', { description: 'The id: the same on GraphQL and on REST.' }),
+  }),
+})
+
+type NodeRow = { id: string }
+
+interface NodeType {
+  readonly typename: string
+  /** What ids made here begin with. Ids that came from elsewhere may begin with anything. */
+  readonly prefix: string
+  readonly scope: Scope
+  readonly load: (id: string, context: Context) => Promise<NodeRow | null>
+}
+
+const nodeTypes: readonly NodeType[] = [
+  { typename: 'User', prefix: 'usr_', scope: 'users:read', load: (id, { loaders }) => loaders.userById.load(id) },
+  { typename: 'Account', prefix: 'acc_', scope: 'users:read', load: (id, { loaders }) => loaders.accountById.load(id) },
+  { typename: 'Profile', prefix: 'prf_', scope: 'profiles:read', load: (id, { loaders }) => loaders.profileById.load(id) },
+  {
+    typename: 'EmailRecord',
+    prefix: 'eml_',
+    scope: 'profiles:read',
+    load: (id, { loaders }) => loaders.emailRecordById.load(id),
+  },
+  { typename: 'Job', prefix: 'job_', scope: 'jobs:read', load: (id, { loaders }) => loaders.jobById.load(id) },
+]
+
+/**
+ * Finds the row of an id of any type. An id of ours says its type by its prefix; for any other, and for one that is
+ * not found there, every type is asked: at most one statement a type and request, since the loaders batch and remember.
+ * Where one id names rows of two types, the first in the order above is it.
+ */
+async function loadNode(id: string, context: Context): Promise<NodeRow | null> {
+  const expected = nodeTypes.find(({ prefix }) => id.startsWith(prefix))
+  if (expected) {
+    const row = await expected.load(id, context)
+    if (row) return asNode(expected, row, context)
+  }
+  const rows = await Promise.all(nodeTypes.map(({ load }) => load(id, context)))
+  const index = rows.findIndex((row) => row !== null)
+  const [type, row] = [nodeTypes[index], rows[index]]
+  return type && row ? asNode(type, row, context) : null
+}
+
+function asNode(type: NodeType, row: NodeRow, context: Context): NodeRow {
+  requireScope(context, type.scope)
+  brandWithType(row, type.typename as never)
+  return row
+}
+
+const maxNodes = 500
+
+builder.queryFields((t) => ({
+  node: t.field({
+    type: Node,
+    nullable: true,
+    description: 'Anything of the tenant by its id; null when there is nothing with it.',
+    args: { id: t.arg.id({ required: true, description: 'The id.' }) },
+    resolve: (_, { id }, context) => loadNode(id, context),
+  }),
+  nodes: t.field({
+    type: [Node],
+    nullable: { list: false, items: true },
+    description: `Like \`node\` for up to ${maxNodes} ids, in the order asked, with null for what is not there.`,
+    args: { ids: t.arg.idList({ required: true, description: 'The ids.' }) },
+    resolve: (_, { ids }, context) => {
+      if (ids.length > maxNodes) throw invalidField('ids', 'OUT_OF_RANGE', `must have at most ${maxNodes} entries`)
+      return ids.map((id) => loadNode(id, context))
+    },
+  }),
+}))

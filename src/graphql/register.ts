@@ -1,0 +1,76 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { GatewayError } from '../errors.ts'
+import { type RouteDependencies, contextOf, createAuthenticateHook } from '../http.ts'
+import { renderGraphiqlPage } from './graphiql.ts'
+import { type GraphQLParams, readBodyParams, readQueryParams } from './params.ts'
+import { createYogaServer } from './yoga.ts'
+
+export interface GraphQLOptions extends RouteDependencies {
+  /** Whether a browser that opens /graphql gets GraphiQL. */
+  readonly graphiql: boolean
+  /** The key of the demo tenant, filled into GraphiQL for a browser on this machine. */
+  readonly demoKey?: string | undefined
+}
+
+/** Serves /graphql: queries and mutations for clients, GraphiQL for a browser. */
+export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): void {
+  const { database, meter, graphiql, demoKey } = options
+  const yoga = createYogaServer()
+  const authenticate = createAuthenticateHook(options)
+
+  async function answer(request: FastifyRequest, reply: FastifyReply, params: GraphQLParams): Promise<FastifyReply> {
+    const aborted = new AbortController()
+    reply.raw.once('close', () => aborted.abort())
+    const response = await meter.run(request.sqlCount, () =>
+      yoga.fetch(
+        'http://gateway/graphql',
+        { method: request.method, headers: request.headers as Record<string, string>, signal: aborted.signal },
+        {
+          params,
+          gateway: contextOf(request, database),
+          onOperation(name) {
+            request.operation = name
+          },
+        },
+      ),
+    )
+    reply.code(response.status)
+    for (const [name, value] of response.headers) reply.header(name, value)
+    return reply.send(await response.text())
+  }
+
+  app.get('/graphql', {
+    async onRequest(request) {
+      if (!(graphiql && wantsPage(request))) await authenticate(request)
+    },
+    async handler(request, reply) {
+      if (!request.viewer) {
+        const page = await renderGraphiqlPage(isFromThisMachine(request) ? demoKey : undefined)
+        return reply.type('text/html; charset=utf-8').send(page)
+      }
+      return answer(request, reply, readQueryParams(request.query as Record<string, unknown>))
+    },
+  })
+
+  app.post('/graphql', {
+    onRequest: authenticate,
+    handler: (request, reply) => {
+      if (request.body === undefined) throw new GatewayError('MALFORMED_REQUEST', 'The request has no body.')
+      return answer(request, reply, readBodyParams(request.body))
+    },
+  })
+}
+
+/** A browser that navigates: it accepts HTML, and has no way to send a key. */
+function wantsPage({ headers }: FastifyRequest): boolean {
+  return (headers.accept ?? '').includes('text/html') && headers['x-api-key'] === undefined
+}
+
+/**
+ * Whether the request comes from this machine and was addressed to it. The second half keeps out a web page elsewhere
+ * that has had its own name resolved to 127.0.0.1.
+ */
+function isFromThisMachine({ ip, hostname }: FastifyRequest): boolean {
+  const isLoopback = (address: string) => /^(127\.\d+\.\d+\.\d+|::1|\[::1\]|::ffff:127\.\d+\.\d+\.\d+|localhost)$/.test(address)
+  return isLoopback(ip) && isLoopback(hostname)
+}

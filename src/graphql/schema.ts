@@ -1,0 +1,17 @@
+import { lexicographicSortSchema, printSchema } from 'graphql'
+import '../auth/viewer.graphql.ts'
+import '../user/user.graphql.ts'
+import '../account/account.graphql.ts'
+import '../profile/profile.graphql.ts'
+import '../email-record/email-record.graphql.ts'
+import '../job/job.graphql.ts'
+import './node.ts'
+import { builder } from './builder.ts'
+
+/** The executable schema: everything that the files above define. */
+export const schema = builder.toSchema()
+
+/** The schema as the text that schema.graphql holds. */
+export function printSortedSchema(): string {
+  return `${printSchema(lexicographicSortSchema(schema))}\n`
+}

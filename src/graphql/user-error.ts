@@ -1,0 +1,57 @@
+import type { Context } from '../context.ts'
+import { type FieldError, type FieldErrorCode, GatewayError } from '../errors.ts'
+import { builder } from './builder.ts'
+
+const descriptions: Record<FieldErrorCode, string> = {
+  REQUIRED: 'The field must have a value.',
+  INVALID_TYPE: 'The value is of another type than the field.',
+  INVALID_FORMAT: 'The value is not written as it must be.',
+  TOO_LONG: 'The value has too many characters.',
+  OUT_OF_RANGE: 'The value is outside of what is allowed.',
+  NOT_FOUND: 'Nothing of this tenant has that id.',
+}
+
+const UserErrorCode = builder.enumType('UserErrorCode', {
+  description: 'Why an input was refused.',
+  values: Object.fromEntries(
+    Object.entries(descriptions).map(([code, description]) => [code, { description }]),
+  ) as Record<FieldErrorCode, { description: string }>,
+})
+
+/** Something in a mutation's input that the caller can mend. */
+export const UserError = builder.objectRef<FieldError>('UserError').implement({
+  description: 'Something in the input that the caller can mend. Nothing was written.',
+  fields: (t) => ({
+    code: t.field({ type: UserErrorCode, description: 'Why it was refused.', resolve: ({ code }) => code }),
+    message: t.exposeString('message', { description: 'What is wrong, in words.' }),
+    field: t.stringList({
+      nullable: true,
+      description: 'The path of the field within the input.',
+      resolve: ({ field }) => field.split('.'),
+    }),
+  }),
+})
+
+/** What a mutation's payload is made of: its result when all went well, otherwise what to mend. */
+export type Payload<Result> = { [Key in keyof Result]: Result[Key] | null } & { userErrors: readonly FieldError[] }
+
+/**
+ * Runs a mutation's work and turns refused input into `userErrors`. Whatever the request has read before is forgotten,
+ * so that what it reads next is what was written.
+ *
+ * @param nothing the payload's result when the input is refused
+ */
+export async function toPayload<Result extends object>(
+  context: Context,
+  nothing: { [Key in keyof Result]: null },
+  work: () => Promise<Result>,
+): Promise<Payload<Result>> {
+  try {
+    return { ...(await work()), userErrors: [] }
+  } catch (error) {
+    if (error instanceof GatewayError && error.fields.length > 0) return { ...nothing, userErrors: error.fields }
+    throw error
+  } finally {
+    context.loaders.clearAll()
+  }
+}

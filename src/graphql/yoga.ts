@@ -1,0 +1,51 @@
+import { createYoga, type Plugin } from 'graphql-yoga'
+import type { Context } from '../context.ts'
+import { toCallerError } from './caller-error.ts'
+import { executeOperation } from './execute.ts'
+import type { GraphQLParams } from './params.ts'
+import { schema } from './schema.ts'
+
+/** What a request to /graphql brings with it: its parameters, read already, and the context to execute it on. */
+export interface YogaInput {
+  readonly params: GraphQLParams
+  readonly gateway: Context
+  /** Told the name of the operation that runs. */
+  readonly onOperation: (name: string | undefined) => void
+}
+
+/**
+ * GraphQL over HTTP: content negotiation, validation and its cache, status codes, the rule against mutations by GET.
+ * Reading the request is done before, and executing goes through the door that the REST routes use.
+ */
+export function createYogaServer() {
+  return createYoga<YogaInput>({
+    schema,
+    graphqlEndpoint: '/graphql',
+    plugins: [useReadParams, useOneDoor],
+    maskedErrors: { maskError: (error) => toCallerError(error, silent) },
+    graphiql: false,
+    landingPage: false,
+    cors: false,
+    multipart: false,
+    logging: false,
+  })
+}
+
+// Whatever comes here was logged where it was thrown, or is the caller's.
+const silent = { error: () => undefined, warn: () => undefined }
+
+const useReadParams: Plugin<object, YogaInput> = {
+  onRequestParse({ serverContext, setRequestParser }) {
+    setRequestParser(() => serverContext.params)
+  },
+}
+
+const useOneDoor: Plugin<YogaInput> = {
+  onExecute({ setExecuteFn, args }) {
+    const { gateway, onOperation } = args.contextValue
+    onOperation(args.operationName ?? undefined)
+    setExecuteFn(({ document, operationName, variableValues }) =>
+      executeOperation({ document, operationName, variables: variableValues, context: gateway }),
+    )
+  },
+}

@@ -1,0 +1,40 @@
+import type { FastifyRequest } from 'fastify'
+import type { Authenticator } from './auth/authenticate.ts'
+import type { Viewer } from './auth/viewer.ts'
+import { type Context, createContext } from './context.ts'
+import type { Database } from './db/database.ts'
+import type { StatementCount, StatementMeter } from './db/statement-meter.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who asks; null on the routes that need no key. */
+    viewer: Viewer | null
+    /** The SQL statements sent for this request. */
+    sqlCount: StatementCount
+    /** The route or the GraphQL operation, for the log. */
+    operation: string | undefined
+  }
+}
+
+/** What the routes of either face are made with. */
+export interface RouteDependencies {
+  readonly database: Database
+  readonly meter: StatementMeter
+  readonly authenticator: Authenticator
+}
+
+/** The key of a request is read before its body, so that nobody without one can make the gateway read a body. */
+export function createAuthenticateHook({ authenticator, meter }: RouteDependencies) {
+  return async function authenticate(request: FastifyRequest): Promise<void> {
+    const header = request.headers['x-api-key']
+    const key = Array.isArray(header) ? header[0] : header
+    request.viewer = await meter.run(request.sqlCount, () => authenticator.authenticate(key))
+  }
+}
+
+/** A context for the viewer of a request that has been authenticated. */
+export function contextOf(request: FastifyRequest, database: Database): Context {
+  if (!request.viewer) throw new Error('This route runs without authentication')
+  return createContext(database, request.viewer, request.log)
+}
+

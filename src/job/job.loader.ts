@@ -1,0 +1,5 @@
+import type { LoaderFactory } from '../db/loader.ts'
+
+export const jobLoaders = ({ one }: LoaderFactory) => ({
+  jobById: one('Job', 'id'),
+})

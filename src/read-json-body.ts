@@ -1,0 +1,35 @@
+import { isUtf8 } from 'node:buffer'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { GatewayError } from './errors.ts'
+
+/**
+ * Reads JSON bodies, and refuses any other kind: a form or a text that a browser may send across origins never runs.
+ * A GET may have a body too (GET /fusion/profiles); it needs no content type there, since old clients send none.
+ */
+export function readJsonBodies(app: FastifyInstance): void {
+  app.addHttpMethod('GET', { hasBody: true, overrideExisting: true })
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (_request: FastifyRequest, body: Buffer) => parseJson(body))
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
+    if (body.length === 0) return undefined
+    if (!hasOptionalContentType(request)) {
+      throw new GatewayError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json.')
+    }
+    return parseJson(body)
+  })
+}
+
+function hasOptionalContentType({ method, headers }: FastifyRequest): boolean {
+  return method === 'GET' && headers['content-type'] === undefined
+}
+
+function parseJson(body: Buffer): unknown {
+  if (body.length === 0) return undefined
+  // Decoding replaces what is not UTF-8 without a word, and another text than the caller's would be written.
+  if (!isUtf8(body)) throw new GatewayError('MALFORMED_REQUEST', 'The body is not UTF-8.')
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    throw new GatewayError('MALFORMED_REQUEST', 'The body is not valid JSON.')
+  }
+}

@@ -1,0 +1,97 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { maxPageSize } from '../graphql/pagination.ts'
+import { schema } from '../graphql/schema.ts'
+import { type RouteDependencies, contextOf, createAuthenticateHook } from '../http.ts'
+import { checkVariables } from './check-variables.ts'
+import { type CompiledOperation, compileOperation } from './operation.ts'
+import type { Route, RouteInput } from './route.ts'
+import { routes } from './routes.ts'
+import { notFound, runOperation, valueAt } from './run-operation.ts'
+import { encode } from './shape.ts'
+import { type Page, streamList } from './stream-list.ts'
+
+/** Serves every row of the table. */
+export function registerRest(app: FastifyInstance, dependencies: RouteDependencies): void {
+  const { database, meter } = dependencies
+  const authenticate = createAuthenticateHook(dependencies)
+
+  for (const route of routes) {
+    const operation = compileOperation(schema, route)
+
+    // A context of its own for each run: the loaders of a page are forgotten with the page.
+    const run = (request: FastifyRequest, variables: Readonly<Record<string, unknown>>) =>
+      meter.run(request.sqlCount, () => runOperation(route, operation, variables, contextOf(request, database)))
+
+    app.route({
+      method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
+      url: route.url,
+      onRequest: authenticate,
+      async handler(request, reply) {
+        request.operation = `${route.method} ${route.url}`
+        const input = request as RouteInput
+        const variables = checkVariables(route, operation, route.variables(input))
+        if (route.connection !== undefined) {
+          const read = async (page: Readonly<Record<string, unknown>>) =>
+            toPage(route, route.connection ?? '', operation, await run(request, page))
+          return answerList(route, reply, input, variables, read)
+        }
+        return answerOne(route, operation, reply, await run(request, variables))
+      },
+    })
+  }
+}
+
+function answerOne(route: Route, { shape }: CompiledOperation, reply: FastifyReply, data: Readonly<Record<string, unknown>>) {
+  const value = valueAt(data, route.answer)
+  if (value == null) throw notFound()
+  if (route.makes) reply.code(201).header('location', route.makes(value as { id: string }))
+  const answer = encode(shape, value)
+  return sendJson(reply, route.under === undefined ? answer : { [route.under]: answer })
+}
+
+async function answerList(
+  route: Route,
+  reply: FastifyReply,
+  { query }: RouteInput,
+  variables: Readonly<Record<string, unknown>>,
+  read: (variables: Readonly<Record<string, unknown>>) => Promise<Page>,
+) {
+  const key = route.under ?? 'items'
+  if (query['limit'] !== undefined || query['cursor'] !== undefined) {
+    const { items, next } = await read(variables)
+    if (next !== undefined) reply.header('link', `<${nextUrl(route, query, next)}>; rel="next"`)
+    return sendJson(reply, { [key]: items })
+  }
+  const first = await read({ first: maxPageSize })
+  reply.type('application/json; charset=utf-8')
+  if (reply.request.method === 'HEAD') return reply.send()
+  return reply.send(streamList(key, first, (after) => read({ first: maxPageSize, after })))
+}
+
+interface PageInfo {
+  readonly hasNextPage: boolean
+  readonly endCursor: string | null
+}
+
+function toPage(
+  route: Route,
+  connection: string,
+  { shape }: CompiledOperation,
+  data: Readonly<Record<string, unknown>>,
+): Page {
+  const { hasNextPage, endCursor } = valueAt(data, `${connection}.pageInfo`) as PageInfo
+  return {
+    items: encode(shape, valueAt(data, route.answer)) as unknown[],
+    next: hasNextPage && endCursor !== null ? endCursor : undefined,
+  }
+}
+
+/** The same list, one page on. */
+function nextUrl({ url }: Route, { limit }: RouteInput['query'], cursor: string): string {
+  const search = new URLSearchParams({ ...(typeof limit === 'string' && { limit }), cursor })
+  return `${url}?${search}`
+}
+
+function sendJson(reply: FastifyReply, body: unknown): FastifyReply {
+  return reply.type('application/json; charset=utf-8').send(JSON.stringify(body))
+}

@@ -1,0 +1,160 @@
+import type { User as UserRow } from '../db/generated/prisma/client.ts'
+import { builder } from '../graphql/builder.ts'
+import { Node } from '../graphql/node.ts'
+import { readPageRequest, toConnection } from '../graphql/pagination.ts'
+import { type Payload, UserError, toPayload } from '../graphql/user-error.ts'
+import { type UserList, createUser, readUserPage, updateUser, usersWhere } from './user.service.ts'
+
+export const User = builder.prismaObject('User', {
+  description: 'A user of the tenant app.',
+  interfaces: [Node],
+  fields: (t) => ({
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the user was made.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the user was last changed.' }),
+    name: t.exposeString('name', { description: 'The full name.' }),
+    email: t.exposeString('email', { description: 'The email address.' }),
+    phone: t.exposeString('phone', { nullable: true, description: 'The phone number.' }),
+    tenantAppId: t.exposeID('tenantAppId', { description: 'The tenant app that the user belongs to.' }),
+  }),
+})
+
+const UserFilter = builder.inputType('UserFilter', {
+  description: 'Which users to show. A field that is absent or null does not restrict the list.',
+  fields: (t) => ({
+    email: t.string({ description: 'Exactly this email address.' }),
+    nameContains: t.string({ description: 'A part of the name, in upper or lower case.' }),
+    createdAfter: t.field({ type: 'DateTime', description: 'Made after this time.' }),
+    createdBefore: t.field({ type: 'DateTime', description: 'Made before this time.' }),
+  }),
+})
+
+const UserOrderField = builder.enumType('UserOrderField', {
+  description: 'What users can be ordered by.',
+  values: { CREATED_AT: { description: 'When they were made; those of the same moment by id.' } },
+})
+
+const OrderDirection = builder.enumType('OrderDirection', {
+  description: 'Which way a list is ordered.',
+  values: { ASC: { description: 'Smallest or oldest first.' }, DESC: { description: 'Largest or newest first.' } } as const,
+})
+
+const UserOrder = builder.inputType('UserOrder', {
+  description: 'The order of a list of users.',
+  fields: (t) => ({
+    field: t.field({ type: UserOrderField, required: true, description: 'What to order by.' }),
+    direction: t.field({ type: OrderDirection, required: true, description: 'Which way.' }),
+  }),
+})
+
+builder.queryFields((t) => ({
+  user: t.field({
+    type: User,
+    nullable: true,
+    scope: 'users:read',
+    description: 'A user by id; null when the tenant has none with it.',
+    args: { id: t.arg.id({ required: true, description: "The user's id." }) },
+    resolve: (_, { id }, { loaders }) => loaders.userById.load(id),
+  }),
+  users: t.connection(
+    {
+      type: User,
+      scope: 'users:read',
+      description: "The tenant's users, oldest first, page by page.",
+      args: {
+        filter: t.arg({ type: UserFilter, description: 'Which users to show; all when absent.' }),
+        orderBy: t.arg({ type: UserOrder, description: 'The order; oldest first when absent.' }),
+      },
+      resolve: async (_, { filter, orderBy, ...args }, context) => {
+        const page = readPageRequest(args)
+        const list: UserList = { filter: filter ?? {}, direction: orderBy?.direction ?? 'ASC' }
+        return { ...toConnection(page, await readUserPage(context, list, page)), list }
+      },
+    },
+    {
+      name: 'UserConnection',
+      description: "A page of the tenant's users.",
+      fields: (connection) => ({
+        totalCount: connection.int({
+          description: 'How many users the whole list has. Counted only when asked for.',
+          resolve: ({ list }, _, context) => context.prisma.user.count({ where: usersWhere(context, list.filter) }),
+        }),
+      }),
+    },
+    { name: 'UserEdge', description: 'A user and where it stands in the list.' },
+  ),
+}))
+
+const CreateUserInput = builder.inputType('CreateUserInput', {
+  description: 'A new user.',
+  fields: (t) => ({
+    name: t.string({ required: true, description: 'The full name: 1–200 characters, trimmed.' }),
+    email: t.string({ required: true, description: 'The email address, up to 320 characters.' }),
+    phone: t.string({ required: true, description: 'The phone number: 1–64 characters.' }),
+  }),
+})
+
+const CreateUserPayload = builder.objectRef<Payload<{ user: UserRow }>>('CreateUserPayload').implement({
+  description: 'What came of `createUser`.',
+  fields: (t) => ({
+    user: t.field({
+      type: User,
+      nullable: true,
+      description: 'The new user; null when the input was refused.',
+      resolve: ({ user }) => user,
+    }),
+    userErrors: t.field({
+      type: [UserError],
+      description: 'What to mend in the input; empty when all went well.',
+      resolve: ({ userErrors }) => userErrors,
+    }),
+  }),
+})
+
+builder.mutationField('createUser', (t) =>
+  t.field({
+    type: CreateUserPayload,
+    scope: 'users:write',
+    description: 'Makes a user.',
+    args: { input: t.arg({ type: CreateUserInput, required: true, description: 'The new user.' }) },
+    resolve: (_, { input }, context) =>
+      toPayload(context, { user: null }, async () => ({ user: await createUser(context, input) })),
+  }),
+)
+
+const UpdateUserInput = builder.inputType('UpdateUserInput', {
+  description: 'What to change of a user. A field that is absent stays as it is.',
+  fields: (t) => ({
+    id: t.id({ required: true, description: "The user's id." }),
+    name: t.string({ description: 'The full name: 1–200 characters, trimmed. Null: unchanged.' }),
+    email: t.string({ description: 'The email address, up to 320 characters. Null: unchanged.' }),
+    phone: t.string({ description: 'The phone number: 1–64 characters. Null clears it.' }),
+  }),
+})
+
+const UpdateUserPayload = builder.objectRef<Payload<{ user: UserRow }>>('UpdateUserPayload').implement({
+  description: 'What came of `updateUser`.',
+  fields: (t) => ({
+    user: t.field({
+      type: User,
+      nullable: true,
+      description: 'The user as it is now; null when the input was refused.',
+      resolve: ({ user }) => user,
+    }),
+    userErrors: t.field({
+      type: [UserError],
+      description: 'What to mend in the input; empty when all went well.',
+      resolve: ({ userErrors }) => userErrors,
+    }),
+  }),
+})
+
+builder.mutationField('updateUser', (t) =>
+  t.field({
+    type: UpdateUserPayload,
+    scope: 'users:write',
+    description: 'Changes a user.',
+    args: { input: t.arg({ type: UpdateUserInput, required: true, description: 'What to change.' }) },
+    resolve: (_, { input }, context) =>
+      toPayload(context, { user: null }, async () => ({ user: await updateUser(context, input) })),
+  }),
+)

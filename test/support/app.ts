@@ -1,0 +1,98 @@
+import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
+import { type AppOptions, createApp } from '../../src/app.ts'
+import { createKey } from '../../src/auth/key.service.ts'
+import { createStatementMeter } from '../../src/db/statement-meter.ts'
+import { createLogger } from '../../src/logger.ts'
+import { createTenant } from '../../src/tenant/tenant.service.ts'
+import { type TestDatabase, createTestDatabase } from './database.ts'
+
+/** A tenant with a key that may do everything. */
+export interface TestTenant {
+  readonly tenantAppId: string
+  readonly name: string
+  readonly key: string
+}
+
+/** What a request to one of the faces answered. */
+export interface GraphQLAnswer<Data> {
+  readonly data: Data
+  readonly errors: readonly { message: string; path?: (string | number)[]; extensions: Record<string, unknown> }[] | undefined
+}
+
+/** The gateway on a database of its own, spoken to as clients do, and the SQL that reaches the driver adapter. */
+export interface TestApp {
+  readonly app: FastifyInstance
+  readonly database: TestDatabase
+  /** The log's lines, parsed. */
+  readonly log: Record<string, unknown>[]
+  createTenant(name?: string): Promise<TestTenant>
+  /** Sends a GraphQL operation by POST. Errors in the answer are part of it. */
+  graphql<Data = Record<string, unknown>>(
+    tenant: TestTenant,
+    query: string,
+    variables?: Record<string, unknown>,
+  ): Promise<GraphQLAnswer<Data>>
+  /** Sends a REST request with a JSON body. */
+  rest(tenant: TestTenant, method: string, url: string, body?: unknown): Promise<LightMyRequestResponse>
+  /** The SQL statements that `work` sends, without those that look up the key. */
+  statementsOf(work: () => Promise<unknown>): Promise<string[]>
+  close(): Promise<void>
+}
+
+/** Starts the gateway, without a socket, on a clone of the template. */
+export async function startTestApp(options: Partial<AppOptions> = {}): Promise<TestApp> {
+  let statements: string[] = []
+  const meter = createStatementMeter()
+  const database = await createTestDatabase((sql) => {
+    statements.push(sql)
+    meter.observe(sql)
+  })
+  const log: Record<string, unknown>[] = []
+  const logger = createLogger({ logLevel: 'info' }, { write: (line) => void log.push(JSON.parse(line)) })
+  const app = await createApp({ database, meter, logger, graphiql: true, corsOrigins: [], ...options })
+  let tenants = 0
+
+  return {
+    app,
+    database,
+    log,
+
+    async createTenant(name = `Tenant ${(tenants += 1)}`) {
+      const { id: tenantAppId } = await createTenant(database, name)
+      const { key } = await createKey(database, { tenantAppId, name: `key of ${name}` })
+      return { tenantAppId, name, key }
+    },
+
+    async graphql<Data>(tenant: TestTenant, query: string, variables?: Record<string, unknown>) {
+      const answer = await app.inject({
+        method: 'POST',
+        url: '/graphql',
+        headers: { 'x-api-key': tenant.key },
+        payload: { query, variables },
+      })
+      if (!answer.body.startsWith('{')) {
+        throw new Error(`${answer.statusCode} ${answer.headers['x-request-id']}\n${query}\n${answer.body}`)
+      }
+      return answer.json() as GraphQLAnswer<Data>
+    },
+
+    rest: (tenant, method, url, body) =>
+      app.inject({
+        method: method as 'GET',
+        url,
+        headers: { 'x-api-key': tenant.key, ...(body !== undefined && { 'content-type': 'application/json' }) },
+        ...(body !== undefined && { payload: JSON.stringify(body) }),
+      }),
+
+    async statementsOf(work) {
+      statements = []
+      await work()
+      return statements.filter((sql) => !/\bapi_key\b/.test(sql))
+    },
+
+    async close() {
+      await app.close()
+      await database.close()
+    },
+  }
+}

@@ -1,0 +1,50 @@
+import type { Prisma } from '../../src/db/generated/prisma/client.ts'
+import { newId } from '../../src/db/ids.ts'
+import type { TestApp, TestTenant } from './app.ts'
+
+type Given<Input> = Partial<Omit<Input, 'tenantAppId'>>
+
+let number = 0
+
+/** Makes rows of one tenant straight in the database, each with what a test does not care about filled in. */
+export function factoriesFor({ database: { prisma } }: TestApp, { tenantAppId }: TestTenant) {
+  return {
+    user: (given: Given<Prisma.UserUncheckedCreateInput> = {}) => {
+      number += 1
+      const data = { id: newId('User'), name: `User ${number}`, email: `user${number}@example.com`, phone: '+1 555 0100' }
+      return prisma.user.create({ data: { ...data, ...given, tenantAppId } })
+    },
+    account: (userId: string, given: Given<Prisma.AccountUncheckedCreateInput> = {}) => {
+      number += 1
+      const data = { id: newId('Account'), platform: 'YOUTUBE', platformAccountId: `channel-${number}` }
+      return prisma.account.create({ data: { ...data, displayName: `Account ${number}`, ...given, userId, tenantAppId } })
+    },
+    profile: (
+      account: { id: string; platform: string; platformAccountId: string },
+      given: Given<Prisma.ProfileUncheckedCreateInput> = {},
+    ) => {
+      const { id: accountId, platform, platformAccountId } = account
+      return prisma.profile.create({
+        data: { id: newId('Profile'), accountId, platform, platformAccountId, ...given, tenantAppId },
+      })
+    },
+    email: (profileId: string, given: Given<Prisma.EmailRecordUncheckedCreateInput> = {}) => {
+      number += 1
+      const data = { id: newId('EmailRecord'), value: `mail${number}@example.com`, type: 'work' }
+      return prisma.emailRecord.create({ data: { ...data, ...given, profileId, tenantAppId } })
+    },
+    job: (given: Given<Prisma.JobUncheckedCreateInput> = {}) =>
+      prisma.job.create({ data: { id: newId('Job'), jobType: 'fetch_content', ...given, tenantAppId } }),
+  }
+}
+
+/** A user with an account, its profile, an email of that, and a job: one row of everything. */
+export async function createOneOfEach(app: TestApp, tenant: TestTenant) {
+  const make = factoriesFor(app, tenant)
+  const user = await make.user()
+  const account = await make.account(user.id)
+  const profile = await make.profile(account)
+  const email = await make.email(profile.id)
+  const job = await make.job({ payload: { url: 'https://example.com' } })
+  return { user, account, profile, email, job }
+}
