@@ -4,6 +4,9 @@ import type { Driver } from './driver.ts'
 import { connectToShadowDatabase } from './embedded.ts'
 import { observeAdapters, type StatementObserver } from './observed-adapter.ts'
 
+/** Any number that all gateways agree on, other than the schema engine's own (72707369). */
+const migrationLock = 4_070_226
+
 export interface PostgresqlOptions {
   readonly observe: StatementObserver
   /** Told of a connection that broke while nobody used it. */
@@ -30,12 +33,13 @@ export function openPostgresql(url: string, { observe, onIdleError }: Postgresql
   return {
     adapters: adaptersOf(pool, observe),
 
-    // The schema engine takes an advisory lock before it looks, and never gives it back: it dies with its session. So
-    // all it sends must go to one session, which stays open however long a migration takes, and ends with the work.
+    // An advisory lock lives and dies with its session. So all of the work goes to one, which stays open however long
+    // a migration takes. The schema engine takes a lock of its own there, but gives up waiting for it after 10 s.
     async exclusively(work) {
       const session = new pg.Pool({ ...settings, max: 1, idleTimeoutMillis: 0 })
       session.on('error', onIdleError)
       try {
+        await session.query('SELECT pg_advisory_lock($1)', [migrationLock])
         return await work(adaptersOf(session, observe))
       } finally {
         await session.end()

@@ -35,9 +35,16 @@ async function loadBindings(): Promise<Bindings> {
   const bindings = await import('@prisma/schema-engine-wasm/schema_engine_bg')
   const entry = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm')
   const wasm = readFileSync(entry.replace('schema_engine.js', 'schema_engine_bg.wasm'))
-  const { instance } = await WebAssembly.instantiate(wasm, { './schema_engine_bg.js': { ...bindings } })
+  const imports = Object.fromEntries(Object.entries(bindings).map(([name, value]) => [name, unreferenced(name, value)]))
+  const { instance } = await WebAssembly.instantiate(wasm, { './schema_engine_bg.js': imports })
   bindings.__wbg_set_wasm(instance.exports)
   const { __wbindgen_start: start } = instance.exports
   if (typeof start === 'function') start()
   return bindings
+}
+
+/** The engine never clears the timer with which it limits its wait for a lock: it would keep the process for 10 s. */
+function unreferenced(name: string, binding: unknown): WebAssembly.ImportValue {
+  if (!name.startsWith('__wbg_setTimeout')) return binding as WebAssembly.ImportValue
+  return (callback: () => void, milliseconds: number) => setTimeout(callback, milliseconds).unref()
 }
