@@ -1,7 +1,9 @@
+import type { Duplex } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type ErrorCode, GatewayError, errorCodes } from './errors.ts'
+import { v4 as uuidv4 } from 'uuid'
+import { type ErrorCode, errorCodes, GatewayError } from './errors.ts'
 import { toShownError } from './graphql/caller-error.ts'
-import { errorHeaders, sendProblem } from './rest/problem.ts'
+import { errorHeaders, sendProblem, toProblem } from './rest/problem.ts'
 
 /** What Fastify itself refuses, by its error codes. Its messages speak of its own insides, so ours replace them. */
 const refusals: Record<string, readonly [ErrorCode, string]> = {
@@ -22,7 +24,34 @@ export function answerErrors(app: FastifyInstance): void {
 
 /** Answers a request whose URL Fastify could not even route; its hooks have not run. */
 export function answerBadUrl(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  return answerError(toRefusal(error, request), request, reply)
+  return answerError(toRefusal(error, request), request, setCommonHeaders(reply))
+}
+
+/** Answers bytes that are no HTTP request, straight on the socket: there is no request yet. */
+export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const refusal =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? new GatewayError('HEADERS_TOO_LARGE', 'The URL and the headers may have at most 16 KiB together.')
+      : new GatewayError('MALFORMED_REQUEST', 'This is not an HTTP/1.1 request.')
+  const body = JSON.stringify(toProblem(refusal, uuidv4()))
+  socket.end(
+    `HTTP/1.1 ${errorCodes[refusal.code].status} ${errorCodes[refusal.code].title}\r\n` +
+      'content-type: application/problem+json; charset=utf-8\r\ncache-control: no-store\r\nconnection: close\r\n' +
+      `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  )
+}
+
+/** Headers that every answer carries. */
+export function setCommonHeaders(reply: FastifyReply): FastifyReply {
+  return reply.headers({
+    'x-request-id': reply.request.id,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  })
 }
 
 /** Answers every method that a path does not have: 405 with those it has. To be called when all routes are there. */

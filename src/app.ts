@@ -1,7 +1,7 @@
 import cors from '@fastify/cors'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { v4 as uuidv4 } from 'uuid'
-import { answerBadUrl, answerErrors, refuseOtherMethods } from './answer-errors.ts'
+import { answerBadUrl, answerClientError, answerErrors, refuseOtherMethods, setCommonHeaders } from './answer-errors.ts'
 import { createAuthenticator } from './auth/authenticate.ts'
 import type { Database } from './db/database.ts'
 import type { StatementMeter } from './db/statement-meter.ts'
@@ -37,6 +37,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     bodyLimit: maxBodyBytes,
     exposeHeadRoutes: false,
     frameworkErrors: answerBadUrl,
+    clientErrorHandler: answerClientError,
     // An id may be long in percent-encoding; what is too long to be one is answered like any id that nobody has.
     routerOptions: { maxParamLength: 16_384 },
   })
@@ -48,11 +49,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.decorateRequest('sqlCount')
   app.addHook('onRequest', async (request, reply) => {
     request.sqlCount = { statements: 0 }
-    reply.headers({
-      'x-request-id': request.id,
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-    })
+    setCommonHeaders(reply)
   })
 
   readJsonBodies(app)
@@ -94,4 +91,3 @@ function collectMethods(app: FastifyInstance): Map<string, Set<string>> {
   })
   return methods
 }
-

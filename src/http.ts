@@ -37,4 +37,3 @@ export function contextOf(request: FastifyRequest, database: Database): Context 
   if (!request.viewer) throw new Error('This route runs without authentication')
   return createContext(database, request.viewer, request.log)
 }
-

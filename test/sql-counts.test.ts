@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seedTenant } from '../src/seed/seed.ts'
-import { type TestApp, type TestTenant, startTestApp } from './support/app.ts'
+import { startTestApp, type TestApp, type TestTenant } from './support/app.ts'
 
 let app: TestApp
 let tenant: TestTenant
@@ -49,13 +49,19 @@ describe('SQL statements grow with the depth of a query, never with its rows', (
 
 describe('by id', () => {
   it('a hundred users under aliases are one statement', async () => {
-    const { data } = await app.graphql<{ users: { nodes: { id: string }[] } }>(tenant, '{ users(first: 100) { nodes { id } } }')
+    const { data } = await app.graphql<{ users: { nodes: { id: string }[] } }>(
+      tenant,
+      '{ users(first: 100) { nodes { id } } }',
+    )
     const fields = data.users.nodes.map(({ id }, index) => `u${index}: user(id: "${id}") { name }`)
     expect(await countStatements(`{ ${fields.join(' ')} }`)).toBe(1)
   })
 
   it('user(id) and node(id) share a statement', async () => {
-    const { data } = await app.graphql<{ users: { nodes: { id: string }[] } }>(tenant, '{ users(first: 2) { nodes { id } } }')
+    const { data } = await app.graphql<{ users: { nodes: { id: string }[] } }>(
+      tenant,
+      '{ users(first: 2) { nodes { id } } }',
+    )
     const [one, two] = data.users.nodes
     expect(await countStatements(`{ user(id: "${one?.id}") { id } node(id: "${two?.id}") { id } }`)).toBe(1)
   })

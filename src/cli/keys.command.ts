@@ -22,12 +22,25 @@ export function keysCommand(): Command {
     .description('make a key; prints it once, alone on stdout')
     .requiredOption('--tenant <name>', 'the tenant that the key sees')
     .option('--name <name>', 'what the key is for', 'unnamed')
-    .option('--expires <when>', 'a date (2027-01-31), a time (2027-01-31T08:00:00Z), or days from now (90d)', readExpiry)
-    .option('--scopes <list>', `what the key may do, separated by commas; all when left out: ${scopes.join(', ')}`, readList)
+    .option(
+      '--expires <when>',
+      'a date (2027-01-31), a time (2027-01-31T08:00:00Z), or days from now (90d)',
+      readExpiry,
+    )
+    .option(
+      '--scopes <list>',
+      `what the key may do, separated by commas; all when left out: ${scopes.join(', ')}`,
+      readList,
+    )
     .action(({ tenant: tenantName, name, expires, scopes: given }: CreateOptions) =>
       withMigratedDatabase(async (database) => {
         const tenant = await findTenant(database, tenantName)
-        const { row, key } = await createKey(database, { tenantAppId: tenant.id, name, expiresAt: expires, scopes: given })
+        const { row, key } = await createKey(database, {
+          tenantAppId: tenant.id,
+          name,
+          expiresAt: expires,
+          scopes: given,
+        })
         process.stderr.write(`Made ${row.id} for ${tenant.name}. This is the only time the key is shown.\n`)
         process.stdout.write(`${key}\n`)
       }),

@@ -9,5 +9,11 @@ export function printTable(rows: readonly (readonly string[])[], out: NodeJS.Wri
     return
   }
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
-  for (const row of rows) out.write(`${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()}\n`)
+  for (const row of rows)
+    out.write(
+      `${row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd()}\n`,
+    )
 }

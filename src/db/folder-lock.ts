@@ -2,7 +2,6 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { OperatorError } from '../operator-error.ts'
 
-
 /**
  * Keeps a second process out of a folder, by a file that names the process that has it.
  * Two processes on one PGlite folder would destroy it, and PGlite itself does not look.

@@ -45,7 +45,9 @@ export const builder = new SchemaBuilder<{
     hasPreviousPageFieldOptions: { description: 'Whether items come before this page.' },
     startCursorFieldOptions: { description: 'The cursor of the first item of this page.' },
     endCursorFieldOptions: { description: 'The cursor of the last item of this page.' },
-    firstArgOptions: { description: 'How many items from the front: 1–500. 20 when neither `first` nor `last` is given.' },
+    firstArgOptions: {
+      description: 'How many items from the front: 1–500. 20 when neither `first` nor `last` is given.',
+    },
     lastArgOptions: { description: 'How many items from the back: 1–500. Not together with `first`.' },
     afterArgOptions: { description: 'Only items after this cursor.' },
     beforeArgOptions: { description: 'Only items before this cursor.' },

@@ -26,7 +26,12 @@ interface NodeType {
 const nodeTypes: readonly NodeType[] = [
   { typename: 'User', prefix: 'usr_', scope: 'users:read', load: (id, { loaders }) => loaders.userById.load(id) },
   { typename: 'Account', prefix: 'acc_', scope: 'users:read', load: (id, { loaders }) => loaders.accountById.load(id) },
-  { typename: 'Profile', prefix: 'prf_', scope: 'profiles:read', load: (id, { loaders }) => loaders.profileById.load(id) },
+  {
+    typename: 'Profile',
+    prefix: 'prf_',
+    scope: 'profiles:read',
+    load: (id, { loaders }) => loaders.profileById.load(id),
+  },
   {
     typename: 'EmailRecord',
     prefix: 'eml_',

@@ -1,6 +1,6 @@
 import type { PageRequest, Position } from '../db/page.ts'
-import { type FieldError, invalidField, invalidInput } from '../errors.ts'
 import { isStorableTime } from '../db/storable.ts'
+import { type FieldError, invalidField, invalidInput } from '../errors.ts'
 
 /** The most items a page may have, and how many it has when nobody says. */
 export const maxPageSize = 500

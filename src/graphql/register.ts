@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
-import { type RouteDependencies, contextOf, createAuthenticateHook } from '../http.ts'
+import { contextOf, createAuthenticateHook, type RouteDependencies } from '../http.ts'
 import { renderGraphiqlPage } from './graphiql.ts'
 import { type GraphQLParams, readBodyParams, readQueryParams } from './params.ts'
 import { createYogaServer } from './yoga.ts'
@@ -71,6 +71,7 @@ function wantsPage({ headers }: FastifyRequest): boolean {
  * that has had its own name resolved to 127.0.0.1.
  */
 function isFromThisMachine({ ip, hostname }: FastifyRequest): boolean {
-  const isLoopback = (address: string) => /^(127\.\d+\.\d+\.\d+|::1|\[::1\]|::ffff:127\.\d+\.\d+\.\d+|localhost)$/.test(address)
+  const isLoopback = (address: string) =>
+    /^(127\.\d+\.\d+\.\d+|::1|\[::1\]|::ffff:127\.\d+\.\d+\.\d+|localhost)$/.test(address)
   return isLoopback(ip) && isLoopback(hostname)
 }

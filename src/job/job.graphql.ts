@@ -1,4 +1,4 @@
-import { JobStatus as jobStatuses } from '../db/generated/prisma/enums.ts'
+import type { JobStatus as jobStatuses } from '../db/generated/prisma/enums.ts'
 import { builder } from '../graphql/builder.ts'
 import { Node } from '../graphql/node.ts'
 import type { JsonObject } from '../graphql/scalars.ts'

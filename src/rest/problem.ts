@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import { type FieldError, type GatewayError, errorCodes } from '../errors.ts'
+import { errorCodes, type FieldError, type GatewayError } from '../errors.ts'
 
 /** An error as the REST clients get it. @see https://www.rfc-editor.org/rfc/rfc9457 */
 interface Problem {

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { maxPageSize } from '../graphql/pagination.ts'
 import { schema } from '../graphql/schema.ts'
-import { type RouteDependencies, contextOf, createAuthenticateHook } from '../http.ts'
+import { contextOf, createAuthenticateHook, type RouteDependencies } from '../http.ts'
 import { checkVariables } from './check-variables.ts'
 import { type CompiledOperation, compileOperation } from './operation.ts'
 import type { Route, RouteInput } from './route.ts'
@@ -41,7 +41,12 @@ export function registerRest(app: FastifyInstance, dependencies: RouteDependenci
   }
 }
 
-function answerOne(route: Route, { shape }: CompiledOperation, reply: FastifyReply, data: Readonly<Record<string, unknown>>) {
+function answerOne(
+  route: Route,
+  { shape }: CompiledOperation,
+  reply: FastifyReply,
+  data: Readonly<Record<string, unknown>>,
+) {
   const value = valueAt(data, route.answer)
   if (value == null) throw notFound()
   if (route.makes) reply.code(201).header('location', route.makes(value as { id: string }))

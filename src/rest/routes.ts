@@ -49,7 +49,12 @@ export const routes: readonly Route[] = [
       users(first: $first, after: $after) { nodes { ${fullUserFields} } pageInfo { hasNextPage endCursor } }
     }`,
     parameters: [
-      { in: 'query', name: 'limit', variable: 'first', description: 'How many users: 1–500. 20 when only `cursor` is given.' },
+      {
+        in: 'query',
+        name: 'limit',
+        variable: 'first',
+        description: 'How many users: 1–500. 20 when only `cursor` is given.',
+      },
       { in: 'query', name: 'cursor', variable: 'after', description: 'Where the page begins: from the last `Link`.' },
     ],
     variables: (request) => ({ first: wholeNumber(request, 'limit'), after: singleText(request, 'cursor') }),
@@ -72,7 +77,8 @@ export const routes: readonly Route[] = [
     method: 'PUT',
     url: '/users/:id',
     summary: 'Update a user',
-    description: 'A field that is left out stays as it is. `phone: null` clears the phone; `name: null` and `email: null` change nothing.',
+    description:
+      'A field that is left out stays as it is. `phone: null` clears the phone; `name: null` and `email: null` change nothing.',
     operation: `mutation UpdateUser($input: UpdateUserInput!) {
       updateUser(input: $input) { user { ${fullUserFields} } ${userErrors} }
     }`,

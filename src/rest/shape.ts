@@ -1,15 +1,15 @@
 import {
   type DocumentNode,
-  type GraphQLOutputType,
   GraphQLEnumType,
-  type GraphQLSchema,
+  type GraphQLOutputType,
   type GraphQLScalarType,
-  Kind,
-  type SelectionSetNode,
+  type GraphQLSchema,
   getOperationAST,
   isListType,
   isNonNullType,
   isObjectType,
+  Kind,
+  type SelectionSetNode,
 } from 'graphql'
 
 /** What an operation answers, as far as REST needs to know: the keys in order, and the type of each value. */

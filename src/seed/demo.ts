@@ -36,7 +36,12 @@ export async function openDemo(database: Database, dataDir: string): Promise<str
 async function makeDemoTenant(database: Database): Promise<string> {
   const { id: tenantAppId } = await createTenant(database, 'Demo')
   const random = createRandom(1)
-  await writePeople(database, { tenantAppId, random, ids: demoIds, accountsPerUser: 3, emailsPerProfile: 2 }, 1, demoUsers)
+  await writePeople(
+    database,
+    { tenantAppId, random, ids: demoIds, accountsPerUser: 3, emailsPerProfile: 2 },
+    1,
+    demoUsers,
+  )
   await database.prisma.job.createMany({ data: demoJobs.map((job) => ({ ...job, tenantAppId })) })
   const { key } = await createKey(database, { tenantAppId, name: 'demo' })
   return key

@@ -66,7 +66,10 @@ function seededIds(seed: number): IdScheme {
     const bytes = new Uint8Array(16)
     const view = new DataView(bytes.buffer)
     view.setUint32(8, seed)
-    view.setUint32(12, numbers.reduce((sum, number) => sum * 16 + number, 0))
+    view.setUint32(
+      12,
+      numbers.reduce((sum, number) => sum * 16 + number, 0),
+    )
     return `${prefix}_${uuidv7({ msecs: Date.UTC(2026, 0) + user * 1_000, seq: user, random: bytes })}`
   }
   return {

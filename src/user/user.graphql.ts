@@ -2,8 +2,8 @@ import type { User as UserRow } from '../db/generated/prisma/client.ts'
 import { builder } from '../graphql/builder.ts'
 import { Node } from '../graphql/node.ts'
 import { readPageRequest, toConnection } from '../graphql/pagination.ts'
-import { type Payload, UserError, toPayload } from '../graphql/user-error.ts'
-import { type UserList, createUser, readUserPage, updateUser, usersWhere } from './user.service.ts'
+import { type Payload, toPayload, UserError } from '../graphql/user-error.ts'
+import { createUser, readUserPage, type UserList, updateUser, usersWhere } from './user.service.ts'
 
 export const User = builder.prismaObject('User', {
   description: 'A user of the tenant app.',
@@ -35,7 +35,10 @@ const UserOrderField = builder.enumType('UserOrderField', {
 
 const OrderDirection = builder.enumType('OrderDirection', {
   description: 'Which way a list is ordered.',
-  values: { ASC: { description: 'Smallest or oldest first.' }, DESC: { description: 'Largest or newest first.' } } as const,
+  values: {
+    ASC: { description: 'Smallest or oldest first.' },
+    DESC: { description: 'Largest or newest first.' },
+  } as const,
 })
 
 const UserOrder = builder.inputType('UserOrder', {

@@ -32,14 +32,21 @@ export function usersWhere({ viewer }: Context, filter: UserFilter): Prisma.User
   const { email, nameContains, createdAfter, createdBefore } = filter
   for (const [field, text] of Object.entries({ email, nameContains })) {
     if (text != null && !isStorableText(text)) {
-      throw invalidField(`filter.${field}`, 'INVALID_FORMAT', 'must not contain NUL characters or halves of surrogate pairs')
+      throw invalidField(
+        `filter.${field}`,
+        'INVALID_FORMAT',
+        'must not contain NUL characters or halves of surrogate pairs',
+      )
     }
   }
   return {
     tenantAppId: viewer.tenantAppId,
     ...(email != null && { email }),
     ...(nameContains != null && { name: { contains: escapeLike(nameContains), mode: 'insensitive' } }),
-    createdAt: { ...(createdAfter != null && { gt: createdAfter }), ...(createdBefore != null && { lt: createdBefore }) },
+    createdAt: {
+      ...(createdAfter != null && { gt: createdAfter }),
+      ...(createdBefore != null && { lt: createdBefore }),
+    },
   }
 }
 
@@ -55,11 +62,7 @@ export function readUserPage(context: Context, { filter, direction }: UserList, 
   const away = direction === 'ASC' ? before : beyond
   return context.prisma.user.findMany({
     where: {
-      AND: [
-        usersWhere(context, filter),
-        page.after ? towards(page.after) : {},
-        page.before ? away(page.before) : {},
-      ],
+      AND: [usersWhere(context, filter), page.after ? towards(page.after) : {}, page.before ? away(page.before) : {}],
     },
     orderBy: [{ createdAt: forwards ? 'asc' : 'desc' }, { id: forwards ? 'asc' : 'desc' }],
     take: page.size + 1,

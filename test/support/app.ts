@@ -4,7 +4,7 @@ import { createKey } from '../../src/auth/key.service.ts'
 import { createStatementMeter } from '../../src/db/statement-meter.ts'
 import { createLogger } from '../../src/logger.ts'
 import { createTenant } from '../../src/tenant/tenant.service.ts'
-import { type TestDatabase, createTestDatabase } from './database.ts'
+import { createTestDatabase, type TestDatabase } from './database.ts'
 
 /** A tenant with a key that may do everything. */
 export interface TestTenant {
@@ -16,7 +16,9 @@ export interface TestTenant {
 /** What a request to one of the faces answered. */
 export interface GraphQLAnswer<Data> {
   readonly data: Data
-  readonly errors: readonly { message: string; path?: (string | number)[]; extensions: Record<string, unknown> }[] | undefined
+  readonly errors:
+    | readonly { message: string; path?: (string | number)[]; extensions: Record<string, unknown> }[]
+    | undefined
 }
 
 /** The gateway on a database of its own, spoken to as clients do, and the SQL that reaches the driver adapter. */
@@ -57,7 +59,8 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
     database,
     log,
 
-    async createTenant(name = `Tenant ${(tenants += 1)}`) {
+    async createTenant(name = `Tenant ${tenants + 1}`) {
+      tenants += 1
       const { id: tenantAppId } = await createTenant(database, name)
       const { key } = await createKey(database, { tenantAppId, name: `key of ${name}` })
       return { tenantAppId, name, key }

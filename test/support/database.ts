@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { inject } from 'vitest'
-import { type Database, createDatabase } from '../../src/db/database.ts'
+import { createDatabase, type Database } from '../../src/db/database.ts'
 import { openEmbedded } from '../../src/db/embedded.ts'
 import type { StatementObserver } from '../../src/db/observed-adapter.ts'
 import { openPostgresql } from '../../src/db/postgresql.ts'

@@ -11,13 +11,20 @@ export function factoriesFor({ database: { prisma } }: TestApp, { tenantAppId }:
   return {
     user: (given: Given<Prisma.UserUncheckedCreateInput> = {}) => {
       number += 1
-      const data = { id: newId('User'), name: `User ${number}`, email: `user${number}@example.com`, phone: '+1 555 0100' }
+      const data = {
+        id: newId('User'),
+        name: `User ${number}`,
+        email: `user${number}@example.com`,
+        phone: '+1 555 0100',
+      }
       return prisma.user.create({ data: { ...data, ...given, tenantAppId } })
     },
     account: (userId: string, given: Given<Prisma.AccountUncheckedCreateInput> = {}) => {
       number += 1
       const data = { id: newId('Account'), platform: 'YOUTUBE', platformAccountId: `channel-${number}` }
-      return prisma.account.create({ data: { ...data, displayName: `Account ${number}`, ...given, userId, tenantAppId } })
+      return prisma.account.create({
+        data: { ...data, displayName: `Account ${number}`, ...given, userId, tenantAppId },
+      })
     },
     profile: (
       account: { id: string; platform: string; platformAccountId: string },

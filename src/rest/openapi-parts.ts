@@ -1,0 +1,101 @@
+import { type ErrorCode, errorCodes } from '../errors.ts'
+import type { Json } from './json-schema.ts'
+
+/** Documents an error of the registry: its status, and what is answered with it. */
+export function describeRefusal(code: ErrorCode): [string, Json] {
+  const { status, title } = errorCodes[code]
+  return [
+    String(status),
+    {
+      description: `${title}: \`${code}\`.`,
+      headers: {
+        ...commonHeaders,
+        ...(status === 503 && { 'retry-after': { description: 'Seconds to wait.', schema: { type: 'integer' } } }),
+      },
+      content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+    },
+  ]
+}
+
+/** Headers of every answer. */
+export const commonHeaders = {
+  'x-request-id': {
+    description: "The request's id: the caller's own where it sent a sane one.",
+    schema: { type: 'string' },
+  },
+}
+
+/** Headers of a route that makes something. */
+export const locationHeader = { location: { description: 'Where the new user is.', schema: { type: 'string' } } }
+
+/** Headers of a list. */
+export const linkHeader = {
+  link: { description: 'The next page, with `rel="next"`, while there is more.', schema: { type: 'string' } },
+}
+
+/** The schema of a problem document. */
+export const problemSchema = {
+  type: 'object',
+  description: 'What went wrong, as RFC 9457 writes it.',
+  properties: {
+    type: { type: 'string', description: 'The kind of problem.' },
+    title: { type: 'string', description: 'The kind of problem, in words.' },
+    status: { type: 'integer', description: 'The HTTP status.' },
+    detail: { type: 'string', description: 'What is wrong with this request.' },
+    instance: { type: 'string', description: 'This occurrence of the problem.' },
+    code: { type: 'string', enum: Object.keys(errorCodes), description: 'The kind of problem, for programs.' },
+    request_id: { type: 'string', description: 'The id that finds the request in the log.' },
+    errors: {
+      type: 'array',
+      description: 'The refused fields; with status 422.',
+      items: {
+        type: 'object',
+        properties: {
+          field: { type: 'string', description: 'Which field.' },
+          code: { type: 'string', description: 'Why.' },
+          message: { type: 'string', description: 'What would be accepted.' },
+        },
+        required: ['field', 'code', 'message'],
+      },
+    },
+  },
+  required: ['type', 'title', 'status', 'detail', 'instance', 'code', 'request_id'],
+}
+
+/** The schema of what the probes answer. */
+export const healthSchema = {
+  type: 'object',
+  properties: { status: { type: 'string', enum: ['ok', 'ready', 'not ready'] } },
+  required: ['status'],
+}
+
+const healthContent = { 'application/json': { schema: { $ref: '#/components/schemas/Health' } } }
+
+/** The paths that need no key. */
+export const probes: Record<string, Json> = {
+  '/health': {
+    get: {
+      operationId: 'getHealth',
+      tags: ['probes'],
+      summary: 'Whether the process is alive',
+      security: [],
+      responses: {
+        '200': { description: 'It is.', content: healthContent },
+        ...Object.fromEntries((['MALFORMED_REQUEST'] as const).map(describeRefusal)),
+      },
+    },
+  },
+  '/ready': {
+    get: {
+      operationId: 'getReadiness',
+      tags: ['probes'],
+      summary: 'Whether the gateway can answer: the database does, and all migrations are applied',
+      security: [],
+      responses: {
+        '200': { description: 'It can.', content: healthContent },
+        ...Object.fromEntries((['MALFORMED_REQUEST'] as const).map(describeRefusal)),
+        '503': { description: 'It cannot, for now.', content: healthContent },
+      },
+    },
+  },
+}
