@@ -20,6 +20,11 @@ export const errorCodes = {
 /** A stable, documented code: the same word in GraphQL's `extensions.code` and in a problem document's `code`. */
 export type ErrorCode = keyof typeof errorCodes
 
+/** Whether a word is one of the codes. */
+export function isErrorCode(word: unknown): word is ErrorCode {
+  return typeof word === 'string' && Object.hasOwn(errorCodes, word)
+}
+
 /** Why one input field was refused. */
 export type FieldErrorCode = 'REQUIRED' | 'INVALID_TYPE' | 'INVALID_FORMAT' | 'TOO_LONG' | 'OUT_OF_RANGE' | 'NOT_FOUND'
 

@@ -11,8 +11,17 @@ export function toCallerError(error: unknown, log: Logger): GraphQLError {
   if (!(error instanceof GraphQLError)) return fromThrown(error, undefined, log)
   const thrown = rootCause(error)
   if (thrown !== undefined) return fromThrown(thrown, error, log)
-  // Made by GraphQL itself of what the caller sent: syntax, validation, variables, arguments.
+  if (!isOfTheCallersMaking(error)) return fromThrown(new Error(error.message), error, log)
   return located(error, error.message, { ...error.extensions, code: 'BAD_USER_INPUT' })
+}
+
+/**
+ * Whether GraphQL made the error of what the caller sent: syntax, validation, variables. What it makes of a value that
+ * a resolver gave (a missing one for a field that may not be null, a scalar out of its range) has a path, and is a
+ * defect of ours; but so has an argument whose variable turned out to be null.
+ */
+function isOfTheCallersMaking({ path, message }: GraphQLError): boolean {
+  return path === undefined || message.startsWith('Argument "')
 }
 
 function fromThrown(thrown: unknown, at: GraphQLError | undefined, log: Logger): GraphQLError {

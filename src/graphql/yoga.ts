@@ -1,5 +1,6 @@
 import { createYoga, type Plugin } from 'graphql-yoga'
 import type { Context } from '../context.ts'
+import { isErrorCode } from '../errors.ts'
 import { toCallerError } from './caller-error.ts'
 import { executeOperation } from './execute.ts'
 import type { GraphQLParams } from './params.ts'
@@ -21,7 +22,7 @@ export function createYogaServer() {
   return createYoga<YogaInput>({
     schema,
     graphqlEndpoint: '/graphql',
-    plugins: [useReadParams, useOneDoor],
+    plugins: [useReadParams, useOneDoor, useOneCode],
     maskedErrors: { maskError: (error) => toCallerError(error, silent) },
     graphiql: false,
     landingPage: false,
@@ -47,5 +48,14 @@ const useOneDoor: Plugin<YogaInput> = {
     setExecuteFn(({ document, operationName, variableValues }) =>
       executeOperation({ document, operationName, variables: variableValues, context: gateway }),
     )
+  },
+}
+
+/** Yoga has codes of its own for what it refuses. A caller should have to know one list. */
+const useOneCode: Plugin<object, YogaInput> = {
+  onResultProcess({ result }) {
+    for (const { extensions } of 'errors' in result ? (result.errors ?? []) : []) {
+      if (!isErrorCode(extensions['code'])) extensions['code'] = 'BAD_USER_INPUT'
+    }
   },
 }
