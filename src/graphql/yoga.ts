@@ -1,3 +1,4 @@
+import { getOperationAST } from 'graphql'
 import { createYoga, type Plugin } from 'graphql-yoga'
 import type { Context } from '../context.ts'
 import { isErrorCode } from '../errors.ts'
@@ -44,7 +45,7 @@ const useReadParams: Plugin<object, YogaInput> = {
 const useOneDoor: Plugin<YogaInput> = {
   onExecute({ setExecuteFn, args }) {
     const { gateway, onOperation } = args.contextValue
-    onOperation(args.operationName ?? undefined)
+    onOperation(getOperationAST(args.document, args.operationName)?.name?.value)
     setExecuteFn(({ document, operationName, variableValues }) =>
       executeOperation({ document, operationName, variables: variableValues, context: gateway }),
     )

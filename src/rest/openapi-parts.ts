@@ -71,6 +71,13 @@ export const healthSchema = {
 
 const healthContent = { 'application/json': { schema: { $ref: '#/components/schemas/Health' } } }
 
+/** A probe needs no key and reads nothing, but what it is sent must still be HTTP of a bearable size. */
+const probeRefusals = Object.fromEntries(
+  (['MALFORMED_REQUEST', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'HEADERS_TOO_LARGE'] as const).map(
+    describeRefusal,
+  ),
+)
+
 /** The paths that need no key. */
 export const probes: Record<string, Json> = {
   '/health': {
@@ -81,7 +88,7 @@ export const probes: Record<string, Json> = {
       security: [],
       responses: {
         '200': { description: 'It is.', content: healthContent },
-        ...Object.fromEntries((['MALFORMED_REQUEST'] as const).map(describeRefusal)),
+        ...probeRefusals,
       },
     },
   },
@@ -93,7 +100,7 @@ export const probes: Record<string, Json> = {
       security: [],
       responses: {
         '200': { description: 'It can.', content: healthContent },
-        ...Object.fromEntries((['MALFORMED_REQUEST'] as const).map(describeRefusal)),
+        ...probeRefusals,
         '503': { description: 'It cannot, for now.', content: healthContent },
       },
     },

@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs'
+import type { GraphQLArgument } from 'graphql'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { diffMigrationsAndSchema, readMigrationStatus } from '../src/db/migrate.ts'
+import { printSortedSchema, schema } from '../src/graphql/schema.ts'
+import { createOpenApiDocument } from '../src/rest/openapi.ts'
+import { routes } from '../src/rest/routes.ts'
+import { createTestDatabase, type TestDatabase } from './support/database.ts'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database.close())
+
+describe('what is derived agrees with what it is derived from', () => {
+  it('the migrations make what prisma/schema.prisma says; otherwise: npm run fusion -- migrate new NAME', async () => {
+    expect(await diffMigrationsAndSchema(database.driver.adapters)).toBeUndefined()
+  })
+
+  it('a migrated database lacks nothing', async () => {
+    const { applied, ...rest } = await readMigrationStatus(database.sql)
+    expect(applied.length).toBeGreaterThan(0)
+    expect(rest).toEqual({ pending: [], unknown: [], failed: [] })
+  })
+
+  it('schema.graphql is what the code says; otherwise: npm run schema', () => {
+    expect(readFileSync(new URL('../schema.graphql', import.meta.url), 'utf8')).toBe(printSortedSchema())
+  })
+
+  it('the OpenAPI document has every route of the table, and the probes', () => {
+    const documented = Object.entries(createOpenApiDocument()['paths'] as Record<string, object>).flatMap(
+      ([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    )
+    const served = routes.map(({ method, url }) => `${method} ${url.replace(/:(\w+)/g, '{$1}')}`)
+    expect(documented.sort()).toEqual([...served, 'GET /health', 'GET /ready'].sort())
+  })
+
+  it('every type, field, argument and enum value of the schema carries a description', () => {
+    const bare: string[] = []
+    for (const type of Object.values(schema.getTypeMap())) {
+      if (type.name.startsWith('__')) continue
+      if (!type.description) bare.push(type.name)
+      if ('getValues' in type) {
+        bare.push(
+          ...type
+            .getValues()
+            .filter(({ description }) => !description)
+            .map(({ name }) => `${type.name}.${name}`),
+        )
+      }
+      if (!('getFields' in type)) continue
+      for (const field of Object.values(type.getFields())) {
+        if (!field.description) bare.push(`${type.name}.${field.name}`)
+        const args: readonly GraphQLArgument[] = 'args' in field ? field.args : []
+        bare.push(
+          ...args.filter(({ description }) => !description).map(({ name }) => `${type.name}.${field.name}(${name}:)`),
+        )
+      }
+    }
+    expect(bare).toEqual([])
+  })
+})

@@ -1,0 +1,103 @@
+import { serverAudits } from 'graphql-http'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startTestApp, type TestApp, type TestTenant } from './support/app.ts'
+
+let app: TestApp
+let tenant: TestTenant
+let url: string
+
+beforeAll(async () => {
+  app = await startTestApp()
+  tenant = await app.createTenant()
+  url = `${await app.app.listen({ port: 0 })}/graphql`
+})
+afterAll(() => app.close())
+
+function send(init: RequestInit & { search?: string } = {}) {
+  const { search = '', headers, ...rest } = init
+  return fetch(url + search, { ...rest, headers: { 'x-api-key': tenant.key, ...headers } })
+}
+
+describe('GraphQL over HTTP', () => {
+  const audits = serverAudits({
+    url: () => url,
+    fetchFn: (target: string, init: RequestInit = {}) =>
+      fetch(target, { ...init, headers: { ...(init.headers as Record<string, string>), 'x-api-key': tenant.key } }),
+  })
+
+  it.each(audits.map((audit) => [audit.name, audit] as const))('%s', async (_name, audit) => {
+    const result = await audit.fn()
+    // A notice is a MAY that a server need not do.
+    expect(['ok', 'notice'], 'reason' in result ? result.reason : undefined).toContain(result.status)
+  })
+})
+
+describe('what never runs', () => {
+  const json = { 'content-type': 'application/json' }
+  const post = (body: string, headers: Record<string, string> = json) => send({ method: 'POST', body, headers })
+
+  it.each([
+    ['urlencoded', 'application/x-www-form-urlencoded', 'query=%7B__typename%7D'],
+    [
+      'multipart',
+      'multipart/form-data; boundary=x',
+      '--x\r\ncontent-disposition: form-data; name="operations"\r\n\r\n{}\r\n--x--',
+    ],
+    ['text', 'text/plain', '{"query":"{__typename}"}'],
+    ['bare GraphQL', 'application/graphql', '{__typename}'],
+  ])('a body of %s is 415', async (_name, type, body) => {
+    const answer = await post(body, { 'content-type': type })
+    expect(answer.status).toBe(415)
+    expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'UNSUPPORTED_MEDIA_TYPE' } }] })
+  })
+
+  it.each([
+    '',
+    '{',
+    '[]',
+    '[{"query":"{__typename}"}]',
+    '{}',
+    '5',
+    'null',
+    '"x"',
+    '{"query":5}',
+    '{"query":"{__typename}","variables":[]}',
+  ])('the body %j is 400', async (body) => {
+    const answer = await send({
+      method: 'POST',
+      body,
+      headers: { ...json, accept: 'application/graphql-response+json' },
+    })
+    expect(answer.status).toBe(400)
+    const { errors } = (await answer.json()) as { errors: { message: string; extensions: object }[] }
+    expect(errors[0]?.message).not.toMatch(/unexpected|token|stack/i)
+    expect(Object.keys(errors[0]?.extensions ?? {})).toEqual(['code'])
+  })
+
+  it.each([
+    '?variables={',
+    '?query={__typename}&variables={',
+    '?query={__typename}&query={a}',
+    '?query={__typename}&extensions=5',
+  ])('GET %s is 400', async (search) =>
+    expect((await send({ search, headers: { accept: 'application/graphql-response+json' } })).status).toBe(400),
+  )
+
+  it('a mutation by GET is 405, and nothing is written', async () => {
+    const search = `?query=${encodeURIComponent('mutation{createUser(input:{name:"a",email:"a@b",phone:"1"}){user{id}}}')}`
+    const answer = await send({ search })
+    expect(answer.status).toBe(405)
+    expect(answer.headers.get('allow')).toContain('POST')
+    expect(await app.database.prisma.user.count()).toBe(0)
+  })
+
+  it('a body over 1 MiB is 413', async () => {
+    const answer = await post(JSON.stringify({ query: `{__typename} #${'x'.repeat(1_048_576)}` }))
+    expect(answer.status).toBe(413)
+    expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'PAYLOAD_TOO_LARGE' } }] })
+  })
+
+  it('another method is 405', async () => {
+    for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS']) expect((await send({ method })).status).toBe(405)
+  })
+})
