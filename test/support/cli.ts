@@ -1,0 +1,67 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { text } from 'node:stream/consumers'
+
+const entry = path.resolve(import.meta.dirname, '../../src/cli.ts')
+
+/** The environment of a command: this process's own, without what configures a gateway. */
+function environment(env: Record<string, string>): NodeJS.ProcessEnv {
+  const { DATABASE_URL: _url, DATA_DIR: _dir, PORT: _port, ...rest } = process.env
+  return { ...rest, LOG_LEVEL: 'info', ...env }
+}
+
+/** A new, empty data folder. */
+export function newDataDir(): string {
+  return mkdtempSync(path.join(tmpdir(), 'fusion-data-'))
+}
+
+/** Runs `fusion …` to its end. */
+export async function fusion(args: readonly string[], env: Record<string, string>) {
+  const child = spawn(process.execPath, [entry, ...args], { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] })
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  return { code: code as number, stdout, stderr }
+}
+
+/** A gateway in a process of its own. */
+export interface RunningGateway {
+  readonly address: string
+  /** What it has printed so far. */
+  readonly output: () => string
+  readonly child: ChildProcess
+  /** Sends a signal and waits for the end. */
+  stop(signal?: NodeJS.Signals): Promise<{ code: number | null; milliseconds: number }>
+}
+
+/** Starts `fusion serve` on a free port and waits until it listens. Rejects with what it printed when it does not. */
+export async function startGateway(env: Record<string, string>): Promise<RunningGateway> {
+  const child = spawn(process.execPath, [entry, 'serve'], {
+    env: environment({ PORT: '0', ...env }),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  const address = await new Promise<string>((resolve, reject) => {
+    const read = (chunk: Buffer) => {
+      output += chunk.toString()
+      const found = /Server listening at (http:\/\/[\d.:]+)/.exec(output)?.[1]
+      // The demo's welcome is printed right after; waiting for it keeps `output` whole.
+      if (found && (env['DATABASE_URL'] || output.includes('OpenAPI'))) resolve(found)
+    }
+    child.stdout.on('data', read)
+    child.stderr.on('data', read)
+    child.once('exit', (code) => reject(new Error(`The gateway ended with ${code}:\n${output}`)))
+  })
+  return {
+    address,
+    output: () => output,
+    child,
+    async stop(signal = 'SIGINT') {
+      const started = performance.now()
+      child.kill(signal)
+      const [code] = await once(child, 'exit')
+      return { code: code as number | null, milliseconds: performance.now() - started }
+    },
+  }
+}
