@@ -43,7 +43,7 @@ export function readPageRequest({ first, last, after, before }: ConnectionArgume
  * A cursor carries the position itself, so it stays good when its row is deleted.
  * `{ createdAt: 2026-01-31T08:00:00.000Z, id: 'usr_1' }` ⇒ base64url of `1769846400000 usr_1`
  */
-export function encodeCursor({ createdAt, id }: Position): string {
+function encodeCursor({ createdAt, id }: Position): string {
   return Buffer.from(`${createdAt.getTime()} ${id}`).toString('base64url')
 }
 

@@ -17,7 +17,7 @@ interface Problem {
 const retryAfter = 5
 
 /** What a problem's `type` begins with; the code in lower case follows. */
-export const problemTypePrefix = 'urn:fusion-gateway:problem:'
+const problemTypePrefix = 'urn:fusion-gateway:problem:'
 
 /**
  * An error as a problem document. It speaks of the request by its id alone, so that two requests for two things that
