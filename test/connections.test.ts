@@ -137,7 +137,13 @@ describe('a filter', () => {
     expect((await read({ filter, first: 100 })).nodes.map(({ id }) => id)).toEqual(expected)
   })
 
-  it.each([{ email: 'a\0' }, { nameContains: '\ud800' }])('refuses what no row can hold: %j', async (filter) => {
+  it.each([
+    { email: 'a\0' },
+    { nameContains: '\ud800' },
+    { createdAfter: '0000-01-01T00:00:00Z' },
+    { createdBefore: '9999-12-31T23:59:59-12:00' },
+    { createdBefore: 'yesterday' },
+  ])('refuses what no row can hold: %j', async (filter) => {
     const { errors } = await app.graphql(tenant, query, { filter })
     expect(errors?.[0]?.extensions['code']).toBe('BAD_USER_INPUT')
   })

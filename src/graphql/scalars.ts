@@ -1,5 +1,6 @@
-import { GraphQLScalarType } from 'graphql'
+import { GraphQLError, GraphQLScalarType, type ValueNode } from 'graphql'
 import { GraphQLDate, GraphQLDateTime, GraphQLJSONObject, GraphQLSafeInt } from 'graphql-scalars'
+import { isStorableTime } from '../db/storable.ts'
 
 /** A JSON object: what phone numbers, addresses, payloads and results are. */
 export type JsonObject = Record<string, unknown>
@@ -8,13 +9,26 @@ function described(scalar: GraphQLScalarType, description: string): GraphQLScala
   return new GraphQLScalarType({ ...scalar.toConfig(), description })
 }
 
+/** Takes no time that the database could not hold: a year 0 is well-formed, and unknown to PostgreSQL. */
+function storable<Output>(scalar: GraphQLScalarType<Date, Output>): GraphQLScalarType<Date, Output> {
+  const check = (time: Date) => {
+    if (isStorableTime(time)) return time
+    throw new GraphQLError(`${scalar.name} must be in the years 1 to 9999.`)
+  }
+  return new GraphQLScalarType({
+    ...scalar.toConfig(),
+    parseValue: (value) => check(scalar.parseValue(value)),
+    parseLiteral: (node: ValueNode) => check(scalar.parseLiteral(node)),
+  })
+}
+
 /** The scalars that GraphQL does not bring. */
 export const scalars = {
   DateTime: described(
-    GraphQLDateTime,
+    storable(GraphQLDateTime),
     'A point in time, RFC 3339 in UTC with milliseconds: `2026-01-31T08:00:00.000Z`.',
   ),
-  Date: described(GraphQLDate, 'A calendar date, RFC 3339: `1990-05-17`.'),
+  Date: described(storable(GraphQLDate), 'A calendar date, RFC 3339: `1990-05-17`.'),
   JSONObject: described(GraphQLJSONObject, 'Any JSON object, with its keys in the order they were given.'),
   SafeInt: described(GraphQLSafeInt, 'A whole number up to 2^53 − 1, which every JSON reader keeps exactly.'),
 }
