@@ -1,5 +1,4 @@
-import type { Context } from '../context.ts'
-import { type FieldError, type FieldErrorCode, GatewayError } from '../errors.ts'
+import type { FieldError, FieldErrorCode } from '../errors.ts'
 import { builder } from './builder.ts'
 
 const descriptions: Record<FieldErrorCode, string> = {
@@ -31,27 +30,3 @@ export const UserError = builder.objectRef<FieldError>('UserError').implement({
     }),
   }),
 })
-
-/** What a mutation's payload is made of: its result when all went well, otherwise what to mend. */
-export type Payload<Result> = { [Key in keyof Result]: Result[Key] | null } & { userErrors: readonly FieldError[] }
-
-/**
- * Runs a mutation's work and turns refused input into `userErrors`. Whatever the request has read before is forgotten,
- * so that what it reads next is what was written.
- *
- * @param nothing the payload's result when the input is refused
- */
-export async function toPayload<Result extends object>(
-  context: Context,
-  nothing: { [Key in keyof Result]: null },
-  work: () => Promise<Result>,
-): Promise<Payload<Result>> {
-  try {
-    return { ...(await work()), userErrors: [] }
-  } catch (error) {
-    if (error instanceof GatewayError && error.fields.length > 0) return { ...nothing, userErrors: error.fields }
-    throw error
-  } finally {
-    context.loaders.clearAll()
-  }
-}

@@ -2,7 +2,7 @@ import type { User as UserRow } from '../db/generated/prisma/client.ts'
 import { builder } from '../graphql/builder.ts'
 import { Node } from '../graphql/node.ts'
 import { readPageRequest, toConnection } from '../graphql/pagination.ts'
-import { type Payload, toPayload, UserError } from '../graphql/user-error.ts'
+import { definePayload, toPayload } from '../graphql/payload.ts'
 import { createUser, readUserPage, type UserList, updateUser, usersWhere } from './user.service.ts'
 
 export const User = builder.prismaObject('User', {
@@ -96,22 +96,7 @@ const CreateUserInput = builder.inputType('CreateUserInput', {
   }),
 })
 
-const CreateUserPayload = builder.objectRef<Payload<{ user: UserRow }>>('CreateUserPayload').implement({
-  description: 'What came of `createUser`.',
-  fields: (t) => ({
-    user: t.field({
-      type: User,
-      nullable: true,
-      description: 'The new user; null when the input was refused.',
-      resolve: ({ user }) => user,
-    }),
-    userErrors: t.field({
-      type: [UserError],
-      description: 'What to mend in the input; empty when all went well.',
-      resolve: ({ userErrors }) => userErrors,
-    }),
-  }),
-})
+const CreateUserPayload = definePayload<UserRow>('CreateUserPayload', 'user', User, 'The new user.')
 
 builder.mutationField('createUser', (t) =>
   t.field({
@@ -119,8 +104,7 @@ builder.mutationField('createUser', (t) =>
     scope: 'users:write',
     description: 'Makes a user.',
     args: { input: t.arg({ type: CreateUserInput, required: true, description: 'The new user.' }) },
-    resolve: (_, { input }, context) =>
-      toPayload(context, { user: null }, async () => ({ user: await createUser(context, input) })),
+    resolve: (_, { input }, context) => toPayload(context, () => createUser(context, input)),
   }),
 )
 
@@ -134,22 +118,7 @@ const UpdateUserInput = builder.inputType('UpdateUserInput', {
   }),
 })
 
-const UpdateUserPayload = builder.objectRef<Payload<{ user: UserRow }>>('UpdateUserPayload').implement({
-  description: 'What came of `updateUser`.',
-  fields: (t) => ({
-    user: t.field({
-      type: User,
-      nullable: true,
-      description: 'The user as it is now; null when the input was refused.',
-      resolve: ({ user }) => user,
-    }),
-    userErrors: t.field({
-      type: [UserError],
-      description: 'What to mend in the input; empty when all went well.',
-      resolve: ({ userErrors }) => userErrors,
-    }),
-  }),
-})
+const UpdateUserPayload = definePayload<UserRow>('UpdateUserPayload', 'user', User, 'The user as it is now.')
 
 builder.mutationField('updateUser', (t) =>
   t.field({
@@ -157,7 +126,6 @@ builder.mutationField('updateUser', (t) =>
     scope: 'users:write',
     description: 'Changes a user.',
     args: { input: t.arg({ type: UpdateUserInput, required: true, description: 'What to change.' }) },
-    resolve: (_, { input }, context) =>
-      toPayload(context, { user: null }, async () => ({ user: await updateUser(context, input) })),
+    resolve: (_, { input }, context) => toPayload(context, () => updateUser(context, input)),
   }),
 )
