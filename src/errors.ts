@@ -26,7 +26,14 @@ export function isErrorCode(word: unknown): word is ErrorCode {
 }
 
 /** Why one input field was refused. */
-export type FieldErrorCode = 'REQUIRED' | 'INVALID_TYPE' | 'INVALID_FORMAT' | 'TOO_LONG' | 'OUT_OF_RANGE' | 'NOT_FOUND'
+export type FieldErrorCode =
+  | 'REQUIRED'
+  | 'INVALID_TYPE'
+  | 'INVALID_FORMAT'
+  | 'TOO_LONG'
+  | 'OUT_OF_RANGE'
+  | 'NOT_FOUND'
+  | 'CONFLICT'
 
 /** One refused input field: where it is (`name`, or `input.emails[0]`), why, and what would be accepted. */
 export interface FieldError {

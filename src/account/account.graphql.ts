@@ -1,7 +1,10 @@
+import type { Account as AccountRow } from '../db/generated/prisma/client.ts'
 import { builder } from '../graphql/builder.ts'
 import { existing } from '../graphql/existing.ts'
 import { Node } from '../graphql/node.ts'
+import { definePayload, toPayload } from '../graphql/payload.ts'
 import { User } from '../user/user.graphql.ts'
+import { linkAccount, unlinkAccount, updateAccount } from './account.service.ts'
 
 export const Account = builder.prismaObject('Account', {
   description: "A user's account on a platform.",
@@ -34,5 +37,80 @@ builder.queryField('account', (t) =>
     description: 'An account by id; null when the tenant has none with it.',
     args: { id: t.arg.id({ required: true, description: "The account's id." }) },
     resolve: (_, { id }, { loaders }) => loaders.accountById.load(id),
+  }),
+)
+
+const LinkAccountInput = builder.inputType('LinkAccountInput', {
+  description: 'A platform account to link to a user.',
+  fields: (t) => ({
+    userId: t.id({ required: true, description: 'The id of the user.' }),
+    platform: t.string({ required: true, description: 'The platform, in upper case: `YOUTUBE`.' }),
+    platformAccountId: t.string({
+      required: true,
+      description: "The platform's own id of the account: 1–128 characters. One account of the tenant may have it.",
+    }),
+    displayName: t.string({ required: true, description: 'The name shown on the platform: 1–200 characters.' }),
+    id: t.id({ description: 'The id to keep, for an account that comes from elsewhere; made when absent.' }),
+  }),
+})
+
+const LinkAccountPayload = definePayload<AccountRow>('LinkAccountPayload', 'account', Account, 'The linked account.')
+
+builder.mutationField('linkAccount', (t) =>
+  t.field({
+    type: LinkAccountPayload,
+    scope: 'users:write',
+    description:
+      'Links a platform account to a user. Linking it to the same user again answers the first link; ' +
+      'to another user of the tenant is refused as CONFLICT.',
+    args: { input: t.arg({ type: LinkAccountInput, required: true, description: 'The account.' }) },
+    resolve: (_, { input }, context) => toPayload(context, () => linkAccount(context, input)),
+  }),
+)
+
+const UpdateAccountInput = builder.inputType('UpdateAccountInput', {
+  description: 'What to change of an account. Its platform and platform account id never change.',
+  fields: (t) => ({
+    id: t.id({ required: true, description: "The account's id." }),
+    displayName: t.string({ description: 'The name shown on the platform: 1–200 characters. Null: unchanged.' }),
+  }),
+})
+
+const UpdateAccountPayload = definePayload<AccountRow>(
+  'UpdateAccountPayload',
+  'account',
+  Account,
+  'The account as it is now.',
+)
+
+builder.mutationField('updateAccount', (t) =>
+  t.field({
+    type: UpdateAccountPayload,
+    scope: 'users:write',
+    description: 'Changes an account.',
+    args: { input: t.arg({ type: UpdateAccountInput, required: true, description: 'What to change.' }) },
+    resolve: (_, { input }, context) => toPayload(context, () => updateAccount(context, input)),
+  }),
+)
+
+const UnlinkAccountInput = builder.inputType('UnlinkAccountInput', {
+  description: 'The account to unlink.',
+  fields: (t) => ({ id: t.id({ required: true, description: "The account's id." }) }),
+})
+
+const UnlinkAccountPayload = definePayload<string>(
+  'UnlinkAccountPayload',
+  'unlinkedAccountId',
+  'ID',
+  'The id of the account that is gone.',
+)
+
+builder.mutationField('unlinkAccount', (t) =>
+  t.field({
+    type: UnlinkAccountPayload,
+    scope: 'users:write',
+    description: 'Unlinks an account; its profile and emails go with it.',
+    args: { input: t.arg({ type: UnlinkAccountInput, required: true, description: 'The account.' }) },
+    resolve: (_, { input }, context) => toPayload(context, () => unlinkAccount(context, input)),
   }),
 )

@@ -8,6 +8,7 @@ const descriptions: Record<FieldErrorCode, string> = {
   TOO_LONG: 'The value has too many characters.',
   OUT_OF_RANGE: 'The value is outside of what is allowed.',
   NOT_FOUND: 'Nothing of this tenant has that id.',
+  CONFLICT: 'Something else is in the way: it has the same id, or is in another state.',
 }
 
 const UserErrorCode = builder.enumType('UserErrorCode', {

@@ -1,9 +1,12 @@
 import { Account } from '../account/account.graphql.ts'
+import type { Profile as ProfileRow } from '../db/generated/prisma/client.ts'
 import { invalidField } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
 import { existing } from '../graphql/existing.ts'
 import { Node } from '../graphql/node.ts'
+import { definePayload, toPayload } from '../graphql/payload.ts'
 import type { JsonObject } from '../graphql/scalars.ts'
+import { syncProfile } from './profile.service.ts'
 
 /** Columns are bigint, since some channels count past 2^31; what is stored is never past 2^53. */
 const toSafeInt = (count: bigint | null) => (count === null ? null : Number(count))
@@ -109,5 +112,63 @@ builder.queryField('profiles', (t) =>
       const found = await Promise.all([...new Set(accountIds)].map((id) => loaders.profileOfAccount.load(id)))
       return found.filter((profile) => profile !== null)
     },
+  }),
+)
+
+const EmailInput = builder.inputType('EmailInput', {
+  description: 'One email address of a profile.',
+  fields: (t) => ({
+    value: t.string({ required: true, description: 'The email address: 1–320 characters.' }),
+    type: t.string({ description: 'The kind of address: `personal` or `work`, say.' }),
+    isVerified: t.boolean({ description: 'Whether the address is verified; false when absent.' }),
+    isPrimary: t.boolean({ description: 'Whether it is the primary address; false when absent.' }),
+  }),
+})
+
+const SyncProfileInput = builder.inputType('SyncProfileInput', {
+  description: "An account's profile. A field that is absent is kept, null clears it, a list replaces the list.",
+  fields: (t) => ({
+    accountId: t.id({ required: true, description: 'The id of the account.' }),
+    username: t.string({ description: 'The user name on the platform.' }),
+    url: t.string({ description: 'Where the profile is on the platform: an absolute http(s) URL.' }),
+    gender: t.string({ description: "The owner's gender, in upper case: `FEMALE`." }),
+    fullName: t.string({ description: "The owner's full name." }),
+    firstName: t.string({ description: "The owner's first name." }),
+    lastName: t.string({ description: "The owner's last name." }),
+    nickName: t.string({ description: "The owner's nickname." }),
+    displayName: t.string({ description: 'The name shown on the platform.' }),
+    description: t.string({ description: 'What the owner says of the profile: up to 10,000 characters.' }),
+    profilePictureUrl: t.string({ description: 'Where the picture is: an absolute http(s) URL.' }),
+    dateOfBirth: t.field({ type: 'Date', description: "The owner's date of birth." }),
+    category: t.string({ description: 'The category or niche.' }),
+    websiteUrl: t.string({ description: "The owner's own website: an absolute http(s) URL." }),
+    country: t.string({ description: 'The country code: `DE`.' }),
+    emails: t.field({ type: [EmailInput], description: 'The email addresses: up to 100.' }),
+    phoneNumbers: t.field({ type: ['JSONObject'], description: 'The phone numbers: up to 100, each at most 16 KiB.' }),
+    addresses: t.field({ type: ['JSONObject'], description: 'The postal addresses: up to 100, each at most 16 KiB.' }),
+    followersCount: t.field({ type: 'SafeInt', description: 'How many follow the profile.' }),
+    followingCount: t.field({ type: 'SafeInt', description: 'How many the profile follows.' }),
+    subscribersCount: t.field({ type: 'SafeInt', description: 'How many have subscribed.' }),
+    contentsCount: t.field({ type: 'SafeInt', description: 'How many items were posted.' }),
+    watchTimeInHours: t.float({ description: 'How long the content has been watched in all, in hours.' }),
+    joinedAt: t.field({ type: 'DateTime', description: 'When the profile was made on the platform.' }),
+    verified: t.boolean({ description: 'Whether the platform has verified the profile.' }),
+  }),
+})
+
+const SyncProfilePayload = definePayload<ProfileRow>(
+  'SyncProfilePayload',
+  'profile',
+  Profile,
+  'The profile as it is now.',
+)
+
+builder.mutationField('syncProfile', (t) =>
+  t.field({
+    type: SyncProfilePayload,
+    scope: 'users:write',
+    description: 'Makes or changes the profile of an account, with its emails: all of it, or nothing.',
+    args: { input: t.arg({ type: SyncProfileInput, required: true, description: 'The profile.' }) },
+    resolve: (_, { input }, context) => toPayload(context, () => syncProfile(context, input)),
   }),
 )

@@ -3,7 +3,7 @@ import { builder } from '../graphql/builder.ts'
 import { Node } from '../graphql/node.ts'
 import { readPageRequest, toConnection } from '../graphql/pagination.ts'
 import { definePayload, toPayload } from '../graphql/payload.ts'
-import { createUser, readUserPage, type UserList, updateUser, usersWhere } from './user.service.ts'
+import { createUser, deleteUser, readUserPage, type UserList, updateUser, usersWhere } from './user.service.ts'
 
 export const User = builder.prismaObject('User', {
   description: 'A user of the tenant app.',
@@ -127,5 +127,27 @@ builder.mutationField('updateUser', (t) =>
     description: 'Changes a user.',
     args: { input: t.arg({ type: UpdateUserInput, required: true, description: 'What to change.' }) },
     resolve: (_, { input }, context) => toPayload(context, () => updateUser(context, input)),
+  }),
+)
+
+const DeleteUserInput = builder.inputType('DeleteUserInput', {
+  description: 'The user to delete.',
+  fields: (t) => ({ id: t.id({ required: true, description: "The user's id." }) }),
+})
+
+const DeleteUserPayload = definePayload<string>(
+  'DeleteUserPayload',
+  'deletedUserId',
+  'ID',
+  'The id of the user who is gone.',
+)
+
+builder.mutationField('deleteUser', (t) =>
+  t.field({
+    type: DeleteUserPayload,
+    scope: 'users:write',
+    description: "Deletes a user; the user's accounts, profiles and emails go along.",
+    args: { input: t.arg({ type: DeleteUserInput, required: true, description: 'The user.' }) },
+    resolve: (_, { input }, context) => toPayload(context, () => deleteUser(context, input)),
   }),
 )

@@ -127,6 +127,25 @@ export async function updateUser({ viewer, prisma }: Context, { id, ...change }:
       ? await prisma.user.updateManyAndReturn({ where, data })
       : await prisma.user.findMany({ where, take: 1 })
     : []
-  if (!user) throw invalidField('id', 'NOT_FOUND', 'is not the id of a user')
+  if (!user) throw notAUser('id')
   return user
+}
+
+/**
+ * Deletes a user of the viewer's tenant with everything that is the user's: the foreign keys take accounts, profiles
+ * and emails along in the same statement.
+ *
+ * @returns the id that is gone
+ * @throws GatewayError BAD_USER_INPUT with NOT_FOUND when the tenant has no such user
+ */
+export async function deleteUser({ viewer, prisma }: Context, { id }: { id: string }): Promise<string> {
+  const where = { tenantAppId: viewer.tenantAppId, id }
+  const { count } = isPossibleId(id) ? await prisma.user.deleteMany({ where }) : { count: 0 }
+  if (count === 0) throw notAUser('id')
+  return id
+}
+
+/** The refusal of an id that no user of the tenant has. */
+export function notAUser(field: string) {
+  return invalidField(field, 'NOT_FOUND', 'is not the id of a user')
 }
