@@ -21,12 +21,27 @@ export function checkFields<Fields extends object>(fields: Fields, rules: Rules<
   if (errors.length > 0) throw invalidInput(errors)
 }
 
+const unstorable = {
+  code: 'INVALID_FORMAT',
+  message: 'must not contain NUL characters or halves of surrogate pairs',
+} as const
+
+/**
+ * Refuses texts of a filter that no row can hold, and that the database could not even be asked for.
+ *
+ * @throws GatewayError BAD_USER_INPUT naming each as `filter.<field>`
+ */
+export function checkFilterTexts(filter: Readonly<Record<string, string | null | undefined>>): void {
+  const errors = Object.entries(filter).flatMap(([field, value]): FieldError[] =>
+    value == null || isStorableText(value) ? [] : [{ field: `filter.${field}`, ...unstorable }],
+  )
+  if (errors.length > 0) throw invalidInput(errors)
+}
+
 /** 1 to `max` characters, not all of them blank. Characters as a reader counts them: "𝒜" is one. */
 export function text(max: number): Rule<string> {
   return (value) => {
-    if (!isStorableText(value)) {
-      return { code: 'INVALID_FORMAT', message: 'must not contain NUL characters or halves of surrogate pairs' }
-    }
+    if (!isStorableText(value)) return unstorable
     if (value.trim() === '') return { code: 'REQUIRED', message: 'must not be blank' }
     return [...value].length > max ? { code: 'TOO_LONG', message: `must have at most ${max} characters` } : undefined
   }

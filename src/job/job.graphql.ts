@@ -1,7 +1,10 @@
 import type { JobStatus as jobStatuses } from '../db/generated/prisma/enums.ts'
 import { builder } from '../graphql/builder.ts'
 import { Node } from '../graphql/node.ts'
+import { defineOrder } from '../graphql/order.ts'
+import { readPageRequest, toConnection } from '../graphql/pagination.ts'
 import type { JsonObject } from '../graphql/scalars.ts'
+import { type JobList, jobsWhere, readJobPage } from './job.service.ts'
 
 const descriptions: Record<keyof typeof jobStatuses, string> = {
   PENDING: 'Waits for its turn.',
@@ -42,8 +45,20 @@ const Job = builder.prismaObject('Job', {
   }),
 })
 
-builder.queryField('job', (t) =>
-  t.field({
+const JobFilter = builder.inputType('JobFilter', {
+  description: 'Which jobs to show. A field that is absent or null does not restrict the list.',
+  fields: (t) => ({
+    status: t.field({ type: JobStatus, description: 'In this state.' }),
+    jobType: t.string({ description: 'Exactly this kind of work.' }),
+    createdAfter: t.field({ type: 'DateTime', description: 'Made after this time.' }),
+    createdBefore: t.field({ type: 'DateTime', description: 'Made before this time.' }),
+  }),
+})
+
+const JobOrder = defineOrder('Job', 'jobs')
+
+builder.queryFields((t) => ({
+  job: t.field({
     type: Job,
     nullable: true,
     scope: 'jobs:read',
@@ -51,4 +66,31 @@ builder.queryField('job', (t) =>
     args: { id: t.arg.id({ required: true, description: "The job's id." }) },
     resolve: (_, { id }, { loaders }) => loaders.jobById.load(id),
   }),
-)
+  jobs: t.connection(
+    {
+      type: Job,
+      scope: 'jobs:read',
+      description: "The tenant's jobs, oldest first, page by page.",
+      args: {
+        filter: t.arg({ type: JobFilter, description: 'Which jobs to show; all when absent.' }),
+        orderBy: t.arg({ type: JobOrder, description: 'The order; oldest first when absent.' }),
+      },
+      resolve: async (_, { filter, orderBy, ...args }, context) => {
+        const page = readPageRequest(args)
+        const list: JobList = { filter: filter ?? {}, direction: orderBy?.direction ?? 'ASC' }
+        return { ...toConnection(page, await readJobPage(context, list, page)), list }
+      },
+    },
+    {
+      name: 'JobConnection',
+      description: "A page of the tenant's jobs.",
+      fields: (connection) => ({
+        totalCount: connection.int({
+          description: 'How many jobs the whole list has. Counted only when asked for.',
+          resolve: ({ list }, _, context) => context.prisma.job.count({ where: jobsWhere(context, list.filter) }),
+        }),
+      }),
+    },
+    { name: 'JobEdge', description: 'A job and where it stands in the list.' },
+  ),
+}))

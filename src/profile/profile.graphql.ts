@@ -78,6 +78,7 @@ export const Profile = builder.prismaObject('Profile', {
       nullable: true,
       description: 'Whether the platform has verified the profile.',
     }),
+    accountId: t.exposeID('accountId', { description: 'The id of the account whose profile this is.' }),
     account: t.field({
       type: Account,
       scope: 'users:read',

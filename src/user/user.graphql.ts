@@ -1,6 +1,7 @@
 import type { User as UserRow } from '../db/generated/prisma/client.ts'
 import { builder } from '../graphql/builder.ts'
 import { Node } from '../graphql/node.ts'
+import { defineOrder } from '../graphql/order.ts'
 import { readPageRequest, toConnection } from '../graphql/pagination.ts'
 import { definePayload, toPayload } from '../graphql/payload.ts'
 import { createUser, deleteUser, readUserPage, type UserList, updateUser, usersWhere } from './user.service.ts'
@@ -28,26 +29,7 @@ const UserFilter = builder.inputType('UserFilter', {
   }),
 })
 
-const UserOrderField = builder.enumType('UserOrderField', {
-  description: 'What users can be ordered by.',
-  values: { CREATED_AT: { description: 'When they were made; those of the same moment by id.' } },
-})
-
-const OrderDirection = builder.enumType('OrderDirection', {
-  description: 'Which way a list is ordered.',
-  values: {
-    ASC: { description: 'Smallest or oldest first.' },
-    DESC: { description: 'Largest or newest first.' },
-  } as const,
-})
-
-const UserOrder = builder.inputType('UserOrder', {
-  description: 'The order of a list of users.',
-  fields: (t) => ({
-    field: t.field({ type: UserOrderField, required: true, description: 'What to order by.' }),
-    direction: t.field({ type: OrderDirection, required: true, description: 'Which way.' }),
-  }),
-})
+const UserOrder = defineOrder('User', 'users')
 
 builder.queryFields((t) => ({
   user: t.field({

@@ -1,9 +1,10 @@
 import type { Context } from '../context.ts'
 import type { Prisma, User } from '../db/generated/prisma/client.ts'
 import { isPossibleId, newId } from '../db/ids.ts'
-import type { PageRequest, Position } from '../db/page.ts'
-import { isStorableText } from '../db/storable.ts'
+import { type Direction, keysetPage } from '../db/keyset.ts'
+import type { PageRequest } from '../db/page.ts'
 import { invalidField } from '../errors.ts'
+import { checkFilterTexts } from '../input/rules.ts'
 import { readUserFields } from './user.input.ts'
 
 /** Which users a list shows. What is absent or null does not restrict it. */
@@ -14,13 +15,10 @@ export interface UserFilter {
   readonly createdBefore?: Date | null | undefined
 }
 
-/** Oldest first, or newest first. */
-export type OrderDirection = 'ASC' | 'DESC'
-
 /** Which users a list shows, and in which order. */
 export interface UserList {
   readonly filter: UserFilter
-  readonly direction: OrderDirection
+  readonly direction: Direction
 }
 
 /**
@@ -30,15 +28,7 @@ export interface UserList {
  */
 export function usersWhere({ viewer }: Context, filter: UserFilter): Prisma.UserWhereInput {
   const { email, nameContains, createdAfter, createdBefore } = filter
-  for (const [field, text] of Object.entries({ email, nameContains })) {
-    if (text != null && !isStorableText(text)) {
-      throw invalidField(
-        `filter.${field}`,
-        'INVALID_FORMAT',
-        'must not contain NUL characters or halves of surrogate pairs',
-      )
-    }
-  }
+  checkFilterTexts({ email, nameContains })
   return {
     tenantAppId: viewer.tenantAppId,
     ...(email != null && { email }),
@@ -55,30 +45,11 @@ function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&')
 }
 
-/** One page of users, with one row more than asked when there are more: one statement, by key and never by offset. */
+/** One page of users, with one row more than asked when there are more: one statement. */
 export function readUserPage(context: Context, { filter, direction }: UserList, page: PageRequest): Promise<User[]> {
-  const forwards = (direction === 'ASC') !== page.fromBack
-  const towards = direction === 'ASC' ? beyond : before
-  const away = direction === 'ASC' ? before : beyond
-  return context.prisma.user.findMany({
-    where: {
-      AND: [usersWhere(context, filter), page.after ? towards(page.after) : {}, page.before ? away(page.before) : {}],
-    },
-    orderBy: [{ createdAt: forwards ? 'asc' : 'desc' }, { id: forwards ? 'asc' : 'desc' }],
-    take: page.size + 1,
-  })
+  const { bounds, orderBy, take } = keysetPage(page, direction)
+  return context.prisma.user.findMany({ where: { AND: [usersWhere(context, filter), ...bounds] }, orderBy, take })
 }
-
-// (createdAt, id) > (…): the first condition is what lets the index begin at the cursor, whatever came before it.
-const beyond = ({ createdAt, id }: Position): Prisma.UserWhereInput => ({
-  createdAt: { gte: createdAt },
-  OR: [{ createdAt: { gt: createdAt } }, { id: { gt: id } }],
-})
-
-const before = ({ createdAt, id }: Position): Prisma.UserWhereInput => ({
-  createdAt: { lte: createdAt },
-  OR: [{ createdAt: { lt: createdAt } }, { id: { lt: id } }],
-})
 
 /** What a new user is made of, as the caller gave it. */
 export interface NewUser {
