@@ -34,14 +34,17 @@ export function typeAt({ variableTypes }: CompiledOperation, path: string): Grap
  *
  * @throws Error when it is not a valid operation of the schema: the gateway then does not start
  */
-export function compileOperation(schema: GraphQLSchema, route: Route): CompiledOperation {
-  const document = parse(route.operation)
+export function compileOperation(
+  schema: GraphQLSchema,
+  { operation, answer }: Pick<Route, 'operation' | 'answer'>,
+): CompiledOperation {
+  const document = parse(operation)
   const errors = validate(schema, document)
-  if (errors.length > 0) throw new Error(`${route.method} ${route.url}: ${errors.join('\n')}`)
+  if (errors.length > 0) throw new Error(`${operation}: ${errors.join('\n')}`)
   const variableTypes = new Map<string, GraphQLInputType>()
   for (const { variable, type } of getOperationAST(document)?.variableDefinitions ?? []) {
     const inputType = typeFromAST(schema, type as never)
     if (isInputType(inputType)) variableTypes.set(variable.name.value, inputType)
   }
-  return { document, shape: shapeOf(schema, document, route.answer), variableTypes }
+  return { document, shape: shapeOf(schema, document, answer), variableTypes }
 }

@@ -1,22 +1,6 @@
+import { fullUserFields, jobFields, profileFields, userFields } from './fields.ts'
 import { bodyObject, idList, singleText, wholeNumber } from './inputs.ts'
 import type { Parameter, Route } from './route.ts'
-
-const userFields = `
-  id
-  created_at: createdAt
-  updated_at: updatedAt
-  name
-  email
-  phone
-  tenant_app_id: tenantAppId`
-
-const fullUserFields = `${userFields}
-  accounts {
-    id
-    user_platform: platform
-    platform_account_id: platformAccountId
-    display_name: displayName
-  }`
 
 const userErrors = 'userErrors { code message field }'
 
@@ -101,44 +85,7 @@ export const routes: readonly Route[] = [
       'The profiles in the order asked, each once; unknown ids are left out. The ids, at most 500, come as the JSON body ' +
       'of the GET or in `account_ids`, not in both.',
     operation: `query GetProfiles($accountIds: [ID!]!) {
-      profiles(accountIds: $accountIds) {
-        id
-        user_platform: platform
-        username
-        url
-        gender
-        platform_account_id: platformAccountId
-        full_name: fullName
-        first_name: firstName
-        last_name: lastName
-        nick_name: nickName
-        display_name: displayName
-        description
-        profile_picture_url: profilePictureUrl
-        date_of_birth: dateOfBirth
-        category
-        website_url: websiteUrl
-        country
-        emails {
-          value
-          type
-          is_verified: isVerified
-          is_primary: isPrimary
-          id
-          created_at: createdAt
-          updated_at: updatedAt
-          profile_id: profileId
-        }
-        phone_numbers: phoneNumbers
-        addresses
-        followers_count: followersCount
-        following_count: followingCount
-        subscribers_count: subscribersCount
-        contents_count: contentsCount
-        watch_time_in_hours: watchTimeInHours
-        joined_at: joinedAt
-        verified
-      }
+      profiles(accountIds: $accountIds) { ${profileFields} }
     }`,
     parameters: [
       {
@@ -159,7 +106,7 @@ export const routes: readonly Route[] = [
     url: '/fusion/jobs/:id',
     summary: 'Get a job',
     operation: `query GetJob($id: ID!) {
-      job(id: $id) { id status job_type: jobType payload result attempts created_at: createdAt updated_at: updatedAt }
+      job(id: $id) { ${jobFields} }
     }`,
     parameters: [{ in: 'path', name: 'id', variable: 'id', description: "The job's id." }],
     variables: ({ params }) => ({ id: params['id'] }),
