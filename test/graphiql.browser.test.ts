@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -6,15 +5,15 @@ import { createApp } from '../src/app.ts'
 import { createStatementMeter } from '../src/db/statement-meter.ts'
 import { createLogger } from '../src/logger.ts'
 import { openDemo } from '../src/seed/demo.ts'
-import { answerOf, findChromium, launchChromium, otherHostName, visitGraphiql } from './support/chromium.ts'
-import { type TestDatabase, createTestDatabase } from './support/database.ts'
+import { answerTo, findChromium, launchChromium, otherHostName, visitGraphiql } from './support/chromium.ts'
+import { createTestDatabase, type TestDatabase } from './support/database.ts'
 
 const executablePath = findChromium('GraphiQL in a browser')
 
 describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
   let database: TestDatabase
   let demoKey: string | undefined
-  let gateways: FastifyInstance[]
+  let gateways: [FastifyInstance, FastifyInstance]
   let browser: Browser
   /** Where the gateway with a demo tenant listens, and the one without. */
   let demo: string
@@ -26,8 +25,8 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
     const logger = createLogger({ logLevel: 'silent' })
     const options = { database, meter: createStatementMeter(), logger, graphiql: true, corsOrigins: [] }
     gateways = [await createApp({ ...options, demoKey }), await createApp(options)]
-    for (const gateway of gateways) await gateway.listen({ host: '127.0.0.1', port: 0 })
-    ;[demo = '', plain = ''] = gateways.map((gateway) => originOf(gateway, '127.0.0.1'))
+    demo = await gateways[0].listen({ host: '127.0.0.1', port: 0 })
+    plain = await gateways[1].listen({ host: '127.0.0.1', port: 0 })
     browser = await launchChromium(executablePath ?? '')
   })
   afterEach(async () => {
@@ -57,7 +56,32 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
   it('opens with a tab for each thing that the gateway does', async () => {
     const { page } = await visitGraphiql(browser, demo)
     const tabs = await page.getByRole('tab').locator('.graphiql-tab-button').allTextContents()
-    expect(tabs).toEqual(['Users', 'User', 'Profiles', 'Job', 'Create'])
+    expect(tabs).toEqual(['Users', 'User', 'Profiles', 'Job', 'Create', 'Update'])
+  })
+
+  it('goes to a tab at the first click, and runs it with its variables', async () => {
+    const { page } = await visitGraphiql(browser, demo)
+    for (const [tab, data] of [
+      ['User', { user: { id: 'usr_demo_1' } }],
+      ['Profiles', { profiles: [{ platform: expect.any(String) }, { platform: expect.any(String) }] }],
+      ['Job', { job: { id: 'job_demo_1' } }],
+    ] as const) {
+      await page.getByRole('tab').getByRole('button', { name: tab, exact: true }).click()
+      await page.getByRole('tab', { selected: true }).getByText(tab, { exact: true }).waitFor()
+      await page.waitForURL(({ searchParams }) => searchParams.get('query')?.includes(`query ${tab}(`) === true)
+      expect(await pressRun(page)).toMatchObject({ data })
+    }
+  })
+
+  it('comes back after a reload with the same tabs, and no copy of the key in the browser', async () => {
+    const { page } = await visitGraphiql(browser, demo)
+    await pressRun(page)
+    await page.waitForFunction(() => localStorage.getItem('graphiql:tabState')?.includes('Users'))
+    expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain(demoKey)
+    await Promise.all([answerTo('schema', page), page.reload()])
+    expect(await page.getByRole('tab').count()).toBe(5)
+    expect(await page.getByRole('tab', { selected: true }).textContent()).toContain('Users')
+    expect(await readHeaders(page)).toEqual({ 'x-api-key': demoKey })
   })
 
   it('shows users with their accounts when the first tab is run', async () => {
@@ -74,7 +98,9 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
     await page.getByRole('button', { name: 'New tab' }).click()
     await page.getByRole('tab', { selected: true }).getByText('<untitled>').waitFor()
     await page.getByRole('region', { name: 'Operation Editor' }).locator('.monaco-editor').click()
-    await page.keyboard.type('{ user(id: "usr_demo_2") { accounts { user { id } } } }')
+    await page.keyboard.type('query Typed { user(id: "usr_demo_2") { accounts { user { id } } } }')
+    // GraphiQL reads what is typed with a delay; it names the tab when it has.
+    await page.getByRole('tab', { selected: true }).getByText('Typed').waitFor()
     const user = { id: 'usr_demo_2' }
     expect(await pressRun(page)).toEqual({ data: { user: { accounts: [{ user }, { user }, { user }] } } })
     await page.locator('.result-window').getByText('"usr_demo_2"').first().waitFor()
@@ -98,19 +124,17 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
   })
 
   it('keeps the key to itself when another host name leads to it', async () => {
-    const { page } = await visitGraphiql(browser, originOf(gateways[0], otherHostName))
+    const { page } = await visitGraphiql(browser, demo.replace('127.0.0.1', otherHostName))
     expect(await readHeaders(page)).toEqual({ 'x-api-key': '<API_KEY>' })
     expect(await page.content()).not.toContain('fus_')
   })
 })
 
-function originOf(gateway: FastifyInstance | undefined, hostName: string): string {
-  const { port } = gateway?.server.address() as AddressInfo
-  return `http://${hostName}:${port}`
-}
-
 async function pressRun(page: Page): Promise<unknown> {
-  const [answer] = await Promise.all([answerOf(page), page.getByRole('button', { name: /^Execute query/ }).click()])
+  const [answer] = await Promise.all([
+    answerTo('run', page),
+    page.getByRole('button', { name: /^Execute query/ }).click(),
+  ])
   return answer
 }
 
@@ -125,5 +149,5 @@ async function openDocs(page: Page) {
 async function readHeaders(page: Page): Promise<unknown> {
   const editor = page.getByRole('region', { name: 'Headers' }).locator('.graphiql-editor:not(.hidden) .view-lines')
   await editor.getByText('x-api-key').waitFor()
-  return JSON.parse((await editor.innerText()).replaceAll('\u00A0', ' '))
+  return JSON.parse((await editor.allTextContents()).join('').replaceAll('\u00A0', ' '))
 }

@@ -4,11 +4,17 @@ export interface StartingTab {
   readonly variables?: string
 }
 
-/** What a developer sees first: one tab for each thing that the gateway does. The ids are those of the demo tenant. */
+const json = (value: unknown) => JSON.stringify(value, null, 2)
+
+/**
+ * What a developer sees first: a tab for each thing that the gateway does. GraphiQL names a tab after its operation.
+ * The ids are those of the demo tenant. Comments are short, since the editor shows some fifty columns.
+ */
 export const startingTabs: readonly StartingTab[] = [
   {
-    query: `# Users, their accounts, the profiles and emails of those accounts: one query, four SQL statements.
-# Press Ctrl-Enter. The header x-api-key is below.
+    query: `# Users, accounts, profiles, emails: one query,
+# four SQL statements. Press Ctrl-Enter.
+# The header x-api-key is below.
 query Users {
   users(first: 5) {
     nodes {
@@ -31,7 +37,7 @@ query Users {
 `,
   },
   {
-    query: `# One user by id.
+    query: `# One user. The id is under Variables, below.
 query User($id: ID!) {
   user(id: $id) {
     id
@@ -39,14 +45,20 @@ query User($id: ID!) {
     email
     phone
     createdAt
-    accounts { id platform platformAccountId displayName }
+    accounts {
+      id
+      platform
+      platformAccountId
+      displayName
+    }
   }
 }
 `,
-    variables: JSON.stringify({ id: 'usr_demo_1' }, null, 2),
+    variables: json({ id: 'usr_demo_1' }),
   },
   {
     query: `# Profiles of accounts, in the order asked.
+# The ids are under Variables, below.
 query Profiles($accountIds: [ID!]!) {
   profiles(accountIds: $accountIds) {
     id
@@ -60,39 +72,46 @@ query Profiles($accountIds: [ID!]!) {
   }
 }
 `,
-    variables: JSON.stringify({ accountIds: ['acc_demo_1_1', 'acc_demo_2_1'] }, null, 2),
+    variables: json({ accountIds: ['acc_demo_1_1', 'acc_demo_2_1'] }),
   },
   {
-    query: `# A job: asynchronous work with its payload and its result.
+    query: `# A job: work with a payload and a result.
+# The id is under Variables, below.
 query Job($id: ID!) {
-  job(id: $id) { id status jobType payload result attempts createdAt updatedAt }
+  job(id: $id) {
+    id
+    status
+    jobType
+    payload
+    result
+    attempts
+    createdAt
+    updatedAt
+  }
 }
 `,
-    variables: JSON.stringify({ id: 'job_demo_1' }, null, 2),
+    variables: json({ id: 'job_demo_1' }),
   },
   {
-    query: `# Make a user, then change one. Choose which of the two to run at the play button.
-mutation Create($create: CreateUserInput!) {
-  createUser(input: $create) {
+    query: `# Make a user, of what Variables says, below.
+mutation Create($input: CreateUserInput!) {
+  createUser(input: $input) {
     user { id name email phone }
     userErrors { code field message }
   }
 }
-
-mutation Update($update: UpdateUserInput!) {
-  updateUser(input: $update) {
+`,
+    variables: json({ input: { name: 'Grace Hopper', email: 'grace@example.com', phone: '+1 555 0100' } }),
+  },
+  {
+    query: `# Change a user. What is absent stays as it is.
+mutation Update($input: UpdateUserInput!) {
+  updateUser(input: $input) {
     user { id name phone updatedAt }
     userErrors { code field message }
   }
 }
 `,
-    variables: JSON.stringify(
-      {
-        create: { name: 'Grace Hopper', email: 'grace@example.com', phone: '+1 555 0100' },
-        update: { id: 'usr_demo_1', phone: '+1 555 0199' },
-      },
-      null,
-      2,
-    ),
+    variables: json({ input: { id: 'usr_demo_1', phone: '+1 555 0199' } }),
   },
 ]
