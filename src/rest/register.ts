@@ -6,9 +6,10 @@ import { checkVariables } from './check-variables.ts'
 import { type CompiledOperation, compileOperation } from './operation.ts'
 import type { Route, RouteInput } from './route.ts'
 import { routes } from './routes.ts'
-import { notFound, runOperation, valueAt } from './run-operation.ts'
+import { notFound, runOperation } from './run-operation.ts'
 import { encode } from './shape.ts'
 import { type Page, streamList } from './stream-list.ts'
+import { valueAt } from './value-at.ts'
 
 /** Serves every row of the table. */
 export function registerRest(app: FastifyInstance, dependencies: RouteDependencies): void {

@@ -26,11 +26,6 @@ export async function runOperation(
   return data ?? {}
 }
 
-/** Follows the keys of a path through an operation's data: `createUser.user`. */
-export function valueAt(data: Data, path: string): unknown {
-  return path.split('.').reduce<unknown>((value, key) => (value as Data | null | undefined)?.[key], data)
-}
-
 interface UserErrors {
   readonly userErrors?: readonly { code: never; message: string; field: readonly string[] | null }[]
 }

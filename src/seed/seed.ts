@@ -55,7 +55,7 @@ export async function writePeople(
   const rows = makeUpPeople(people, from, count)
   let written = 0
   for (const [name, fields] of Object.entries(madeUpFields)) {
-    written += await insertRows(sql, model, name, fields, rows[name as keyof typeof rows])
+    written += await insertRows(sql, model, name, { fields, rows: rows[name as keyof typeof rows] })
   }
   return written
 }
