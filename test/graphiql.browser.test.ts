@@ -79,7 +79,7 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
     await page.waitForFunction(() => localStorage.getItem('graphiql:tabState')?.includes('Users'))
     expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain(demoKey)
     await Promise.all([answerTo('schema', page), page.reload()])
-    expect(await page.getByRole('tab').count()).toBe(5)
+    expect(await page.getByRole('tab').count()).toBe(6)
     expect(await page.getByRole('tab', { selected: true }).textContent()).toContain('Users')
     expect(await readHeaders(page)).toEqual({ 'x-api-key': demoKey })
   })
