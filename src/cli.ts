@@ -1,5 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
+import { exportCommand } from './cli/export.command.ts'
+import { importCommand } from './cli/import.command.ts'
 import { keysCommand } from './cli/keys.command.ts'
 import { migrateCommand } from './cli/migrate.command.ts'
 import { schemaCommand } from './cli/schema.command.ts'
@@ -21,9 +23,11 @@ const program = new Command('fusion')
   .configureOutput({ outputError: (text, write) => write(text) })
 
 program.command('serve').description('serve both faces until told to stop').action(serve)
-for (const command of [migrateCommand(), tenantsCommand(), keysCommand(), seedCommand(), schemaCommand()]) {
-  program.addCommand(command)
-}
+const commands = [
+  ...[migrateCommand(), tenantsCommand(), keysCommand()],
+  ...[importCommand(), exportCommand(), seedCommand(), schemaCommand()],
+]
+for (const command of commands) program.addCommand(command)
 inheritExitOverride(program)
 
 try {

@@ -1,4 +1,4 @@
-import type { SqlQueryable } from '@prisma/driver-adapter-utils'
+import type { SqlDriverAdapter } from '@prisma/driver-adapter-utils'
 import type { DatabaseLocation } from '../config.ts'
 import { type BatchedRead, createBatchedRead } from './batch.ts'
 import { type DataModel, readDataModel } from './data-model.ts'
@@ -12,7 +12,8 @@ import { openPostgresql } from './postgresql.ts'
 export interface Database {
   readonly prisma: PrismaClient
   readonly read: BatchedRead
-  readonly sql: SqlQueryable
+  /** The adapter itself, for the few statements that are written by hand. */
+  readonly sql: SqlDriverAdapter
   readonly model: DataModel
   readonly driver: Driver
   /** Ends every connection. */

@@ -1,0 +1,27 @@
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import { finished } from 'node:stream/promises'
+import { Command } from 'commander'
+import { readConfig } from '../config.ts'
+import { createLogger } from '../logger.ts'
+import { findTenant } from '../tenant/tenant.service.ts'
+import { exportTenant } from '../transfer/export.ts'
+import { withMigratedDatabase } from './with-database.ts'
+
+/** `fusion export` */
+export function exportCommand(): Command {
+  return new Command('export')
+    .description('write every user, profile and job of a tenant: a JSON record a line, ready for import')
+    .requiredOption('--tenant <name>', 'the tenant to export')
+    .option('--out <file>', 'write to a file instead of stdout')
+    .action(({ tenant: name, out }: { tenant: string; out?: string }) =>
+      withMigratedDatabase(async (database) => {
+        const tenant = await findTenant(database, name)
+        const target = out === undefined ? process.stdout : createWriteStream(out)
+        for await (const record of exportTenant(database, tenant, createLogger(readConfig(), process.stderr))) {
+          if (!target.write(`${JSON.stringify(record)}\n`)) await once(target, 'drain')
+        }
+        if (target !== process.stdout) await finished(target.end())
+      }),
+    )
+}
