@@ -8,7 +8,10 @@ const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 const environment = z.object({
   DATABASE_URL: z
     .string()
-    .regex(/^postgres(ql)?:\/\//, 'must start with postgresql://')
+    .refine(
+      (url) => /^postgres(ql)?:\/\//.test(url) && URL.canParse(url),
+      'must be a URL: postgresql://user@host:port/database',
+    )
     .optional(),
   DATA_DIR: z.string().default('./data'),
   HOST: z.string().default('127.0.0.1'),
@@ -25,7 +28,10 @@ const environment = z.object({
     .default('')
     .transform((list) => list.split(',').map((origin) => origin.trim()))
     .transform((origins) => origins.filter((origin) => origin !== ''))
-    .pipe(z.array(z.url('must be origins such as https://app.example.com, separated by commas'))),
+    .refine(
+      (origins) => origins.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin),
+      'must be origins such as https://app.example.com, without a path, separated by commas',
+    ),
 })
 
 /** Where rows live: a PostgreSQL server, or the embedded PGlite in a folder (`memory` for none). */

@@ -9,6 +9,7 @@ export const errorCodes = {
   UNAUTHENTICATED: { status: 401, title: 'No valid API key' },
   FORBIDDEN: { status: 403, title: 'The API key lacks a scope' },
   NOT_FOUND: { status: 404, title: 'Not found' },
+  REQUEST_TIMEOUT: { status: 408, title: 'Request not complete in time' },
   METHOD_NOT_ALLOWED: { status: 405, title: 'Method not allowed' },
   PAYLOAD_TOO_LARGE: { status: 413, title: 'Body too large' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'Unsupported media type' },

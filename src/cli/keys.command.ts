@@ -97,8 +97,10 @@ function readList(text: string): string[] {
 function readExpiry(text: string): Date {
   const [, days] = /^(\d{1,5})d$/.exec(text) ?? []
   if (days !== undefined) return new Date(Date.now() + Number(days) * 86_400_000)
-  const time = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text) ? new Date(text) : undefined
-  if (!time || Number.isNaN(time.getTime())) {
+  const [, date] = /^(\d{4}-\d{2}-\d{2})(?:T[\d:.]+(?:Z|[+-]\d{2}:\d{2}))?$/.exec(text) ?? []
+  const time = new Date(text)
+  // JavaScript takes 2027-02-30 for the second of March.
+  if (!date || Number.isNaN(time.getTime()) || new Date(date).toISOString().slice(0, 10) !== date) {
     throw new InvalidArgumentError('Give a date (2027-01-31), a time (2027-01-31T08:00:00Z), or days from now (90d).')
   }
   return time

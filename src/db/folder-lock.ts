@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { OperatorError } from '../operator-error.ts'
 
@@ -11,21 +11,33 @@ import { OperatorError } from '../operator-error.ts'
  */
 export function lockFolder(folder: string): () => void {
   const file = path.join(folder, 'gateway.pid')
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      writeFileSync(file, `${process.pid}\n`, { flag: 'wx' })
-      return () => rmSync(file, { force: true })
-    } catch (error) {
-      if (!isCode(error, 'EEXIST') || attempt > 0) throw error
+  const mine = `${file}.${process.pid}`
+  writeFileSync(mine, `${process.pid}\n`)
+  try {
+    for (let attempt = 0; ; attempt += 1) {
+      // A link appears whole or not at all, so nobody ever reads a lock that does not name its process yet.
+      if (tryToLink(mine, file)) return () => rmSync(file, { force: true })
+      const holder = readHolder(file)
+      if (attempt > 0 || (holder !== undefined && isAlive(holder))) {
+        throw new OperatorError(
+          `The data folder ${folder} is open in process ${holder}. Stop it first, or choose another DATA_DIR.\n` +
+            `If that process is not a gateway, delete ${file}.`,
+        )
+      }
+      rmSync(file, { force: true })
     }
-    const holder = readHolder(file)
-    if (holder !== undefined && isAlive(holder)) {
-      throw new OperatorError(
-        `The data folder ${folder} is open in process ${holder}. Stop it first, or choose another DATA_DIR.\n` +
-          `If that process is not a gateway, delete ${file}.`,
-      )
-    }
-    rmSync(file, { force: true })
+  } finally {
+    rmSync(mine, { force: true })
+  }
+}
+
+function tryToLink(from: string, to: string): boolean {
+  try {
+    linkSync(from, to)
+    return true
+  } catch (error) {
+    if (isCode(error, 'EEXIST')) return false
+    throw error
   }
 }
 

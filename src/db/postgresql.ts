@@ -1,5 +1,6 @@
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
+import { OperatorError } from '../operator-error.ts'
 import type { Driver } from './driver.ts'
 import { connectToShadowDatabase } from './embedded.ts'
 import { observeAdapters, type StatementObserver } from './observed-adapter.ts'
@@ -20,14 +21,13 @@ export interface PostgresqlOptions {
  */
 export function openPostgresql(url: string, { observe, onIdleError }: PostgresqlOptions): Driver {
   const settings: pg.PoolConfig = {
-    connectionString: url,
+    connectionString: inUtc(url),
     application_name: 'fusion-gateway',
     connectionTimeoutMillis: 5_000,
-    // The adapter writes and reads timestamps without their offset, so every session must speak UTC.
-    options: '-c TimeZone=UTC',
   }
-  // node-postgres waits forever by default, for a connection as for an answer.
-  const pool = new pg.Pool({ ...settings, max: 10, statement_timeout: 30_000 })
+  // node-postgres waits forever by default, for a connection as for an answer. The server ends a statement by itself
+  // after 30 s; the client gives up a little later, in case the server is not there to do so.
+  const pool = new pg.Pool({ ...settings, max: 10, statement_timeout: 30_000, query_timeout: 35_000 })
   pool.on('error', onIdleError)
 
   return {
@@ -48,6 +48,14 @@ export function openPostgresql(url: string, { observe, onIdleError }: Postgresql
 
     close: () => pool.end(),
   }
+}
+
+/** The adapter writes and reads timestamps without their offset, so every session must speak UTC. */
+function inUtc(url: string): string {
+  if (!URL.canParse(url)) throw new OperatorError('DATABASE_URL is not a URL.')
+  const parsed = new URL(url)
+  parsed.searchParams.set('options', `${parsed.searchParams.get('options') ?? ''} -c TimeZone=UTC`.trim())
+  return parsed.href
 }
 
 function adaptersOf(pool: pg.Pool, observe: StatementObserver) {

@@ -1,5 +1,5 @@
 import { type DocumentNode, type ExecutionResult, execute } from 'graphql'
-import type { Context } from '../context.ts'
+import type { Context, Logger } from '../context.ts'
 import { toCallerError } from './caller-error.ts'
 import { schema } from './schema.ts'
 
@@ -26,5 +26,20 @@ export async function executeOperation(operation: Operation): Promise<ExecutionR
     contextValue: context,
   })
   if (!result.errors) return result
-  return { ...result, errors: result.errors.map((error) => toCallerError(error, context.log)) }
+  const log = logOnce(context.log)
+  return { ...result, errors: result.errors.map((error) => toCallerError(error, log)) }
+}
+
+/** A batch that fails does so for every field that waits for it, with one and the same error. */
+function logOnce(log: Logger): Logger {
+  const seen = new Set<unknown>()
+  const once = (write: Logger['error']): Logger['error'] => {
+    return (details, message) => {
+      const error = 'err' in details ? details.err : details
+      if (seen.has(error)) return
+      seen.add(error)
+      write(details, message)
+    }
+  }
+  return { error: once((details, message) => log.error(details, message)), warn: (...line) => log.warn(...line) }
 }

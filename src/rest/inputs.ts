@@ -51,9 +51,13 @@ export function idList({ query, body }: RouteInput, name: string): string[] {
   if (parameter === undefined) {
     throw invalidField(name, 'REQUIRED', 'is required: a JSON array of ids as the body, or in the query')
   }
-  if (typeof parameter !== 'string') return [...parameter]
-  if (parameter.trimStart().startsWith('[')) return stringArray(parseJson(parameter, name), name)
-  return parameter.split(',').filter((id) => id !== '')
+  if (typeof parameter === 'string' && parameter.trimStart().startsWith('[')) {
+    return stringArray(parseJson(parameter, name), name)
+  }
+  return [parameter]
+    .flat()
+    .flatMap((ids) => ids.split(','))
+    .filter((id) => id !== '')
 }
 
 function parseJson(text: string, name: string): unknown {

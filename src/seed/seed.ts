@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { v7 as uuidv7 } from 'uuid'
 import type { Database } from '../db/database.ts'
 import { insertRows } from '../db/insert.ts'
@@ -63,14 +64,10 @@ export async function writePeople(
 /** UUIDv7 ids of our usual form, made of the seed and the row's number alone. */
 function seededIds(seed: number): IdScheme {
   const id = (prefix: string, user: number, ...numbers: number[]) => {
-    const bytes = new Uint8Array(16)
-    const view = new DataView(bytes.buffer)
-    view.setUint32(8, seed)
-    view.setUint32(
-      12,
-      numbers.reduce((sum, number) => sum * 16 + number, 0),
-    )
-    return `${prefix}_${uuidv7({ msecs: Date.UTC(2026, 0) + user * 1_000, seq: user, random: bytes })}`
+    const random = createHash('sha256')
+      .update([prefix, seed, user, ...numbers].join())
+      .digest()
+    return `${prefix}_${uuidv7({ msecs: Date.UTC(2026, 0) + user * 1_000, random })}`
   }
   return {
     user: (user) => id('usr', user),

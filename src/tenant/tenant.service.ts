@@ -14,9 +14,10 @@ export async function createTenant({ prisma }: Database, name: string): Promise<
   if (trimmed === '' || [...trimmed].length > 200 || !isStorableText(trimmed)) {
     throw new OperatorError('A tenant needs a name of 1–200 characters.')
   }
-  const taken = await prisma.tenantApp.findFirst({ where: { name: trimmed } })
-  if (taken) throw new OperatorError(`There is a tenant with the name ${trimmed} already.`)
-  return prisma.tenantApp.create({ data: { id: newId('TenantApp'), name: trimmed } })
+  const data = { id: newId('TenantApp'), name: trimmed }
+  const [tenant] = await prisma.tenantApp.createManyAndReturn({ data, skipDuplicates: true })
+  if (!tenant) throw new OperatorError(`There is a tenant with the name ${trimmed} already.`)
+  return tenant
 }
 
 /** All tenants, by name. */
