@@ -8,7 +8,7 @@ export default defineConfig({
     pool: 'forks',
     // The files run as Node runs them, as the gateway itself does; Vite would load a second copy of graphql.
     experimental: { viteModuleRunner: false },
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     hookTimeout: 60_000,
     env: { TZ: 'Asia/Kolkata' },
   },

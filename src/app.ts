@@ -1,14 +1,20 @@
 import cors from '@fastify/cors'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { v4 as uuidv4 } from 'uuid'
-import { answerBadUrl, answerClientError, answerErrors, refuseOtherMethods, setCommonHeaders } from './answer-errors.ts'
 import { createAuthenticator } from './auth/authenticate.ts'
 import type { Database } from './db/database.ts'
 import type { StatementMeter } from './db/statement-meter.ts'
 import { registerGraphQL } from './graphql/register.ts'
-import { registerHealth } from './health.ts'
-import { logRequests } from './log-requests.ts'
-import { readJsonBodies } from './read-json-body.ts'
+import {
+  answerBadUrl,
+  answerClientError,
+  answerErrors,
+  refuseOtherMethods,
+  setCommonHeaders,
+} from './http/answer-errors.ts'
+import { registerHealth } from './http/health.ts'
+import { logRequests } from './http/log-requests.ts'
+import { readJsonBodies } from './http/read-json-bodies.ts'
 import { registerOpenApi } from './rest/openapi.ts'
 import { registerRest } from './rest/register.ts'
 
@@ -26,6 +32,9 @@ export interface AppOptions {
 
 const maxBodyBytes = 1024 * 1024
 
+/** How long a client may take to send a request whole. */
+const requestTimeoutMilliseconds = 30_000
+
 /** Makes the gateway: both faces over one schema. It never listens; closing it leaves the database open. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { database, meter, logger, corsOrigins } = options
@@ -35,6 +44,9 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     // log-requests.ts writes the one line a request.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     bodyLimit: maxBodyBytes,
+    requestTimeout: requestTimeoutMilliseconds,
+    // A request that comes on an open connection while the gateway stops is answered like any other.
+    return503OnClosing: false,
     exposeHeadRoutes: false,
     frameworkErrors: answerBadUrl,
     clientErrorHandler: answerClientError,
@@ -62,6 +74,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   registerOpenApi(app)
   registerRest(app, { database, meter, authenticator })
   registerGraphQL(app, { ...options, authenticator })
+  // A copy, since what it registers is noted as well.
   refuseOtherMethods(app, structuredClone(methods))
   return app
 }

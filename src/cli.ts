@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { isDriverAdapterError } from '@prisma/driver-adapter-utils'
 import { Command, CommanderError } from 'commander'
 import { exportCommand } from './cli/export.command.ts'
 import { importCommand } from './cli/import.command.ts'
@@ -10,6 +11,7 @@ import { serve } from './cli/serve.ts'
 import { tenantsCommand } from './cli/tenants.command.ts'
 import { isDatabaseUnavailable } from './db/availability.ts'
 import { OperatorError } from './operator-error.ts'
+import { packageVersion } from './package-version.ts'
 
 // A reader that has seen enough (`fusion keys list | head -1`) is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -20,7 +22,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 const program = new Command('fusion')
   .description('Fusion Gateway: GraphQL and REST over users, accounts, profiles and jobs')
   .exitOverride()
-  .configureOutput({ outputError: (text, write) => write(text) })
+  .version(packageVersion())
+  .showHelpAfterError('Run it with --help to see how it is called.')
 
 program.command('serve').description('serve both faces until told to stop').action(serve)
 const commands = [
@@ -39,17 +42,25 @@ try {
 /** Exit codes: 0 done, 1 the command failed, 2 it was called wrongly. */
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-  if (error instanceof OperatorError) process.stderr.write(`${error.message}\n`)
-  else if (isDatabaseUnavailable(error)) process.stderr.write(`The database cannot be reached: ${reasonOf(error)}\n`)
-  else process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`)
+  process.stderr.write(`${explain(error)}\n`)
   return 1
 }
 
+/** What went wrong, for somebody who can mend it; with a stack only where nobody but us can. */
+function explain(error: unknown): string {
+  if (error instanceof OperatorError) return error.message
+  if (isDatabaseUnavailable(error)) return `The database cannot be reached: ${reasonOf(error)}`
+  if (isDriverAdapterError(error)) return `The database refused: ${reasonOf(error)}`
+  // The system's errors name the call and what it was called with: "listen EADDRINUSE: address already in use".
+  if (error instanceof Error && 'syscall' in error) return error.message
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}
+
 function reasonOf(error: unknown): string {
-  const { message, cause } = error as Error
-  return cause instanceof Error || (typeof cause === 'object' && cause !== null && 'originalMessage' in cause)
-    ? String((cause as { originalMessage?: string; message?: string }).originalMessage ?? (cause as Error).message)
-    : message
+  if (!isDriverAdapterError(error)) return (error as Error).message
+  const { cause } = error
+  if (cause.kind === 'DatabaseNotReachable') return `nothing answers at ${cause.host}:${cause.port}`
+  return cause.originalMessage ?? error.message
 }
 
 function inheritExitOverride(command: Command): void {

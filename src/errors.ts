@@ -66,11 +66,3 @@ export function invalidInput(fields: readonly FieldError[]): GatewayError {
 export function invalidField(field: string, code: FieldErrorCode, message: string): GatewayError {
   return invalidInput([{ field, code, message }])
 }
-
-/** What a caller sees of any thrown value: itself when it was made for a caller, otherwise INTERNAL without a word of it. */
-export function toGatewayError(error: unknown): GatewayError {
-  if (error instanceof GatewayError) return error
-  return new GatewayError('INTERNAL', 'Something went wrong on our side. The request id finds it in our log.', [], {
-    cause: error,
-  })
-}

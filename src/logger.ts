@@ -8,7 +8,9 @@ import type { Config } from './config.ts'
  * @param destination where to write instead, for tests
  */
 export function createLogger({ logLevel }: Pick<Config, 'logLevel'>, destination?: DestinationStream): Logger {
-  const stream = destination ?? (process.stdout.isTTY ? pretty({ colorize: true, ignore: 'pid,hostname' }) : undefined)
+  const stream =
+    destination ??
+    (process.stdout.isTTY ? pretty({ colorize: true, ignore: 'pid,hostname', singleLine: true }) : undefined)
   const options = { level: logLevel, serializers: { err: describeError } }
   return stream ? pino(options, stream) : pino(options)
 }

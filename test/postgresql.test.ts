@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createApp } from '../src/app.ts'
+import { generateApiKey } from '../src/auth/api-key.ts'
 import { openDatabase } from '../src/db/database.ts'
 import { deployMigrations, readMigrationStatus } from '../src/db/migrate.ts'
+import { createStatementMeter } from '../src/db/statement-meter.ts'
+import { createLogger } from '../src/logger.ts'
 import { fusion, startGateway } from './support/cli.ts'
 import { adminUrl, databaseUrl, runAsAdmin } from './support/postgresql.ts'
 
@@ -59,10 +63,6 @@ describe.skipIf(adminUrl === undefined)('on a PostgreSQL server', () => {
 
 describe('while the database is away', () => {
   it('both faces answer 503 with Retry-After, /ready too, and /health 200', async () => {
-    const { createApp } = await import('../src/app.ts')
-    const { createLogger } = await import('../src/logger.ts')
-    const { createStatementMeter } = await import('../src/db/statement-meter.ts')
-    const { generateApiKey } = await import('../src/auth/api-key.ts')
     const database = await openDatabase({ kind: 'postgresql', url: 'postgresql://nobody@127.0.0.1:1/none' })
     const logger = createLogger({ logLevel: 'silent' })
     const app = await createApp({ database, meter: createStatementMeter(), logger, graphiql: false, corsOrigins: [] })

@@ -13,6 +13,8 @@ export interface NewKey {
   readonly scopes?: readonly string[] | undefined
   /** Never when absent. */
   readonly expiresAt?: Date | undefined
+  /** The key itself; a new one when absent. */
+  readonly key?: string
 }
 
 /**
@@ -22,13 +24,13 @@ export interface NewKey {
  * @throws OperatorError when a scope is unknown or the expiry is past
  */
 export async function createKey({ prisma }: Database, newKey: NewKey): Promise<{ row: ApiKey; key: string }> {
-  const { tenantAppId, name, scopes = allScopes, expiresAt } = newKey
+  const { tenantAppId, name, scopes = allScopes, expiresAt, key = generateApiKey() } = newKey
+  if (scopes.length === 0) throw new OperatorError(`A key needs a scope. There are: ${allScopes.join(', ')}`)
   const unknown = scopes.filter((scope) => !allScopes.some((known) => known === scope))
   if (unknown.length > 0) {
     throw new OperatorError(`There is no scope ${unknown.join(', ')}. There are: ${allScopes.join(', ')}`)
   }
   if (expiresAt && expiresAt.getTime() <= Date.now()) throw new OperatorError('The expiry must be in the future.')
-  const key = generateApiKey()
   const row = await prisma.apiKey.create({
     data: {
       tenantAppId,

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { openDatabase } from '../db/database.ts'
-import { createMigration, deployMigrations, readMigrationStatus } from '../db/migrate.ts'
+import { createMigration, deployMigrations, markMigrationRolledBack, readMigrationStatus } from '../db/migrate.ts'
+import { OperatorError } from '../operator-error.ts'
 import { withDatabase } from './with-database.ts'
 
 /** `fusion migrate …` */
@@ -29,6 +30,20 @@ export function migrateCommand(): Command {
           for (const name of names) process.stdout.write(`${word}\t${name}\n`)
         }
         if (pending.length + unknown.length + failed.length > 0) process.exitCode = 1
+      }),
+    )
+
+  command
+    .command('resolve')
+    .argument('<migration>', 'a failed one, as status names it')
+    .description('note that a failed migration is undone, by you or by itself, so that deploy runs it again')
+    .action((name: string) =>
+      withDatabase(async (database) => {
+        const { failed } = await readMigrationStatus(database.sql)
+        if (!failed.includes(name))
+          throw new OperatorError(`${name} has not failed. See: npm run fusion -- migrate status`)
+        await markMigrationRolledBack(database, name)
+        process.stdout.write(`Resolved ${name}\n`)
       }),
     )
 

@@ -5,7 +5,7 @@ import { deployMigrations } from '../db/migrate.ts'
 import { createStatementMeter } from '../db/statement-meter.ts'
 import { createLogger } from '../logger.ts'
 import { openDemo } from '../seed/demo.ts'
-import { listenUntilStopped } from '../server.ts'
+import { listenUntilStopped, untilToldToStop } from '../server.ts'
 import { requireMigrations } from './with-database.ts'
 
 /**
@@ -15,6 +15,8 @@ import { requireMigrations } from './with-database.ts'
  * @throws OperatorError when migrations are pending on a PostgreSQL server
  */
 export async function serve(): Promise<void> {
+  // From here on Ctrl-C lets what is being written be finished first.
+  const toldToStop = untilToldToStop()
   const config = readConfig()
   const logger = createLogger(config)
   const meter = createStatementMeter()
@@ -25,7 +27,7 @@ export async function serve(): Promise<void> {
   try {
     const demoKey = await prepare(database, config)
     const app = await createApp({ ...config, database, meter, logger, demoKey })
-    await listenUntilStopped(app, config, (address) => {
+    await listenUntilStopped(app, config, toldToStop, (address) => {
       if (demoKey !== undefined) process.stdout.write(welcome(address, demoKey, config))
     })
   } finally {

@@ -6,6 +6,12 @@ export interface Driver {
   readonly adapters: SqlMigrationAwareDriverAdapterFactory
 
   /**
+   * Whether a migration that did not finish has left nothing behind, so that it can simply be run again: so it is where
+   * nobody else has the database, and a script is one transaction.
+   */
+  readonly undoesInterruptedMigrations: boolean
+
+  /**
    * Runs `work` on a single session while no other gateway runs its own: for migrations. Waits its turn.
    *
    * @param work given adapters whose statements all go to that session

@@ -56,6 +56,7 @@ export function createEmbeddedDriver(
   const adapters = adaptersOf(pglite, observe)
   return {
     adapters,
+    undoesInterruptedMigrations: true,
     // One process, one session: nobody else can be migrating.
     exclusively: (work) => work(adapters),
     async close() {

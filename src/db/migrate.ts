@@ -28,9 +28,13 @@ export interface MigrationStatus {
  * @returns the names of those applied now, in order
  * @throws what the database answered to the statement that failed; the migration then counts as failed
  */
-export function deployMigrations(database: Database): Promise<string[]> {
-  return database.driver.exclusively((adapters) =>
+export function deployMigrations({ driver, sql }: Database): Promise<string[]> {
+  return driver.exclusively((adapters) =>
     withEngine(adapters, async (engine) => {
+      if (driver.undoesInterruptedMigrations) {
+        const { failed } = await readMigrationStatus(sql)
+        for (const migrationName of failed) await engine.markMigrationRolledBack({ migrationName })
+      }
       const { appliedMigrationNames } = await engine.applyMigrations({
         migrationsList: listMigrations(),
         filters: everything,
@@ -73,6 +77,20 @@ export async function createMigration(
   const file = path.join(folder, 'migration.sql')
   writeFileSync(file, sql)
   return file
+}
+
+/**
+ * Notes that a failed migration has left nothing behind, or that somebody has cleaned up after it, so that the next
+ * deploy runs it again.
+ *
+ * @throws when the migration has not failed
+ */
+export function markMigrationRolledBack({ driver }: Database, migrationName: string): Promise<void> {
+  return driver.exclusively((adapters) =>
+    withEngine(adapters, async (engine) => {
+      await engine.markMigrationRolledBack({ migrationName })
+    }),
+  )
 }
 
 /** The SQL that would take the migrations to schema.prisma; undefined when they agree. */

@@ -32,6 +32,7 @@ export function openPostgresql(url: string, { observe, onIdleError }: Postgresql
 
   return {
     adapters: adaptersOf(pool, observe),
+    undoesInterruptedMigrations: false,
 
     // An advisory lock lives and dies with its session. So all of the work goes to one, which stays open however long
     // a migration takes. The schema engine takes a lock of its own there, but gives up waiting for it after 10 s.

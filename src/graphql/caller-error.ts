@@ -1,7 +1,6 @@
 import { GraphQLError, type GraphQLErrorExtensions } from 'graphql'
 import type { Logger } from '../context.ts'
-import { isDatabaseUnavailable } from '../db/availability.ts'
-import { GatewayError, toGatewayError } from '../errors.ts'
+import { toShownError } from '../shown-error.ts'
 
 /**
  * What a caller sees of an error in a GraphQL answer: `extensions.code` from the registry, and a message that holds
@@ -38,17 +37,6 @@ function located(
 ): GraphQLError {
   const { nodes = null, source = null, positions = null, path = null } = at ?? {}
   return new GraphQLError(message, { nodes, source, positions, path, originalError, extensions })
-}
-
-/** The same for any thrown value, on either face. */
-export function toShownError(thrown: unknown, log: Logger): GatewayError {
-  if (thrown instanceof GatewayError) return thrown
-  if (isDatabaseUnavailable(thrown)) {
-    log.error({ err: thrown }, 'the database is not available')
-    return new GatewayError('SERVICE_UNAVAILABLE', 'The service cannot answer right now. Try again shortly.')
-  }
-  log.error({ err: thrown }, 'unexpected error')
-  return toGatewayError(thrown)
 }
 
 /** What was thrown in a resolver, below the errors that GraphQL wraps around it; undefined when it is GraphQL's own. */

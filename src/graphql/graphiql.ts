@@ -1,7 +1,4 @@
-import type { renderGraphiQL } from '@graphql-yoga/render-graphiql'
 import { startingTabs } from './starting-tabs.ts'
-
-let loading: Promise<{ renderGraphiQL: typeof renderGraphiQL }> | undefined
 
 /**
  * What GraphiQL 5 gets wrong with more than one starting tab. A tab jumps aside while the mouse is down on it, so that
@@ -19,8 +16,7 @@ const amendments = `
  */
 export async function renderGraphiqlPage(apiKey: string | undefined): Promise<string> {
   // 9 MB of script: loaded when the first browser asks, not when the gateway starts.
-  loading ??= import('@graphql-yoga/render-graphiql')
-  const { renderGraphiQL } = await loading
+  const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql')
   const headers = JSON.stringify({ 'x-api-key': apiKey ?? '<API_KEY>' }, null, 2)
   const page = renderGraphiQL({
     title: 'Fusion Gateway',

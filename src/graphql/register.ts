@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
-import { contextOf, createAuthenticateHook, type RouteDependencies } from '../http.ts'
+import { contextOf, createAuthenticateHook, type RouteDependencies } from '../http/request.ts'
 import { renderGraphiqlPage } from './graphiql.ts'
 import { type GraphQLParams, readBodyParams, readQueryParams } from './params.ts'
 import { createYogaServer } from './yoga.ts'
@@ -15,7 +15,7 @@ export interface GraphQLOptions extends RouteDependencies {
 /** Serves /graphql: queries and mutations for clients, GraphiQL for a browser. */
 export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): void {
   const { database, meter, graphiql, demoKey } = options
-  const yoga = createYogaServer()
+  const yoga = createYogaServer(app.log)
   const authenticate = createAuthenticateHook(options)
 
   async function answer(request: FastifyRequest, reply: FastifyReply, params: GraphQLParams): Promise<FastifyReply> {

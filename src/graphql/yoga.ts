@@ -1,6 +1,6 @@
 import { getOperationAST } from 'graphql'
 import { createYoga, type Plugin } from 'graphql-yoga'
-import type { Context } from '../context.ts'
+import type { Context, Logger } from '../context.ts'
 import { isErrorCode } from '../errors.ts'
 import { toCallerError } from './caller-error.ts'
 import { executeOperation } from './execute.ts'
@@ -19,12 +19,12 @@ export interface YogaInput {
  * GraphQL over HTTP: content negotiation, validation and its cache, status codes, the rule against mutations by GET.
  * Reading the request is done before, and executing goes through the door that the REST routes use.
  */
-export function createYogaServer() {
+export function createYogaServer(log: Logger) {
   return createYoga<YogaInput>({
     schema,
     graphqlEndpoint: '/graphql',
-    plugins: [useReadParams, useOneDoor, useOneCode],
-    maskedErrors: { maskError: (error) => toCallerError(error, silent) },
+    plugins: [useReadParams, useBoundedDocuments, useOneDoor, useOneCode],
+    maskedErrors: { maskError: (error) => toCallerError(error, log) },
     graphiql: false,
     landingPage: false,
     cors: false,
@@ -33,12 +33,18 @@ export function createYogaServer() {
   })
 }
 
-// Whatever comes here was logged where it was thrown, or is the caller's.
-const silent = { error: () => undefined, warn: () => undefined }
-
 const useReadParams: Plugin<object, YogaInput> = {
   onRequestParse({ serverContext, setRequestParser }) {
     setRequestParser(() => serverContext.params)
+  },
+}
+
+/** Far above what a person or a client writes. Without a bound a document can be nested deeper than a stack is. */
+const maxTokens = 2_000
+
+const useBoundedDocuments: Plugin<YogaInput> = {
+  onParse({ parseFn, setParseFn }) {
+    setParseFn((source, options) => parseFn(source, { ...options, maxTokens }))
   },
 }
 

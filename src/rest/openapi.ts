@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
 import type { ErrorCode } from '../errors.ts'
 import { schema as graphqlSchema } from '../graphql/schema.ts'
+import { packageVersion } from '../package-version.ts'
 import { bodySchema, componentOf, inputSchema, type Json } from './json-schema.ts'
 import {
   commonHeaders,
@@ -131,9 +131,4 @@ function refusalsOf({ parameters, body, method }: Route): ErrorCode[] {
 function operationId({ operation }: Route): string {
   const name = /\w+ (\w+)/.exec(operation)?.[1] ?? ''
   return name.charAt(0).toLowerCase() + name.slice(1)
-}
-
-function packageVersion(): string {
-  const file = new URL('../../package.json', import.meta.url)
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { maxPageSize } from '../graphql/pagination.ts'
 import { schema } from '../graphql/schema.ts'
-import { contextOf, createAuthenticateHook, type RouteDependencies } from '../http.ts'
+import { contextOf, createAuthenticateHook, type RouteDependencies } from '../http/request.ts'
 import { checkVariables } from './check-variables.ts'
 import { type CompiledOperation, compileOperation } from './operation.ts'
 import type { Route, RouteInput } from './route.ts'

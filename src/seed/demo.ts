@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { generateApiKey, hashApiKey } from '../auth/api-key.ts'
 import { createKey } from '../auth/key.service.ts'
 import type { Database } from '../db/database.ts'
 import { Prisma } from '../db/generated/prisma/client.ts'
@@ -19,32 +20,35 @@ const demoIds: IdScheme = {
 }
 
 /**
- * The demo tenant's key: made with the tenant when the database is empty, read from the data folder after that.
- * A key is not stored in the database, so the folder keeps this one in a file that only its owner can read.
+ * The demo tenant's key. On an empty database the tenant is made with it. A key is not stored in the database, so the
+ * data folder keeps this one, in a file that only its owner can read, from before the tenant is made: a start that was
+ * interrupted goes on from there.
  *
  * @param dataDir the embedded database's folder, or `memory`
  * @returns undefined when this is not a demo database
  */
 export async function openDemo(database: Database, dataDir: string): Promise<string | undefined> {
   const file = dataDir === 'memory' ? undefined : path.join(dataDir, 'demo-key')
-  if ((await database.prisma.tenantApp.count()) > 0) return file && readIfThere(file)
-  const key = await makeDemoTenant(database)
+  const kept = file && readIfThere(file)
+  const { prisma } = database
+  if (kept !== undefined && (await prisma.apiKey.findFirst({ where: { hash: hashApiKey(kept) } }))) return kept
+  if (kept === undefined && (await prisma.tenantApp.count()) > 0) return undefined
+  const key = kept ?? generateApiKey()
   if (file) writeFileSync(file, `${key}\n`, { mode: 0o600 })
+  await makeDemoTenant(database, key)
   return key
 }
 
-async function makeDemoTenant(database: Database): Promise<string> {
-  const { id: tenantAppId } = await createTenant(database, 'Demo')
-  const random = createRandom(1)
-  await writePeople(
-    database,
-    { tenantAppId, random, ids: demoIds, accountsPerUser: 3, emailsPerProfile: 2 },
-    1,
-    demoUsers,
-  )
-  await database.prisma.job.createMany({ data: demoJobs.map((job) => ({ ...job, tenantAppId })) })
-  const { key } = await createKey(database, { tenantAppId, name: 'demo' })
-  return key
+/** Whatever of it is there already stays; the key comes last. */
+async function makeDemoTenant(database: Database, key: string): Promise<void> {
+  const { prisma } = database
+  const name = 'Demo'
+  const found = await prisma.tenantApp.findFirst({ where: { name } })
+  const { id: tenantAppId } = found ?? (await createTenant(database, name))
+  const people = { tenantAppId, random: createRandom(1), ids: demoIds, accountsPerUser: 3, emailsPerProfile: 2 }
+  await writePeople(database, people, 1, demoUsers)
+  await prisma.job.createMany({ data: demoJobs.map((job) => ({ ...job, tenantAppId })), skipDuplicates: true })
+  await createKey(database, { tenantAppId, name: 'demo', key })
 }
 
 const payload = { url: 'https://example.com/feed.xml' }
@@ -64,7 +68,7 @@ const demoJobs: Omit<Prisma.JobCreateManyInput, 'tenantAppId'>[] = [
 
 function readIfThere(file: string): string | undefined {
   try {
-    return readFileSync(file, 'utf8').trim()
+    return readFileSync(file, 'utf8').trim() || undefined
   } catch {
     return undefined
   }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isPossibleId } from '../db/ids.ts'
 import { isStorableText, isStorableTime } from '../db/storable.ts'
+import { isShallow } from '../input/json-depth.ts'
 import { httpUrl, type Rule, upperCaseWord } from '../input/rules.ts'
 
 // The records of an import, in the shapes of the REST interface. A field without a value may be left out or null;
@@ -18,7 +19,10 @@ const word = z.string().refine(...asRefinement(upperCaseWord))
 const url = z.string().refine(...asRefinement(httpUrl))
 const object = z
   .record(z.string(), z.unknown())
-  .refine((value) => JSON.stringify(value).length <= 16_384, 'must have at most 16 KiB')
+  .refine(
+    (value) => isShallow(value) && Buffer.byteLength(JSON.stringify(value)) <= 16_384,
+    'must have at most 16 KiB, nested at most 64 deep',
+  )
 
 /** `1990:05:17`, or with hyphens, as other services write it. */
 const date = z
@@ -84,12 +88,14 @@ const profile = z.object({
 
 const jobStatuses = ['pending', 'running', 'succeeded', 'failed', 'cancelled'] as const
 
+const work = z.record(z.string(), z.unknown()).refine(isShallow, 'must be nested at most 64 deep')
+
 const job = z.object({
   id,
   status: z.enum(jobStatuses, `must be one of ${jobStatuses.join(', ')}`),
   job_type: orNull(storable),
-  payload: orNull(z.record(z.string(), z.unknown())),
-  result: orNull(z.record(z.string(), z.unknown())),
+  payload: orNull(work),
+  result: orNull(work),
   attempts: z.int().min(0).max(2_147_483_647).default(0),
   created_at: orNull(time),
   updated_at: orNull(time),

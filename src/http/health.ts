@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import type { Database } from './db/database.ts'
-import { readMigrationStatus } from './db/migrate.ts'
+import type { Database } from '../db/database.ts'
+import { readMigrationStatus } from '../db/migrate.ts'
 
 /**
  * Serves the probes. `/health`: the process is alive. `/ready`: the database answers and has every migration of this

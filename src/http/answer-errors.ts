@@ -1,9 +1,11 @@
+import { METHODS } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { v4 as uuidv4 } from 'uuid'
-import { type ErrorCode, errorCodes, GatewayError } from './errors.ts'
-import { toShownError } from './graphql/caller-error.ts'
-import { errorHeaders, sendProblem, toProblem } from './rest/problem.ts'
+import { type ErrorCode, errorCodes, GatewayError } from '../errors.ts'
+import { errorHeaders, sendProblem, toProblem } from '../rest/problem.ts'
+import { toShownError } from '../shown-error.ts'
+import { logRequest } from './log-requests.ts'
 
 /** What Fastify itself refuses, by its error codes. Its messages speak of its own insides, so ours replace them. */
 const refusals: Record<string, readonly [ErrorCode, string]> = {
@@ -24,23 +26,32 @@ export function answerErrors(app: FastifyInstance): void {
 
 /** Answers a request whose URL Fastify could not even route; its hooks have not run. */
 export function answerBadUrl(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  reply.raw.once('close', () => logRequest(request, reply))
   return answerError(toRefusal(error, request), request, setCommonHeaders(reply))
 }
 
-/** Answers bytes that are no HTTP request, straight on the socket: there is no request yet. */
-export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+/** What Node's HTTP parser refuses, by its error codes; anything else is no HTTP request at all. */
+const parserRefusals: Record<string, readonly [ErrorCode, string]> = {
+  HPE_HEADER_OVERFLOW: ['HEADERS_TOO_LARGE', 'The URL and the headers may have at most 16 KiB together.'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['REQUEST_TIMEOUT', 'The request was not complete in time.'],
+}
+
+/** Answers what never became a request, straight on the socket. */
+export function answerClientError(this: FastifyInstance, error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
   }
-  const refusal =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? new GatewayError('HEADERS_TOO_LARGE', 'The URL and the headers may have at most 16 KiB together.')
-      : new GatewayError('MALFORMED_REQUEST', 'This is not an HTTP/1.1 request.')
-  const body = JSON.stringify(toProblem(refusal, uuidv4()))
+  const requestId = uuidv4()
+  const refusal = new GatewayError(
+    ...(parserRefusals[error.code ?? ''] ?? (['MALFORMED_REQUEST', 'This is not an HTTP/1.1 request.'] as const)),
+  )
+  const { status, title } = errorCodes[refusal.code]
+  const body = JSON.stringify(toProblem(refusal, requestId))
+  this.log.info({ requestId, status, code: error.code }, 'no request')
   socket.end(
-    `HTTP/1.1 ${errorCodes[refusal.code].status} ${errorCodes[refusal.code].title}\r\n` +
-      'content-type: application/problem+json; charset=utf-8\r\ncache-control: no-store\r\nconnection: close\r\n' +
+    `HTTP/1.1 ${status} ${title}\r\nx-request-id: ${requestId}\r\ncache-control: no-store\r\n` +
+      'content-type: application/problem+json; charset=utf-8\r\nconnection: close\r\n' +
       `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   )
 }
@@ -56,9 +67,12 @@ export function setCommonHeaders(reply: FastifyReply): FastifyReply {
 
 /** Answers every method that a path does not have: 405 with those it has. To be called when all routes are there. */
 export function refuseOtherMethods(app: FastifyInstance, routes: ReadonlyMap<string, ReadonlySet<string>>): void {
+  // Every method that Node's parser lets through; CONNECT never becomes a request.
+  const methods = METHODS.filter((method) => method !== 'CONNECT')
+  for (const method of methods) if (!app.supportedMethods.includes(method as HTTPMethods)) app.addHttpMethod(method)
   for (const [url, allowed] of routes) {
     app.route({
-      method: app.supportedMethods.filter((method) => !allowed.has(method)),
+      method: methods.filter((method) => !allowed.has(method)) as HTTPMethods[],
       url,
       handler: (request, reply) => {
         reply.header('allow', [...allowed].join(', '))

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { GatewayError } from './errors.ts'
+import { GatewayError } from '../errors.ts'
 
 /**
  * Reads JSON bodies, and refuses any other kind: a form or a text that a browser may send across origins never runs.

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
-import type { Authenticator } from './auth/authenticate.ts'
-import type { Viewer } from './auth/viewer.ts'
-import { type Context, createContext } from './context.ts'
-import type { Database } from './db/database.ts'
-import type { StatementCount, StatementMeter } from './db/statement-meter.ts'
+import type { Authenticator } from '../auth/authenticate.ts'
+import type { Viewer } from '../auth/viewer.ts'
+import { type Context, createContext } from '../context.ts'
+import type { Database } from '../db/database.ts'
+import type { StatementCount, StatementMeter } from '../db/statement-meter.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
