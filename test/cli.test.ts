@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -135,6 +135,34 @@ describe('serve on the embedded database', () => {
     expect(after.users).toHaveLength(26)
     expect(after.users.slice(0, 25)).toEqual(before.users)
     expect((await restarted.stop('SIGTERM')).code).toBe(0)
+  })
+
+  it.each(['gateway.pid', 'pgdata', 'demo-key'])(
+    'a first start that is killed when %s is there is finished by the next',
+    async (file) => {
+      const folder = newDataDir()
+      const starting = startGateway({ DATA_DIR: folder }).catch(() => undefined)
+      await expect.poll(() => existsSync(path.join(folder, file)), { timeout: 30_000, interval: 2 }).toBe(true)
+      process.kill(Number.parseInt(readFileSync(path.join(folder, 'gateway.pid'), 'utf8'), 10), 'SIGKILL')
+      await starting
+      const gateway = await startGateway({ DATA_DIR: folder })
+      const key = /x-api-key: (\S+)/.exec(gateway.output())?.[1] ?? ''
+      const answer = await fetch(`${gateway.address}/users`, { headers: { 'x-api-key': key } })
+      expect(((await answer.json()) as { users: unknown[] }).users).toHaveLength(25)
+      await gateway.stop()
+      rmSync(folder, { recursive: true })
+    },
+  )
+
+  it('says in one line that the port is taken', async () => {
+    const gateway = await startGateway({ DATA_DIR: own })
+    const port = new URL(gateway.address).port
+    const { code, stderr } = await fusion(['serve'], { DATA_DIR: 'memory', PORT: port })
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `listen EADDRINUSE: address already in use 127.0.0.1:${port}\n`,
+    })
+    await gateway.stop()
   })
 
   it('keeps every row when it is killed', async () => {

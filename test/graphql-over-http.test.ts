@@ -97,6 +97,16 @@ describe('what never runs', () => {
     expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'PAYLOAD_TOO_LARGE' } }] })
   })
 
+  it.each([
+    ['fields', `{${'a{'.repeat(20_000)}b${'}'.repeat(20_000)}}`],
+    ['lists', `{ users(filter: ${'['.repeat(20_000)}${']'.repeat(20_000)}) { nodes { id } } }`],
+    ['types', `query ($a: ${'['.repeat(20_000)}Int${']'.repeat(20_000)}) { viewer { keyName } }`],
+  ])('%s nested 20,000 deep are the caller’s error', async (_name, query) => {
+    const answer = await post(JSON.stringify({ query }))
+    expect(answer.status).toBeLessThan(500)
+    expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'BAD_USER_INPUT' } }] })
+  })
+
   it('another method is 405', async () => {
     for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS']) expect((await send({ method })).status).toBe(405)
   })

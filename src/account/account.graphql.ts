@@ -1,7 +1,7 @@
 import type { Account as AccountRow } from '../db/generated/prisma/client.ts'
 import { builder } from '../graphql/builder.ts'
 import { existing } from '../graphql/existing.ts'
-import { Node } from '../graphql/node.ts'
+import { Node, registerNode } from '../graphql/node.ts'
 import { definePayload, toPayload } from '../graphql/payload.ts'
 import { User } from '../user/user.graphql.ts'
 import { linkAccount, unlinkAccount, updateAccount } from './account.service.ts'
@@ -20,6 +20,8 @@ export const Account = builder.prismaObject('Account', {
     }),
   }),
 })
+
+registerNode('Account', 'users:read', (id, { loaders }) => loaders.accountById.load(id))
 
 builder.prismaObjectField(User, 'accounts', (t) =>
   t.field({

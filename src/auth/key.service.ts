@@ -57,7 +57,7 @@ export function listKeys({ prisma }: Database) {
  */
 export async function revokeKey({ prisma }: Database, id: string): Promise<void> {
   const key = await prisma.apiKey.findFirst({ where: { id } })
-  if (!key) throw new OperatorError(`There is no key with the id ${id}. See: fusion keys list`)
+  if (!key) throw new OperatorError(`There is no key with the id ${id}. See: npm run fusion -- keys list`)
   await prisma.apiKey.updateMany({
     where: { tenantAppId: key.tenantAppId, id, revokedAt: null },
     data: { revokedAt: new Date() },

@@ -55,9 +55,18 @@ function isAlive(pid: number): boolean {
   if (pid === process.pid) return false
   try {
     process.kill(pid, 0)
-    return true
+    return !isZombie(pid)
   } catch (error) {
     return isCode(error, 'EPERM')
+  }
+}
+
+/** Whether the process has ended, and only waits for a parent that does not look: in a container, often for ever. */
+function isZombie(pid: number): boolean {
+  try {
+    return / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\)/s, ''))
+  } catch {
+    return false
   }
 }
 

@@ -12,9 +12,14 @@ const prefixes = {
   Job: 'job',
 } as const
 
+/** What an id that is made here begins with: `usr_`. Ids that come from elsewhere may begin with anything. */
+export function idPrefix(model: keyof typeof prefixes): string {
+  return `${prefixes[model]}_`
+}
+
 /** A new id: `newId('User')` ⇒ `usr_019a9d6e-…`, ordered by time. */
 export function newId(model: keyof typeof prefixes): string {
-  return `${prefixes[model]}_${uuidv7()}`
+  return idPrefix(model) + uuidv7()
 }
 
 const maxIdLength = 128

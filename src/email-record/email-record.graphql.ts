@@ -1,6 +1,6 @@
 import { builder } from '../graphql/builder.ts'
 import { existing } from '../graphql/existing.ts'
-import { Node } from '../graphql/node.ts'
+import { Node, registerNode } from '../graphql/node.ts'
 import { Profile } from '../profile/profile.graphql.ts'
 
 const EmailRecord = builder.prismaObject('EmailRecord', {
@@ -21,6 +21,8 @@ const EmailRecord = builder.prismaObject('EmailRecord', {
     }),
   }),
 })
+
+registerNode('EmailRecord', 'profiles:read', (id, { loaders }) => loaders.emailRecordById.load(id))
 
 builder.prismaObjectField(Profile, 'emails', (t) =>
   t.field({

@@ -1,53 +1,45 @@
 import { brandWithType } from '@pothos/core'
 import type { Scope } from '../auth/scopes.ts'
 import type { Context } from '../context.ts'
+import { idPrefix } from '../db/ids.ts'
 import { invalidField } from '../errors.ts'
 import { builder } from './builder.ts'
 import { requireScope } from './scope-plugin.ts'
 
 /** Anything with an id of its own, that `node` can find. */
-export const Node = builder.interfaceRef<{ id: string }>('Node').implement({
+export const Node = builder.interfaceRef<NodeRow>('Node').implement({
   description: 'Anything that has an id of its own. `node(id:)` finds it by that id.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'The id: the same on GraphQL and on REST.' }),
   }),
 })
 
-type NodeRow = { id: string }
+interface NodeRow {
+  readonly id: string
+}
 
 interface NodeType {
-  readonly typename: string
-  /** What ids made here begin with. Ids that came from elsewhere may begin with anything. */
-  readonly prefix: string
+  readonly typename: NodeTypename
   readonly scope: Scope
   readonly load: (id: string, context: Context) => Promise<NodeRow | null>
 }
 
-const nodeTypes: readonly NodeType[] = [
-  { typename: 'User', prefix: 'usr_', scope: 'users:read', load: (id, { loaders }) => loaders.userById.load(id) },
-  { typename: 'Account', prefix: 'acc_', scope: 'users:read', load: (id, { loaders }) => loaders.accountById.load(id) },
-  {
-    typename: 'Profile',
-    prefix: 'prf_',
-    scope: 'profiles:read',
-    load: (id, { loaders }) => loaders.profileById.load(id),
-  },
-  {
-    typename: 'EmailRecord',
-    prefix: 'eml_',
-    scope: 'profiles:read',
-    load: (id, { loaders }) => loaders.emailRecordById.load(id),
-  },
-  { typename: 'Job', prefix: 'job_', scope: 'jobs:read', load: (id, { loaders }) => loaders.jobById.load(id) },
-]
+type NodeTypename = 'User' | 'Account' | 'Profile' | 'EmailRecord' | 'Job'
+
+const nodeTypes: NodeType[] = []
+
+/** Makes a type one that `node` finds, for keys with the scope. Types are asked in the order in which they come here. */
+export function registerNode(typename: NodeTypename, scope: Scope, load: NodeType['load']): void {
+  nodeTypes.push({ typename, scope, load })
+}
 
 /**
  * Finds the row of an id of any type. An id of ours says its type by its prefix; for any other, and for one that is
  * not found there, every type is asked: at most one statement a type and request, since the loaders batch and remember.
- * Where one id names rows of two types, the first in the order above is it.
+ * Where one id names rows of two types, the type that was registered first has it.
  */
 async function loadNode(id: string, context: Context): Promise<NodeRow | null> {
-  const expected = nodeTypes.find(({ prefix }) => id.startsWith(prefix))
+  const expected = nodeTypes.find(({ typename }) => id.startsWith(idPrefix(typename)))
   if (expected) {
     const row = await expected.load(id, context)
     if (row) return asNode(expected, row, context)
@@ -58,9 +50,10 @@ async function loadNode(id: string, context: Context): Promise<NodeRow | null> {
   return type && row ? asNode(type, row, context) : null
 }
 
-function asNode(type: NodeType, row: NodeRow, context: Context): NodeRow {
-  requireScope(context, type.scope)
-  brandWithType(row, type.typename as never)
+function asNode({ typename, scope }: NodeType, row: NodeRow, context: Context): NodeRow {
+  requireScope(context, scope)
+  // Pothos takes a name as well, though its types of this builder's own do not say so.
+  brandWithType(row, typename as never)
   return row
 }
 

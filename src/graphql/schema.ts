@@ -5,7 +5,6 @@ import '../account/account.graphql.ts'
 import '../profile/profile.graphql.ts'
 import '../email-record/email-record.graphql.ts'
 import '../job/job.graphql.ts'
-import './node.ts'
 import { builder } from './builder.ts'
 
 /** The executable schema: everything that the files above define. */

@@ -2,6 +2,7 @@ import { getOperationAST } from 'graphql'
 import { createYoga, type Plugin } from 'graphql-yoga'
 import type { Context, Logger } from '../context.ts'
 import { isErrorCode } from '../errors.ts'
+import { checkDocumentBounds } from './bounded-document.ts'
 import { toCallerError } from './caller-error.ts'
 import { executeOperation } from './execute.ts'
 import type { GraphQLParams } from './params.ts'
@@ -39,12 +40,12 @@ const useReadParams: Plugin<object, YogaInput> = {
   },
 }
 
-/** Far above what a person or a client writes. Without a bound a document can be nested deeper than a stack is. */
-const maxTokens = 2_000
-
 const useBoundedDocuments: Plugin<YogaInput> = {
-  onParse({ parseFn, setParseFn }) {
-    setParseFn((source, options) => parseFn(source, { ...options, maxTokens }))
+  onParse({ params, parseFn, setParseFn }) {
+    setParseFn((source, options) => {
+      checkDocumentBounds(typeof params.source === 'string' ? params.source : params.source.body)
+      return parseFn(source, options)
+    })
   },
 }
 

@@ -1,24 +1,20 @@
-import type { JobStatus as jobStatuses } from '../db/generated/prisma/enums.ts'
+import type { JobStatus as JobStatusRow } from '../db/generated/prisma/enums.ts'
 import { builder } from '../graphql/builder.ts'
-import { Node } from '../graphql/node.ts'
+import { Node, registerNode } from '../graphql/node.ts'
 import { defineOrder } from '../graphql/order.ts'
 import { readPageRequest, toConnection } from '../graphql/pagination.ts'
 import type { JsonObject } from '../graphql/scalars.ts'
 import { type JobList, jobsWhere, readJobPage } from './job.service.ts'
 
-const descriptions: Record<keyof typeof jobStatuses, string> = {
-  PENDING: 'Waits for its turn.',
-  RUNNING: 'Is being worked on.',
-  SUCCEEDED: 'Done; the result is there.',
-  FAILED: 'Given up.',
-  CANCELLED: 'Called off.',
-}
-
 const JobStatus = builder.enumType('JobStatus', {
   description: 'Where a job stands.',
-  values: Object.fromEntries(
-    Object.entries(descriptions).map(([status, description]) => [status, { description }]),
-  ) as Record<keyof typeof jobStatuses, { description: string }>,
+  values: {
+    PENDING: { description: 'Waits for its turn.' },
+    RUNNING: { description: 'Is being worked on.' },
+    SUCCEEDED: { description: 'Done; the result is there.' },
+    FAILED: { description: 'Given up.' },
+    CANCELLED: { description: 'Called off.' },
+  } satisfies Record<JobStatusRow, { description: string }>,
 })
 
 const Job = builder.prismaObject('Job', {
@@ -44,6 +40,8 @@ const Job = builder.prismaObject('Job', {
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the job last changed.' }),
   }),
 })
+
+registerNode('Job', 'jobs:read', (id, { loaders }) => loaders.jobById.load(id))
 
 const JobFilter = builder.inputType('JobFilter', {
   description: 'Which jobs to show. A field that is absent or null does not restrict the list.',

@@ -3,7 +3,7 @@ import type { Profile as ProfileRow } from '../db/generated/prisma/client.ts'
 import { invalidField } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
 import { existing } from '../graphql/existing.ts'
-import { Node } from '../graphql/node.ts'
+import { Node, registerNode } from '../graphql/node.ts'
 import { definePayload, toPayload } from '../graphql/payload.ts'
 import type { JsonObject } from '../graphql/scalars.ts'
 import { syncProfile } from './profile.service.ts'
@@ -87,6 +87,8 @@ export const Profile = builder.prismaObject('Profile', {
     }),
   }),
 })
+
+registerNode('Profile', 'profiles:read', (id, { loaders }) => loaders.profileById.load(id))
 
 builder.prismaObjectField(Account, 'profile', (t) =>
   t.field({

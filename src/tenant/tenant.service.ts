@@ -32,6 +32,6 @@ export function listTenants({ prisma }: Database): Promise<TenantApp[]> {
  */
 export async function findTenant({ prisma }: Database, name: string): Promise<TenantApp> {
   const tenant = await prisma.tenantApp.findFirst({ where: { name } })
-  if (!tenant) throw new OperatorError(`There is no tenant with the name ${name}. See: fusion tenants list`)
+  if (!tenant) throw new OperatorError(`There is no tenant with the name ${name}. See: npm run fusion -- tenants list`)
   return tenant
 }

@@ -1,6 +1,6 @@
 import type { User as UserRow } from '../db/generated/prisma/client.ts'
 import { builder } from '../graphql/builder.ts'
-import { Node } from '../graphql/node.ts'
+import { Node, registerNode } from '../graphql/node.ts'
 import { defineOrder } from '../graphql/order.ts'
 import { readPageRequest, toConnection } from '../graphql/pagination.ts'
 import { definePayload, toPayload } from '../graphql/payload.ts'
@@ -18,6 +18,8 @@ export const User = builder.prismaObject('User', {
     tenantAppId: t.exposeID('tenantAppId', { description: 'The tenant app that the user belongs to.' }),
   }),
 })
+
+registerNode('User', 'users:read', (id, { loaders }) => loaders.userById.load(id))
 
 const UserFilter = builder.inputType('UserFilter', {
   description: 'Which users to show. A field that is absent or null does not restrict the list.',
