@@ -38,12 +38,14 @@ describe('seed', () => {
     expect(await prisma.account.count({ where: { ...where, profile: null } })).toBe(0)
   })
 
-  it('makes the same rows for the same seed, and others for another', async () => {
+  it('makes the same rows for the same seed, and others, side by side, for another', async () => {
     await seedTenant(database, { tenantAppId: 'b', users: 2_500, seed: 1 })
-    await seedTenant(database, { tenantAppId: 'c', users: 2_500, seed: 2 })
+    await seedTenant(database, { tenantAppId: 'c', users: 2_500, seed: 1_025 })
     const first = await rowsOf('a')
     expect(await rowsOf('b')).toBe(first)
     expect(await rowsOf('c')).not.toBe(first)
+    // No id of the one is an id of the other.
+    expect(await seedTenant(database, { tenantAppId: 'c', users: 100, seed: 1 })).toBe(100 * 13)
   })
 
   it('changes nothing when it is run again', async () => {

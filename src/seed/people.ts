@@ -83,25 +83,17 @@ function addPerson(rows: MadeUpRows, options: PeopleOptions, user: number): void
   const dateOfBirth = new Date(Date.UTC(1960 + random.below(45), random.below(12), 1 + random.below(28)))
   const createdAt = new Date(firstCreatedAt + user * 1_000)
   const phone = `+1555${String(random.below(10_000_000)).padStart(7, '0')}`
-  rows.User.push([tenantAppId, ids.user(user), fullName, `${handle}@example.com`, phone, createdAt, createdAt])
+  const userId = ids.user(user)
+  rows.User.push([tenantAppId, userId, fullName, `${handle}@example.com`, phone, createdAt, createdAt])
 
   for (let account = 1; account <= accountsPerUser; account += 1) {
     const platform = platforms[(user + account) % platforms.length] ?? 'YOUTUBE'
-    const platformAccountId = `${platform.toLowerCase()}-${ids.account(user, account)}`
     const displayName = `${firstName} on ${platform.charAt(0)}${platform.slice(1).toLowerCase()}`
     const accountId = ids.account(user, account)
+    const platformAccountId = `${platform.toLowerCase()}-${accountId}`
     const profileId = ids.profile(user, account)
     const url = `https://${platform.toLowerCase()}.example/${handle}`
-    rows.Account.push([
-      tenantAppId,
-      accountId,
-      ids.user(user),
-      platform,
-      platformAccountId,
-      displayName,
-      createdAt,
-      createdAt,
-    ])
+    rows.Account.push([tenantAppId, accountId, userId, platform, platformAccountId, displayName, createdAt, createdAt])
     rows.Profile.push([
       tenantAppId,
       profileId,

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { v7 as uuidv7 } from 'uuid'
 import type { Database } from '../db/database.ts'
 import { insertRows } from '../db/insert.ts'
@@ -64,9 +64,7 @@ export async function writePeople(
 /** UUIDv7 ids of our usual form, made of the seed and the row's number alone. */
 function seededIds(seed: number): IdScheme {
   const id = (prefix: string, user: number, ...numbers: number[]) => {
-    const random = createHash('sha256')
-      .update([prefix, seed, user, ...numbers].join())
-      .digest()
+    const random = hash('sha256', [prefix, seed, user, ...numbers].join(), 'buffer')
     return `${prefix}_${uuidv7({ msecs: Date.UTC(2026, 0) + user * 1_000, random })}`
   }
   return {
