@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs'
+import { type GraphQLInputType, getNamedType, isInputObjectType, isNonNullType } from 'graphql'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { schema } from '../src/graphql/schema.ts'
 import { routes } from '../src/rest/routes.ts'
 import { startTestApp, type TestApp, type TestTenant } from './support/app.ts'
 import { createOneOfEach } from './support/factories.ts'
@@ -25,6 +28,11 @@ async function theirRows() {
     await prisma.user.findMany({ where }),
     await prisma.account.findMany({ where }),
     await prisma.job.findMany({ where }),
+    await prisma.emailRecord.findMany({ where }),
+    await prisma.profile.findMany({
+      where,
+      omit: { followersCount: true, followingCount: true, subscribersCount: true, contentsCount: true },
+    }),
   ])
 }
 
@@ -87,15 +95,68 @@ describe('GraphQL: an id of the other tenant is an id that nobody has', () => {
   })
 })
 
+describe('GraphQL: every mutation that takes an id', () => {
+  /** What the other fields of an input need. */
+  const samples: Record<string, string> = {
+    ...{ name: 'Taken', email: 'a@b', phone: '1', platform: 'X', platformAccountId: 'new', displayName: 'Taken' },
+  }
+  const theirId = (mutation: string, field: string) => {
+    if (field === 'accountId' || /Account$/.test(mutation)) return field === 'userId' ? other.user.id : other.account.id
+    return other.user.id
+  }
+  const mutations = Object.values(schema.getMutationType()?.getFields() ?? {}).flatMap(({ name, args }) => {
+    const input = getNamedType(args[0]?.type as GraphQLInputType)
+    if (!isInputObjectType(input)) throw new Error(`${name} takes no input`)
+    const required = Object.values(input.getFields()).filter(({ type }) => isNonNullType(type))
+    return required.some(({ type }) => getNamedType(type).name === 'ID') ? [{ name, input: input.name, required }] : []
+  })
+
+  it.each(mutations)(
+    '$name: the other tenant’s id is one that nobody has, and nothing changes',
+    async ({ name, input, required }) => {
+      const query = `mutation ($input: ${input}!) { ${name}(input: $input) { userErrors { code field message } } }`
+      const send = (id: (field: string) => string) => {
+        const values = required.map((field) => [
+          field.name,
+          getNamedType(field.type).name === 'ID' ? id(field.name) : samples[field.name],
+        ])
+        return app.graphql<Record<string, unknown>>(mine, query, { input: Object.fromEntries(values) })
+      }
+      const foreign = await send((field) => theirId(name, field))
+      expect(foreign).toEqual(await send(() => 'nobody'))
+      expect(foreign.data[name]).toMatchObject({ userErrors: [{ code: 'NOT_FOUND' }] })
+      expect(await theirRows()).toBe(before)
+    },
+  )
+
+  it('finds them all', () => {
+    expect(mutations.map(({ name }) => name).sort()).toEqual([
+      'deleteUser',
+      'linkAccount',
+      'syncProfile',
+      'unlinkAccount',
+      'updateAccount',
+      'updateUser',
+    ])
+  })
+
+  it('every field of Query is tried in this file', () => {
+    const source = readFileSync(import.meta.filename, 'utf8')
+    const fields = Object.keys(schema.getQueryType()?.getFields() ?? {})
+    expect(fields.filter((field) => !new RegExp(`\\b${field}\\b *[({]`).test(source))).toEqual([])
+  })
+})
+
 describe('GraphQL: lists and edges stay within the tenant', () => {
   it('users, their count, every edge and back', async () => {
-    const { data } = await app.graphql<{ users: { totalCount: number } }>(
+    const { data } = await app.graphql<{ users: { totalCount: number }; jobs: unknown }>(
       mine,
-      `{ users(first: 500) { totalCount nodes { id tenantAppId accounts { id user { id }
+      `{ jobs(first: 500) { totalCount nodes { id payload } } users(first: 500) { totalCount nodes { id tenantAppId accounts { id user { id }
         profile { id account { id } emails { id value profile { id } } } } } } viewer { tenantApp { id name } } }`,
     )
     expect(leaks(JSON.stringify(data))).toEqual([])
     expect(data.users.totalCount).toBe(1)
+    expect(data.jobs).toMatchObject({ totalCount: 1, nodes: [{ id: own.job.id }] })
     expect(JSON.stringify(data)).toContain(own.email.id)
   })
 

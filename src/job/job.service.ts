@@ -1,15 +1,14 @@
 import type { Context } from '../context.ts'
+import { type CreatedFilter, createdBetween } from '../db/created-between.ts'
 import type { Job, JobStatus, Prisma } from '../db/generated/prisma/client.ts'
 import { type Direction, keysetPage } from '../db/keyset.ts'
 import type { PageRequest } from '../db/page.ts'
 import { checkFilterTexts } from '../input/rules.ts'
 
 /** Which jobs a list shows. What is absent or null does not restrict it. */
-export interface JobFilter {
+export interface JobFilter extends CreatedFilter {
   readonly status?: JobStatus | null | undefined
   readonly jobType?: string | null | undefined
-  readonly createdAfter?: Date | null | undefined
-  readonly createdBefore?: Date | null | undefined
 }
 
 /** Which jobs a list shows, and in which order. */
@@ -24,16 +23,13 @@ export interface JobList {
  * @throws GatewayError BAD_USER_INPUT when a text is one that no row can have
  */
 export function jobsWhere({ viewer }: Context, filter: JobFilter): Prisma.JobWhereInput {
-  const { status, jobType, createdAfter, createdBefore } = filter
+  const { status, jobType } = filter
   checkFilterTexts({ jobType })
   return {
     tenantAppId: viewer.tenantAppId,
     ...(status != null && { status }),
     ...(jobType != null && { jobType }),
-    createdAt: {
-      ...(createdAfter != null && { gt: createdAfter }),
-      ...(createdBefore != null && { lt: createdBefore }),
-    },
+    createdAt: createdBetween(filter),
   }
 }
 

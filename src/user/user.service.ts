@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts'
+import { type CreatedFilter, createdBetween } from '../db/created-between.ts'
 import type { Prisma, User } from '../db/generated/prisma/client.ts'
 import { isPossibleId, newId } from '../db/ids.ts'
 import { type Direction, keysetPage } from '../db/keyset.ts'
@@ -8,11 +9,9 @@ import { checkFilterTexts } from '../input/rules.ts'
 import { readUserFields } from './user.input.ts'
 
 /** Which users a list shows. What is absent or null does not restrict it. */
-export interface UserFilter {
+export interface UserFilter extends CreatedFilter {
   readonly email?: string | null | undefined
   readonly nameContains?: string | null | undefined
-  readonly createdAfter?: Date | null | undefined
-  readonly createdBefore?: Date | null | undefined
 }
 
 /** Which users a list shows, and in which order. */
@@ -27,16 +26,13 @@ export interface UserList {
  * @throws GatewayError BAD_USER_INPUT when a text is one that no row can have
  */
 export function usersWhere({ viewer }: Context, filter: UserFilter): Prisma.UserWhereInput {
-  const { email, nameContains, createdAfter, createdBefore } = filter
+  const { email, nameContains } = filter
   checkFilterTexts({ email, nameContains })
   return {
     tenantAppId: viewer.tenantAppId,
     ...(email != null && { email }),
     ...(nameContains != null && { name: { contains: escapeLike(nameContains), mode: 'insensitive' } }),
-    createdAt: {
-      ...(createdAfter != null && { gt: createdAfter }),
-      ...(createdBefore != null && { lt: createdBefore }),
-    },
+    createdAt: createdBetween(filter),
   }
 }
 
