@@ -72,6 +72,14 @@ describe('linkAccount', () => {
     await link({ userId: mine.id, ...given('shared'), id: 'shared-id' })
     const theirs = await mutate('linkAccount', { userId, ...given('shared'), id: 'shared-id' }, 'account { id }', other)
     expect(theirs).toMatchObject({ account: { id: 'shared-id' }, userErrors: [] })
+    // Each finds its own first link.
+    for (const [as, user] of [
+      [other, userId],
+      [tenant, mine.id],
+    ] as const) {
+      const again = await mutate('linkAccount', { userId: user, ...given('shared') }, 'account { user { id } }', as)
+      expect(again).toEqual({ account: { user: { id: user } }, userErrors: [] })
+    }
   })
 
   it.each([
@@ -247,6 +255,28 @@ describe('syncProfile', () => {
     const query = 'mutation ($input: SyncProfileInput!) { syncProfile(input: $input) { profile { id } } }'
     const { errors } = await app.graphql(tenant, query, { input: { accountId, ...wrong } })
     expect(errors?.[0]?.extensions['code']).toBe('BAD_USER_INPUT')
+  })
+
+  it('tells profiles of two tenants apart that share every id', async () => {
+    const [one, two] = [await app.createTenant(), await app.createTenant()]
+    for (const each of [one, two]) {
+      const make = factoriesFor(app, each)
+      await make.user({ id: 'u' })
+      const account = await make.account('u', { id: 'a', platform: 'X', platformAccountId: 'x' })
+      await make.profile(account, { id: 'p' })
+    }
+    await factoriesFor(app, two).email('p', { id: 'e', value: 'same@example.com', type: null })
+    const synced = await sync({ accountId: 'a', emails: [{ value: 'same@example.com' }] }, one)
+    expect(synced.profile?.['emails']).toMatchObject([{ id: expect.stringMatching(/^eml_/) }])
+    const theirs = (await sync({ accountId: 'a' }, two)).profile?.['emails']
+    expect(theirs).toMatchObject([{ id: 'e' }])
+    // Changing and deleting an email leaves the other tenant's of the same id alone.
+    await app.database.prisma.emailRecord.updateMany({ where: { tenantAppId: one.tenantAppId }, data: { id: 'e' } })
+    const changed = await sync({ accountId: 'a', emails: [{ value: 'same@example.com', isPrimary: true }] }, one)
+    expect(changed.profile?.['emails']).toMatchObject([{ id: 'e', isPrimary: true }])
+    expect((await sync({ accountId: 'a' }, two)).profile?.['emails']).toEqual(theirs)
+    await sync({ accountId: 'a', emails: [] }, one)
+    expect((await sync({ accountId: 'a' }, two)).profile?.['emails']).toEqual(theirs)
   })
 
   it('does not touch another tenant’s profile', async () => {
