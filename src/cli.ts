@@ -10,7 +10,7 @@ import { seedCommand } from './cli/seed.command.ts'
 import { serve } from './cli/serve.ts'
 import { tenantsCommand } from './cli/tenants.command.ts'
 import { isDatabaseUnavailable } from './db/availability.ts'
-import { OperatorError } from './operator-error.ts'
+import { OperatorError } from './operator.ts'
 import { packageVersion } from './package-version.ts'
 
 // A reader that has seen enough (`fusion keys list | head -1`) is no error.

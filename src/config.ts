@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { OperatorError } from './operator-error.ts'
+import { OperatorError } from './operator.ts'
 
 const onOff = z.enum(['on', 'off'], 'must be "on" or "off"').transform((word) => word === 'on')
 

@@ -69,6 +69,7 @@ describe('tenants and keys', () => {
   it('are made, listed and revoked; a new key is alone on stdout', async () => {
     const created = await fusion(['tenants', 'create', 'Acme'], env)
     expect(created.stdout).toMatch(/^ten_[\w-]+\n$/)
+    expect(await fusion(['tenants', 'create', 'Two\nlines'], env)).toMatchObject({ code: 1, stdout: '' })
     const again = await fusion(['tenants', 'create', 'Acme'], env)
     expect(again).toMatchObject({ code: 1, stdout: '', stderr: 'There is a tenant with the name Acme already.\n' })
 
@@ -85,6 +86,13 @@ describe('tenants and keys', () => {
     expect((await fusion(['keys', 'list'], env)).stdout).toContain('\trevoked\t')
     expect(await fusion(['keys', 'revoke', 'key_none'], env)).toMatchObject({ code: 1, stdout: '' })
     expect(await fusion(['keys', 'create', '--tenant', 'None'], env)).toMatchObject({ code: 1, stdout: '' })
+    for (const wrong of [
+      ['--scopes', ''],
+      ['--expires', '2020-01-01'],
+      ['--name', 'a\tb'],
+    ]) {
+      expect(await fusion(['keys', 'create', '--tenant', 'Acme', ...wrong], env)).toMatchObject({ code: 1, stdout: '' })
+    }
     const badScope = await fusion(['keys', 'create', '--tenant', 'Acme', '--scopes', 'users:read,all'], env)
     expect(badScope).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('all') })
   })

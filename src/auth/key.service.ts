@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts'
 import type { ApiKey } from '../db/generated/prisma/client.ts'
 import { newId } from '../db/ids.ts'
-import { OperatorError } from '../operator-error.ts'
+import { isName, OperatorError } from '../operator.ts'
 import { generateApiKey, hashApiKey } from './api-key.ts'
 import { scopes as allScopes } from './scopes.ts'
 
@@ -21,10 +21,11 @@ export interface NewKey {
  * Makes a key.
  *
  * @returns the stored row and the key itself, which nothing can tell again
- * @throws OperatorError when a scope is unknown or the expiry is past
+ * @throws OperatorError when the name is none, a scope is unknown, there is no scope, or the expiry is past
  */
 export async function createKey({ prisma }: Database, newKey: NewKey): Promise<{ row: ApiKey; key: string }> {
   const { tenantAppId, name, scopes = allScopes, expiresAt, key = generateApiKey() } = newKey
+  if (!isName(name)) throw new OperatorError('A key needs a name of 1–200 characters, in one line.')
   if (scopes.length === 0) throw new OperatorError(`A key needs a scope. There are: ${allScopes.join(', ')}`)
   const unknown = scopes.filter((scope) => !allScopes.some((known) => known === scope))
   if (unknown.length > 0) {

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { openDatabase } from '../db/database.ts'
 import { createMigration, deployMigrations, markMigrationRolledBack, readMigrationStatus } from '../db/migrate.ts'
-import { OperatorError } from '../operator-error.ts'
+import { OperatorError } from '../operator.ts'
 import { withDatabase } from './with-database.ts'
 
 /** `fusion migrate …` */

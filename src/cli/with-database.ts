@@ -1,7 +1,7 @@
 import { readConfig } from '../config.ts'
 import { type Database, openDatabase } from '../db/database.ts'
 import { deployMigrations, readMigrationStatus } from '../db/migrate.ts'
-import { OperatorError } from '../operator-error.ts'
+import { OperatorError } from '../operator.ts'
 
 /** Runs a command on the configured database as it is, and closes it. */
 export async function withDatabase<Result>(work: (database: Database) => Promise<Result>): Promise<Result> {

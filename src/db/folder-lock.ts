@@ -1,6 +1,6 @@
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { OperatorError } from '../operator-error.ts'
+import { OperatorError } from '../operator.ts'
 
 /**
  * Keeps a second process out of a folder, by a file that names the process that has it.

@@ -1,6 +1,6 @@
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
-import { OperatorError } from '../operator-error.ts'
+import { OperatorError } from '../operator.ts'
 import type { Driver } from './driver.ts'
 import { connectToShadowDatabase } from './embedded.ts'
 import { observeAdapters, type StatementObserver } from './observed-adapter.ts'

@@ -1,19 +1,16 @@
 import type { Database } from '../db/database.ts'
 import type { TenantApp } from '../db/generated/prisma/client.ts'
 import { newId } from '../db/ids.ts'
-import { isStorableText } from '../db/storable.ts'
-import { OperatorError } from '../operator-error.ts'
+import { isName, OperatorError } from '../operator.ts'
 
 /**
  * Makes a tenant.
  *
- * @throws OperatorError when the name is blank, longer than 200 characters, or taken
+ * @throws OperatorError when the name is blank, longer than 200 characters, more than a line, or taken
  */
 export async function createTenant({ prisma }: Database, name: string): Promise<TenantApp> {
   const trimmed = name.trim()
-  if (trimmed === '' || [...trimmed].length > 200 || !isStorableText(trimmed)) {
-    throw new OperatorError('A tenant needs a name of 1–200 characters.')
-  }
+  if (!isName(trimmed)) throw new OperatorError('A tenant needs a name of 1–200 characters, in one line.')
   const data = { id: newId('TenantApp'), name: trimmed }
   const [tenant] = await prisma.tenantApp.createManyAndReturn({ data, skipDuplicates: true })
   if (!tenant) throw new OperatorError(`There is a tenant with the name ${trimmed} already.`)
