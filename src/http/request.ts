@@ -11,7 +11,7 @@ declare module 'fastify' {
     viewer: Viewer | null
     /** The SQL statements sent for this request. */
     sqlCount: StatementCount
-    /** The route or the GraphQL operation, for the log. */
+    /** The name of the GraphQL operation, for the log. */
     operation: string | undefined
   }
 }

@@ -28,7 +28,6 @@ export function registerRest(app: FastifyInstance, dependencies: RouteDependenci
       url: route.url,
       onRequest: authenticate,
       async handler(request, reply) {
-        request.operation = `${route.method} ${route.url}`
         const input = request as RouteInput
         const variables = checkVariables(route, operation, route.variables(input))
         if (route.connection !== undefined) {
