@@ -48,6 +48,8 @@ describe('400, malformed', () => {
     ['nothing where JSON is announced', ''],
     ['bytes that are not UTF-8', Buffer.from([0x22, 0xff, 0xfe, 0x22])],
     ['JavaScript', "{name:'x'}"],
+    ['arrays nested 20,000 deep', '['.repeat(20_000) + ']'.repeat(20_000)],
+    ['a field nested 20,000 deep', `{"name":${'['.repeat(20_000)}${']'.repeat(20_000)}}`],
   ])('%s', async (_name, payload) => {
     const { problem } = await expectProblem(400, { method: 'POST', url: '/users', headers: json, payload })
     expect(problem.code).toBe('MALFORMED_REQUEST')

@@ -139,6 +139,7 @@ describe('a filter', () => {
 
   it.each([
     { email: 'a\0' },
+    { nameContains: 'a'.repeat(321) },
     { nameContains: '\ud800' },
     { createdAfter: '0000-01-01T00:00:00Z' },
     { createdBefore: '9999-12-31T23:59:59-12:00' },

@@ -1,3 +1,4 @@
+import { getIntrospectionQuery } from 'graphql'
 import { serverAudits } from 'graphql-http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startTestApp, type TestApp, type TestTenant } from './support/app.ts'
@@ -106,6 +107,49 @@ describe('what never runs', () => {
     expect(answer.status).toBeLessThan(500)
     expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'BAD_USER_INPUT' } }] })
   })
+
+  it.each(['createdAfter', 'email'])(
+    'variables nested deep are the caller’s error, by POST and by GET: %s',
+    async (field) => {
+      const query = 'query ($filter: UserFilter) { users(filter: $filter) { nodes { id } } }'
+      for (const depth of [5, 90, 5_000]) {
+        const variables = `{"filter":{"${field}":${'['.repeat(depth)}${']'.repeat(depth)}}}`
+        const byPost = await post(`{"query":${JSON.stringify(query)},"variables":${variables}}`)
+        expect(byPost.status).toBeLessThan(500)
+        expect(JSON.stringify(await byPost.json())).toMatch(/BAD_USER_INPUT|MALFORMED_REQUEST/)
+        const search = `?query=${encodeURIComponent(query)}&variables=${variables}`
+        expect((await send({ search })).status).toBeLessThan(500)
+      }
+    },
+  )
+
+  it('a query nested more than 12 fields deep is refused; GraphiQL’s introspection is not', async () => {
+    const nested = (pairs: number) =>
+      `{ users { nodes { ${'accounts { user { '.repeat(pairs)} id ${'} } '.repeat(pairs)} } } }`
+    const refused = await (await post(JSON.stringify({ query: nested(5) }))).json()
+    expect(refused).toMatchObject({ errors: [{ message: 'The query is nested more than 12 fields deep.' }] })
+    const inFragments = `{ users { nodes { ...A } } } fragment A on User { accounts { user { ...B } } }
+      fragment B on User { accounts { user { accounts { user { accounts { user { accounts { user { id } } } } } } } } }`
+    expect(await (await post(JSON.stringify({ query: inFragments }))).json()).toHaveProperty('errors')
+    expect(await (await post(JSON.stringify({ query: nested(4) }))).json()).not.toHaveProperty('errors')
+    expect(await (await post(JSON.stringify({ query: getIntrospectionQuery() }))).json()).not.toHaveProperty('errors')
+  })
+
+  it('a document of more than 100,000 characters is refused', async () => {
+    const query = `{ viewer { keyName } } #${'x'.repeat(100_000)}`
+    expect(await (await post(JSON.stringify({ query }))).json()).toHaveProperty('errors')
+  })
+
+  it.each(['multipart/mixed', 'text/event-stream', '*/*', 'application/json'])(
+    'an answer has a length or chunks, never both, when %s is accepted',
+    async (accept) => {
+      // fetch refuses an answer that has both.
+      const answer = await post('{"query":"{ __typename }"}', { ...json, accept })
+      expect(answer.status).toBe(200)
+      expect(await answer.text()).toContain('Query')
+      expect(answer.headers.get('cache-control')).toBe('no-store')
+    },
+  )
 
   it('another method is 405', async () => {
     for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS']) expect((await send({ method })).status).toBe(405)

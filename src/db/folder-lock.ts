@@ -1,4 +1,4 @@
-import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { OperatorError } from '../operator.ts'
 
@@ -16,7 +16,7 @@ export function lockFolder(folder: string): () => void {
   try {
     for (let attempt = 0; ; attempt += 1) {
       // A link appears whole or not at all, so nobody ever reads a lock that does not name its process yet.
-      if (tryToLink(mine, file)) return () => rmSync(file, { force: true })
+      if (tryToLink(mine, file)) return () => unlock(file)
       const holder = readHolder(file)
       if (attempt > 0 || (holder !== undefined && isAlive(holder))) {
         throw new OperatorError(
@@ -24,11 +24,29 @@ export function lockFolder(folder: string): () => void {
             `If that process is not a gateway, delete ${file}.`,
         )
       }
-      rmSync(file, { force: true })
+      takeAway(file, holder)
     }
   } finally {
     rmSync(mine, { force: true })
   }
+}
+
+/** Gives back our own lock, and nobody else's. */
+function unlock(file: string): void {
+  if (readHolder(file) === process.pid) rmSync(file, { force: true })
+}
+
+/** Takes a left-over lock away; if somebody else has been faster and holds the folder by now, puts theirs back. */
+function takeAway(file: string, holder: number | undefined): void {
+  const aside = `${file}.${process.pid}.old`
+  try {
+    renameSync(file, aside)
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return
+    throw error
+  }
+  if (readHolder(aside) !== holder) tryToLink(aside, file)
+  rmSync(aside, { force: true })
 }
 
 function tryToLink(from: string, to: string): boolean {

@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors.ts'
+import { isShallowRequest } from '../input/json-depth.ts'
 
 /** What a GraphQL request asks, as GraphQL over HTTP names it. */
 export interface GraphQLParams {
@@ -55,11 +56,14 @@ function object(source: Record<string, unknown>, name: 'variables' | 'extensions
 
 function parseJson(value: unknown, name: string): unknown {
   if (value === '') return undefined
+  let parsed: unknown
   try {
-    return JSON.parse(String(value))
+    parsed = JSON.parse(String(value))
   } catch {
     throw malformed(`${name} must be JSON.`)
   }
+  if (!isShallowRequest(parsed)) throw malformed(`${name} is nested too deep.`)
+  return parsed
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -12,11 +12,21 @@ export interface GraphQLOptions extends RouteDependencies {
   readonly demoKey?: string | undefined
 }
 
+const ofTheConnection = new Set(['connection', 'content-length', 'keep-alive', 'transfer-encoding', 'cache-control'])
+
 /** Serves /graphql: queries and mutations for clients, GraphiQL for a browser. */
 export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): void {
   const { database, meter, graphiql, demoKey } = options
   const yoga = createYogaServer(app.log)
   const authenticate = createAuthenticateHook(options)
+
+  // One buffer for everybody: the page has 9 MB, and a slow reader would hold a copy of its own.
+  const pages = new Map<string | undefined, Promise<Buffer>>()
+  function page(apiKey: string | undefined): Promise<Buffer> {
+    const rendered = pages.get(apiKey) ?? renderGraphiqlPage(apiKey).then((html) => Buffer.from(html))
+    pages.set(apiKey, rendered)
+    return rendered
+  }
 
   async function answer(request: FastifyRequest, reply: FastifyReply, params: GraphQLParams): Promise<FastifyReply> {
     const aborted = new AbortController()
@@ -35,7 +45,9 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
       ),
     )
     reply.code(response.status)
-    for (const [name, value] of response.headers) reply.header(name, value)
+    // How the answer is sent is Fastify's to say.
+    for (const [name, value] of response.headers)
+      if (!ofTheConnection.has(name.toLowerCase())) reply.header(name, value)
     return reply.send(await response.text())
   }
 
@@ -45,8 +57,7 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
     },
     async handler(request, reply) {
       if (!request.viewer) {
-        const page = await renderGraphiqlPage(isFromThisMachine(request) ? demoKey : undefined)
-        return reply.type('text/html; charset=utf-8').send(page)
+        return reply.type('text/html; charset=utf-8').send(await page(isFromThisMachine(request) ? demoKey : undefined))
       }
       return answer(request, reply, readQueryParams(request.query as Record<string, unknown>))
     },

@@ -5,6 +5,7 @@ import { isErrorCode } from '../errors.ts'
 import { checkDocumentBounds } from './bounded-document.ts'
 import { toCallerError } from './caller-error.ts'
 import { executeOperation } from './execute.ts'
+import { maxDepthRule } from './max-depth-rule.ts'
 import type { GraphQLParams } from './params.ts'
 import { schema } from './schema.ts'
 
@@ -24,7 +25,7 @@ export function createYogaServer(log: Logger) {
   return createYoga<YogaInput>({
     schema,
     graphqlEndpoint: '/graphql',
-    plugins: [useReadParams, useBoundedDocuments, useOneDoor, useOneCode],
+    plugins: [useReadParams, useBoundedDocuments, useBoundedDepth, useOneDoor, useOneCode],
     maskedErrors: { maskError: (error) => toCallerError(error, log) },
     graphiql: false,
     landingPage: false,
@@ -46,6 +47,12 @@ const useBoundedDocuments: Plugin<YogaInput> = {
       checkDocumentBounds(typeof params.source === 'string' ? params.source : params.source.body)
       return parseFn(source, options)
     })
+  },
+}
+
+const useBoundedDepth: Plugin<YogaInput> = {
+  onValidate({ addValidationRule }) {
+    addValidationRule(maxDepthRule)
   },
 }
 

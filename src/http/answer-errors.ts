@@ -90,7 +90,9 @@ function toRefusal(error: unknown, request: FastifyRequest): GatewayError {
   const { code, statusCode } = error as { code?: string; statusCode?: number }
   const refusal = code === undefined ? undefined : refusals[code]
   if (refusal) return new GatewayError(...refusal)
-  if (statusCode === 400 && code?.startsWith('FST_')) {
+  // The client's socket, not the database's.
+  const brokeOff = code === 'ECONNRESET' && request.raw.readableAborted
+  if (brokeOff || (statusCode === 400 && code?.startsWith('FST_'))) {
     return new GatewayError('MALFORMED_REQUEST', 'The request could not be read.')
   }
   return toShownError(error, request.log)

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
+import { isShallowRequest } from '../input/json-depth.ts'
 
 /**
  * Reads JSON bodies, and refuses any other kind: a form or a text that a browser may send across origins never runs.
@@ -29,9 +30,12 @@ function parseJson(body: Buffer): unknown {
   if (body.length === 0) return undefined
   // Decoding replaces what is not UTF-8 without a word, and another text than the caller's would be written.
   if (!isUtf8(body)) throw new GatewayError('MALFORMED_REQUEST', 'The body is not UTF-8.')
+  let value: unknown
   try {
-    return JSON.parse(body.toString('utf8'))
+    value = JSON.parse(body.toString('utf8'))
   } catch {
     throw new GatewayError('MALFORMED_REQUEST', 'The body is not valid JSON.')
   }
+  if (!isShallowRequest(value)) throw new GatewayError('MALFORMED_REQUEST', 'The body is nested too deep.')
+  return value
 }

@@ -21,6 +21,15 @@ export function checkFields<Fields extends object>(fields: Fields, rules: Rules<
   if (errors.length > 0) throw invalidInput(errors)
 }
 
+/** The longest text that a list is filtered by: no name and no email is longer. */
+const maxFilterLength = 320
+
+function refusals(field: string, value: string): FieldError[] {
+  if (!isStorableText(value)) return [{ field, ...unstorable }]
+  if (value.length <= maxFilterLength) return []
+  return [{ field, code: 'TOO_LONG', message: `must have at most ${maxFilterLength} characters` }]
+}
+
 const unstorable = {
   code: 'INVALID_FORMAT',
   message: 'must not contain NUL characters or halves of surrogate pairs',
@@ -33,7 +42,7 @@ const unstorable = {
  */
 export function checkFilterTexts(filter: Readonly<Record<string, string | null | undefined>>): void {
   const errors = Object.entries(filter).flatMap(([field, value]): FieldError[] =>
-    value == null || isStorableText(value) ? [] : [{ field: `filter.${field}`, ...unstorable }],
+    value == null ? [] : refusals(`filter.${field}`, value),
   )
   if (errors.length > 0) throw invalidInput(errors)
 }
