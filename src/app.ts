@@ -2,7 +2,6 @@ import cors from '@fastify/cors'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { v4 as uuidv4 } from 'uuid'
 import { createAuthenticator } from './auth/authenticate.ts'
-import type { Database } from './db/database.ts'
 import type { StatementMeter } from './db/statement-meter.ts'
 import { registerGraphQL } from './graphql/register.ts'
 import {
@@ -17,9 +16,10 @@ import { logRequests } from './http/log-requests.ts'
 import { readJsonBodies } from './http/read-json-bodies.ts'
 import { registerOpenApi } from './rest/openapi.ts'
 import { registerRest } from './rest/register.ts'
+import type { Services } from './services.ts'
 
 export interface AppOptions {
-  readonly database: Database
+  readonly services: Services
   readonly meter: StatementMeter
   readonly logger: FastifyBaseLogger
   /** Whether a browser that opens /graphql gets GraphiQL. */
@@ -35,9 +35,9 @@ const maxBodyBytes = 1024 * 1024
 /** How long a client may take to send a request whole. */
 const requestTimeoutMilliseconds = 30_000
 
-/** Makes the gateway: both faces over one schema. It never listens; closing it leaves the database open. */
+/** Makes the gateway: both faces over one schema. It never listens; closing it leaves the services open. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
-  const { database, meter, logger, corsOrigins } = options
+  const { services, meter, logger, corsOrigins } = options
   const app = Fastify({
     loggerInstance: logger,
     genReqId: ({ headers }) => saneRequestId(headers['x-request-id']) ?? uuidv4(),
@@ -53,8 +53,10 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     // An id may be long in percent-encoding; what is too long to be one is answered like any id that nobody has.
     routerOptions: { maxParamLength: 16_384 },
   })
-  const authenticator = createAuthenticator(database, logger)
+  const authenticator = createAuthenticator(services.database, logger)
   app.addHook('onClose', () => authenticator.settle())
+  // Those who follow jobs are told that this is the end, or they would keep the gateway from ending.
+  app.addHook('preClose', () => services.changes.close())
 
   app.decorateRequest('viewer', null)
   app.decorateRequest('operation', undefined)
@@ -70,9 +72,9 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   if (corsOrigins.length > 0) await app.register(cors, corsFor(corsOrigins))
 
   const methods = collectMethods(app)
-  registerHealth(app, database)
+  registerHealth(app, services.database)
   registerOpenApi(app)
-  registerRest(app, { database, meter, authenticator })
+  registerRest(app, { services, meter, authenticator })
   registerGraphQL(app, { ...options, authenticator })
   // A copy, since what it registers is noted as well.
   refuseOtherMethods(app, structuredClone(methods))

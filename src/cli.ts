@@ -7,8 +7,9 @@ import { keysCommand } from './cli/keys.command.ts'
 import { migrateCommand } from './cli/migrate.command.ts'
 import { schemaCommand } from './cli/schema.command.ts'
 import { seedCommand } from './cli/seed.command.ts'
-import { serve } from './cli/serve.ts'
+import { serveCommand } from './cli/serve.command.ts'
 import { tenantsCommand } from './cli/tenants.command.ts'
+import { workCommand } from './cli/work.command.ts'
 import { isDatabaseUnavailable } from './db/availability.ts'
 import { OperatorError } from './operator.ts'
 import { packageVersion } from './package-version.ts'
@@ -25,8 +26,8 @@ const program = new Command('fusion')
   .version(packageVersion())
   .showHelpAfterError('Run it with --help to see how it is called.')
 
-program.command('serve').description('serve both faces until told to stop').action(serve)
 const commands = [
+  ...[serveCommand(), workCommand()],
   ...[migrateCommand(), tenantsCommand(), keysCommand()],
   ...[importCommand(), exportCommand(), seedCommand(), schemaCommand()],
 ]

@@ -23,6 +23,13 @@ const environment = z.object({
     .default(4000),
   LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
   GRAPHIQL: onOff.optional(),
+  JOB_RETENTION_DAYS: z.coerce
+    .number('must be a number of days')
+    .int('must be a whole number of days')
+    .min(0, 'must be 0 (for ever) or more')
+    .max(36_500, 'must be at most 36500')
+    .default(30),
+  FETCH_PRIVATE_NETWORKS: onOff.default(false),
   CORS_ORIGINS: z
     .string()
     .default('')
@@ -46,6 +53,10 @@ export interface Config {
   readonly port: number
   readonly logLevel: (typeof logLevels)[number]
   readonly graphiql: boolean
+  /** How long finished jobs are kept; 0: for ever. */
+  readonly jobRetentionDays: number
+  /** Whether the `fetch_content` jobs may fetch from addresses that are not on the public internet. */
+  readonly fetchPrivateNetworks: boolean
   readonly corsOrigins: readonly string[]
 }
 
@@ -62,12 +73,15 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     throw new OperatorError(parsed.error.issues.map((issue) => `${String(issue.path[0])} ${issue.message}`).join('\n'))
   }
   const { DATABASE_URL, DATA_DIR, HOST, PORT, LOG_LEVEL, GRAPHIQL, CORS_ORIGINS } = parsed.data
+  const { JOB_RETENTION_DAYS, FETCH_PRIVATE_NETWORKS } = parsed.data
   return {
     database: DATABASE_URL ? { kind: 'postgresql', url: DATABASE_URL } : { kind: 'embedded', dataDir: DATA_DIR },
     host: HOST,
     port: PORT,
     logLevel: LOG_LEVEL,
     graphiql: GRAPHIQL ?? DATABASE_URL === undefined,
+    jobRetentionDays: JOB_RETENTION_DAYS,
+    fetchPrivateNetworks: FETCH_PRIVATE_NETWORKS,
     corsOrigins: CORS_ORIGINS,
   }
 }

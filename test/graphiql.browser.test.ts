@@ -5,6 +5,7 @@ import { createApp } from '../src/app.ts'
 import { createStatementMeter } from '../src/db/statement-meter.ts'
 import { createLogger } from '../src/logger.ts'
 import { openDemo } from '../src/seed/demo.ts'
+import { createServices } from '../src/services.ts'
 import { answerTo, findChromium, launchChromium, otherHostName, visitGraphiql } from './support/chromium.ts'
 import { createTestDatabase, type TestDatabase } from './support/database.ts'
 
@@ -23,7 +24,8 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
     database = await createTestDatabase()
     demoKey = await openDemo(database, 'memory')
     const logger = createLogger({ logLevel: 'silent' })
-    const options = { database, meter: createStatementMeter(), logger, graphiql: true, corsOrigins: [] }
+    const services = createServices(database)
+    const options = { services, meter: createStatementMeter(), logger, graphiql: true, corsOrigins: [] }
     gateways = [await createApp({ ...options, demoKey }), await createApp(options)]
     demo = await gateways[0].listen({ host: '127.0.0.1', port: 0 })
     plain = await gateways[1].listen({ host: '127.0.0.1', port: 0 })

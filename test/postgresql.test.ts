@@ -6,6 +6,7 @@ import { openDatabase } from '../src/db/database.ts'
 import { deployMigrations, readMigrationStatus } from '../src/db/migrate.ts'
 import { createStatementMeter } from '../src/db/statement-meter.ts'
 import { createLogger } from '../src/logger.ts'
+import { createServices } from '../src/services.ts'
 import { fusion, startGateway } from './support/cli.ts'
 import { adminUrl, databaseUrl, runAsAdmin } from './support/postgresql.ts'
 
@@ -65,7 +66,10 @@ describe('while the database is away', () => {
   it('both faces answer 503 with Retry-After, /ready too, and /health 200', async () => {
     const database = await openDatabase({ kind: 'postgresql', url: 'postgresql://nobody@127.0.0.1:1/none' })
     const logger = createLogger({ logLevel: 'silent' })
-    const app = await createApp({ database, meter: createStatementMeter(), logger, graphiql: false, corsOrigins: [] })
+    const app = await createApp({
+      services: createServices(database),
+      ...{ meter: createStatementMeter(), logger, graphiql: false, corsOrigins: [] },
+    })
     const headers = { 'x-api-key': generateApiKey() }
     const answers = await Promise.all([
       app.inject({ url: '/users/1', headers }),

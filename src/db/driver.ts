@@ -1,4 +1,6 @@
 import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils'
+import type { BackendProfile, Db } from 'pg-boss'
+import type { Listener, ListenerEvents } from './listener.ts'
 
 /** A database that is open: either dialect looks the same from here on. */
 export interface Driver {
@@ -11,12 +13,22 @@ export interface Driver {
    */
   readonly undoesInterruptedMigrations: boolean
 
+  /** What pg-boss works with outside of our transactions, and what it calls this dialect. */
+  readonly queue: { readonly db: Db; readonly backend: BackendProfile }
+
   /**
    * Runs `work` on a single session while no other gateway runs its own: for migrations. Waits its turn.
    *
    * @param work given adapters whose statements all go to that session
    */
   exclusively<Result>(work: (adapters: SqlMigrationAwareDriverAdapterFactory) => Promise<Result>): Promise<Result>
+
+  /**
+   * Listens to what is announced on a channel (NOTIFY), by this process or another.
+   *
+   * @throws when the database cannot be reached
+   */
+  listen(channel: string, events: ListenerEvents): Promise<Listener>
 
   /** Ends every connection. What is under way fails. */
   close(): Promise<void>

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import type { SqlDriverAdapter, SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils'
+import { fromPglite } from 'pg-boss'
 import { PrismaPGlite } from 'pglite-prisma-adapter'
 import type { Driver } from './driver.ts'
 import { lockFolder } from './folder-lock.ts'
@@ -57,8 +58,14 @@ export function createEmbeddedDriver(
   return {
     adapters,
     undoesInterruptedMigrations: true,
+    queue: { db: fromPglite(pglite), backend: 'pglite' },
     // One process, one session: nobody else can be migrating.
     exclusively: (work) => work(adapters),
+    // There is no connection to lose, so there is never a gap.
+    async listen(channel, { onMessage }) {
+      const close = await pglite.listen(channel, onMessage)
+      return { close: () => close() }
+    },
     async close() {
       await pglite.close()
       release()

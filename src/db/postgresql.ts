@@ -4,6 +4,7 @@ import { OperatorError } from '../operator.ts'
 import type { Driver } from './driver.ts'
 import { connectToShadowDatabase } from './embedded.ts'
 import { observeAdapters, type StatementObserver } from './observed-adapter.ts'
+import { listenOnPostgresql } from './postgresql-listener.ts'
 
 /** Any number that all gateways agree on, other than the schema engine's own (72707369). */
 const migrationLock = 4_070_226
@@ -33,6 +34,7 @@ export function openPostgresql(url: string, { observe, onIdleError }: Postgresql
   return {
     adapters: adaptersOf(pool, observe),
     undoesInterruptedMigrations: false,
+    queue: { db: { executeSql: (text, values) => pool.query(text, values) }, backend: 'postgres' },
 
     // An advisory lock lives and dies with its session. So all of the work goes to one, which stays open however long
     // a migration takes. The schema engine takes a lock of its own there, but gives up waiting for it after 10 s.
@@ -46,6 +48,8 @@ export function openPostgresql(url: string, { observe, onIdleError }: Postgresql
         await session.end()
       }
     },
+
+    listen: (channel, events) => listenOnPostgresql(settings, channel, events, onIdleError),
 
     close: () => pool.end(),
   }

@@ -58,3 +58,4 @@ for (const [name, scalar] of Object.entries(scalars)) builder.addScalarType(name
 
 builder.queryType({ description: 'Everything that can be read.' })
 builder.mutationType({ description: 'Everything that can be changed.' })
+builder.subscriptionType({ description: 'Everything that can be followed live, over server-sent events.' })

@@ -1,4 +1,4 @@
-import { type DocumentNode, type ExecutionResult, execute } from 'graphql'
+import { createSourceEventStream, type DocumentNode, type ExecutionResult, execute } from 'graphql'
 import type { Context, Logger } from '../context.ts'
 import { toCallerError } from './caller-error.ts'
 import { schema } from './schema.ts'
@@ -14,17 +14,52 @@ export interface Operation {
 /**
  * The one door to the resolvers, for /graphql and for every REST route.
  *
+ * @param event what a subscription's field has to show, for an operation that is one
  * @returns the result, its errors as the caller may see them
  */
-export async function executeOperation(operation: Operation): Promise<ExecutionResult> {
-  const { document, operationName, variables, context } = operation
-  const result = await execute({
+export async function executeOperation(operation: Operation, event?: unknown): Promise<ExecutionResult> {
+  return shown(await execute({ ...argumentsOf(operation), rootValue: event }), operation)
+}
+
+/**
+ * The same door for subscriptions.
+ *
+ * @returns a result for each event; or a single one when it is refused
+ */
+export async function subscribeToOperation(
+  operation: Operation,
+): Promise<ExecutionResult | AsyncIterableIterator<ExecutionResult>> {
+  const events = await createSourceEventStream(argumentsOf(operation))
+  if (!(Symbol.asyncIterator in events)) return shown(events, operation)
+  const iterator = events[Symbol.asyncIterator]()
+  const results: AsyncIterableIterator<ExecutionResult> = {
+    async next() {
+      const { done, value } = await iterator.next()
+      if (done) return { done, value: undefined }
+      // What an earlier event has read is of an earlier time.
+      operation.context.loaders.clearAll()
+      return { done: false, value: await executeOperation(operation, value) }
+    },
+    async return() {
+      await iterator.return?.()
+      return { done: true, value: undefined }
+    },
+    [Symbol.asyncIterator]: () => results,
+  }
+  return results
+}
+
+function argumentsOf({ document, operationName, variables, context }: Operation) {
+  return {
     schema,
     document,
     operationName: operationName ?? null,
     variableValues: variables ?? {},
     contextValue: context,
-  })
+  }
+}
+
+function shown(result: ExecutionResult, { context }: Operation): ExecutionResult {
   if (!result.errors) return result
   const log = logOnce(context.log)
   return { ...result, errors: result.errors.map((error) => toCallerError(error, log)) }

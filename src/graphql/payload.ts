@@ -1,4 +1,4 @@
-import type { OutputType } from '@pothos/core'
+import type { TypeParam } from '@pothos/core'
 import type { Context } from '../context.ts'
 import { type FieldError, GatewayError } from '../errors.ts'
 import { builder } from './builder.ts'
@@ -20,7 +20,7 @@ type Types = (typeof builder)['$inferSchemaTypes']
 export function definePayload<Result>(
   name: `${string}Payload`,
   field: string,
-  type: OutputType<Types>,
+  type: TypeParam<Types>,
   description: string,
 ) {
   const mutation = name.charAt(0).toLowerCase() + name.slice(1, -'Payload'.length)

@@ -12,11 +12,18 @@ export interface GraphQLOptions extends RouteDependencies {
   readonly demoKey?: string | undefined
 }
 
-const ofTheConnection = new Set(['connection', 'content-length', 'keep-alive', 'transfer-encoding', 'cache-control'])
+const ofTheConnection = new Set([
+  'connection',
+  'content-encoding',
+  'content-length',
+  'keep-alive',
+  'transfer-encoding',
+  'cache-control',
+])
 
 /** Serves /graphql: queries and mutations for clients, GraphiQL for a browser. */
 export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): void {
-  const { database, meter, graphiql, demoKey } = options
+  const { services, meter, graphiql, demoKey } = options
   const yoga = createYogaServer(app.log)
   const authenticate = createAuthenticateHook(options)
 
@@ -37,7 +44,7 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
         { method: request.method, headers: request.headers as Record<string, string>, signal: aborted.signal },
         {
           params,
-          gateway: contextOf(request, database),
+          gateway: contextOf(request, services),
           onOperation(name) {
             request.operation = name
           },
@@ -48,6 +55,9 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
     // How the answer is sent is Fastify's to say.
     for (const [name, value] of response.headers)
       if (!ofTheConnection.has(name.toLowerCase())) reply.header(name, value)
+    const { body } = response
+    // Events are sent as they come; any other answer is whole, and not worth a stream.
+    if (body && isEventStream(response)) return reply.header('x-accel-buffering', 'no').send(body)
     return reply.send(await response.text())
   }
 
@@ -70,6 +80,10 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
       return answer(request, reply, readBodyParams(request.body))
     },
   })
+}
+
+function isEventStream({ headers }: Response): boolean {
+  return headers.get('content-type')?.startsWith('text/event-stream') ?? false
 }
 
 /** A browser that navigates: it accepts HTML, and has no way to send a key. */

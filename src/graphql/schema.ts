@@ -5,6 +5,9 @@ import '../account/account.graphql.ts'
 import '../profile/profile.graphql.ts'
 import '../email-record/email-record.graphql.ts'
 import '../job/job.graphql.ts'
+import '../job/job.requests.graphql.ts'
+import '../job/job.work.graphql.ts'
+import '../job/job.subscriptions.graphql.ts'
 import { builder } from './builder.ts'
 
 /** The executable schema: everything that the files above define. */

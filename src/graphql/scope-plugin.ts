@@ -40,6 +40,14 @@ class ScopePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
       return resolve(parent, args, context, info)
     }
   }
+
+  /** A key without the scope is refused before anything is followed. */
+  override wrapSubscribe(
+    subscribe: GraphQLFieldResolver<unknown, Types['Context'], object> | undefined,
+    field: PothosOutputFieldConfig<Types>,
+  ): GraphQLFieldResolver<unknown, Types['Context'], object> | undefined {
+    return subscribe && this.wrapResolve(subscribe, field)
+  }
 }
 
 SchemaBuilder.registerPlugin(name, ScopePlugin)

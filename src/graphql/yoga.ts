@@ -4,7 +4,7 @@ import type { Context, Logger } from '../context.ts'
 import { isErrorCode } from '../errors.ts'
 import { checkDocumentBounds } from './bounded-document.ts'
 import { toCallerError } from './caller-error.ts'
-import { executeOperation } from './execute.ts'
+import { executeOperation, subscribeToOperation } from './execute.ts'
 import { maxDepthRule } from './max-depth-rule.ts'
 import type { GraphQLParams } from './params.ts'
 import { schema } from './schema.ts'
@@ -62,6 +62,13 @@ const useOneDoor: Plugin<YogaInput> = {
     onOperation(getOperationAST(args.document, args.operationName)?.name?.value)
     setExecuteFn(({ document, operationName, variableValues }) =>
       executeOperation({ document, operationName, variables: variableValues, context: gateway }),
+    )
+  },
+  onSubscribe({ setSubscribeFn, args }) {
+    const { gateway, onOperation } = args.contextValue
+    onOperation(getOperationAST(args.document, args.operationName)?.name?.value)
+    setSubscribeFn(({ document, operationName, variableValues }) =>
+      subscribeToOperation({ document, operationName, variables: variableValues, context: gateway }),
     )
   },
 }

@@ -2,8 +2,8 @@ import type { FastifyRequest } from 'fastify'
 import type { Authenticator } from '../auth/authenticate.ts'
 import type { Viewer } from '../auth/viewer.ts'
 import { type Context, createContext } from '../context.ts'
-import type { Database } from '../db/database.ts'
 import type { StatementCount, StatementMeter } from '../db/statement-meter.ts'
+import type { Services } from '../services.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -18,7 +18,7 @@ declare module 'fastify' {
 
 /** What the routes of either face are made with. */
 export interface RouteDependencies {
-  readonly database: Database
+  readonly services: Services
   readonly meter: StatementMeter
   readonly authenticator: Authenticator
 }
@@ -33,7 +33,7 @@ export function createAuthenticateHook({ authenticator, meter }: RouteDependenci
 }
 
 /** A context for the viewer of a request that has been authenticated. */
-export function contextOf(request: FastifyRequest, database: Database): Context {
+export function contextOf(request: FastifyRequest, services: Services): Context {
   if (!request.viewer) throw new Error('This route runs without authentication')
-  return createContext(database, request.viewer, request.log)
+  return createContext(services, request.viewer, request.log)
 }

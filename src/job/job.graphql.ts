@@ -4,7 +4,8 @@ import { Node, registerNode } from '../graphql/node.ts'
 import { defineOrder } from '../graphql/order.ts'
 import { readPageRequest, toConnection } from '../graphql/pagination.ts'
 import type { JsonObject } from '../graphql/scalars.ts'
-import { type JobList, jobsWhere, readJobPage } from './job.service.ts'
+import { type JobList, jobsWhere, readJobPage } from './job.list.ts'
+import type { JobFailure } from './job.store.ts'
 
 const JobStatus = builder.enumType('JobStatus', {
   description: 'Where a job stands.',
@@ -17,7 +18,17 @@ const JobStatus = builder.enumType('JobStatus', {
   } satisfies Record<JobStatusRow, { description: string }>,
 })
 
-const Job = builder.prismaObject('Job', {
+const JobError = builder.objectRef<JobFailure>('JobError').implement({
+  description: 'Why an attempt of a job failed.',
+  fields: (t) => ({
+    code: t.exposeString('code', { description: 'What went wrong, in one word: `TIMEOUT`, `LEASE_LOST`.' }),
+    message: t.exposeString('message', { description: 'What went wrong, in a sentence.' }),
+    attempt: t.exposeInt('attempt', { description: 'Which attempt: 1 for the first.' }),
+    at: t.field({ type: 'DateTime', description: 'When.', resolve: ({ at }) => new Date(at) }),
+  }),
+})
+
+export const Job = builder.prismaObject('Job', {
   description: 'Asynchronous work: what was asked, what came of it, how often it was tried.',
   interfaces: [Node],
   fields: (t) => ({
@@ -36,6 +47,40 @@ const Job = builder.prismaObject('Job', {
       resolve: ({ result }) => result as JsonObject | null,
     }),
     attempts: t.exposeInt('attempts', { description: 'How often the work was begun.' }),
+    maxAttempts: t.exposeInt('maxAttempts', {
+      nullable: true,
+      description: 'How often it may be begun. Null for a job that was brought from elsewhere.',
+    }),
+    error: t.field({
+      type: JobError,
+      nullable: true,
+      description: 'Why the last attempt failed; null when none has, and when the job succeeded after all.',
+      resolve: ({ error }) => error as JobFailure | null,
+    }),
+    progress: t.exposeFloat('progress', {
+      nullable: true,
+      description: 'How far this attempt has come, from 0 to 1, when its worker reports it.',
+    }),
+    progressMessage: t.exposeString('progressMessage', {
+      nullable: true,
+      description: 'Where this attempt stands, in the words of its worker.',
+    }),
+    runAt: t.expose('runAt', {
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'The job does not start before this. Null for one that was brought from elsewhere: nobody works on it.',
+    }),
+    startedAt: t.expose('startedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the present attempt began, or the last one of a job that is finished.',
+    }),
+    finishedAt: t.expose('finishedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the job succeeded, was given up or was called off.',
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the job was made.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the job last changed.' }),
   }),
@@ -43,7 +88,7 @@ const Job = builder.prismaObject('Job', {
 
 registerNode('Job', 'jobs:read', (id, { loaders }) => loaders.jobById.load(id))
 
-const JobFilter = builder.inputType('JobFilter', {
+export const JobFilter = builder.inputType('JobFilter', {
   description: 'Which jobs to show. A field that is absent or null does not restrict the list.',
   fields: (t) => ({
     status: t.field({ type: JobStatus, description: 'In this state.' }),

@@ -13,7 +13,7 @@ import { valueAt } from './value-at.ts'
 
 /** Serves every row of the table. */
 export function registerRest(app: FastifyInstance, dependencies: RouteDependencies): void {
-  const { database, meter } = dependencies
+  const { services, meter } = dependencies
   const authenticate = createAuthenticateHook(dependencies)
 
   for (const route of routes) {
@@ -21,7 +21,7 @@ export function registerRest(app: FastifyInstance, dependencies: RouteDependenci
 
     // A context of its own for each run: the loaders of a page are forgotten with the page.
     const run = (request: FastifyRequest, variables: Readonly<Record<string, unknown>>) =>
-      meter.run(request.sqlCount, () => runOperation(route, operation, variables, contextOf(request, database)))
+      meter.run(request.sqlCount, () => runOperation(route, operation, variables, contextOf(request, services)))
 
     app.route({
       method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,

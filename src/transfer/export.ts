@@ -10,6 +10,7 @@ import { fullUserFields, jobFields, profileFields } from '../rest/fields.ts'
 import { compileOperation } from '../rest/operation.ts'
 import { encode } from '../rest/shape.ts'
 import { valueAt } from '../rest/value-at.ts'
+import { createServices } from '../services.ts'
 
 type Json = Record<string, unknown>
 
@@ -38,13 +39,14 @@ const operations = {
  */
 export async function* exportTenant(database: Database, tenant: TenantApp, log: Logger): AsyncGenerator<Json> {
   const viewer = viewerOf(tenant)
+  const services = createServices(database)
 
   async function* pages(name: keyof typeof operations, variables: Json): AsyncGenerator<Json[]> {
     const { answer } = operations[name]
     const { document, shape } = compileOperation(schema, operations[name])
     let after: string | undefined
     do {
-      const context = createContext(database, viewer, log)
+      const context = createContext(services, viewer, log)
       const { data, errors } = await executeOperation({ document, variables: { ...variables, after }, context })
       if (errors?.[0]) throw errors[0].originalError ?? errors[0]
       yield encode(shape, valueAt(data ?? {}, answer)) as Json[]

@@ -3,6 +3,7 @@ import { type AppOptions, createApp } from '../../src/app.ts'
 import { createKey } from '../../src/auth/key.service.ts'
 import { createStatementMeter } from '../../src/db/statement-meter.ts'
 import { createLogger } from '../../src/logger.ts'
+import { closeServices, createServices, type Services } from '../../src/services.ts'
 import { createTenant } from '../../src/tenant/tenant.service.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 
@@ -25,6 +26,7 @@ export interface GraphQLAnswer<Data> {
 export interface TestApp {
   readonly app: FastifyInstance
   readonly database: TestDatabase
+  readonly services: Services
   /** The log's lines, parsed. */
   readonly log: Record<string, unknown>[]
   createTenant(name?: string): Promise<TestTenant>
@@ -51,12 +53,14 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
   })
   const log: Record<string, unknown>[] = []
   const logger = createLogger({ logLevel: 'info' }, { write: (line) => void log.push(JSON.parse(line)) })
-  const app = await createApp({ database, meter, logger, graphiql: true, corsOrigins: [], ...options })
+  const services = createServices(database, { delaySeconds: 1, maxDelaySeconds: 1 })
+  const app = await createApp({ services, meter, logger, graphiql: true, corsOrigins: [], ...options })
   let tenants = 0
 
   return {
     app,
     database,
+    services,
     log,
 
     async createTenant(name = `Tenant ${tenants + 1}`) {
@@ -95,6 +99,7 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
 
     async close() {
       await app.close()
+      await closeServices(services)
       await database.close()
     },
   }

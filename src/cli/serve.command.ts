@@ -1,3 +1,4 @@
+import { Command } from 'commander'
 import { createApp } from '../app.ts'
 import { type Config, readConfig } from '../config.ts'
 import { type Database, openDatabase } from '../db/database.ts'
@@ -6,31 +7,52 @@ import { createStatementMeter } from '../db/statement-meter.ts'
 import { createLogger } from '../logger.ts'
 import { openDemo } from '../seed/demo.ts'
 import { listenUntilStopped, untilToldToStop } from '../server.ts'
+import { closeServices, createServices } from '../services.ts'
+import { defaultConcurrency, readConcurrency, readHandlers, startWork } from './start-work.ts'
 import { requireMigrations } from './with-database.ts'
 
+interface ServeOptions {
+  readonly handlers?: string
+  readonly concurrency: number
+}
+
+/** `fusion serve` */
+export function serveCommand(): Command {
+  return new Command('serve')
+    .description('serve both faces until told to stop')
+    .option('--handlers <file>', 'work on jobs in this process too, with the functions that the file exports')
+    .option('--concurrency <count>', 'how many jobs to work on at a time', readConcurrency, defaultConcurrency)
+    .action(serve)
+}
+
 /**
- * `fusion serve`. The embedded database is migrated and filled with a demo tenant when it is empty; a PostgreSQL server
- * is only looked at.
+ * The embedded database is migrated and filled with a demo tenant when it is empty, and its jobs are worked on here,
+ * since no other process can open it; a PostgreSQL server is only looked at.
  *
  * @throws OperatorError when migrations are pending on a PostgreSQL server
  */
-export async function serve(): Promise<void> {
+async function serve({ handlers: file, concurrency }: ServeOptions): Promise<void> {
   // From here on Ctrl-C lets what is being written be finished first.
   const toldToStop = untilToldToStop()
   const config = readConfig()
+  const worksOnJobs = file !== undefined || config.database.kind === 'embedded'
+  const handlers = await readHandlers(config, file)
   const logger = createLogger(config)
   const meter = createStatementMeter()
   const database = await openDatabase(config.database, {
     observe: meter.observe,
     onIdleError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
   })
+  const services = createServices(database)
   try {
     const demoKey = await prepare(database, config)
-    const app = await createApp({ ...config, database, meter, logger, demoKey })
+    const app = await createApp({ ...config, services, meter, logger, demoKey })
+    const stopWork = startWork(services, { ...config, logger, concurrency, ...(worksOnJobs && { handlers }) })
     await listenUntilStopped(app, config, toldToStop, (address) => {
       if (demoKey !== undefined) process.stdout.write(welcome(address, demoKey, config))
-    })
+    }).finally(stopWork)
   } finally {
+    await closeServices(services)
     await database.close()
   }
 }

@@ -1,0 +1,69 @@
+import { InvalidArgumentError } from 'commander'
+import type { Config } from '../config.ts'
+import type { Logger } from '../context.ts'
+import type { JobHandlers } from '../job/handler.ts'
+import { createFetchContent } from '../job/handlers/fetch-content.ts'
+import { startUpkeep } from '../job/job.upkeep.ts'
+import { loadHandlers } from '../job/load-handlers.ts'
+import { startWorker } from '../job/worker.ts'
+import type { Services } from '../services.ts'
+
+export const defaultConcurrency = 4
+export const defaultLeaseSeconds = 30
+
+/** How long the jobs under way may take to end after the process was told to stop. */
+const graceMilliseconds = 10_000
+
+/**
+ * The handlers of a worker: those in the box, and those of a file, which come first.
+ *
+ * @throws OperatorError when the file cannot be used
+ */
+export async function readHandlers(config: Config, file: string | undefined): Promise<JobHandlers> {
+  const inTheBox = createFetchContent({ allowPrivateNetworks: config.fetchPrivateNetworks })
+  return new Map([['fetch_content', inTheBox], ...(file === undefined ? [] : await loadHandlers(file))])
+}
+
+export interface WorkOptions {
+  readonly logger: Logger
+  readonly jobRetentionDays: number
+  /** Without them no job is worked on here. */
+  readonly handlers?: JobHandlers
+  readonly concurrency: number
+  readonly leaseSeconds?: number
+}
+
+/**
+ * Starts what a process does beside answering requests: working on jobs, and keeping them in order.
+ *
+ * @returns stops it, and resolves when the last job is let go
+ */
+export function startWork({ database, queue, changes }: Services, options: WorkOptions): () => Promise<void> {
+  const { logger: log, jobRetentionDays: retentionDays, handlers, concurrency } = options
+  const { leaseSeconds = defaultLeaseSeconds } = options
+  const store = { prisma: database.prisma, queue }
+  const stopUpkeep = startUpkeep({ store, log, retentionDays })
+  const worker = handlers && startWorker({ store, changes, handlers, concurrency, leaseSeconds, log })
+  return async () => {
+    await worker?.stop(graceMilliseconds)
+    await stopUpkeep()
+  }
+}
+
+/** Reads `--concurrency`. */
+export function readConcurrency(text: string): number {
+  return readNumber(text, 1, 1_000)
+}
+
+/** Reads `--lease`. */
+export function readLeaseSeconds(text: string): number {
+  return readNumber(text, 1, 3_600)
+}
+
+function readNumber(text: string, min: number, max: number): number {
+  const number = Number(text)
+  if (!/^\d+$/.test(text) || number < min || number > max) {
+    throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}.`)
+  }
+  return number
+}

@@ -1,0 +1,59 @@
+import { parseFeed } from 'feedsmith'
+import { PermanentError } from '../handler.ts'
+
+/** The ids in a feed: of its items, and of the feeds or channels that these belong to. */
+export interface FeedIds {
+  readonly contentIds: readonly string[]
+  readonly contentGroupIds: readonly string[]
+}
+
+/** An id that a feed may have, or not. */
+type MaybeId = string | undefined
+
+/**
+ * Reads an RSS, Atom, RDF or JSON feed. Where an item has no id of its own its link stands for it, as it does for a
+ * channel of RSS, which has none.
+ *
+ * @throws PermanentError when the text is no feed
+ */
+export function readFeed(text: string): FeedIds {
+  const { items, groups } = findIds(text)
+  return { contentIds: unique(items), contentGroupIds: unique(groups) }
+}
+
+function findIds(text: string): { items: MaybeId[]; groups: MaybeId[] } {
+  const parsed = parse(text)
+  switch (parsed.format) {
+    case 'atom': {
+      const { id, entries = [] } = parsed.feed
+      return { items: entries.map((entry) => entry.id), groups: [id, ...entries.map(({ source }) => source?.id)] }
+    }
+    case 'json': {
+      const { feed_url: feedUrl, home_page_url: homePage, items = [] } = parsed.feed
+      return { items: items.map(({ id }) => id), groups: [feedUrl ?? homePage] }
+    }
+    case 'rss': {
+      const { link, items = [] } = parsed.feed
+      return {
+        items: items.map((item) => item.guid?.value ?? item.link),
+        groups: [link, ...items.map(({ source }) => source?.url)],
+      }
+    }
+    case 'rdf': {
+      const { link, items = [] } = parsed.feed
+      return { items: items.map((item) => item.link), groups: [link] }
+    }
+  }
+}
+
+function parse(text: string) {
+  try {
+    return parseFeed(text)
+  } catch (error) {
+    throw new PermanentError('The URL answers something that is no RSS, Atom or JSON feed', { cause: error })
+  }
+}
+
+function unique(ids: readonly MaybeId[]): string[] {
+  return [...new Set(ids.filter((id): id is string => id !== undefined && id !== ''))]
+}

@@ -1,0 +1,152 @@
+import { fromPrisma, PgBoss } from 'pg-boss'
+import { v5 as uuidv5 } from 'uuid'
+import type { Database } from '../db/database.ts'
+import type { Prisma } from '../db/generated/prisma/client.ts'
+
+/** Where jobs of one kind and tenant wait. */
+export interface QueueName {
+  readonly tenantAppId: string
+  readonly jobType: string
+}
+
+/** A job, as its queue knows it. */
+export interface QueuedJob extends QueueName {
+  readonly id: string
+}
+
+/** How long a failed attempt keeps the next one waiting: the delay doubles with each, up to the greatest. */
+export interface Backoff {
+  readonly delaySeconds: number
+  readonly maxDelaySeconds: number
+}
+
+/**
+ * Delivery: which job is next, and when one that failed is due again. It holds an entry for each job that waits or
+ * runs, and none for one that is finished: the row of the job is what is kept. Every change goes into the transaction
+ * that changes the row, so that neither is ever without the other. In such a transaction the entry is written before the
+ * row, always, so that two of them cannot wait for each other.
+ */
+export interface JobQueue {
+  /** Makes a queue where there is none. To be called before a transaction that writes to it. */
+  prepare(name: QueueName): Promise<void>
+  /** Whether there is such a queue. To be called before a transaction that takes from it. */
+  has(name: QueueName): Promise<boolean>
+  /** Adds a job, to be taken at once or from `runAt` on, and to be tried again so many times at most. */
+  send(
+    tx: Prisma.TransactionClient,
+    job: QueuedJob,
+    options: { runAt?: Date | undefined; retries: number },
+  ): Promise<void>
+  /** Takes the jobs that have waited longest. Nobody else gets them, unless the transaction fails. */
+  take(tx: Prisma.TransactionClient, name: QueueName, limit: number): Promise<string[]>
+  /** Puts a job back that was taken. Gives the time from which it may be taken again; null when it was not taken. */
+  putBack(tx: Prisma.TransactionClient, job: QueuedJob): Promise<Date | null>
+  remove(tx: Prisma.TransactionClient, job: QueuedJob): Promise<void>
+  /** Ends its timers. */
+  close(): Promise<void>
+}
+
+interface EntryData {
+  readonly id: string
+}
+
+/** The entry's id follows from the job's, so that the row need not keep it. */
+const entryNamespace = '3f0e7b52-6a0c-4f52-9a2e-5d1f0c4d7a11'
+
+const noEntry = uuidv5('', entryNamespace)
+
+const secondsInADay = 86_400
+
+/** The queue of a migrated database: pg-boss, on the same connections as everything else. Nothing is sent before it is used. */
+export function createJobQueue(
+  { driver }: Pick<Database, 'driver'>,
+  backoff: Backoff = { delaySeconds: 5, maxDelaySeconds: 3_600 },
+): JobQueue {
+  const known = new Set<string>()
+  let starting: Promise<PgBoss> | undefined
+
+  /** @throws Error when the queue's tables are not those of this version of pg-boss */
+  function start(): Promise<PgBoss> {
+    // Leases are the rows' own (job.lease.ts), and no finished entry is kept: there is nothing to supervise.
+    const boss = new PgBoss({ ...driver.queue, migrate: false, supervise: false, schedule: false })
+    boss.on('error', () => undefined)
+    starting ??= boss.start().catch(async (error: unknown) => {
+      starting = undefined
+      await stop(boss)
+      throw error
+    })
+    return starting
+  }
+
+  async function has(name: QueueName): Promise<boolean> {
+    const queue = nameOf(name)
+    if (known.has(queue)) return true
+    const boss = await start()
+    if (!(await boss.getQueue(queue))) return false
+    // pg-boss looks a queue up when it first uses it, on a connection of its own. It must not come to that within a
+    // transaction, which has a connection already: a pool full of transactions would wait for itself.
+    await boss.touch(queue, noEntry)
+    known.add(queue)
+    return true
+  }
+
+  return {
+    has,
+
+    async prepare(name) {
+      if (await has(name)) return
+      const boss = await start()
+      const { delaySeconds, maxDelaySeconds } = backoff
+      await boss.createQueue(nameOf(name), {
+        ...{ retryDelay: delaySeconds, retryBackoff: true, retryDelayMax: maxDelaySeconds },
+        expireInSeconds: secondsInADay,
+      })
+      await has(name)
+    },
+
+    async send(tx, job, { runAt, retries }) {
+      const boss = await start()
+      const data: EntryData = { id: job.id }
+      await boss.send(nameOf(job), data, {
+        ...{ db: fromPrisma(tx), id: entryOf(job), retryLimit: retries },
+        ...(runAt && { startAfter: runAt }),
+      })
+    },
+
+    async take(tx, name, limit) {
+      const boss = await start()
+      const entries = await boss.fetch<EntryData>(nameOf(name), { db: fromPrisma(tx), batchSize: limit })
+      return entries.map(({ data }) => data.id)
+    },
+
+    async putBack(tx, job) {
+      const boss = await start()
+      const options = { db: fromPrisma(tx) }
+      await boss.fail(nameOf(job), entryOf(job), null, options)
+      const [entry] = await boss.findJobs(nameOf(job), { ...options, id: entryOf(job) })
+      return entry?.state === 'retry' ? entry.startAfter : null
+    },
+
+    async remove(tx, job) {
+      const boss = await start()
+      await boss.deleteJob(nameOf(job), entryOf(job), { db: fromPrisma(tx) })
+    },
+
+    async close() {
+      const boss = await starting?.catch(() => undefined)
+      if (boss) await stop(boss)
+    },
+  }
+}
+
+function stop(boss: PgBoss): Promise<void> {
+  return boss.stop({ graceful: false, close: false })
+}
+
+function nameOf({ tenantAppId, jobType }: QueueName): string {
+  return `${tenantAppId}/${jobType}`
+}
+
+function entryOf({ tenantAppId, id }: QueuedJob): string {
+  return uuidv5(`${tenantAppId}/${id}`, entryNamespace)
+}

@@ -1,0 +1,70 @@
+import type { Job as JobRow } from '../db/generated/prisma/client.ts'
+import { builder } from '../graphql/builder.ts'
+import { definePayload, toPayload } from '../graphql/payload.ts'
+import { Job } from './job.graphql.ts'
+import { cancelJob, createJob, retryJob } from './job.service.ts'
+
+const CreateJobInput = builder.inputType('CreateJobInput', {
+  description: 'Work to be done.',
+  fields: (t) => ({
+    jobType: t.string({
+      required: true,
+      description:
+        'The kind of work, which says who does it: a letter, then letters, digits, `_`, `-` and `.`; at most 64.',
+    }),
+    payload: t.field({ type: 'JSONObject', description: 'The input of the work.' }),
+    maxAttempts: t.int({ description: 'How often it may be begun before it is given up: 1–100; 3 when absent.' }),
+    runAt: t.field({ type: 'DateTime', description: 'Not to start before this; at once when absent.' }),
+    idempotencyKey: t.string({
+      description: 'A second call with the same key answers the job of the first: 1–128 characters.',
+    }),
+  }),
+})
+
+const CreateJobPayload = definePayload<JobRow>('CreateJobPayload', 'job', Job, 'The new job.')
+
+builder.mutationField('createJob', (t) =>
+  t.field({
+    type: CreateJobPayload,
+    scope: 'jobs:write',
+    description: 'Makes a job and queues it.',
+    args: { input: t.arg({ type: CreateJobInput, required: true, description: 'The job.' }) },
+    resolve: (_, { input }, context) => toPayload(context, () => createJob(context, input)),
+  }),
+)
+
+const CancelJobInput = builder.inputType('CancelJobInput', {
+  description: 'The job to call off.',
+  fields: (t) => ({ id: t.id({ required: true, description: "The job's id." }) }),
+})
+
+const CancelJobPayload = definePayload<JobRow>('CancelJobPayload', 'job', Job, 'The job as it is now.')
+
+builder.mutationField('cancelJob', (t) =>
+  t.field({
+    type: CancelJobPayload,
+    scope: 'jobs:write',
+    description: 'Calls off a job that waits or runs. A finished one is refused as CONFLICT.',
+    args: { input: t.arg({ type: CancelJobInput, required: true, description: 'The job.' }) },
+    resolve: (_, { input }, context) => toPayload(context, () => cancelJob(context, input)),
+  }),
+)
+
+const RetryJobInput = builder.inputType('RetryJobInput', {
+  description: 'The job to work on again.',
+  fields: (t) => ({ id: t.id({ required: true, description: "The job's id." }) }),
+})
+
+const RetryJobPayload = definePayload<JobRow>('RetryJobPayload', 'job', Job, 'The job as it is now.')
+
+builder.mutationField('retryJob', (t) =>
+  t.field({
+    type: RetryJobPayload,
+    scope: 'jobs:write',
+    description:
+      'Queues a job again that failed or was called off, with the attempts it has left, and one at least. ' +
+      'Any other is refused as CONFLICT.',
+    args: { input: t.arg({ type: RetryJobInput, required: true, description: 'The job.' }) },
+    resolve: (_, { input }, context) => toPayload(context, () => retryJob(context, input)),
+  }),
+)

@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from '../context.ts'
+import { endAttempt } from './job.lease.ts'
+import { findJob, type JobStore } from './job.store.ts'
+
+export interface UpkeepOptions {
+  readonly store: JobStore
+  readonly log: Logger
+  /** How long a finished job is kept; 0: for ever. */
+  readonly retentionDays: number
+  /** How often lost leases are looked for. */
+  readonly intervalMilliseconds?: number
+}
+
+const retentionIntervalMilliseconds = 10 * 60_000
+
+/**
+ * Does what no caller asks for, until it is stopped: jobs whose lease was lost wait again, and finished jobs go when
+ * their time is over. Any number of processes may do so at once.
+ *
+ * @returns stops it, and resolves when it has stopped
+ */
+export function startUpkeep(options: UpkeepOptions): () => Promise<void> {
+  const { store, log, retentionDays, intervalMilliseconds = 5_000 } = options
+  const stopping = new AbortController()
+  const stopped = run()
+
+  async function run(): Promise<void> {
+    let nextRetention = 0
+    while (!stopping.signal.aborted) {
+      try {
+        await releaseLostLeases(store)
+        if (retentionDays > 0 && performance.now() >= nextRetention) {
+          nextRetention = performance.now() + retentionIntervalMilliseconds
+          await removeFinishedJobs(store, retentionDays)
+        }
+      } catch (error) {
+        log.warn({ err: error }, 'the upkeep of jobs did not succeed; it is tried again')
+      }
+      await sleep(intervalMilliseconds, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined)
+    }
+  }
+
+  return () => {
+    stopping.abort()
+    return stopped
+  }
+}
+
+const batchSize = 500
+
+/**
+ * Ends the attempts whose lease has run out: whoever made them is gone, or too slow.
+ *
+ * @returns how many
+ */
+export async function releaseLostLeases(store: JobStore): Promise<number> {
+  const lost = await store.prisma.$queryRaw<{ tenantAppId: string; id: string }[]>`
+    SELECT tenant_app_id AS "tenantAppId", id FROM job
+    WHERE status = 'RUNNING' AND lease_expires_at < now() ORDER BY lease_expires_at LIMIT ${batchSize}`
+  let released = 0
+  for (const key of lost) {
+    const job = await findJob(store, key)
+    const { leaseToken, leaseExpiresAt } = job
+    // Nothing happens where the lease was extended since, or the job has ended.
+    if (leaseToken === null || leaseExpiresAt === null) continue
+    const failure = { code: 'LEASE_LOST', message: 'Whoever worked on it gave no more sign of life.', retryable: true }
+    if (await endAttempt(store, job, { ...key, leaseToken, leaseExpiresAt }, failure)) released += 1
+  }
+  return released
+}
+
+/**
+ * Removes the jobs that have been finished for so long, a small batch at a time, so that nobody waits for it. Jobs that
+ * were brought from elsewhere stay: when they were finished is not known.
+ *
+ * @returns how many
+ */
+export async function removeFinishedJobs({ prisma }: Pick<JobStore, 'prisma'>, days: number): Promise<number> {
+  let removed = 0
+  for (let batch = batchSize; batch === batchSize; removed += batch) {
+    batch = await prisma.$executeRaw`
+      DELETE FROM job WHERE (tenant_app_id, id) IN (
+        SELECT tenant_app_id, id FROM job WHERE finished_at < now() - make_interval(days => ${days})
+        ORDER BY finished_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`
+  }
+  return removed
+}

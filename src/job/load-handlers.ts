@@ -1,0 +1,33 @@
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { OperatorError } from '../operator.ts'
+import type { JobHandler } from './handler.ts'
+import { jobTypeRule } from './job.service.ts'
+
+/**
+ * Loads a file of handlers: every function that it exports works on the jobs of the type it is named after.
+ *
+ * @param file JavaScript or TypeScript, relative to the working directory
+ * @throws OperatorError when it cannot be loaded, or exports no handler
+ */
+export async function loadHandlers(file: string): Promise<Map<string, JobHandler>> {
+  const exported = await importFile(file)
+  const handlers = new Map(
+    Object.entries(exported).filter((entry): entry is [string, JobHandler] => {
+      const [name, value] = entry
+      return typeof value === 'function' && name !== 'default' && jobTypeRule(name) === undefined
+    }),
+  )
+  if (handlers.size === 0) {
+    throw new OperatorError(`${file} exports no handler: a function named after the type of job it works on.`)
+  }
+  return handlers
+}
+
+async function importFile(file: string): Promise<Record<string, unknown>> {
+  try {
+    return (await import(pathToFileURL(path.resolve(file)).href)) as Record<string, unknown>
+  } catch (error) {
+    throw new OperatorError(`${file} cannot be loaded: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
