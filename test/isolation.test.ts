@@ -97,10 +97,19 @@ describe('GraphQL: an id of the other tenant is an id that nobody has', () => {
 
 describe('GraphQL: every mutation that takes an id', () => {
   /** What the other fields of an input need. */
-  const samples: Record<string, string> = {
+  const samples: Record<string, string | number> = {
     ...{ name: 'Taken', email: 'a@b', phone: '1', platform: 'X', platformAccountId: 'new', displayName: 'Taken' },
+    // The very token that the other tenant's worker has.
+    ...{ leaseToken: '6a0f1d7e-0000-4000-8000-000000000001', progress: 0.5, code: 'X', message: 'x' },
   }
+  beforeAll(async () => {
+    await app.database.prisma.job.updateMany({
+      where: { id: other.job.id },
+      data: { status: 'RUNNING', leaseToken: String(samples['leaseToken']), leaseExpiresAt: new Date(4e12) },
+    })
+  })
   const theirId = (mutation: string, field: string) => {
+    if (/Job/.test(mutation)) return other.job.id
     if (field === 'accountId' || /Account$/.test(mutation)) return field === 'userId' ? other.user.id : other.account.id
     return other.user.id
   }
@@ -129,10 +138,27 @@ describe('GraphQL: every mutation that takes an id', () => {
     },
   )
 
+  it('claimJobs and idempotency keys know the tenant’s own jobs alone', async () => {
+    const create = `mutation { createJob(input: { jobType: "shared", idempotencyKey: "one" }) { job { id } } }`
+    const { data } = await app.graphql<{ createJob: { job: { id: string } } }>(theirs, create)
+    const claim = `mutation { claimJobs(input: { jobTypes: ["shared"] }) { leases { job { id } } } }`
+    expect((await app.graphql(mine, claim)).data).toEqual({ claimJobs: { leases: [] } })
+    const own = (await app.graphql<typeof data>(mine, create)).data.createJob.job
+    expect(own.id).not.toBe(data.createJob.job.id)
+    expect((await app.graphql(mine, claim)).data).toEqual({ claimJobs: { leases: [{ job: own }] } })
+    await app.database.prisma.job.deleteMany({ where: { jobType: 'shared' } })
+  })
+
   it('finds them all', () => {
     expect(mutations.map(({ name }) => name).sort()).toEqual([
+      'cancelJob',
+      'completeJob',
       'deleteUser',
+      'extendJobLease',
+      'failJob',
       'linkAccount',
+      'reportJobProgress',
+      'retryJob',
       'syncProfile',
       'unlinkAccount',
       'updateAccount',

@@ -1,0 +1,89 @@
+import type { TestApp, TestTenant } from './app.ts'
+import { jobFields, type ShownJob } from './jobs.ts'
+
+/** Server-sent events over a socket, as they come. */
+export interface EventStream {
+  readonly status: number
+  readonly headers: Headers
+  /** The next event; undefined when the stream has ended. */
+  next(): Promise<ServerSentEvent | undefined>
+  close(): void
+}
+
+export interface ServerSentEvent {
+  readonly event: string
+  readonly data: { data?: Record<string, unknown>; errors?: { extensions: Record<string, unknown> }[] } | undefined
+}
+
+/** Subscribes at a gateway that listens. */
+export async function subscribe(
+  address: string,
+  key: string,
+  query: string,
+  variables?: Record<string, unknown>,
+): Promise<EventStream> {
+  const aborted = new AbortController()
+  const response = await fetch(`${address}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream', 'x-api-key': key },
+    body: JSON.stringify({ query, variables }),
+    signal: aborted.signal,
+  })
+  const events = readEvents(response)
+  return {
+    status: response.status,
+    headers: response.headers,
+    next: async () => (await events.next()).value,
+    close: () => aborted.abort(),
+  }
+}
+
+async function* readEvents({ body }: Response): AsyncGenerator<ServerSentEvent, undefined> {
+  let text = ''
+  for await (const chunk of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += chunk
+    for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n')) {
+      const lines = text.slice(0, end).split('\n')
+      text = text.slice(end + 2)
+      const field = (name: string) =>
+        lines
+          .find((line) => line.startsWith(`${name}:`))
+          ?.slice(name.length + 1)
+          .trim()
+      const event = field('event')
+      // A line that begins with a colon only keeps the connection alive.
+      if (event !== undefined) yield { event, data: JSON.parse(field('data') || 'null') ?? undefined }
+    }
+  }
+  return undefined
+}
+
+const addresses = new WeakMap<TestApp, Promise<string>>()
+
+/** Where the app listens; it does so from the first time it is asked. */
+export function addressOf(app: TestApp): Promise<string> {
+  const address = addresses.get(app) ?? app.app.listen({ host: '127.0.0.1', port: 0 })
+  addresses.set(app, address)
+  return address
+}
+
+/** Follows a job until it is as it should be. */
+export async function follow(
+  app: TestApp,
+  tenant: TestTenant,
+  id: string,
+  isThere: (job: ShownJob) => boolean,
+): Promise<ShownJob> {
+  const query = `subscription ($id: ID!) { job(id: $id) { ${jobFields} } }`
+  const events = await subscribe(await addressOf(app), tenant.key, query, { id })
+  try {
+    for (;;) {
+      const event = await events.next()
+      const job = event?.data?.data?.['job'] as ShownJob | null | undefined
+      if (!job) throw new Error(`The job is gone: ${JSON.stringify(event)}`)
+      if (isThere(job)) return job
+    }
+  } finally {
+    events.close()
+  }
+}

@@ -1,0 +1,60 @@
+import type { TestApp, TestTenant } from './app.ts'
+
+/** A job as the tests look at it. */
+export interface ShownJob {
+  readonly id: string
+  readonly status: string
+  readonly attempts: number
+  readonly maxAttempts: number | null
+  readonly result: object | null
+  readonly error: { code: string; message: string; attempt: number } | null
+  readonly progress: number | null
+  readonly progressMessage: string | null
+  readonly runAt: string | null
+  readonly startedAt: string | null
+  readonly finishedAt: string | null
+}
+
+export const jobFields = `id status attempts maxAttempts result error { code message attempt } progress progressMessage
+  runAt startedAt finishedAt`
+
+/** What a mutation about jobs answers. */
+export interface JobAnswer {
+  readonly job: ShownJob | null
+  readonly lease: { leaseToken: string; expiresAt: string; job: ShownJob } | null
+  readonly leases: { leaseToken: string; expiresAt: string; job: ShownJob }[] | null
+  readonly userErrors: { code: string; field: string[]; message: string }[]
+}
+
+const answers: Record<string, string> = {
+  claimJobs: `leases { leaseToken expiresAt job { ${jobFields} } }`,
+  extendJobLease: `lease { leaseToken expiresAt job { ${jobFields} } }`,
+}
+
+/** Speaks to the jobs of a tenant as a client does. */
+export function jobClient(app: Pick<TestApp, 'graphql'>, tenant: TestTenant) {
+  return async function call(mutation: string, input: Record<string, unknown>): Promise<JobAnswer> {
+    const type = `${mutation.charAt(0).toUpperCase()}${mutation.slice(1)}Input`
+    const answer = answers[mutation] ?? `job { ${jobFields} }`
+    const { data, errors } = await app.graphql<Record<string, JobAnswer>>(
+      tenant,
+      `mutation ($input: ${type}!) { ${mutation}(input: $input) { ${answer} userErrors { code field message } } }`,
+      { input },
+    )
+    if (errors) throw new Error(JSON.stringify(errors))
+    return data[mutation] as JobAnswer
+  }
+}
+
+/** Whatever must be there. */
+export function present<Value>(value: Value | null | undefined): Value {
+  if (value === null || value === undefined) throw new Error('It is not there')
+  return value
+}
+
+/** What the queue has, by job: `created`, `retry` or `active`. */
+export async function queueEntries({ database }: TestApp): Promise<Record<string, string>> {
+  const rows = await database.prisma.$queryRaw<{ id: string; state: string }[]>`
+    SELECT data->>'id' AS id, state::text AS state FROM pgboss.job`
+  return Object.fromEntries(rows.map(({ id, state }) => [id, state]))
+}
