@@ -11,6 +11,7 @@ import {
   refuseOtherMethods,
   setCommonHeaders,
 } from './http/answer-errors.ts'
+import { closeUnusedConnections } from './http/close-unused-connections.ts'
 import { registerHealth } from './http/health.ts'
 import { logRequests } from './http/log-requests.ts'
 import { readJsonBodies } from './http/read-json-bodies.ts'
@@ -66,6 +67,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     setCommonHeaders(reply)
   })
 
+  closeUnusedConnections(app)
   readJsonBodies(app)
   answerErrors(app)
   logRequests(app)

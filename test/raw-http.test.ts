@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -65,5 +66,18 @@ describe('a page of another origin', () => {
     for (const origin of ['https://evil.example', 'https://app.example.com.evil.example', 'null']) {
       expect((await ask(origin, 'GET')).headers['access-control-allow-origin']).toBeUndefined()
     }
+  })
+})
+
+describe('a gateway that stops', () => {
+  it('does not wait for a connection that has never sent a request', async () => {
+    const stopping = await startTestApp()
+    const address = new URL(await stopping.app.listen({ port: 0 }))
+    const opened = once(stopping.app.server, 'connection')
+    const socket = connect(Number(address.port), address.hostname)
+    await opened
+    const closed = once(socket, 'close')
+    await stopping.close()
+    await closed
   })
 })

@@ -65,3 +65,40 @@ export async function startGateway(env: Record<string, string>): Promise<Running
     },
   }
 }
+
+/** A command that runs until it is told to stop. */
+export interface RunningCommand {
+  readonly child: ChildProcess
+  readonly output: () => string
+  /** Sends a signal and waits for the end. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>
+}
+
+/** Starts a command and waits until it prints something. Rejects with what it printed when it ends before. */
+export async function startCommand(
+  args: readonly string[],
+  env: Record<string, string>,
+  until: string,
+): Promise<RunningCommand> {
+  const child = spawn(process.execPath, [entry, ...args], { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  const ended = once(child, 'exit')
+  await new Promise<void>((resolve, reject) => {
+    const read = (chunk: Buffer) => {
+      output += chunk.toString()
+      if (output.includes(until)) resolve()
+    }
+    child.stdout.on('data', read)
+    child.stderr.on('data', read)
+    child.once('exit', (code) => reject(new Error(`It ended with ${code}:\n${output}`)))
+  })
+  return {
+    child,
+    output: () => output,
+    async stop(signal = 'SIGTERM') {
+      child.kill(signal)
+      const [code] = (await ended) as [number | null]
+      return code
+    },
+  }
+}

@@ -1,0 +1,179 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createContext } from '../../src/context.ts'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import type { JobStatus } from '../../src/db/generated/prisma/enums.ts'
+import { deployMigrations } from '../../src/db/migrate.ts'
+import { createJob } from '../../src/job/job.service.ts'
+import { transitions } from '../../src/job/job.states.ts'
+import { startUpkeep } from '../../src/job/job.upkeep.ts'
+import { startWorker } from '../../src/job/worker.ts'
+import { closeServices, createServices, type Services } from '../../src/services.ts'
+import { createTenant } from '../../src/tenant/tenant.service.ts'
+import { newDataDir, startCommand } from '../support/cli.ts'
+import { type Cluster, canMakeClusters, createCluster } from '../support/cluster.ts'
+
+const handlersFile = path.resolve(import.meta.dirname, '../fixtures/handlers.ts')
+const silent = { error: () => undefined, warn: () => undefined }
+
+let cluster: Cluster
+let database: Database
+let services: Services
+let tenantAppId: string
+
+/** Everything that ever happens to a job's state, written down by the database itself. */
+const audit = `
+  CREATE TABLE audit (job text NOT NULL, before text, after text NOT NULL);
+  CREATE FUNCTION write_audit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    INSERT INTO audit VALUES (NEW.id, CASE TG_OP WHEN 'UPDATE' THEN OLD.status::text END, NEW.status);
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER audit_insert AFTER INSERT ON job FOR EACH ROW EXECUTE FUNCTION write_audit();
+  CREATE TRIGGER audit_update AFTER UPDATE ON job FOR EACH ROW WHEN (OLD.status IS DISTINCT FROM NEW.status)
+    EXECUTE FUNCTION write_audit();`
+
+beforeAll(async () => {
+  if (!canMakeClusters) return
+  cluster = await createCluster()
+  database = await openDatabase({ kind: 'postgresql', url: cluster.url })
+  await deployMigrations(database)
+  await database.sql.executeScript(audit)
+  services = createServices(database, { delaySeconds: 0, maxDelaySeconds: 1 })
+  tenantAppId = (await createTenant(database, 'Faults')).id
+})
+afterAll(async () => {
+  if (!canMakeClusters) return
+  await closeServices(services)
+  await database.close()
+  await cluster.remove()
+})
+
+async function createJobs(jobType: string, count: number, payload: object = {}): Promise<void> {
+  const viewer = { tenantAppId, tenantName: '', keyId: '', keyName: '', scopes: [] }
+  const context = createContext(services, viewer, silent)
+  for (let from = 0; from < count; from += 50) {
+    const size = Math.min(50, count - from)
+    await Promise.all(Array.from({ length: size }, () => createJob(context, { jobType, payload, maxAttempts: 20 })))
+  }
+}
+
+/** Looks again and again: whoever works may be another process, or the database away for a moment. */
+async function untilFinished(jobType: string): Promise<void> {
+  for (;;) {
+    const where = { jobType, status: { in: ['PENDING', 'RUNNING'] as JobStatus[] } }
+    const left = await database.prisma.job.count({ where }).catch(() => -1)
+    if (left === 0) return
+    await sleep(100)
+  }
+}
+
+/** Each job ended once, by a way that the table of transitions knows, and its attempts are its starts. */
+async function checkHistory(jobType: string, count: number) {
+  const jobs = await database.prisma.job.findMany({ where: { jobType } })
+  expect(jobs).toHaveLength(count)
+  expect(new Set(jobs.map(({ status }) => status))).toEqual(new Set(['SUCCEEDED']))
+  const moves = await database.prisma.$queryRaw<{ job: string; before: JobStatus | null; after: JobStatus }[]>`
+    SELECT audit.* FROM audit JOIN job ON job.id = audit.job WHERE job.job_type = ${jobType}`
+  const known = Object.values(transitions).flatMap(({ from, to }) => from.map((before) => `${before} → ${to}`))
+  const starts = new Map<string, number>()
+  const ends = new Map<string, number>()
+  for (const { job, before, after } of moves) {
+    if (before !== null) expect(known).toContain(`${before} → ${after}`)
+    const counted = after === 'RUNNING' ? starts : after === 'SUCCEEDED' ? ends : undefined
+    counted?.set(job, (counted.get(job) ?? 0) + 1)
+  }
+  for (const { id, attempts } of jobs) expect([starts.get(id), ends.get(id)]).toEqual([attempts, 1])
+  const [left] = await database.prisma.$queryRaw<{ count: bigint }[]>`
+    SELECT count(*) FROM pgboss.job WHERE name LIKE ${`%/${jobType}`}`
+  expect(Number(left?.count)).toBe(0)
+  return { attempts: jobs.reduce((sum, job) => sum + job.attempts, 0) }
+}
+
+describe.skipIf(!canMakeClusters)('every job ends exactly once', () => {
+  it('when ten workers compete for them', async () => {
+    const count = Number(process.env['COMPETING_JOBS'] ?? 1_000)
+    await createJobs('contended', count)
+    let runs = 0
+    const handlers = new Map([
+      [
+        'contended',
+        () => {
+          runs += 1
+        },
+      ],
+    ])
+    const pools = await Promise.all(
+      Array.from({ length: 10 }, async () =>
+        createServices(await openDatabase({ kind: 'postgresql', url: cluster.url })),
+      ),
+    )
+    const workers = pools.map(({ database: { prisma }, queue, changes }) =>
+      startWorker({ store: { prisma, queue }, changes, handlers, log: silent, concurrency: 10, leaseSeconds: 30 }),
+    )
+    await untilFinished('contended')
+    await Promise.all(workers.map((worker) => worker.stop(1_000)))
+    for (const pool of pools) {
+      await closeServices(pool)
+      await pool.database.close()
+    }
+    expect(await checkHistory('contended', count)).toEqual({ attempts: count })
+    expect(runs).toBe(count)
+  })
+
+  it('when a worker is killed in the middle of them', async () => {
+    const file = path.join(newDataDir(), 'starts')
+    writeFileSync(file, '')
+    const env = { DATABASE_URL: cluster.url, LOG_LEVEL: 'info' }
+    const args = ['work', '--handlers', handlersFile, '--concurrency', '5', '--lease', '1']
+    await createJobs('take_time', 40, { file, milliseconds: 100 })
+    const [victim, survivor] = await Promise.all([
+      startCommand(args, env, 'working'),
+      startCommand(args, env, 'working'),
+    ])
+    while (readFileSync(file, 'utf8').length < 20) await sleep(20)
+    await victim.stop('SIGKILL')
+    await untilFinished('take_time')
+    expect(await survivor.stop()).toBe(0)
+    const { attempts } = await checkHistory('take_time', 40)
+    expect(attempts).toBeGreaterThan(40)
+  })
+
+  it.each(['fast', 'immediate'] as const)(
+    'when the database is stopped (%s) and started while they run',
+    async (mode) => {
+      const jobType = `restarted_${mode}`
+      await createJobs(jobType, 60)
+      let begun = 0
+      const handlers = new Map([
+        [
+          jobType,
+          async () => {
+            begun += 1
+            await sleep(150)
+            return { done: true }
+          },
+        ],
+      ])
+      const {
+        database: own,
+        queue,
+        changes,
+      } = createServices(await openDatabase({ kind: 'postgresql', url: cluster.url }))
+      const store = { prisma: own.prisma, queue }
+      const stopUpkeep = startUpkeep({ store, log: silent, retentionDays: 0, intervalMilliseconds: 200 })
+      const worker = startWorker({ store, changes, handlers, log: silent, concurrency: 5, leaseSeconds: 2 })
+      while (begun < 10) await sleep(10)
+      await cluster.stop(mode)
+      await sleep(500)
+      await cluster.start()
+      await untilFinished(jobType)
+      await worker.stop(1_000)
+      await stopUpkeep()
+      await closeServices({ database: own, queue, changes })
+      await own.close()
+      await checkHistory(jobType, 60)
+    },
+  )
+})
