@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { GraphQLArgument } from 'graphql'
+import { PgBoss } from 'pg-boss'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { diffMigrationsAndSchema, readMigrationStatus } from '../src/db/migrate.ts'
 import { printSortedSchema, schema } from '../src/graphql/schema.ts'
@@ -22,6 +23,16 @@ describe('what is derived agrees with what it is derived from', () => {
     const { applied, ...rest } = await readMigrationStatus(database.sql)
     expect(applied.length).toBeGreaterThan(0)
     expect(rest).toEqual({ pending: [], unknown: [], failed: [] })
+  })
+
+  it("the migrations make the tables of this version of pg-boss; otherwise: pg-boss's getMigrationPlans", async () => {
+    const boss = new PgBoss({ ...database.driver.queue, migrate: false, supervise: false, schedule: false })
+    try {
+      await boss.start()
+      expect(await boss.detectSchemaDrift()).toMatchObject({ ok: true })
+    } finally {
+      await boss.stop({ graceful: false, close: false })
+    }
   })
 
   it('schema.graphql is what the code says; otherwise: npm run schema', () => {

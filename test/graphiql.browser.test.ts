@@ -58,7 +58,7 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
   it('opens with a tab for each thing that the gateway does', async () => {
     const { page } = await visitGraphiql(browser, demo)
     const tabs = await page.getByRole('tab').locator('.graphiql-tab-button').allTextContents()
-    expect(tabs).toEqual(['Users', 'User', 'Profiles', 'Job', 'Create', 'Update'])
+    expect(tabs).toEqual(['Users', 'User', 'Profiles', 'Job', 'CreateJob', 'Follow', 'Create', 'Update'])
   })
 
   it('goes to a tab at the first click, and runs it with its variables', async () => {
@@ -81,7 +81,7 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
     await page.waitForFunction(() => localStorage.getItem('graphiql:tabState')?.includes('Users'))
     expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain(demoKey)
     await Promise.all([answerTo('schema', page), page.reload()])
-    expect(await page.getByRole('tab').count()).toBe(6)
+    expect(await page.getByRole('tab').count()).toBe(8)
     expect(await page.getByRole('tab', { selected: true }).textContent()).toContain('Users')
     expect(await readHeaders(page)).toEqual({ 'x-api-key': demoKey })
   })
@@ -93,6 +93,22 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
     const nodes = Array.from({ length: 5 }, () => ({ name: expect.any(String), accounts }))
     expect(await pressRun(page)).toMatchObject({ data: { users: { nodes, pageInfo: { hasNextPage: true } } } })
     await page.locator('.result-window').getByText('"usr_demo_1"').waitFor()
+  })
+
+  it('follows jobs live', async () => {
+    const { page } = await visitGraphiql(browser, demo)
+    await page.getByRole('tab').getByRole('button', { name: 'Follow', exact: true }).click()
+    await page.getByRole('tab', { selected: true }).getByText('Follow', { exact: true }).waitFor()
+    await page.waitForURL(({ searchParams }) => searchParams.get('query')?.includes('subscription Follow') === true)
+    await page.getByRole('button', { name: /^Execute query/ }).click()
+    await page.locator('.result-window').getByText('"job_demo_1"').waitFor()
+    const created = await fetch(`${demo}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': demoKey ?? '' },
+      body: JSON.stringify({ query: 'mutation { createJob(input: { jobType: "x" }) { job { id } } }' }),
+    })
+    const { data } = (await created.json()) as { data: { createJob: { job: { id: string } } } }
+    await page.locator('.result-window').getByText(data.createJob.job.id).waitFor()
   })
 
   it('answers a nested query typed into a new tab', async () => {

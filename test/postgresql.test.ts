@@ -8,7 +8,8 @@ import { createStatementMeter } from '../src/db/statement-meter.ts'
 import { createLogger } from '../src/logger.ts'
 import { createServices } from '../src/services.ts'
 import { fusion, startGateway } from './support/cli.ts'
-import { adminUrl, databaseUrl, runAsAdmin } from './support/postgresql.ts'
+import { subscribe } from './support/events.ts'
+import { adminUrl, databaseUrl, runAsAdmin, runAsAdminOn } from './support/postgresql.ts'
 
 describe.skipIf(adminUrl === undefined)('on a PostgreSQL server', () => {
   const name = `fusion_fresh_${randomUUID().slice(0, 8)}`
@@ -50,6 +51,35 @@ describe.skipIf(adminUrl === undefined)('on a PostgreSQL server', () => {
     expect([...pending, ...failed]).toEqual([])
     await Promise.all(databases.map((database) => database.close()))
     await runAsAdmin(`DROP DATABASE ${other} WITH (FORCE)`)
+  })
+
+  it('two gateways: what changes through one is followed through the other within a second', async () => {
+    await fusion(['tenants', 'create', 'Live'], env)
+    const { stdout } = await fusion(['keys', 'create', '--tenant', 'Live'], env)
+    const key = stdout.trim()
+    const [one, other] = await Promise.all([startGateway(env), startGateway(env)])
+    const events = await subscribe(one.address, key, 'subscription { jobs { id status } }')
+    expect((await events.next())?.data?.data).toEqual({ jobs: [] })
+    const send = async (mutation: string) => {
+      const response = await fetch(`${other.address}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-api-key': key },
+        body: JSON.stringify({ query: `mutation { answer: ${mutation} { job { id } } }` }),
+      })
+      const { data } = (await response.json()) as { data: { answer: { job: { id: string } } } }
+      return data.answer.job
+    }
+    const { id } = await send('createJob(input: { jobType: "x" })')
+    expect((await events.next())?.data?.data).toEqual({ jobs: [{ id, status: 'PENDING' }] })
+    const sent = performance.now()
+    const [event] = await Promise.all([events.next(), send(`cancelJob(input: { id: "${id}" })`)])
+    expect(event?.data?.data).toEqual({ jobs: [{ id, status: 'CANCELLED' }] })
+    expect(performance.now() - sent).toBeLessThan(1_000)
+    // With the subscription open, it ends in order.
+    const [code, last] = await Promise.all([one.stop('SIGTERM'), events.next()])
+    expect([code.code, last?.event]).toEqual([0, 'complete'])
+    await other.stop()
+    await runAsAdminOn(name, 'DELETE FROM tenant_app')
   })
 
   it('serve makes no demo data, shows no GraphiQL and prints no key', async () => {

@@ -13,6 +13,7 @@ import { importFile, type Rejection } from '../src/transfer/import.ts'
 import { startTestApp, type TestApp } from './support/app.ts'
 import { fusion } from './support/cli.ts'
 import { createOneOfEach, factoriesFor } from './support/factories.ts'
+import { jobClient } from './support/jobs.ts'
 
 let app: TestApp
 const folder = mkdtempSync(path.join(tmpdir(), 'fusion-transfer-'))
@@ -111,6 +112,17 @@ describe('export and import', () => {
     const changed = line.replace(/"name":"[^"]*"/, '"name":"Changed"')
     await importText(tenant, changed)
     expect(await exported(tenant)).toBe(text.replace(line, changed))
+  })
+
+  it('leaves the record of a job that is worked on here to its worker', async () => {
+    const tenant = await app.createTenant()
+    const made = await jobClient(app, tenant)('createJob', { jobType: 'here', payload: { b: 1, a: ['x'] } })
+    const here = await app.database.prisma.tenantApp.findFirstOrThrow({ where: { id: tenant.tenantAppId } })
+    const text = await exported(here)
+    expect((await importText(here, text)).rejections).toEqual([])
+    const { rejections } = await importText(here, text.replace('"pending"', '"succeeded"'))
+    expect(rejections).toMatchObject([{ reason: `the job ${made.job?.id} is worked on here` }])
+    expect(await exported(here)).toBe(text)
   })
 
   it('takes whole answers of the REST interface as they are', async () => {

@@ -85,12 +85,40 @@ query Job($id: ID!) {
     payload
     result
     attempts
+    error { code message }
     createdAt
     updatedAt
   }
 }
 `,
     variables: json({ id: 'job_demo_1' }),
+  },
+  {
+    query: `# Make a job; it is worked on at once.
+# Run Follow first, in the tab beside, to watch.
+mutation CreateJob($input: CreateJobInput!) {
+  createJob(input: $input) {
+    job { id status }
+    userErrors { code field message }
+  }
+}
+`,
+    variables: json({ input: { jobType: 'fetch_content', payload: { url: 'https://example.com/feed.xml' } } }),
+  },
+  {
+    query: `# Follow the jobs live: the newest as they are,
+# then those that change. Press again to stop.
+subscription Follow {
+  jobs(first: 3) {
+    id
+    status
+    attempts
+    progress
+    progressMessage
+    error { code message }
+  }
+}
+`,
   },
   {
     query: `# Make a user, of what Variables says, below.

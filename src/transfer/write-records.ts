@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import type { Database } from '../db/database.ts'
+import type { Job } from '../db/generated/prisma/client.ts'
 import { type InsertRows, insertRows } from '../db/insert.ts'
 import { type JobRecord, type ProfileRecord, RecordError, type UserRecord } from './records.ts'
 
@@ -178,19 +180,23 @@ async function deleteOtherEmails(
   })
 }
 
-/** Jobs. One that does not say when it was made was made now. */
+/**
+ * Jobs. One that does not say when it was made was made now. The record of one that the queue delivers here is the
+ * worker's to change: it is passed over while it says the same, and refused when it says something else.
+ */
 export const writeJobs: WriteRecords<JobRecord> = async (store, tenantAppId, jobs) => {
-  const known = await store.read(
-    'Job',
-    'id',
-    tenantAppId,
-    jobs.map(({ id }) => id),
-  )
-  const byId = new Map(known.map((job) => [job.id, job]))
+  const ids = jobs.map(({ id }) => id)
+  const byId = new Map((await store.read('Job', 'id', tenantAppId, ids)).map((job) => [job.id, job]))
+  const brought = jobs.filter((record) => {
+    const job = byId.get(record.id)
+    if (!job || job.runAt === null) return true
+    if (!saysTheSame(record, job)) throw new RecordError(`the job ${job.id} is worked on here`)
+    return false
+  })
   const now = new Date()
   await insert(store, 'Job', {
     fields: ['tenantAppId', 'id', 'status', 'jobType', 'payload', 'result', 'attempts', 'createdAt', 'updatedAt'],
-    rows: jobs.map(({ id, status, job_type, payload, result, attempts, created_at, updated_at }) => [
+    rows: brought.map(({ id, status, job_type, payload, result, attempts, created_at, updated_at }) => [
       ...[tenantAppId, id, status.toUpperCase(), job_type],
       ...[payload && JSON.stringify(payload), result && JSON.stringify(result), attempts],
       created_at ?? byId.get(id)?.createdAt ?? now,
@@ -198,6 +204,14 @@ export const writeJobs: WriteRecords<JobRecord> = async (store, tenantAppId, job
     ]),
     onConflict: { update: ['status', 'jobType', 'payload', 'result', 'attempts', 'createdAt', 'updatedAt'] },
   })
+}
+
+function saysTheSame(record: JobRecord, job: Job): boolean {
+  const { status, job_type, payload, result, attempts, updated_at } = record
+  return isDeepStrictEqual(
+    [status.toUpperCase(), job_type, payload, result, attempts, updated_at ?? job.updatedAt],
+    [job.status, job.jobType, job.payload, job.result, job.attempts, job.updatedAt],
+  )
 }
 
 function insert({ sql, model }: RecordStore, modelName: string, rows: InsertRows): Promise<number> {

@@ -36,8 +36,8 @@ export interface RunningGateway {
 }
 
 /** Starts `fusion serve` on a free port and waits until it listens. Rejects with what it printed when it does not. */
-export async function startGateway(env: Record<string, string>): Promise<RunningGateway> {
-  const child = spawn(process.execPath, [entry, 'serve'], {
+export async function startGateway(env: Record<string, string>, args: readonly string[] = []): Promise<RunningGateway> {
+  const child = spawn(process.execPath, [entry, 'serve', ...args], {
     env: environment({ PORT: '0', ...env }),
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -11,8 +11,17 @@ export function databaseUrl(name: string): string {
 }
 
 /** Runs one statement outside of the databases under test. */
-export async function runAsAdmin(sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: adminUrl })
+export function runAsAdmin(sql: string): Promise<void> {
+  return run(adminUrl ?? '', sql)
+}
+
+/** Runs one statement on a database of the same server. */
+export function runAsAdminOn(name: string, sql: string): Promise<void> {
+  return run(databaseUrl(name), sql)
+}
+
+async function run(connectionString: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString })
   await client.connect()
   try {
     await client.query(sql)
