@@ -35,8 +35,11 @@ function located(
   extensions: GraphQLErrorExtensions,
   originalError: Error | null = null,
 ): GraphQLError {
-  const { nodes = null, source = null, positions = null, path = null } = at ?? {}
-  return new GraphQLError(message, { nodes, source, positions, path, originalError, extensions })
+  const { nodes = null, source = null, positions = null, path = null, locations } = at ?? {}
+  const error = new GraphQLError(message, { nodes, source, positions, path, originalError, extensions })
+  // A compiled operation knows where in the document it is, but not the document any more.
+  if (locations && !error.locations) Object.defineProperty(error, 'locations', { value: locations, enumerable: true })
+  return error
 }
 
 /** What was thrown in a resolver, below the errors that GraphQL wraps around it; undefined when it is GraphQL's own. */

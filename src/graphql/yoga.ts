@@ -26,7 +26,7 @@ export function createYogaServer(log: Logger) {
     schema,
     graphqlEndpoint: '/graphql',
     plugins: [useReadParams, useBoundedDocuments, useBoundedDepth, useOneDoor, useOneCode],
-    maskedErrors: { maskError: (error) => toCallerError(error, log) },
+    maskedErrors: { maskError: (error) => toCallerError(error, isAbort(error) ? silent : log) },
     graphiql: false,
     landingPage: false,
     cors: false,
@@ -34,6 +34,13 @@ export function createYogaServer(log: Logger) {
     logging: false,
   })
 }
+
+/** What Yoga throws when the client has gone: there is nobody to answer, and nothing to mend. */
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError'
+}
+
+const silent: Logger = { error: () => undefined, warn: () => undefined }
 
 const useReadParams: Plugin<object, YogaInput> = {
   onRequestParse({ serverContext, setRequestParser }) {
