@@ -67,6 +67,8 @@ describe('fetch_content', () => {
     [{ url: 'not a url' }, 'The payload needs a url'],
     [{ url: 'file:///etc/passwd' }, 'http or https'],
     [{ url: 'ftp://example.com/' }, 'http or https'],
+    [{ url: 'http://user:secret@example.com/' }, 'no user and password'],
+    [{ url: 'http://127.0.0.1:1/' }, 'not one for HTTP'],
   ])('gives up %j', async (payload, message) => {
     await expect(run(anywhere, payload)).rejects.toMatchObject({
       name: 'PermanentError',
@@ -151,17 +153,22 @@ describe('addresses that are not on the public internet', () => {
   )
 
   it('are not connected to: by address, by name, in any spelling', async () => {
-    let requests = 0
-    const url = await serve((_request, response) => {
-      requests += 1
-      response.end('secret')
+    let connections = 0
+    const url = await serve((_request, response) => response.end('secret'))
+    servers.at(-1)?.on('connection', () => {
+      connections += 1
     })
     const { port } = new URL(url)
     for (const host of ['127.0.0.1', 'localhost', '2130706433', '0x7f.1', '[::ffff:127.0.0.1]', '[::1]']) {
-      await expect(run(publicOnly, { url: `http://${host}:${port}/` })).rejects.toMatchObject({
-        ...{ name: 'PermanentError', message: 'The URL leads to an address that is not on the public internet' },
-      })
+      for (const scheme of ['http', 'https']) {
+        await expect(run(publicOnly, { url: `${scheme}://${host}:${port}/` })).rejects.toMatchObject({
+          ...{ name: 'PermanentError', message: 'The URL leads to an address that is not on the public internet' },
+        })
+      }
     }
-    expect(requests).toBe(0)
+    expect(connections).toBe(0)
+    // It is TLS that is spoken where it may connect, on the socket that was checked.
+    await expect(run(anywhere, { url: `https://127.0.0.1:${port}/` })).rejects.toMatchObject({ name: 'Error' })
+    expect(connections).toBe(1)
   })
 })

@@ -53,6 +53,14 @@ describe('createJob', () => {
     expect((await call('createJob', { ...input, jobType: 'other' })).userErrors).toMatchObject(conflict)
   })
 
+  it('knows a payload again that is written in the document', async () => {
+    const query = `mutation { createJob(input: { jobType: "x", payload: { a: { b: -0 } }, idempotencyKey: "literal" }) {
+      job { id } userErrors { code } } }`
+    const first = await app.graphql(tenant, query)
+    expect(first.data).toMatchObject({ createJob: { userErrors: [] } })
+    expect(await app.graphql(tenant, query)).toEqual(first)
+  })
+
   it('makes one job when ten ask at once with one key', async () => {
     const input = { jobType: 'greet', idempotencyKey: 'k10' }
     const made = await Promise.all(Array.from({ length: 10 }, () => call('createJob', input)))
@@ -68,6 +76,7 @@ describe('createJob', () => {
     [{ maxAttempts: 101 }, 'maxAttempts', 'OUT_OF_RANGE'],
     [{ idempotencyKey: ' ' }, 'idempotencyKey', 'REQUIRED'],
     [{ idempotencyKey: 'a\0b' }, 'idempotencyKey', 'INVALID_FORMAT'],
+    [{ payload: JSON.parse('{"a":[{"__proto__":1}]}') }, 'payload', 'INVALID_FORMAT'],
   ])('refuses %j without a statement', async (input, field, code) => {
     const statements = await app.statementsOf(async () => {
       const { job, userErrors } = await call('createJob', { jobType: 'greet', ...input })

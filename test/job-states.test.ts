@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JobStatus } from '../src/db/generated/prisma/enums.ts'
@@ -57,7 +58,7 @@ const asks: Record<string, (job: Subject) => Promise<boolean>> = {
   async loseLease({ id }) {
     await app.database.prisma
       .$executeRaw`UPDATE job SET lease_expires_at = now() - interval '1 s' WHERE id = ${id} AND lease_token IS NOT NULL`
-    return (await releaseLostLeases({ prisma: app.database.prisma, queue: app.services.queue })) > 0
+    return (await releaseLostLeases({ prisma: app.database.prisma, queue: app.services.queue }, app.app.log)) > 0
   },
   cancel: async ({ id }) => !(await wasRefused('cancelJob', { id })),
   retry: async ({ id }) => !(await wasRefused('retryJob', { id })),
@@ -121,6 +122,23 @@ describe('the states of a job', () => {
       await checkConsistent(job)
     }
   })
+
+  it.each(['fail', 'loseLease', 'complete'])(
+    'cancel and %s in the same moment leave row and queue in agreement',
+    async (move) => {
+      for (let run = 0; run < 15; run += 1) {
+        const job = await create(3)
+        await asks['claim']?.(job)
+        await Promise.all([asks[move]?.(job), setImmediate().then(() => asks['cancel']?.(job))])
+        await checkConsistent(job)
+        // Whatever came of it, the job can be worked on again.
+        const { status } = await read(job)
+        if (status === 'SUCCEEDED') continue
+        if (status === 'CANCELLED') expect(await asks['retry']?.(job)).toBe(true)
+        expect(await asks['claim']?.(job)).toBe(true)
+      }
+    },
+  )
 
   it('whatever is asked in whatever order, row and queue agree and attempts count the starts', async () => {
     await fc.assert(

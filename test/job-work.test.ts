@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey } from '../src/auth/key.service.ts'
+import { releaseLostLeases } from '../src/job/job.upkeep.ts'
 import { startTestApp, type TestApp, type TestTenant } from './support/app.ts'
 import { type JobAnswer, jobClient, present } from './support/jobs.ts'
 
@@ -102,6 +103,36 @@ describe('a lease', () => {
       expect((await call('completeJob', { id, leaseToken: present(second).leaseToken })).job?.status).toBe('SUCCEEDED')
     },
   )
+
+  it.each(['extendJobLease', 'reportJobProgress', 'completeJob', 'failJob'])(
+    '%s of an id that no job can have is NOT_FOUND',
+    async (mutation) => {
+      const more: Record<string, object> = { reportJobProgress: { progress: 1 }, failJob: { code: 'X', message: 'x' } }
+      const held = { id: 'x\0y', leaseToken: '00000000-0000-4000-8000-000000000000' }
+      expect((await call(mutation, { ...held, ...more[mutation] })).userErrors).toMatchObject([{ code: 'NOT_FOUND' }])
+    },
+  )
+
+  it('that is extended while lost ones are looked for is not ended', async () => {
+    const { id, leaseToken } = await claimOne('extended_in_time')
+    await app.database.prisma.$executeRaw`UPDATE job SET lease_expires_at = now() - interval '1 s' WHERE id = ${id}`
+    const { prisma } = app.database
+    // The list of lost leases is read, and then the lease is extended.
+    const store = {
+      queue: app.services.queue,
+      prisma: prisma.$extends({
+        query: {
+          async $queryRaw({ args, query }) {
+            const rows = await query(args)
+            await call('extendJobLease', { id, leaseToken })
+            return rows
+          },
+        },
+      }) as unknown as typeof prisma,
+    }
+    expect(await releaseLostLeases(store, app.app.log)).toBe(0)
+    expect((await call('completeJob', { id, leaseToken })).job?.status).toBe('SUCCEEDED')
+  })
 
   it('that was called off is told so', async () => {
     const { id, leaseToken } = await claimOne('called_off')

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createKey } from '../src/auth/key.service.ts'
+import { createKey, revokeKey } from '../src/auth/key.service.ts'
 import { startTestApp, type TestApp, type TestTenant } from './support/app.ts'
 import { addressOf, type EventStream, subscribe } from './support/events.ts'
 import { factoriesFor } from './support/factories.ts'
@@ -76,6 +76,39 @@ describe('subscription { job }', () => {
     }
   })
 
+  it('gives null and ends when the job is removed', async () => {
+    const id = await create('removed')
+    const events = await subscribe(address, tenant.key, ofOne, { id })
+    await nextJob(events)
+    await app.database.prisma.job.deleteMany({ where: { id } })
+    expect(await nextJob(events)).toBeNull()
+    expect(await events.next()).toMatchObject({ event: 'complete' })
+  })
+
+  it('ends when the key is revoked, before the next event', async () => {
+    const { key, row } = await createKey(app.database, { tenantAppId: tenant.tenantAppId, name: 'gone' })
+    const id = await create('revoked')
+    const events = await subscribe(address, key, ofOne, { id })
+    await nextJob(events)
+    await revokeKey(app.database, row.id)
+    await call('cancelJob', { id })
+    const event = await events.next()
+    expect(event?.data?.data).toBeUndefined()
+    expect(event?.data?.errors?.[0]?.extensions['code']).toBe('UNAUTHENTICATED')
+    expect(await events.next()).toMatchObject({ event: 'complete' })
+  })
+
+  it('outlives an announcement that nobody of ours has made', async () => {
+    const id = await create('odd')
+    const events = await subscribe(address, tenant.key, ofOne, { id })
+    await nextJob(events)
+    await app.database.prisma.$executeRaw`SELECT pg_notify('job_changed', 'nonsense')`
+    expect(await nextJob(events)).toMatchObject({ status: 'PENDING' })
+    await call('cancelJob', { id })
+    expect(await nextJob(events)).toMatchObject({ status: 'CANCELLED' })
+    events.close()
+  })
+
   it('is refused without the scope, before anything is followed', async () => {
     const { key } = await createKey(app.database, {
       tenantAppId: tenant.tenantAppId,
@@ -119,6 +152,22 @@ describe('subscription { jobs }', () => {
     await jobClient(app, other)('createJob', { jobType: 'private' })
     const id = await create('private')
     expect(await nextJobs(events)).toEqual([{ id, status: 'PENDING' }])
+    events.close()
+  })
+
+  it('shows what changed while nobody listened, older than the newest and out of the filter though it is', async () => {
+    const [old] = [await create('missed'), await create('missed')]
+    const events = await subscribe(address, tenant.key, ofMany, {
+      filter: { jobType: 'missed', status: 'PENDING' },
+      first: 1,
+    })
+    await nextJobs(events)
+    await app.database.prisma.$executeRaw`ALTER TABLE job DISABLE TRIGGER job_changed`
+    await call('cancelJob', { id: present(old) })
+    await app.database.prisma.$executeRaw`ALTER TABLE job ENABLE TRIGGER job_changed`
+    // What cannot be read is as good as a connection that was lost.
+    await app.database.prisma.$executeRaw`SELECT pg_notify('job_changed', 'nonsense')`
+    expect(await nextJobs(events)).toContainEqual({ id: old, status: 'CANCELLED' })
     events.close()
   })
 

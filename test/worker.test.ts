@@ -103,22 +103,36 @@ describe('a worker in process', () => {
   it.each([
     ['a number', () => 1],
     ['a list', () => [1]],
+    ['a date', () => new Date()],
+    ['what becomes a list in JSON', () => ({ toJSON: () => [1] })],
+    ['a whole number that JSON has not', () => ({ large: 1n })],
     [
       'a ring',
-      () =>
-        Object.assign(
-          {},
-          {
-            get self() {
-              throw new PermanentError('ring')
-            },
-          },
-        ),
+      () => {
+        const ring: { self?: object } = {}
+        ring.self = ring
+        return ring
+      },
     ],
   ])('gives up a job whose handler returns %s', async (_, handler) => {
     start({ odd: handler })
     const id = await create('odd')
     expect(await reaches(id, ({ status }) => status === 'FAILED')).toMatchObject({ attempts: 1, result: null })
+  })
+
+  it.each([
+    ['nothing at all', undefined],
+    ['an object without anything', Object.create(null)],
+    ['an error whose parts are odd', Object.assign(new Error(), { name: 1, message: {}, code: Symbol('x') })],
+  ])('survives a handler that throws %s', async (_, thrown) => {
+    start({
+      strange() {
+        throw thrown
+      },
+    })
+    const id = await create('strange', { maxAttempts: 1 })
+    const { error } = await reaches(id, ({ status }) => status === 'FAILED')
+    expect(error).toEqual({ code: 'Error', message: expect.any(String), attempt: 1 })
   })
 
   it('never works on more jobs at a time than it may', async () => {
@@ -193,6 +207,28 @@ describe('a worker in process', () => {
       result: { attempt: 2 },
     })
     await stopUpkeep()
+  })
+
+  it('tells the handler when the lease could not be kept', async () => {
+    let reason: unknown
+    const ended = Promise.withResolvers<void>()
+    start(
+      {
+        async cut_off(_, { signal }) {
+          const { prisma } = app.database
+          // As if this worker were cut off from the database, and another had got the job.
+          await prisma.$executeRaw`UPDATE job SET lease_token = gen_random_uuid()::text WHERE job_type = 'cut_off'`
+          await new Promise((resolve) => signal.addEventListener('abort', resolve))
+          reason = signal.reason
+          ended.resolve()
+        },
+      },
+      { leaseSeconds: 1 },
+    )
+    const id = await create('cut_off')
+    await ended.promise
+    expect(reason).toMatchObject({ code: 'LEASE_LOST' })
+    await call('cancelJob', { id })
   })
 
   it('works for every tenant', async () => {

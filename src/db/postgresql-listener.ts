@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Listener, ListenerEvents } from './listener.ts'
@@ -6,6 +7,7 @@ import type { Listener, ListenerEvents } from './listener.ts'
 const heartbeatMilliseconds = 10_000
 const answerMilliseconds = 5_000
 const longestPauseMilliseconds = 5_000
+const goodbyeMilliseconds = 1_000
 
 /**
  * Listens on a channel over a connection of its own. When that is lost, another is made, until it is closed.
@@ -20,19 +22,28 @@ export async function listenOnPostgresql(
   onError: (error: Error) => void,
 ): Promise<Listener> {
   const closing = new AbortController()
-  let client = await connect()
+  let { client, hangUp } = await connect()
   const supervised = supervise()
 
-  async function connect(): Promise<pg.Client> {
-    const connection = new pg.Client({ ...settings, keepAlive: true, query_timeout: answerMilliseconds })
+  async function connect() {
+    const socket = new Socket()
+    const connection = new pg.Client({
+      ...settings,
+      ...{ keepAlive: true, query_timeout: answerMilliseconds, stream: () => socket },
+    })
+    // A server that is frozen does not say goodbye, so nobody waits long for it.
+    const hangUp = async () => {
+      await Promise.race([connection.end().catch(() => undefined), sleep(goodbyeMilliseconds)])
+      socket.destroy()
+    }
     connection.on('error', () => undefined)
     connection.on('notification', ({ payload = '' }) => onMessage(payload))
     try {
       await connection.connect()
       await connection.query(`LISTEN ${connection.escapeIdentifier(channel)}`)
-      return connection
+      return { client: connection, hangUp }
     } catch (error) {
-      void connection.end().catch(() => undefined)
+      void hangUp()
       throw error
     }
   }
@@ -42,7 +53,7 @@ export async function listenOnPostgresql(
       const error = await untilLost(client)
       if (closing.signal.aborted) return
       onError(error)
-      void client.end().catch(() => undefined)
+      void hangUp()
       await reconnect()
     }
   }
@@ -52,7 +63,9 @@ export async function listenOnPostgresql(
       await sleep(pause, undefined, { signal: closing.signal, ref: false }).catch(() => undefined)
       if (closing.signal.aborted) return
       try {
-        client = await connect()
+        const connected = await connect()
+        client = connected.client
+        hangUp = connected.hangUp
         onGap()
         return
       } catch (error) {
@@ -67,10 +80,12 @@ export async function listenOnPostgresql(
       const heartbeat = setInterval(() => void connection.query('SELECT 1').catch(end), heartbeatMilliseconds).unref()
       function end(error: Error = new Error('The connection that listens was closed')) {
         clearInterval(heartbeat)
+        closing.signal.removeEventListener('abort', close)
         resolve(error)
       }
-      connection.once('error', end).once('end', () => end())
-      closing.signal.addEventListener('abort', () => end(), { once: true })
+      const close = () => end()
+      connection.once('error', end).once('end', close)
+      closing.signal.addEventListener('abort', close)
     })
   }
 
@@ -78,7 +93,7 @@ export async function listenOnPostgresql(
     async close() {
       closing.abort()
       await supervised
-      await client.end().catch(() => undefined)
+      await hangUp()
     },
   }
 }

@@ -1,4 +1,4 @@
-import { createSourceEventStream, type DocumentNode, type ExecutionResult, execute } from 'graphql'
+import { createSourceEventStream, type DocumentNode, type ExecutionResult, execute, GraphQLError } from 'graphql'
 import type { Context, Logger } from '../context.ts'
 import { toCallerError } from './caller-error.ts'
 import { type CompiledQuery, compiledQuery } from './compiled.ts'
@@ -10,6 +10,14 @@ export interface Operation {
   readonly operationName?: string | null | undefined
   readonly variables?: Readonly<Record<string, unknown>> | null | undefined
   readonly context: Context
+}
+
+/** Who subscribes, for as long as they do. */
+export interface Subscriber {
+  /** Aborts when the client has gone. */
+  readonly signal: AbortSignal
+  /** Looks whether the key is still good. Rejects when it is not. */
+  checkKey(): Promise<unknown>
 }
 
 /**
@@ -40,14 +48,25 @@ export async function runCompiled(compiled: CompiledQuery, operation: Operation)
  */
 export async function subscribeToOperation(
   operation: Operation,
+  { signal, checkKey }: Subscriber,
 ): Promise<ExecutionResult | AsyncIterableIterator<ExecutionResult>> {
   const events = await createSourceEventStream(argumentsOf(operation))
   if (!(Symbol.asyncIterator in events)) return shown(events, operation)
   const iterator = events[Symbol.asyncIterator]()
+  // Nobody is left to end what a client that went away meanwhile has begun.
+  if (signal.aborted) await iterator.return?.()
   const results: AsyncIterableIterator<ExecutionResult> = {
     async next() {
       const { done, value } = await iterator.next()
       if (done) return { done, value: undefined }
+      const refusal = await checkKey().then(() => undefined, asError)
+      if (refusal) {
+        await iterator.return?.()
+        return {
+          done: false,
+          value: shown({ errors: [new GraphQLError(refusal.message, { originalError: refusal })] }, operation),
+        }
+      }
       // What an earlier event has read is of an earlier time.
       operation.context.loaders.clearAll()
       return { done: false, value: await executeOperation(operation, value) }
@@ -59,6 +78,10 @@ export async function subscribeToOperation(
     [Symbol.asyncIterator]: () => results,
   }
   return results
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error))
 }
 
 function argumentsOf({ document, operationName, variables, context }: Operation) {

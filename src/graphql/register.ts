@@ -45,6 +45,8 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
         {
           params,
           gateway: contextOf(request, services),
+          // A key that was revoked gets no more events.
+          subscriber: { signal: aborted.signal, checkKey: () => authenticate(request) },
           onOperation(name) {
             request.operation = name
           },

@@ -4,7 +4,7 @@ import type { Context, Logger } from '../context.ts'
 import { isErrorCode } from '../errors.ts'
 import { checkDocumentBounds } from './bounded-document.ts'
 import { toCallerError } from './caller-error.ts'
-import { executeOperation, subscribeToOperation } from './execute.ts'
+import { executeOperation, type Subscriber, subscribeToOperation } from './execute.ts'
 import { maxDepthRule } from './max-depth-rule.ts'
 import type { GraphQLParams } from './params.ts'
 import { schema } from './schema.ts'
@@ -13,6 +13,7 @@ import { schema } from './schema.ts'
 export interface YogaInput {
   readonly params: GraphQLParams
   readonly gateway: Context
+  readonly subscriber: Subscriber
   /** Told the name of the operation that runs. */
   readonly onOperation: (name: string | undefined) => void
 }
@@ -72,10 +73,10 @@ const useOneDoor: Plugin<YogaInput> = {
     )
   },
   onSubscribe({ setSubscribeFn, args }) {
-    const { gateway, onOperation } = args.contextValue
+    const { gateway, subscriber, onOperation } = args.contextValue
     onOperation(getOperationAST(args.document, args.operationName)?.name?.value)
     setSubscribeFn(({ document, operationName, variableValues }) =>
-      subscribeToOperation({ document, operationName, variables: variableValues, context: gateway }),
+      subscribeToOperation({ document, operationName, variables: variableValues, context: gateway }, subscriber),
     )
   },
 }

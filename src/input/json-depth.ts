@@ -14,6 +14,12 @@ export function isShallowRequest(value: unknown): boolean {
   return isNestedWithin(maxRequestDepth, value)
 }
 
+/** Whether an object, or one in it, has a key `__proto__`: Prisma would leave it out without a word. */
+export function hasProtoKey(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasProtoKey)
+}
+
 /** Looks at the value level by level, without calling itself. */
 function isNestedWithin(maxDepth: number, value: unknown): boolean {
   let level: unknown[] = [value]

@@ -6,7 +6,8 @@ import type { Listener } from '../db/listener.ts'
 export interface JobChange {
   readonly tenantAppId: string
   readonly id: string
-  readonly status: JobStatus
+  /** Null for a job that was removed. */
+  readonly status: JobStatus | null
   /** The state before; null for a new job. */
   readonly before: JobStatus | null
 }
@@ -54,11 +55,10 @@ export function createJobChanges(driver: Pick<Driver, 'listen'>): JobChanges {
       .listen(channel, {
         onMessage(payload) {
           const change = readChange(payload)
+          if (!change) return tellOfGap()
           for (const follower of followers) follower.tell(change)
         },
-        onGap() {
-          for (const follower of followers) follower.tellOfGap()
-        },
+        onGap: tellOfGap,
       })
       .catch((error: unknown) => {
         // The next one who follows tries again.
@@ -66,6 +66,10 @@ export function createJobChanges(driver: Pick<Driver, 'listen'>): JobChanges {
         throw error
       })
     return listening
+  }
+
+  function tellOfGap(): void {
+    for (const follower of followers) follower.tellOfGap()
   }
 
   return {
@@ -85,9 +89,16 @@ export function createJobChanges(driver: Pick<Driver, 'listen'>): JobChanges {
   }
 }
 
-function readChange(payload: string): JobChange {
-  const [tenantAppId, id, status, before] = JSON.parse(payload) as [string, string, JobStatus, JobStatus | null]
-  return { tenantAppId, id, status, before }
+type Announcement = [tenantAppId: string, id: string, status: JobStatus | null, before: JobStatus | null]
+
+/** Any user of the database may announce on the channel: undefined for what the trigger cannot have written. */
+function readChange(payload: string): JobChange | undefined {
+  try {
+    const [tenantAppId, id, status, before] = JSON.parse(payload) as Announcement
+    return { tenantAppId, id, status, before }
+  } catch {
+    return undefined
+  }
 }
 
 /** The most changes that are told at once. */

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import type { Job } from '../db/generated/prisma/client.ts'
+import type { Job, Prisma } from '../db/generated/prisma/client.ts'
 import { isPossibleId } from '../db/ids.ts'
 import type { PageRequest } from '../db/page.ts'
 import type { News } from './job.changes.ts'
@@ -25,7 +25,7 @@ export async function followJob(context: Context, { id }: { readonly id: string 
     return job
   }
   const news = await changes.follow((change) => change.tenantAppId === tenantAppId && change.id === id)
-  return live(news, { present: read, changed: read, isOver: () => isGone })
+  return live(news, { present: read, changed: read, missed: read, isOver: () => isGone })
 }
 
 /**
@@ -47,29 +47,50 @@ export async function followJobs(
       change.tenantAppId === viewer.tenantAppId &&
       (status == null || change.status === status || change.before === status),
   )
+  const read = (which: Prisma.JobWhereInput) =>
+    prisma.job.findMany({
+      where: { AND: [where, which] },
+      orderBy: [{ updatedAt: 'asc' }, { id: 'asc' }],
+      take: maxJobs,
+    })
+  const newest = async () => (await readJobPage(context, { filter, direction: 'DESC' }, page)).slice(0, page.size)
+  let goodUntil = new Date()
+
   return live(news, {
-    present: async () => (await readJobPage(context, { filter, direction: 'DESC' }, page)).slice(0, page.size),
+    present: newest,
     async changed(ids) {
-      const jobs = await prisma.job.findMany({
-        where: { AND: [where, { id: { in: [...ids] } }] },
-        orderBy: [{ updatedAt: 'asc' }, { id: 'asc' }],
-      })
+      const jobs = await read({ id: { in: [...ids] } })
+      goodUntil = new Date()
       return jobs.length > 0 ? jobs : undefined
+    },
+    async missed() {
+      // The clock that wrote the rows may be another.
+      const since = new Date(goodUntil.getTime() - clockMarginMilliseconds)
+      const jobs = [...(await newest()), ...(await read({ updatedAt: { gte: since } }))]
+      goodUntil = new Date()
+      return [...new Map(jobs.map((job) => [job.id, job])).values()]
     },
   })
 }
 
+/** The most jobs that are shown at once after a gap. */
+const maxJobs = 500
+
+const clockMarginMilliseconds = 60_000
+
 interface Reads<Value> {
-  /** Reads all of it: at first, and when news may have been missed. */
+  /** Reads it as it is. */
   present(): Promise<Value>
   /** Reads what has changed; undefined when that is nothing of this. */
   changed(ids: readonly string[]): Promise<Value | undefined>
+  /** Reads whatever may have changed, after news was missed. */
+  missed(): Promise<Value>
   /** Whether there can be no more news. */
   isOver?(): boolean
 }
 
 /** An iterator and no generator: a generator that waits for news could not be returned before there is some. */
-function live<Value>(news: News, { present, changed, isOver = () => false }: Reads<Value>): Live<Value> {
+function live<Value>(news: News, { present, changed, missed, isOver = () => false }: Reads<Value>): Live<Value> {
   let begun = false
 
   async function read(): Promise<Value | undefined> {
@@ -79,7 +100,7 @@ function live<Value>(news: News, { present, changed, isOver = () => false }: Rea
     }
     const { done, value } = await news.next()
     if (done) return undefined
-    return value.gap ? present() : changed(value.changes.map(({ id }) => id))
+    return value.gap ? missed() : changed(value.changes.map(({ id }) => id))
   }
 
   const values: Live<Value> = {

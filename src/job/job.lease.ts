@@ -1,6 +1,6 @@
 import { type Job, Prisma } from '../db/generated/prisma/client.ts'
 import { type GatewayError, invalidField } from '../errors.ts'
-import type { QueueName } from './job.queue.ts'
+import type { QueuedJob, QueueName } from './job.queue.ts'
 import { mayMove, refusedMove, transitions } from './job.states.ts'
 import {
   findJob,
@@ -39,8 +39,7 @@ export async function claimJobs(
   queues: readonly QueueName[],
   { limit, leaseSeconds }: { readonly limit: number; readonly leaseSeconds: number },
 ): Promise<JobLease[]> {
-  const known: QueueName[] = []
-  for (const name of queues) if (await queue.has(name)) known.push(name)
+  const known = await queue.existing(queues)
   if (known.length === 0) return []
   return prisma.$transaction(async (tx) => {
     const leases: JobLease[] = []
@@ -113,8 +112,8 @@ export async function completeJob(store: JobStore, held: HeldJob, result: object
   const { queue } = store
   const queued = queuedJob(await findHeldJob(store, held))
   if (queued) await queue.prepare(queued)
-  const done = await inJobTransaction(store.prisma, async (tx) => {
-    if (queued) await queue.remove(tx, queued)
+  const done = await inJobTransaction(store.prisma, async (tx, isLastTry) => {
+    if (queued && !(await queue.remove(tx, queued)) && !isLastTry) return undefined
     return moveJob(tx, held, 'succeed', { result: jsonOrNull(result), error: Prisma.DbNull })
   })
   return done ?? findHeldJob(store, held)
@@ -153,12 +152,17 @@ export async function endAttempt(
   const queued = queuedJob(job)
   const isLast = !retryable || job.attempts >= (job.maxAttempts ?? 0)
   if (queued) await queue.prepare(queued)
-  return inJobTransaction(prisma, async (tx) => {
+  /** For a job whose entry is gone, which should not be: it must not run for ever. */
+  async function sendAnew(tx: Prisma.TransactionClient, lost: QueuedJob): Promise<Date | undefined> {
+    return (await queue.send(tx, lost, { retries: job.maxAttempts ?? 0 })) ? new Date() : undefined
+  }
+
+  return inJobTransaction(prisma, async (tx, isLastTry) => {
     if (queued && !isLast) {
-      const runAt = await queue.putBack(tx, queued)
-      return runAt ? moveJob(tx, held, 'tryAgain', { error: { ...error }, runAt }) : undefined
+      const runAt = (await queue.putBack(tx, queued)) ?? (isLastTry ? await sendAnew(tx, queued) : undefined)
+      return runAt && moveJob(tx, held, 'tryAgain', { error: { ...error }, runAt })
     }
-    if (queued) await queue.remove(tx, queued)
+    if (queued && !(await queue.remove(tx, queued)) && !isLastTry) return undefined
     return moveJob(tx, held, 'giveUp', { error: { ...error } })
   })
 }

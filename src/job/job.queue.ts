@@ -23,25 +23,35 @@ export interface Backoff {
 /**
  * Delivery: which job is next, and when one that failed is due again. It holds an entry for each job that waits or
  * runs, and none for one that is finished: the row of the job is what is kept. Every change goes into the transaction
- * that changes the row, so that neither is ever without the other. In such a transaction the entry is written before the
- * row, always, so that two of them cannot wait for each other.
+ * that changes the row, so that neither is ever without the other. In such a transaction the entry of a job that others
+ * know is written before its row, always, so that two of them cannot wait for each other.
  */
 export interface JobQueue {
   /** Makes a queue where there is none. To be called before a transaction that writes to it. */
   prepare(name: QueueName): Promise<void>
-  /** Whether there is such a queue. To be called before a transaction that takes from it. */
-  has(name: QueueName): Promise<boolean>
-  /** Adds a job, to be taken at once or from `runAt` on, and to be tried again so many times at most. */
+  /** Those of the queues that there are. To be called before a transaction that takes from them. */
+  existing(names: readonly QueueName[]): Promise<QueueName[]>
+  /**
+   * Adds a job, to be taken at once or from `runAt` on, and to be tried again so many times at most.
+   *
+   * @returns false when it has the job already
+   */
   send(
     tx: Prisma.TransactionClient,
     job: QueuedJob,
     options: { runAt?: Date | undefined; retries: number },
-  ): Promise<void>
+  ): Promise<boolean>
   /** Takes the jobs that have waited longest. Nobody else gets them, unless the transaction fails. */
   take(tx: Prisma.TransactionClient, name: QueueName, limit: number): Promise<string[]>
   /** Puts a job back that was taken. Gives the time from which it may be taken again; null when it was not taken. */
   putBack(tx: Prisma.TransactionClient, job: QueuedJob): Promise<Date | null>
-  remove(tx: Prisma.TransactionClient, job: QueuedJob): Promise<void>
+  /**
+   * Removes a job.
+   *
+   * @returns false when it was not there, or when another transaction has put it back in this very moment: whoever began
+   *   before sees neither the old entry nor the new one, and has to begin again
+   */
+  remove(tx: Prisma.TransactionClient, job: QueuedJob): Promise<boolean>
   /** Ends its timers. */
   close(): Promise<void>
 }
@@ -67,50 +77,65 @@ export function createJobQueue(
 
   /** @throws Error when the queue's tables are not those of this version of pg-boss */
   function start(): Promise<PgBoss> {
-    // Leases are the rows' own (job.lease.ts), and no finished entry is kept: there is nothing to supervise.
-    const boss = new PgBoss({ ...driver.queue, migrate: false, supervise: false, schedule: false })
-    boss.on('error', () => undefined)
-    starting ??= boss.start().catch(async (error: unknown) => {
+    starting ??= startBoss().catch((error: unknown) => {
       starting = undefined
-      await stop(boss)
       throw error
     })
     return starting
   }
 
-  async function has(name: QueueName): Promise<boolean> {
-    const queue = nameOf(name)
-    if (known.has(queue)) return true
-    const boss = await start()
-    if (!(await boss.getQueue(queue))) return false
-    // pg-boss looks a queue up when it first uses it, on a connection of its own. It must not come to that within a
-    // transaction, which has a connection already: a pool full of transactions would wait for itself.
-    await boss.touch(queue, noEntry)
-    known.add(queue)
-    return true
+  async function startBoss(): Promise<PgBoss> {
+    // Leases are the rows' own (job.lease.ts), and no finished entry is kept: there is nothing to supervise. Queues are
+    // made and never changed, so what is known of them stays true.
+    const boss = new PgBoss({
+      ...driver.queue,
+      ...{ migrate: false, supervise: false, schedule: false, queueCacheIntervalSeconds: secondsInADay },
+    })
+    boss.on('error', () => undefined)
+    try {
+      return await boss.start()
+    } catch (error) {
+      await stop(boss)
+      throw error
+    }
+  }
+
+  async function existing(names: readonly QueueName[]): Promise<QueueName[]> {
+    const others = names.map(nameOf).filter((queue) => !known.has(queue))
+    if (others.length > 0) {
+      const boss = await start()
+      for (const { name } of await boss.getQueues(others)) {
+        // pg-boss looks a queue up when it first uses it, on a connection of its own. It must not come to that within a
+        // transaction, which has a connection already: a pool full of transactions would wait for itself.
+        await boss.touch(name, noEntry)
+        known.add(name)
+      }
+    }
+    return names.filter((name) => known.has(nameOf(name)))
   }
 
   return {
-    has,
+    existing,
 
     async prepare(name) {
-      if (await has(name)) return
+      if ((await existing([name])).length > 0) return
       const boss = await start()
       const { delaySeconds, maxDelaySeconds } = backoff
       await boss.createQueue(nameOf(name), {
         ...{ retryDelay: delaySeconds, retryBackoff: true, retryDelayMax: maxDelaySeconds },
         expireInSeconds: secondsInADay,
       })
-      await has(name)
+      await existing([name])
     },
 
     async send(tx, job, { runAt, retries }) {
       const boss = await start()
       const data: EntryData = { id: job.id }
-      await boss.send(nameOf(job), data, {
+      const sent = await boss.send(nameOf(job), data, {
         ...{ db: fromPrisma(tx), id: entryOf(job), retryLimit: retries },
         ...(runAt && { startAfter: runAt }),
       })
+      return sent !== null
     },
 
     async take(tx, name, limit) {
@@ -129,7 +154,8 @@ export function createJobQueue(
 
     async remove(tx, job) {
       const boss = await start()
-      await boss.deleteJob(nameOf(job), entryOf(job), { db: fromPrisma(tx) })
+      const removed: { affected?: number } = await boss.deleteJob(nameOf(job), entryOf(job), { db: fromPrisma(tx) })
+      return removed.affected !== 0
     },
 
     async close() {

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts'
 import type { Job } from '../db/generated/prisma/client.ts'
 import { newId } from '../db/ids.ts'
 import { invalidField } from '../errors.ts'
-import { isShallow } from '../input/json-depth.ts'
+import { hasProtoKey, isShallow } from '../input/json-depth.ts'
 import { checkFields, matching, type Rule, text } from '../input/rules.ts'
 import { type Move, mayMove, refusedMove } from './job.states.ts'
 import { findJob, inJobTransaction, jsonOrNull, moveJob, queuedJob } from './job.store.ts'
@@ -16,8 +16,10 @@ export const jobTypeRule = matching(
 )
 
 /** A JSON object that a job keeps. The body of a request bounds its size. */
-export const jobObjectRule: Rule<object> = (value) =>
-  isShallow(value) ? undefined : { code: 'TOO_LONG', message: 'must be nested at most 64 deep' }
+export const jobObjectRule: Rule<object> = (value) => {
+  if (!isShallow(value)) return { code: 'TOO_LONG', message: 'must be nested at most 64 deep' }
+  return hasProtoKey(value) ? { code: 'INVALID_FORMAT', message: 'must have no key __proto__' } : undefined
+}
 
 const defaultMaxAttempts = 3
 
@@ -83,7 +85,9 @@ async function findByIdempotencyKey({ viewer, prisma }: Context, given: NewJob):
   const { idempotencyKey, jobType, payload } = given
   if (idempotencyKey == null) return null
   const job = await prisma.job.findFirst({ where: { tenantAppId: viewer.tenantAppId, idempotencyKey } })
-  if (job && !(job.jobType === jobType && isDeepStrictEqual(job.payload, payload ?? null))) {
+  // As it is kept: an object of a GraphQL literal has no prototype, and JSON has no -0.
+  const kept: unknown = JSON.parse(JSON.stringify(payload ?? null))
+  if (job && !(job.jobType === jobType && isDeepStrictEqual(job.payload, kept))) {
     throw invalidField('idempotencyKey', 'CONFLICT', 'was given with another job type or payload')
   }
   return job
@@ -101,8 +105,9 @@ export async function cancelJob(context: Context, { id }: { id: string }): Promi
   if (!mayMove('cancel', job.status)) throw refusedMove('cancel', job.status)
   const queued = queuedJob(job)
   if (queued) await queue.prepare(queued)
-  const cancelled = await inJobTransaction(prisma, async (tx) => {
-    if (queued) await queue.remove(tx, queued)
+  const cancelled = await inJobTransaction(prisma, async (tx, isLastTry) => {
+    // An entry that is really not there must not keep a job from being called off.
+    if (queued && !(await queue.remove(tx, queued)) && !isLastTry) return undefined
     return moveJob(tx, { tenantAppId, id }, 'cancel')
   })
   return cancelled ?? refuseAsItIs(context, id, 'cancel')
@@ -125,7 +130,7 @@ export async function retryJob(context: Context, { id }: { id: string }): Promis
   await queue.prepare({ tenantAppId, jobType })
   const change = { maxAttempts, runAt: new Date(), progress: null, progressMessage: null }
   const pending = await inJobTransaction(prisma, async (tx) => {
-    await queue.send(tx, { tenantAppId, jobType, id }, { retries: maxAttempts })
+    if (!(await queue.send(tx, { tenantAppId, jobType, id }, { retries: maxAttempts }))) return undefined
     return moveJob(tx, { tenantAppId, id }, 'retry', change)
   })
   return pending ?? refuseAsItIs(context, id, 'retry')

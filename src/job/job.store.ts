@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts'
 import { type Job, Prisma } from '../db/generated/prisma/client.ts'
 import { isPossibleId } from '../db/ids.ts'
+import { isConflict } from '../db/violations.ts'
 import { type GatewayError, invalidField } from '../errors.ts'
 import type { QueuedJob } from './job.queue.ts'
 import { type Move, transitions } from './job.states.ts'
@@ -37,7 +38,7 @@ export async function findJob({ prisma }: Pick<JobStore, 'prisma'>, { tenantAppI
 }
 
 /** The refusal of an id that no job of the tenant has. */
-function notAJob(): GatewayError {
+export function notAJob(): GatewayError {
   return invalidField('id', 'NOT_FOUND', 'is not the id of a job')
 }
 
@@ -64,26 +65,33 @@ export async function moveJob(
   return job
 }
 
+const maxTries = 3
+
 /**
- * Runs a change of a job's entry and row: both, or neither.
+ * Runs a change of a job's entry and row: both, or neither. Where another transaction was in the way it is run again, up
+ * to three times.
  *
- * @param work gives undefined when the row did not move; whatever it has written by then is undone
+ * @param work gives undefined when row or entry did not move; whatever it has written by then is undone. It is told when
+ *   it is run for the last time
  */
 export async function inJobTransaction<Result>(
   prisma: JobStore['prisma'],
-  work: (tx: Prisma.TransactionClient) => Promise<Result | undefined>,
+  work: (tx: Prisma.TransactionClient, isLastTry: boolean) => Promise<Result | undefined>,
 ): Promise<Result | undefined> {
   const unmoved = new Error('The job did not move')
-  try {
-    return await prisma.$transaction(async (tx) => {
-      const result = await work(tx)
-      if (result === undefined) throw unmoved
-      return result
-    })
-  } catch (error) {
-    if (error === unmoved) return undefined
-    throw error
+  for (let run = 1; run <= maxTries; run += 1) {
+    const isLastTry = run === maxTries
+    try {
+      return await prisma.$transaction(async (tx) => {
+        const result = await work(tx, isLastTry)
+        if (result === undefined) throw unmoved
+        return result
+      })
+    } catch (error) {
+      if (error !== unmoved && (isLastTry || !isConflict(error))) throw error
+    }
   }
+  return undefined
 }
 
 /** A job as its queue knows it; undefined for one that no queue knows, since it was brought from elsewhere. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../context.ts'
+import { isDatabaseUnavailable } from '../db/availability.ts'
 import { endAttempt } from './job.lease.ts'
 import { findJob, type JobStore } from './job.store.ts'
 
@@ -29,7 +30,7 @@ export function startUpkeep(options: UpkeepOptions): () => Promise<void> {
     let nextRetention = 0
     while (!stopping.signal.aborted) {
       try {
-        await releaseLostLeases(store)
+        await releaseLostLeases(store, log)
         if (retentionDays > 0 && performance.now() >= nextRetention) {
           nextRetention = performance.now() + retentionIntervalMilliseconds
           await removeFinishedJobs(store, retentionDays)
@@ -54,20 +55,37 @@ const batchSize = 500
  *
  * @returns how many
  */
-export async function releaseLostLeases(store: JobStore): Promise<number> {
-  const lost = await store.prisma.$queryRaw<{ tenantAppId: string; id: string }[]>`
-    SELECT tenant_app_id AS "tenantAppId", id FROM job
+export async function releaseLostLeases(store: JobStore, log: Logger): Promise<number> {
+  const lost = await store.prisma.$queryRaw<LostLease[]>`
+    SELECT tenant_app_id AS "tenantAppId", id, lease_token AS "leaseToken", lease_expires_at AS "leaseExpiresAt" FROM job
     WHERE status = 'RUNNING' AND lease_expires_at < now() ORDER BY lease_expires_at LIMIT ${batchSize}`
   let released = 0
-  for (const key of lost) {
-    const job = await findJob(store, key)
-    const { leaseToken, leaseExpiresAt } = job
-    // Nothing happens where the lease was extended since, or the job has ended.
-    if (leaseToken === null || leaseExpiresAt === null) continue
-    const failure = { code: 'LEASE_LOST', message: 'Whoever worked on it gave no more sign of life.', retryable: true }
-    if (await endAttempt(store, job, { ...key, leaseToken, leaseExpiresAt }, failure)) released += 1
+  for (const lease of lost) {
+    try {
+      const job = await findJob(store, lease)
+      // Nothing happens where the lease was extended since it was listed, or the job has ended or begun anew.
+      if (job.leaseToken !== lease.leaseToken) continue
+      if (await endAttempt(store, job, lease, leaseLost)) released += 1
+    } catch (error) {
+      // One job that cannot be released must not keep the others from it.
+      if (isDatabaseUnavailable(error)) throw error
+      log.warn({ err: error, job: lease.id }, 'the lost lease of a job could not be released')
+    }
   }
   return released
+}
+
+interface LostLease {
+  readonly tenantAppId: string
+  readonly id: string
+  readonly leaseToken: string
+  readonly leaseExpiresAt: Date
+}
+
+const leaseLost = {
+  code: 'LEASE_LOST',
+  message: 'Whoever worked on it gave no more sign of life.',
+  retryable: true,
 }
 
 /**

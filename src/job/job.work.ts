@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts'
 import type { Job } from '../db/generated/prisma/client.ts'
+import { isPossibleId } from '../db/ids.ts'
 import { invalidField } from '../errors.ts'
 import { checkFields, type Rule, text } from '../input/rules.ts'
 import {
@@ -13,6 +14,7 @@ import {
   reportJobProgress,
 } from './job.lease.ts'
 import { jobObjectRule, jobTypeRule } from './job.service.ts'
+import { notAJob } from './job.store.ts'
 
 // What a worker outside of this process may ask for: as in job.lease.ts, for the viewer's tenant, and checked.
 
@@ -97,6 +99,7 @@ export async function fail(
 }
 
 function heldBy({ viewer }: Context, { id, leaseToken }: Held) {
+  if (!isPossibleId(id)) throw notAJob()
   // No token is of another form, and PostgreSQL could not even be asked for some.
   if (!/^[0-9a-f-]{36}$/.test(leaseToken)) throw invalidField('leaseToken', 'CONFLICT', 'is not the token of a lease')
   return { tenantAppId: viewer.tenantAppId, id, leaseToken }

@@ -15,13 +15,18 @@ export async function loadHandlers(file: string): Promise<Map<string, JobHandler
   const handlers = new Map(
     Object.entries(exported).filter((entry): entry is [string, JobHandler] => {
       const [name, value] = entry
-      return typeof value === 'function' && name !== 'default' && jobTypeRule(name) === undefined
+      return isFunction(value) && name !== 'default' && jobTypeRule(name) === undefined
     }),
   )
   if (handlers.size === 0) {
     throw new OperatorError(`${file} exports no handler: a function named after the type of job it works on.`)
   }
   return handlers
+}
+
+/** Whether it is a function and no class: a file may export an error of its own. */
+function isFunction(value: unknown): boolean {
+  return typeof value === 'function' && !/^class\b/.test(Function.prototype.toString.call(value))
 }
 
 async function importFile(file: string): Promise<Record<string, unknown>> {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../context.ts'
 import { isDatabaseUnavailable } from '../db/availability.ts'
+import { isConflict } from '../db/violations.ts'
 import { GatewayError } from '../errors.ts'
 import { type JobHandler, PermanentError } from './handler.ts'
 import {
@@ -18,6 +19,7 @@ import type { JobStore } from './job.store.ts'
 
 /** A job that a handler of this process works on. */
 export interface RunningJob {
+  readonly lease: JobLease
   /** Tells the handler to stop. */
   abort(reason: Error): void
   /** Resolves when the job is no longer this worker's. Never rejects. */
@@ -42,15 +44,29 @@ export function runJob({ store, lease, handler, leaseSeconds, log }: RunJobOptio
   const controller = new AbortController()
   const { signal } = controller
   const heartbeat = setInterval(() => void keep(), (leaseSeconds * 1_000) / 3)
+  let expiry = expireIn()
   const reporter = createReporter()
 
   async function keep(): Promise<void> {
+    // Counted from before it is asked for, so that it does not run out here later than in the database.
+    const next = expireIn()
     try {
       await extendJobLease(store, held, leaseSeconds)
+      clearTimeout(expiry)
+      expiry = next
     } catch (error) {
-      // While the database is away the lease cannot be extended, nor be given to anybody else.
-      if (error instanceof GatewayError) controller.abort(new Error('The job is no longer held', { cause: error }))
+      clearTimeout(next)
+      // When the database is away for a moment, there is time until the lease runs out.
+      if (error instanceof GatewayError) lose(error)
     }
+  }
+
+  function expireIn(): NodeJS.Timeout {
+    return setTimeout(() => lose(new Error('It could not be extended in time')), leaseSeconds * 1_000)
+  }
+
+  function lose(cause: Error): void {
+    controller.abort(Object.assign(new Error('The job is no longer held', { cause }), { code: 'LEASE_LOST' }))
   }
 
   /** Writes the latest report, one at a time; what was overtaken meanwhile is never written. */
@@ -88,8 +104,11 @@ export function runJob({ store, lease, handler, leaseSeconds, log }: RunJobOptio
       const outcome = await Promise.race([attempt().then(succeeded, failed), abandoned(signal)])
       await reporter.settled()
       await settle(outcome)
+    } catch (error) {
+      log.error({ err: error, job: job.id }, 'a job could not be ended')
     } finally {
       clearInterval(heartbeat)
+      clearTimeout(expiry)
     }
   }
 
@@ -105,7 +124,7 @@ export function runJob({ store, lease, handler, leaseSeconds, log }: RunJobOptio
         return
       } catch (error) {
         if (signal.aborted) return
-        if (!isDatabaseUnavailable(error)) {
+        if (!isDatabaseUnavailable(error) && !isConflict(error)) {
           log.warn({ err: error, job: job.id }, 'what came of a job could not be written')
           return
         }
@@ -114,7 +133,7 @@ export function runJob({ store, lease, handler, leaseSeconds, log }: RunJobOptio
     }
   }
 
-  return { abort: (reason) => controller.abort(reason), ended: run() }
+  return { lease, abort: (reason) => controller.abort(reason), ended: run() }
 }
 
 type Outcome = { readonly result: object | null } | { readonly failure: Failure }
@@ -123,12 +142,16 @@ function succeeded(result: object | null): Outcome {
   return { result }
 }
 
+/** Whatever a handler throws: it need not be an error, nor an error be as errors are. */
 function failed(error: unknown): Outcome {
-  const { name, message, code }: Error & { code?: unknown } = error instanceof Error ? error : new Error(String(error))
+  const { name, message, code } = Object(error) as { name?: unknown; message?: unknown; code?: unknown }
+  const text =
+    [message, error].find((value) => typeof value === 'string') ?? 'The handler threw something that is no error'
+  const word = [code, name].find((value) => typeof value === 'string' && value !== '') ?? 'Error'
   return {
     failure: {
-      code: (typeof code === 'string' ? code : name).slice(0, maxCodeLength),
-      message: message.slice(0, maxMessageLength),
+      code: String(word).slice(0, maxCodeLength),
+      message: String(text).slice(0, maxMessageLength),
       retryable: name !== 'PermanentError',
     },
   }
@@ -136,12 +159,22 @@ function failed(error: unknown): Outcome {
 
 /** @throws PermanentError when it is no JSON object, or one that could not be read again */
 function checkResult(result: unknown): object {
-  if (typeof result !== 'object' || result === null || Array.isArray(result)) {
+  const plain = toPlain(result)
+  if (typeof plain !== 'object' || plain === null || Array.isArray(plain)) {
     throw new PermanentError('The handler returned something other than an object')
   }
-  const plain = JSON.parse(JSON.stringify(result)) as object
-  if (jobObjectRule(plain)) throw new PermanentError('The handler returned an object that is nested too deep')
+  const refusal = jobObjectRule(plain)
+  if (refusal) throw new PermanentError(`The handler returned an object that ${refusal.message}`)
   return plain
+}
+
+/** What JSON makes of a value: a date is a text there, and a ring is nothing at all. */
+function toPlain(value: unknown): unknown {
+  try {
+    return JSON.parse(JSON.stringify(value))
+  } catch (error) {
+    throw new PermanentError('The handler returned something that JSON cannot hold', { cause: error })
+  }
 }
 
 /** Resolves when a handler that was told to stop has not done so in time. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../context.ts'
 import type { JobHandlers } from './handler.ts'
 import type { JobChanges } from './job.changes.ts'
@@ -19,6 +20,8 @@ export interface WorkerOptions {
   readonly pollMilliseconds?: number
 }
 
+const listenAgainMilliseconds = 5_000
+
 /** A worker that works. */
 export interface Worker {
   /**
@@ -34,6 +37,7 @@ export interface Worker {
 export function startWorker(options: WorkerOptions): Worker {
   const { store, changes, handlers, log, concurrency, leaseSeconds, pollMilliseconds = 2_000 } = options
   const jobTypes = [...handlers.keys()]
+  // By lease: a job that was lost may come back while its first attempt here has not ended yet.
   const running = new Map<string, RunningJob>()
   const bell = createBell()
   let stopping = false
@@ -49,10 +53,9 @@ export function startWorker(options: WorkerOptions): Worker {
       const handler = handlers.get(job.jobType ?? '')
       if (!handler) throw new Error(`A job of another type was taken: ${job.jobType}`)
       const work = runJob({ store, lease, handler, leaseSeconds, log })
-      const key = `${job.tenantAppId}/${job.id}`
-      running.set(key, work)
+      running.set(lease.leaseToken, work)
       void work.ended.finally(() => {
-        running.delete(key)
+        running.delete(lease.leaseToken)
         bell.ring()
       })
     }
@@ -73,25 +76,35 @@ export function startWorker(options: WorkerOptions): Worker {
 
   /** Only makes it quicker: unannounced jobs are found by polling, and one that was called off by extending its lease. */
   async function listen(): Promise<void> {
-    const news = await changes.follow(
-      ({ status, tenantAppId, id }) =>
-        status === 'PENDING' || (status === 'CANCELLED' && running.has(`${tenantAppId}/${id}`)),
-    )
+    const news = await changes.follow(({ status }) => status === 'PENDING' || status === 'CANCELLED')
     void stopped.finally(() => news.return())
     for (;;) {
       const { done, value } = await news.next()
       if (done) return
       for (const { status, tenantAppId, id } of value.changes) {
-        if (status === 'CANCELLED') running.get(`${tenantAppId}/${id}`)?.abort(new Error('The job was called off'))
+        if (status !== 'CANCELLED') continue
+        for (const work of running.values()) {
+          const { job } = work.lease
+          if (job.tenantAppId === tenantAppId && job.id === id) work.abort(new Error('The job was called off'))
+        }
       }
       bell.ring()
     }
   }
 
+  async function keepListening(): Promise<void> {
+    while (!stopping) {
+      try {
+        return await listen()
+      } catch (error) {
+        log.warn({ err: error }, 'jobs are not announced to this worker, which polls for them')
+        await sleep(listenAgainMilliseconds, undefined, { ref: false })
+      }
+    }
+  }
+
   const stopped = work()
-  void listen().catch((error: unknown) => {
-    log.warn({ err: error }, 'jobs are not announced to this worker, which polls for them')
-  })
+  void keepListening()
 
   return {
     async stop(graceMilliseconds) {

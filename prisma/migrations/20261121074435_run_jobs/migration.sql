@@ -20,20 +20,23 @@ CREATE INDEX "job_finished_at_idx" ON "job"("finished_at");
 CREATE UNIQUE INDEX "job_tenant_app_id_idempotency_key_key" ON "job"("tenant_app_id", "idempotency_key");
 
 -- Whoever follows jobs is told of each change, in whichever process it was made, when its transaction commits:
--- [tenant, job, status, status before]. Writing only the lease is no change.
+-- [tenant, job, status, status before], null where there is none. Writing only the lease is no change.
 CREATE FUNCTION "notify_job_changed"() RETURNS trigger AS $$
+DECLARE
+  job record;
 BEGIN
+  IF TG_OP = 'DELETE' THEN job := OLD; ELSE job := NEW; END IF;
   PERFORM pg_notify('job_changed', json_build_array(
-    NEW."tenant_app_id",
-    NEW."id",
-    NEW."status",
-    CASE TG_OP WHEN 'UPDATE' THEN OLD."status" END
+    job."tenant_app_id",
+    job."id",
+    CASE WHEN TG_OP <> 'DELETE' THEN NEW."status" END,
+    CASE WHEN TG_OP <> 'INSERT' THEN OLD."status" END
   )::text);
   RETURN NULL;
 END
 $$ LANGUAGE plpgsql;
 
-CREATE TRIGGER "job_created" AFTER INSERT ON "job"
+CREATE TRIGGER "job_created_or_removed" AFTER INSERT OR DELETE ON "job"
   FOR EACH ROW EXECUTE FUNCTION "notify_job_changed"();
 
 CREATE TRIGGER "job_changed" AFTER UPDATE ON "job"

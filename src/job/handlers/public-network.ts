@@ -20,11 +20,14 @@ const otherNetworks: readonly (readonly [string, number, 'ipv4' | 'ipv6'])[] = [
   ['::', 96, 'ipv6'], // unspecified, loopback, IPv4-compatible
   ['64:ff9b::', 96, 'ipv6'], // NAT64
   ['64:ff9b:1::', 48, 'ipv6'], // NAT64, local
+  ['::ffff:0:0:0', 96, 'ipv6'], // IPv4-translated
   ['100::', 64, 'ipv6'], // discard
+  ['100:0:0:1::', 64, 'ipv6'], // dummy
   ['2001::', 23, 'ipv6'], // protocol assignments, Teredo
   ['2001:db8::', 32, 'ipv6'], // documentation
   ['2002::', 16, 'ipv6'], // 6to4
   ['3fff::', 20, 'ipv6'], // documentation
+  ['5f00::', 16, 'ipv6'], // segment routing
   ['fc00::', 7, 'ipv6'], // private
   ['fe80::', 10, 'ipv6'], // link-local
   ['fec0::', 10, 'ipv6'], // site-local
