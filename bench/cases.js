@@ -1,0 +1,202 @@
+/**
+ * What is asked: each case, for each peer, as a request and as the way to the rows in its answer. The rows are the same
+ * for all, or the benchmark stops.
+ *
+ * @typedef {{ method?: string, path: string, body?: object, pick: (answer: any) => unknown }} Ask
+ */
+
+/** @param {any} user */
+const userOf = (user) => ({ ...user, accounts: user.accounts?.map(accountOf) })
+/** @param {any} account */
+const accountOf = ({ id, platform, displayName, profile }) => ({ id, platform, displayName, profile })
+
+/** GraphQL of the gateway, and of peers that were given the same names. */
+const graphql = (/** @type {string} */ query, /** @type {(data: any) => unknown} */ pick, variables = {}) => ({
+  method: 'POST',
+  path: '/graphql',
+  body: { query, variables },
+  pick: (/** @type {any} */ { data, errors }) => {
+    if (errors) throw new Error(JSON.stringify(errors).slice(0, 500))
+    return pick(data)
+  },
+})
+
+const emails = 'emails { id value isPrimary }'
+const deep = `id name email accounts { id platform displayName profile { id username fullName followersCount ${emails} } }`
+const three = 'id name accounts { id platform displayName profile { id username followersCount } }'
+const scalars = 'id name email phone createdAt'
+
+// PostGraphile says ids otherwise, counts as texts, and a relation of one as a list. Lists come in the order of the primary
+// key, which for the seeded rows is that of their making.
+const order = 'orderBy: [CREATED_AT_ASC, ROW_ID_ASC]'
+const pgEmails = `emailRecordsByTenantAppIdAndProfileId { nodes { rowId value isPrimary } }`
+const pgProfile = (/** @type {string} */ fields) =>
+  `profilesByTenantAppIdAndAccountId(first: 1) { nodes { ${fields} } }`
+const pgAccounts = (/** @type {string} */ profile) =>
+  `accountsByTenantAppIdAndUserId { nodes { rowId platform displayName ${profile} } }`
+
+/** @param {any} value */
+function fromPostgraphile(value) {
+  if (Array.isArray(value)) return value.map(fromPostgraphile)
+  if (typeof value !== 'object' || value === null) return value
+  /** @type {any} */
+  const row = {}
+  for (const [key, inner] of Object.entries(value)) {
+    if (key === 'rowId') row.id = inner
+    else if (key.startsWith('accounts')) row.accounts = fromPostgraphile(inner.nodes)
+    else if (key.startsWith('profiles')) row.profile = fromPostgraphile(inner.nodes[0] ?? null)
+    else if (key.startsWith('emailRecords')) row.emails = fromPostgraphile(inner.nodes)
+    else if (key === 'followersCount') row[key] = inner === null ? null : Number(inner)
+    else if (key === 'createdAt') row[key] = new Date(inner).toISOString()
+    else row[key] = inner
+  }
+  return row
+}
+
+/**
+ * The cases of one run.
+ *
+ * @param {{ tenant: string, userId: string, accountIds: string[], jobId: string, small: string }} seeded
+ */
+export function createCases({ tenant, userId, accountIds, jobId, small }) {
+  const inTenant = `condition: { tenantAppId: "${tenant}" }`
+  const list = (/** @type {string} */ fields, /** @type {number} */ first) =>
+    graphql(`{ users(first: ${first}) { nodes { ${fields} } } }`, (data) => data.users.nodes.map(userOf))
+  const plain = (/** @type {string} */ fields, /** @type {number} */ first) =>
+    graphql(`{ users(first: ${first}) { ${fields} } }`, (data) => data.users.map(userOf))
+  const pgList = (/** @type {string} */ fields, /** @type {number} */ first) =>
+    graphql(`{ allUsers(${inTenant}, first: ${first}, ${order}) { nodes { ${fields} } } }`, (data) =>
+      fromPostgraphile(data.allUsers.nodes),
+    )
+  const limit = (/** @type {string} */ path) => ({ path, pick: (/** @type {any} */ answer) => answer })
+  const profileFields = 'id username fullName followersCount'
+  const oneUser = 'id name email accounts { id platform displayName }'
+  const job = 'id status jobType payload result attempts'
+  const create = 'input: { name: "Made", email: "made@example.com", phone: "+1 555 0100" }'
+  const isMade = (/** @type {any} */ user) => ({ name: user.name, email: user.email })
+  return {
+    a: {
+      title: '20 users → accounts → profile → emails',
+      gateway: list(deep, 20),
+      relation: plain(deep, 20),
+      mercurius: plain(deep, 20),
+      postgraphile: pgList(
+        `rowId name email ${pgAccounts(pgProfile(`rowId username fullName followersCount ${pgEmails}`))}`,
+        20,
+      ),
+      limit: limit('/a'),
+    },
+    b: {
+      title: 'one user with accounts',
+      gateway: graphql(`{ user(id: "${userId}") { ${oneUser} } }`, (data) => userOf(data.user)),
+      relation: graphql(`{ user(id: "${userId}") { ${oneUser} } }`, (data) => userOf(data.user)),
+      mercurius: graphql(`{ user(id: "${userId}") { ${oneUser} } }`, (data) => userOf(data.user)),
+      postgraphile: graphql(
+        `{ user: userByTenantAppIdAndRowId(tenantAppId: "${tenant}", rowId: "${userId}") { rowId name email ${pgAccounts('')} } }`,
+        (data) => fromPostgraphile(data.user),
+      ),
+      limit: limit('/b'),
+    },
+    c: {
+      title: '100 users, scalars only',
+      gateway: list(scalars, 100),
+      relation: plain(scalars, 100),
+      mercurius: plain(scalars, 100),
+      postgraphile: pgList('rowId name email phone createdAt', 100),
+      limit: limit('/c'),
+    },
+    d: {
+      title: '500 users → accounts → profile',
+      gateway: list(three, 500),
+      relation: plain(three, 500),
+      mercurius: plain(three, 500),
+      postgraphile: pgList(`rowId name ${pgAccounts(pgProfile('rowId username followersCount'))}`, 500),
+      limit: limit('/d'),
+    },
+    e: {
+      title: 'profiles of 100 accounts',
+      ...Object.fromEntries(
+        ['gateway', 'relation', 'mercurius'].map((peer) => [
+          peer,
+          graphql(`query ($ids: [ID!]!) { profiles(accountIds: $ids) { ${profileFields} } }`, (data) => data.profiles, {
+            ids: accountIds,
+          }),
+        ]),
+      ),
+      // Without a plugin PostGraphile has no condition for several ids; one field an account is what it offers.
+      postgraphile: graphql(
+        `{ ${accountIds
+          .map(
+            (id, index) =>
+              `a${index}: accountByTenantAppIdAndRowId(tenantAppId: "${tenant}", rowId: "${id}") { ${pgProfile('rowId username fullName followersCount')} }`,
+          )
+          .join(' ')} }`,
+        (data) => Object.values(data).map((account) => fromPostgraphile(account).profile),
+      ),
+      limit: limit('/e'),
+    },
+    f: {
+      title: 'one job',
+      ...Object.fromEntries(
+        ['gateway', 'relation', 'mercurius'].map((peer) => [
+          peer,
+          graphql(`{ job(id: "${jobId}") { ${job} } }`, (data) => data.job),
+        ]),
+      ),
+      postgraphile: graphql(
+        `{ job: jobByTenantAppIdAndRowId(tenantAppId: "${tenant}", rowId: "${jobId}") { rowId status jobType payload result attempts } }`,
+        (data) => {
+          const { rowId: id, payload, result, ...rest } = data.job
+          const parsed = (/** @type {any} */ value) => (typeof value === 'string' ? JSON.parse(value) : value)
+          return { id, ...rest, payload: parsed(payload), result: parsed(result) }
+        },
+      ),
+      limit: limit('/f'),
+    },
+    g: {
+      title: 'create a user',
+      gateway: graphql(`mutation { createUser(${create}) { user { id name email } } }`, (data) =>
+        isMade(data.createUser.user),
+      ),
+      relation: graphql(`mutation { createUser(${create}) { id name email } }`, (data) => isMade(data.createUser)),
+      mercurius: graphql(`mutation { createUser(${create}) { id name email } }`, (data) => isMade(data.createUser)),
+      // The id is the caller's to make; the load generator puts another one in each request.
+      postgraphile: graphql(
+        `mutation ($id: String!) { createUser(input: { user: { tenantAppId: "${small}", rowId: $id, name: "Made", email: "made@example.com", phone: "+1 555 0100", updatedAt: "2026-01-01T00:00:00Z" } }) { user { rowId name email } } }`,
+        (data) => isMade(data.createUser.user),
+        { id: 'usr_[<id>]' },
+      ),
+      limit: { method: 'POST', path: '/g', body: {}, pick: (/** @type {any} */ user) => isMade(user) },
+    },
+    h: {
+      title: 'REST: GET /users/{id}',
+      gateway: {
+        path: `/users/${userId}`,
+        pick: (/** @type {any} */ user) => ({ id: user.id, accounts: user.accounts.length }),
+      },
+      sofa: {
+        path: `/api/user/${userId}`,
+        pick: (/** @type {any} */ user) => ({ id: user.id, accounts: user.accounts.length }),
+      },
+      limit: { path: '/h', pick: (/** @type {any} */ user) => ({ id: user.id, accounts: user.accounts.length }) },
+    },
+    i: {
+      title: 'REST: GET /fusion/profiles, 50 ids',
+      gateway: {
+        path: `/fusion/profiles?account_ids=${accountIds.slice(0, 50).join(',')}`,
+        pick: (/** @type {any} */ { profiles }) => profiles.map((/** @type {any} */ { id }) => id),
+      },
+      // By POST: the query strings that it reads hold twenty ids at most.
+      sofa: {
+        method: 'POST',
+        path: '/api/profiles',
+        body: { accountIds: accountIds.slice(0, 50) },
+        pick: (/** @type {any} */ profiles) => profiles.map((/** @type {any} */ { id }) => id),
+      },
+      limit: {
+        path: '/i',
+        pick: (/** @type {any} */ { profiles }) => profiles.map((/** @type {any} */ { id }) => id),
+      },
+    },
+  }
+}

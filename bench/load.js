@@ -1,0 +1,32 @@
+// Sends one request again and again, in a process of its own, and prints what came back as JSON.
+import { randomUUID } from 'node:crypto'
+import autocannon from 'autocannon'
+
+const { port, ask, key, seconds, connections } = JSON.parse(process.argv[2])
+const { method = 'GET', path, body } = ask
+const text = JSON.stringify(body ?? null)
+const result = await autocannon({
+  url: `http://127.0.0.1:${port}`,
+  connections,
+  duration: seconds,
+  requests: [
+    {
+      method,
+      path,
+      headers: { 'content-type': 'application/json', ...(key && { 'x-api-key': key }) },
+      ...(body && { body: text }),
+      ...(text.includes('[<id>]') && {
+        setupRequest: (request) => ({ ...request, body: text.replace('[<id>]', randomUUID()) }),
+      }),
+    },
+  ],
+})
+process.stdout.write(
+  JSON.stringify({
+    requests: result.requests.total,
+    seconds: result.duration,
+    p50: result.latency.p50,
+    p99: result.latency.p99,
+    failures: result.non2xx + result.errors + result.timeouts,
+  }),
+)

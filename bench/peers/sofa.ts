@@ -1,0 +1,30 @@
+// SOFA over the gateway's own schema, on node:http.
+import { createServer } from 'node:http'
+import { registerHooks } from 'node:module'
+import { seeded } from '../seeded.js'
+
+// A schema belongs to the copy of graphql that it was made with: SOFA gets the gateway's.
+const gateway = new URL('../../src/graphql/schema.ts', import.meta.url).href
+registerHooks({
+  resolve: (specifier, context, next) =>
+    next(specifier, /^graphql(\/|$)/.test(specifier) ? { ...context, parentURL: gateway } : context),
+})
+const { useSofa } = await import('sofa-api')
+const { scopes } = await import('../../src/auth/scopes.ts')
+const { createContext } = await import('../../src/context.ts')
+const { openDatabase } = await import('../../src/db/database.ts')
+const { schema } = await import('../../src/graphql/schema.ts')
+const { createServices } = await import('../../src/services.ts')
+
+const services = createServices(await openDatabase({ kind: 'postgresql', url: process.env['DATABASE_URL'] ?? '' }))
+const viewer = { tenantAppId: seeded.tenant, tenantName: '', keyId: '', keyName: '', scopes }
+const log = { error: () => undefined, warn: () => undefined }
+
+createServer(
+  useSofa({
+    basePath: '/api',
+    schema,
+    routes: { 'Query.profiles': { method: 'POST' } },
+    context: () => createContext(services, viewer, log),
+  }),
+).listen(Number(process.env['PORT']), '127.0.0.1', () => void process.stdout.write('ready\n'))
