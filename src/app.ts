@@ -27,6 +27,8 @@ export interface AppOptions {
   readonly graphiql: boolean
   /** Origins whose pages may call the gateway; none: no page of another origin may. */
   readonly corsOrigins: readonly string[]
+  /** How long a key that was found is taken to be good. */
+  readonly rememberKeyMilliseconds?: number
   /** The key of the demo tenant, filled into GraphiQL for a browser on this machine. */
   readonly demoKey?: string | undefined
 }
@@ -38,7 +40,7 @@ const requestTimeoutMilliseconds = 30_000
 
 /** Makes the gateway: both faces over one schema. It never listens; closing it leaves the services open. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
-  const { services, meter, logger, corsOrigins } = options
+  const { services, meter, logger, corsOrigins, rememberKeyMilliseconds = 3_000 } = options
   const app = Fastify({
     loggerInstance: logger,
     genReqId: ({ headers }) => saneRequestId(headers['x-request-id']) ?? uuidv4(),
@@ -54,7 +56,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     // An id may be long in percent-encoding; what is too long to be one is answered like any id that nobody has.
     routerOptions: { maxParamLength: 16_384 },
   })
-  const authenticator = createAuthenticator(services.database, logger)
+  const authenticator = createAuthenticator(services.database, logger, rememberKeyMilliseconds)
   app.addHook('onClose', () => authenticator.settle())
   // Those who follow jobs are told that this is the end, or they would keep the gateway from ending.
   app.addHook('preClose', () => services.changes.close())

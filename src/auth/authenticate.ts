@@ -1,5 +1,6 @@
 import type { Logger } from '../context.ts'
 import type { Database } from '../db/database.ts'
+import { repeated } from '../db/named-statements.ts'
 import { GatewayError } from '../errors.ts'
 import { hashApiKey, isWellFormedApiKey } from './api-key.ts'
 import type { Viewer } from './viewer.ts'
@@ -16,11 +17,11 @@ export interface Authenticator {
 }
 
 // The times are compared by the database, whose clock all gateways share.
-const findKey = `
+const findKey = repeated(`
   SELECT k.tenant_app_id, t.name, k.id, k.name, array_to_string(k.scopes, ' '),
     coalesce(k.last_used_at < now() - interval '1 minute', true)
   FROM api_key k JOIN tenant_app t ON t.id = k.tenant_app_id
-  WHERE k.hash = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`
+  WHERE k.hash = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`)
 
 const noteUse = `
   UPDATE api_key SET last_used_at = now()
@@ -28,9 +29,23 @@ const noteUse = `
 
 const text = { scalarType: 'string', arity: 'scalar' } as const
 
-/** One indexed read a call. A key's last use is noted beside the request, at most once a minute. */
-export function createAuthenticator({ sql }: Database, log: Logger): Authenticator {
+/** How many keys are remembered at most. */
+const maxRemembered = 10_000
+
+interface Remembered {
+  readonly viewer: Promise<Viewer>
+  readonly until: number
+}
+
+/**
+ * One indexed read a key every few seconds. A key's last use is noted beside the request, at most once a minute.
+ *
+ * @param rememberMilliseconds how long a key that was found is taken to be good: so much later, at most, is its revocation
+ *   known
+ */
+export function createAuthenticator({ sql }: Database, log: Logger, rememberMilliseconds: number): Authenticator {
   const notes = new Map<string, Promise<void>>()
+  const remembered = new Map<string, Remembered>()
 
   function note({ tenantAppId, keyId }: Viewer): void {
     if (notes.has(keyId)) return
@@ -44,21 +59,39 @@ export function createAuthenticator({ sql }: Database, log: Logger): Authenticat
     )
   }
 
+  async function find(hash: string): Promise<Viewer> {
+    const { rows } = await sql.queryRaw({ sql: findKey, args: [hash], argTypes: [text] })
+    const row = rows[0]
+    if (!row) throw unauthenticated()
+    const [tenantAppId, tenantName, keyId, keyName, scopes, isUseNewsworthy] = row
+    const viewer: Viewer = {
+      tenantAppId: String(tenantAppId),
+      tenantName: String(tenantName),
+      keyId: String(keyId),
+      keyName: String(keyName),
+      scopes: String(scopes).split(' ').filter(Boolean),
+    }
+    if (isUseNewsworthy) note(viewer)
+    return viewer
+  }
+
+  /** Only keys that are there: nobody can fill the memory with others. */
+  function remember(hash: string, viewer: Promise<Viewer>): void {
+    // The oldest goes first: a map keeps the order in which its keys came.
+    remembered.delete(hash)
+    if (remembered.size >= maxRemembered) remembered.delete(remembered.keys().next().value ?? '')
+    remembered.set(hash, { viewer, until: performance.now() + rememberMilliseconds })
+    viewer.catch(() => remembered.delete(hash))
+  }
+
   return {
     async authenticate(key) {
       if (key === undefined || !isWellFormedApiKey(key)) throw unauthenticated()
-      const { rows } = await sql.queryRaw({ sql: findKey, args: [hashApiKey(key)], argTypes: [text] })
-      const row = rows[0]
-      if (!row) throw unauthenticated()
-      const [tenantAppId, tenantName, keyId, keyName, scopes, isUseNewsworthy] = row
-      const viewer: Viewer = {
-        tenantAppId: String(tenantAppId),
-        tenantName: String(tenantName),
-        keyId: String(keyId),
-        keyName: String(keyName),
-        scopes: String(scopes).split(' ').filter(Boolean),
-      }
-      if (isUseNewsworthy) note(viewer)
+      const hash = hashApiKey(key)
+      const known = remembered.get(hash)
+      if (known && performance.now() < known.until) return known.viewer
+      const viewer = find(hash)
+      remember(hash, viewer)
       return viewer
     },
     async settle() {

@@ -1,6 +1,7 @@
 import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import type { DataModel, Table } from './data-model.ts'
 import type { Account, EmailRecord, Job, Profile, User } from './generated/prisma/client.ts'
+import { repeated } from './named-statements.ts'
 
 /** The models that are read in batches, as Prisma types their rows. */
 export interface Rows {
@@ -45,7 +46,7 @@ export function createBatchedRead(sql: SqlQueryable, model: DataModel): BatchedR
     const name = `${modelName}.${by}`
     let statement = statements.get(name)
     if (!statement) {
-      statement = selectByKeys(table, by)
+      statement = repeated(selectByKeys(table, by))
       statements.set(name, statement)
     }
     const { rows } = await sql.queryRaw({

@@ -3,6 +3,7 @@ import pg from 'pg'
 import { OperatorError } from '../operator.ts'
 import type { Driver } from './driver.ts'
 import { connectToShadowDatabase } from './embedded.ts'
+import { statementName } from './named-statements.ts'
 import { observeAdapters, type StatementObserver } from './observed-adapter.ts'
 import { listenOnPostgresql } from './postgresql-listener.ts'
 
@@ -65,7 +66,8 @@ function inUtc(url: string): string {
 
 function adaptersOf(pool: pg.Pool, observe: StatementObserver) {
   return observeAdapters(
-    new PrismaPg(pool),
+    // The adapter passes on what it is given, and undefined is no name; its type says less.
+    new PrismaPg(pool, { statementNameGenerator: (query) => statementName(query) as string }),
     observe,
     async (script) => void (await pool.query(script)),
     connectToShadowDatabase,

@@ -37,7 +37,10 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
 
   async function answer(request: FastifyRequest, reply: FastifyReply, params: GraphQLParams): Promise<FastifyReply> {
     const aborted = new AbortController()
-    reply.raw.once('close', () => aborted.abort())
+    reply.raw.once('close', () => {
+      // Aborting costs an error with a stack: not where the answer was sent whole.
+      if (!reply.raw.writableFinished) aborted.abort()
+    })
     const response = await meter.run(request.sqlCount, () =>
       yoga.fetch(
         'http://gateway/graphql',

@@ -54,7 +54,16 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
   const log: Record<string, unknown>[] = []
   const logger = createLogger({ logLevel: 'info' }, { write: (line) => void log.push(JSON.parse(line)) })
   const services = createServices(database, { delaySeconds: 1, maxDelaySeconds: 1 })
-  const app = await createApp({ services, meter, logger, graphiql: true, corsOrigins: [], ...options })
+  // A revocation is known at once here; that a key is remembered has a test of its own.
+  const app = await createApp({
+    rememberKeyMilliseconds: 0,
+    services,
+    meter,
+    logger,
+    graphiql: true,
+    corsOrigins: [],
+    ...options,
+  })
   let tenants = 0
 
   return {
