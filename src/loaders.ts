@@ -18,6 +18,8 @@ export function createLoaders(read: BatchedRead, tenantAppId: string) {
     ...profileLoaders(factory),
     ...emailRecordLoaders(factory),
     ...jobLoaders(factory),
+    /** From here on rows hold the fields of these names and the ids, and nothing else. */
+    select: factory.select,
     /** Forgets everything read so far: called after a write, so that what follows it reads afresh. */
     clearAll: factory.clearAll,
   }

@@ -15,12 +15,15 @@ export interface Rows {
 /**
  * Reads all rows of one tenant whose `by` is one of `keys`, oldest first: one statement, whatever the number of keys.
  * The rows equal those of Prisma's `findMany`, value for value (test/batched-read.test.ts).
+ *
+ * @param names when given, the rows hold the fields of these names and the ids, and nothing else
  */
 export type BatchedRead = <Model extends keyof Rows>(
   model: Model,
   by: keyof Rows[Model] & string,
   tenantAppId: string,
   keys: readonly string[],
+  names?: ReadonlySet<string>,
 ) => Promise<Rows[Model][]>
 
 type Decoder = (value: unknown) => unknown
@@ -39,16 +42,19 @@ const asItIs: Decoder = (value) => value
  * costs several times the statement; and `= ANY($2)` is one statement text for any number of keys, where `IN` is many.
  */
 export function createBatchedRead(sql: SqlQueryable, model: DataModel): BatchedRead {
-  const statements = new Map<string, string>()
+  const plans = new WeakMap<ReadonlySet<string>, Map<string, Plan>>()
 
-  return async (modelName, by, tenantAppId, keys) => {
-    const table = model(modelName)
-    const name = `${modelName}.${by}`
-    let statement = statements.get(name)
-    if (!statement) {
-      statement = repeated(selectByKeys(table, by))
-      statements.set(name, statement)
-    }
+  function planFor(modelName: string, by: string, names: ReadonlySet<string>): Plan {
+    const known = plans.get(names) ?? new Map<string, Plan>()
+    plans.set(names, known)
+    const key = `${modelName}.${by}`
+    const plan = known.get(key) ?? createPlan(model(modelName), by, names)
+    known.set(key, plan)
+    return plan
+  }
+
+  return async (modelName, by, tenantAppId, keys, names = everything) => {
+    const { statement, columns } = planFor(modelName, by, names)
     const { rows } = await sql.queryRaw({
       sql: statement,
       args: [tenantAppId, keys],
@@ -57,23 +63,42 @@ export function createBatchedRead(sql: SqlQueryable, model: DataModel): BatchedR
         { scalarType: 'string', arity: 'list' },
       ],
     })
-    return rows.map((row) => toRecord(table, row)) as Rows[typeof modelName][]
+    return rows.map((row) => toRecord(columns, row)) as Rows[typeof modelName][]
   }
 }
 
-function selectByKeys(table: Table, by: string): string {
-  const columns = table.columns.map(({ column }) => `"${column}"`).join(', ')
-  return (
-    `SELECT ${columns} FROM "${table.name}" ` +
-    `WHERE "tenant_app_id" = $1 AND "${table.columnOf(by).column}" = ANY($2) ORDER BY "created_at", "id"`
-  )
+/** Stands for all fields. */
+const everything: ReadonlySet<string> = new Set()
+
+/** A read that was made ready: its statement, and how each column of its answer is read. */
+interface Plan {
+  readonly statement: string
+  readonly columns: readonly { readonly field: string; readonly decode: Decoder }[]
 }
 
-function toRecord(table: Table, row: readonly unknown[]): Record<string, unknown> {
+function createPlan(table: Table, by: string, names: ReadonlySet<string>): Plan {
+  const columns = table.columns.filter(({ field }) => names === everything || isKey(field) || names.has(field))
+  const list = columns.map(({ column }) => `"${column}"`).join(', ')
+  const statement =
+    `SELECT ${list} FROM "${table.name}" ` +
+    `WHERE "tenant_app_id" = $1 AND "${table.columnOf(by).column}" = ANY($2) ORDER BY "created_at", "id"`
+  return {
+    statement: repeated(statement),
+    columns: columns.map(({ field, type }) => ({ field, decode: decoders[type] ?? asItIs })),
+  }
+}
+
+/** What every row has: what it is found by, and what it points to. */
+function isKey(field: string): boolean {
+  return field === 'id' || field.endsWith('Id')
+}
+
+function toRecord(columns: Plan['columns'], row: readonly unknown[]): Record<string, unknown> {
   const record: Record<string, unknown> = {}
-  table.columns.forEach(({ field, type }, index) => {
+  for (let index = 0; index < columns.length; index += 1) {
     const value = row[index]
-    record[field] = value === null ? null : (decoders[type] ?? asItIs)(value)
-  })
+    const { field, decode } = columns[index] as Plan['columns'][number]
+    record[field] = value === null ? null : decode(value)
+  }
   return record
 }

@@ -13,6 +13,8 @@ export interface LoaderFactory {
   one<M extends Model>(model: M, by: IdField<M>): DataLoader<string, Rows[M] | null>
   /** Loads all rows whose `by` is the key, oldest first. */
   many<M extends Model>(model: M, by: IdField<M>): DataLoader<string, Rows[M][]>
+  /** From here on rows hold the fields of these names and the ids, and nothing else. */
+  select(names: ReadonlySet<string>): void
   clearAll(): void
 }
 
@@ -22,10 +24,11 @@ export interface LoaderFactory {
  */
 export function createLoaderFactory(read: BatchedRead, tenantAppId: string): LoaderFactory {
   const loaders: { clearAll(): void }[] = []
+  let selected: ReadonlySet<string> | undefined
 
   async function readByKey<M extends Model>(model: M, by: IdField<M>, keys: readonly string[]) {
     const possible = keys.filter(isPossibleId)
-    const rows = possible.length === 0 ? [] : await read(model, by, tenantAppId, possible)
+    const rows = possible.length === 0 ? [] : await read(model, by, tenantAppId, possible, selected)
     return Map.groupBy(rows, (row) => row[by] as string)
   }
 
@@ -45,6 +48,9 @@ export function createLoaderFactory(read: BatchedRead, tenantAppId: string): Loa
       })
       loaders.push(loader)
       return loader
+    },
+    select(names) {
+      selected = names
     },
     clearAll() {
       for (const loader of loaders) loader.clearAll()

@@ -2,6 +2,7 @@ import { createSourceEventStream, type DocumentNode, type ExecutionResult, execu
 import type { Context, Logger } from '../context.ts'
 import { toCallerError } from './caller-error.ts'
 import { type CompiledQuery, compiledQuery } from './compiled.ts'
+import { fieldNames } from './field-names.ts'
 import { schema } from './schema.ts'
 
 /** A validated operation, with what it is executed on. */
@@ -27,6 +28,7 @@ export interface Subscriber {
  * @returns the result, its errors as the caller may see them
  */
 export async function executeOperation(operation: Operation, event?: unknown): Promise<ExecutionResult> {
+  operation.context.loaders.select(fieldNames(operation.document))
   const compiled = event === undefined ? compiledQuery(operation.document, operation.operationName) : undefined
   return compiled ? runCompiled(compiled, operation) : interpret(operation, event)
 }
