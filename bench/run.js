@@ -77,7 +77,8 @@ try {
     const stream = { port: at, pid: child.pid, key: seeded.keys.many, url, many: seeded.many, users: manyUsers }
     measured.j = { title: `GET /users of ${manyUsers} users`, stream: await measureStream({ ...stream, rounds }) }
   }
-  const report = writeResults(measured, await describeRun())
+  const explanation = readFileSync(path.join(import.meta.dirname, 'where-the-time-goes.md'), 'utf8')
+  const report = `${writeResults(measured, await describeRun())}\n${explanation}`
   process.stdout.write(report)
   if (!options['no-write']) writeFileSync(path.join(import.meta.dirname, 'RESULTS.md'), report)
 } finally {

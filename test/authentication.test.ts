@@ -125,3 +125,34 @@ describe('with a valid key', () => {
     expect((await ask(key)).statusCode).toBe(200)
   })
 })
+
+describe('a key that was found', () => {
+  it('is not looked up again for a moment; then a revocation is known', async () => {
+    const remembering = await startTestApp({ rememberKeyMilliseconds: 300 })
+    const owner = await remembering.createTenant()
+    const { key, row } = await createKey(remembering.database, { tenantAppId: owner.tenantAppId, name: 'k' })
+    const status = async () => {
+      const answer = await remembering.app.inject({ url: '/users?limit=1', headers: { 'x-api-key': key } })
+      return answer.statusCode
+    }
+    const lookups = remembering.lookups()
+    expect([await status(), await status(), await status()]).toEqual([200, 200, 200])
+    expect(remembering.lookups() - lookups).toBe(1)
+    await revokeKey(remembering.database, row.id)
+    const revoked = performance.now()
+    while ((await status()) !== 401) expect(performance.now() - revoked).toBeLessThan(5_000)
+    await remembering.close()
+  })
+
+  it('that nobody has is never remembered', async () => {
+    const remembering = await startTestApp({ rememberKeyMilliseconds: 60_000 })
+    const key = generateApiKey()
+    const lookups = remembering.lookups()
+    for (let request = 0; request < 2; request += 1) {
+      const answer = await remembering.app.inject({ url: '/users?limit=1', headers: { 'x-api-key': key } })
+      expect(answer.statusCode).toBe(401)
+    }
+    expect(remembering.lookups() - lookups).toBe(2)
+    await remembering.close()
+  })
+})

@@ -40,15 +40,19 @@ export interface TestApp {
   rest(tenant: TestTenant, method: string, url: string, body?: unknown): Promise<LightMyRequestResponse>
   /** The SQL statements that `work` sends, without those that look up the key. */
   statementsOf(work: () => Promise<unknown>): Promise<string[]>
+  /** How often a key was looked up so far. */
+  lookups(): number
   close(): Promise<void>
 }
 
 /** Starts the gateway, without a socket, on a clone of the template. */
 export async function startTestApp(options: Partial<AppOptions> = {}): Promise<TestApp> {
   let statements: string[] = []
+  let lookups = 0
   const meter = createStatementMeter()
   const database = await createTestDatabase((sql) => {
     statements.push(sql)
+    if (/FROM api_key/.test(sql)) lookups += 1
     meter.observe(sql)
   })
   const log: Record<string, unknown>[] = []
@@ -105,6 +109,8 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
       await work()
       return statements.filter((sql) => !/\bapi_key\b/.test(sql))
     },
+
+    lookups: () => lookups,
 
     async close() {
       await app.close()
