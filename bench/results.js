@@ -27,9 +27,9 @@ export function writeResults(measured, run) {
     `${run.date}, commit ${run.commit}, on ${run.machine}. ${run.versions.join(', ')}.`,
     '',
     `${run.users.toLocaleString('en')} users × 3 accounts × 1 profile × 2 emails in ten tenants. ${run.rounds} interleaved rounds of`,
-    `${run.seconds} s, ${run.connections} connections, one process a peer, nothing cached between requests. CPU is a request's, in milliseconds.`,
-    'The ratio is the gateway over the peer, the median of the rounds. The gateway looks up an API key for each request; the',
-    'peers ask for none. To get it again: `npm run bench`.',
+    `${run.seconds} s, ${run.connections} connections, one process a peer, no answer cached. CPU is a request's, in milliseconds.`,
+    'The ratio is the gateway over the peer, the median of the rounds. The gateway checks an API key (found once in three seconds) and logs each request; the',
+    'peers do neither. To get it again: `npm run bench`.',
     '',
   ]
   for (const [letter, { title, runs, stream }] of Object.entries(measured)) {
