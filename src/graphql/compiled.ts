@@ -39,6 +39,11 @@ export function compiledQuery(
   return entry.queries.get(name)
 }
 
+/** Compiles an operation that will come again and again before it comes: those of the REST routes. */
+export function compileAhead(document: DocumentNode): void {
+  entries.set(document, { runs: 1, queries: new Map([['', compile(document, undefined)]]) })
+}
+
 /**
  * Compiles an operation. What graphql-jit cannot do is left to graphql-js; so is a document with @skip or @include, since
  * an error of a field that was asked for twice and skipped once would name the place that was skipped.

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { compileAhead } from '../graphql/compiled.ts'
 import { maxPageSize } from '../graphql/pagination.ts'
 import { schema } from '../graphql/schema.ts'
 import { contextOf, createAuthenticateHook, type RouteDependencies } from '../http/request.ts'
@@ -18,6 +19,7 @@ export function registerRest(app: FastifyInstance, dependencies: RouteDependenci
 
   for (const route of routes) {
     const operation = compileOperation(schema, route)
+    compileAhead(operation.document)
 
     // A context of its own for each run: the loaders of a page are forgotten with the page.
     const run = (request: FastifyRequest, variables: Readonly<Record<string, unknown>>) =>

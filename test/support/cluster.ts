@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -20,12 +20,18 @@ export interface Cluster {
   start(): Promise<void>
   /** `immediate` is as a crash: nothing is finished. */
   stop(mode: 'fast' | 'immediate'): Promise<void>
+  /** What the server has written to its log. */
+  readLog(): string
   /** Stops it and takes it away. */
   remove(): Promise<void>
 }
 
-/** Makes a server and starts it. */
-export async function createCluster(): Promise<Cluster> {
+/**
+ * Makes a server and starts it.
+ *
+ * @param settings of the server, besides those that make it small and quick
+ */
+export async function createCluster(settings: Readonly<Record<string, string>> = {}): Promise<Cluster> {
   const folder = mkdtempSync(path.join(tmpdir(), 'fusion-cluster-'))
   const data = path.join(folder, 'data')
   const port = await freePort()
@@ -39,7 +45,9 @@ export async function createCluster(): Promise<Cluster> {
     await promisify(execFile)(command as string, rest, { cwd: folder })
   }
 
-  const options = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=off`
+  const all = { listen_addresses: '127.0.0.1', fsync: 'off', ...settings }
+  const flags = Object.entries(all).map(([name, value]) => `-c ${name}=${value}`)
+  const options = [`-p ${port} -k ${folder}`, ...flags].join(' ')
   const start = () => run('pg_ctl', 'start', '-w', '-s', '-D', data, '-l', path.join(folder, 'log'), '-o', options)
   await run('initdb', '-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync')
   await start()
@@ -47,6 +55,7 @@ export async function createCluster(): Promise<Cluster> {
     url: `postgresql://postgres@127.0.0.1:${port}/postgres`,
     start,
     stop: (mode) => run('pg_ctl', 'stop', '-w', '-s', '-D', data, '-m', mode),
+    readLog: () => readFileSync(path.join(folder, 'log'), 'utf8'),
     async remove() {
       await run('pg_ctl', 'stop', '-w', '-s', '-D', data, '-m', 'immediate').catch(() => undefined)
       rmSync(folder, { recursive: true, force: true })
