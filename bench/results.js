@@ -1,3 +1,5 @@
+import { growthLines } from './growth.js'
+
 /** The targets: at least so many times a peer's requests a second. */
 const targets = {
   a: { postgraphile: 1.25, mercurius: 1.5, relation: 4 },
@@ -32,8 +34,12 @@ export function writeResults(measured, run) {
     'peers do neither. To get it again: `npm run bench`.',
     '',
   ]
-  for (const [letter, { title, runs, stream }] of Object.entries(measured)) {
+  for (const [letter, { title, runs, stream, growth }] of Object.entries(measured)) {
     lines.push(`## (${letter}) ${title}`, '')
+    if (growth) {
+      lines.push(...growthLines(growth), '')
+      continue
+    }
     if (stream) {
       lines.push(...streamLines(stream), '')
       continue

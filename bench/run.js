@@ -8,6 +8,7 @@ import { isDeepStrictEqual, parseArgs, promisify } from 'node:util'
 import pg from 'pg'
 import { canMakeClusters, createCluster } from '../test/support/cluster.ts'
 import { createCases } from './cases.js'
+import { measureGrowth } from './growth.js'
 import { cpuOf, cpuOfPostgresql, peakMemory, resetPeakMemory } from './machine.js'
 import { writeResults } from './results.js'
 import { seedDatabase } from './seed.js'
@@ -21,7 +22,7 @@ const usage = `npm run bench -- [--quick] [--only CASES] [--rounds N] [--seconds
 `
 const { values: options } = parseArgs({
   options: {
-    ...{ quick: { type: 'boolean', default: false }, only: { type: 'string', default: 'abcdefghij' } },
+    ...{ quick: { type: 'boolean', default: false }, only: { type: 'string', default: 'abcdefghijk' } },
     ...{ rounds: { type: 'string' }, seconds: { type: 'string' }, help: { type: 'boolean', default: false } },
     'no-write': { type: 'boolean', default: false },
   },
@@ -76,6 +77,11 @@ try {
     const { port: at, child } = servers.gateway
     const stream = { port: at, pid: child.pid, key: seeded.keys.many, url, many: seeded.many, users: manyUsers }
     measured.j = { title: `GET /users of ${manyUsers} users`, stream: await measureStream({ ...stream, rounds }) }
+  }
+  if (options.only.includes('k')) {
+    const sizes = options.quick ? [1_000, 10_000, 100_000] : [1_000, 10_000, 100_000, 1_000_000]
+    const growth = await measureGrowth({ port: servers.gateway.port, url, sizes, say })
+    measured.k = { title: 'a page of 20 users, as the tenant grows and the page lies deeper', growth }
   }
   const explanation = readFileSync(path.join(import.meta.dirname, 'where-the-time-goes.md'), 'utf8')
   const report = `${writeResults(measured, await describeRun())}\n${explanation}`
