@@ -29,10 +29,13 @@ function store() {
 
 const log = { error: (details: object) => warnings.push(details), warn: (details: object) => warnings.push(details) }
 
-function start(handlers: Record<string, JobHandler>, { concurrency = 2, leaseSeconds = 30 } = {}): Worker {
+function start(
+  handlers: Record<string, JobHandler>,
+  { concurrency = 2, leaseSeconds = 30, store: own = store() } = {},
+): Worker {
   const { changes } = app.services
   const options = {
-    store: store(),
+    store: own,
     changes,
     handlers: new Map(Object.entries(handlers)),
     log,
@@ -229,6 +232,30 @@ describe('a worker in process', () => {
     await ended.promise
     expect(reason).toMatchObject({ code: 'LEASE_LOST' })
     await call('cancelJob', { id })
+  })
+
+  it('tells the handler when the lease has run out while nothing is heard of the database', async () => {
+    const { prisma, queue } = store()
+    // Extending a lease is the one statement that is sent so.
+    const deaf = prisma.$extends({ query: { $executeRaw: () => new Promise(() => undefined) } })
+    const told = Promise.withResolvers<unknown>()
+    start(
+      {
+        unheard: (_, { signal }) =>
+          new Promise<void>((resolve) => {
+            signal.addEventListener('abort', () => {
+              told.resolve(signal.reason)
+              resolve()
+            })
+          }),
+      },
+      { leaseSeconds: 1, store: { queue, prisma: deaf as unknown as typeof prisma } },
+    )
+    await create('unheard')
+    expect(await told.promise).toMatchObject({
+      code: 'LEASE_LOST',
+      cause: { message: 'It could not be extended in time' },
+    })
   })
 
   it('works for every tenant', async () => {

@@ -1,8 +1,9 @@
 import type { Account as AccountRow } from '../db/generated/prisma/client.ts'
 import { builder } from '../graphql/builder.ts'
 import { existing } from '../graphql/existing.ts'
+import { defineMutation } from '../graphql/mutation.ts'
 import { Node, registerNode } from '../graphql/node.ts'
-import { definePayload, toPayload } from '../graphql/payload.ts'
+import { definePayload } from '../graphql/payload.ts'
 import { User } from '../user/user.graphql.ts'
 import { linkAccount, unlinkAccount, updateAccount } from './account.service.ts'
 
@@ -58,17 +59,16 @@ const LinkAccountInput = builder.inputType('LinkAccountInput', {
 
 const LinkAccountPayload = definePayload<AccountRow>('LinkAccountPayload', 'account', Account, 'The linked account.')
 
-builder.mutationField('linkAccount', (t) =>
-  t.field({
-    type: LinkAccountPayload,
-    scope: 'users:write',
-    description:
-      'Links a platform account to a user. Linking it to the same user again answers the first link; ' +
-      'to another user of the tenant is refused as CONFLICT.',
-    args: { input: t.arg({ type: LinkAccountInput, required: true, description: 'The account.' }) },
-    resolve: (_, { input }, context) => toPayload(context, () => linkAccount(context, input)),
-  }),
-)
+defineMutation('linkAccount', {
+  payload: LinkAccountPayload,
+  scope: 'users:write',
+  description:
+    'Links a platform account to a user. Linking it to the same user again answers the first link; ' +
+    'to another user of the tenant is refused as CONFLICT.',
+  input: LinkAccountInput,
+  inputDescription: 'The account.',
+  work: linkAccount,
+})
 
 const UpdateAccountInput = builder.inputType('UpdateAccountInput', {
   description: 'What to change of an account. Its platform and platform account id never change.',
@@ -85,15 +85,14 @@ const UpdateAccountPayload = definePayload<AccountRow>(
   'The account as it is now.',
 )
 
-builder.mutationField('updateAccount', (t) =>
-  t.field({
-    type: UpdateAccountPayload,
-    scope: 'users:write',
-    description: 'Changes an account.',
-    args: { input: t.arg({ type: UpdateAccountInput, required: true, description: 'What to change.' }) },
-    resolve: (_, { input }, context) => toPayload(context, () => updateAccount(context, input)),
-  }),
-)
+defineMutation('updateAccount', {
+  payload: UpdateAccountPayload,
+  scope: 'users:write',
+  description: 'Changes an account.',
+  input: UpdateAccountInput,
+  inputDescription: 'What to change.',
+  work: updateAccount,
+})
 
 const UnlinkAccountInput = builder.inputType('UnlinkAccountInput', {
   description: 'The account to unlink.',
@@ -107,12 +106,11 @@ const UnlinkAccountPayload = definePayload<string>(
   'The id of the account that is gone.',
 )
 
-builder.mutationField('unlinkAccount', (t) =>
-  t.field({
-    type: UnlinkAccountPayload,
-    scope: 'users:write',
-    description: 'Unlinks an account; its profile and emails go with it.',
-    args: { input: t.arg({ type: UnlinkAccountInput, required: true, description: 'The account.' }) },
-    resolve: (_, { input }, context) => toPayload(context, () => unlinkAccount(context, input)),
-  }),
-)
+defineMutation('unlinkAccount', {
+  payload: UnlinkAccountPayload,
+  scope: 'users:write',
+  description: 'Unlinks an account; its profile and emails go with it.',
+  input: UnlinkAccountInput,
+  inputDescription: 'The account.',
+  work: unlinkAccount,
+})

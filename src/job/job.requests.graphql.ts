@@ -1,6 +1,7 @@
 import type { Job as JobRow } from '../db/generated/prisma/client.ts'
 import { builder } from '../graphql/builder.ts'
-import { definePayload, toPayload } from '../graphql/payload.ts'
+import { defineMutation } from '../graphql/mutation.ts'
+import { definePayload } from '../graphql/payload.ts'
 import { Job } from './job.graphql.ts'
 import { cancelJob, createJob, retryJob } from './job.service.ts'
 
@@ -23,15 +24,14 @@ const CreateJobInput = builder.inputType('CreateJobInput', {
 
 const CreateJobPayload = definePayload<JobRow>('CreateJobPayload', 'job', Job, 'The new job.')
 
-builder.mutationField('createJob', (t) =>
-  t.field({
-    type: CreateJobPayload,
-    scope: 'jobs:write',
-    description: 'Makes a job and queues it.',
-    args: { input: t.arg({ type: CreateJobInput, required: true, description: 'The job.' }) },
-    resolve: (_, { input }, context) => toPayload(context, () => createJob(context, input)),
-  }),
-)
+defineMutation('createJob', {
+  payload: CreateJobPayload,
+  scope: 'jobs:write',
+  description: 'Makes a job and queues it.',
+  input: CreateJobInput,
+  inputDescription: 'The job.',
+  work: createJob,
+})
 
 const CancelJobInput = builder.inputType('CancelJobInput', {
   description: 'The job to call off.',
@@ -40,15 +40,14 @@ const CancelJobInput = builder.inputType('CancelJobInput', {
 
 const CancelJobPayload = definePayload<JobRow>('CancelJobPayload', 'job', Job, 'The job as it is now.')
 
-builder.mutationField('cancelJob', (t) =>
-  t.field({
-    type: CancelJobPayload,
-    scope: 'jobs:write',
-    description: 'Calls off a job that waits or runs. A finished one is refused as CONFLICT.',
-    args: { input: t.arg({ type: CancelJobInput, required: true, description: 'The job.' }) },
-    resolve: (_, { input }, context) => toPayload(context, () => cancelJob(context, input)),
-  }),
-)
+defineMutation('cancelJob', {
+  payload: CancelJobPayload,
+  scope: 'jobs:write',
+  description: 'Calls off a job that waits or runs. A finished one is refused as CONFLICT.',
+  input: CancelJobInput,
+  inputDescription: 'The job.',
+  work: cancelJob,
+})
 
 const RetryJobInput = builder.inputType('RetryJobInput', {
   description: 'The job to work on again.',
@@ -57,14 +56,13 @@ const RetryJobInput = builder.inputType('RetryJobInput', {
 
 const RetryJobPayload = definePayload<JobRow>('RetryJobPayload', 'job', Job, 'The job as it is now.')
 
-builder.mutationField('retryJob', (t) =>
-  t.field({
-    type: RetryJobPayload,
-    scope: 'jobs:write',
-    description:
-      'Queues a job again that failed or was called off, with the attempts it has left, and one at least. ' +
-      'Any other is refused as CONFLICT.',
-    args: { input: t.arg({ type: RetryJobInput, required: true, description: 'The job.' }) },
-    resolve: (_, { input }, context) => toPayload(context, () => retryJob(context, input)),
-  }),
-)
+defineMutation('retryJob', {
+  payload: RetryJobPayload,
+  scope: 'jobs:write',
+  description:
+    'Queues a job again that failed or was called off, with the attempts it has left, and one at least. ' +
+    'Any other is refused as CONFLICT.',
+  input: RetryJobInput,
+  inputDescription: 'The job.',
+  work: retryJob,
+})

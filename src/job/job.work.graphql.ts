@@ -1,6 +1,7 @@
 import type { Job as JobRow } from '../db/generated/prisma/client.ts'
 import { builder } from '../graphql/builder.ts'
-import { definePayload, toPayload } from '../graphql/payload.ts'
+import { defineMutation } from '../graphql/mutation.ts'
+import { definePayload } from '../graphql/payload.ts'
 import { Job } from './job.graphql.ts'
 import type { JobLease as JobLeaseShape } from './job.lease.ts'
 import { claim, complete, extend, fail, report } from './job.work.ts'
@@ -39,15 +40,14 @@ const ClaimJobsPayload = definePayload<JobLeaseShape[]>(
   'The jobs that are now held, and started; empty when none is due.',
 )
 
-builder.mutationField('claimJobs', (t) =>
-  t.field({
-    type: ClaimJobsPayload,
-    scope: 'jobs:work',
-    description: 'Takes jobs that are due and starts them. Nobody else gets them while the lease lasts.',
-    args: { input: t.arg({ type: ClaimJobsInput, required: true, description: 'Which jobs.' }) },
-    resolve: (_, { input }, context) => toPayload(context, () => claim(context, input)),
-  }),
-)
+defineMutation('claimJobs', {
+  payload: ClaimJobsPayload,
+  scope: 'jobs:work',
+  description: 'Takes jobs that are due and starts them. Nobody else gets them while the lease lasts.',
+  input: ClaimJobsInput,
+  inputDescription: 'Which jobs.',
+  work: claim,
+})
 
 const ExtendJobLeaseInput = builder.inputType('ExtendJobLeaseInput', {
   description: 'The lease to extend.',
@@ -65,15 +65,14 @@ const ExtendJobLeasePayload = definePayload<JobLeaseShape>(
   'The lease as it is now.',
 )
 
-builder.mutationField('extendJobLease', (t) =>
-  t.field({
-    type: ExtendJobLeasePayload,
-    scope: 'jobs:work',
-    description: 'Holds a job for longer.',
-    args: { input: t.arg({ type: ExtendJobLeaseInput, required: true, description: 'The lease.' }) },
-    resolve: (_, { input }, context) => toPayload(context, () => extend(context, input)),
-  }),
-)
+defineMutation('extendJobLease', {
+  payload: ExtendJobLeasePayload,
+  scope: 'jobs:work',
+  description: 'Holds a job for longer.',
+  input: ExtendJobLeaseInput,
+  inputDescription: 'The lease.',
+  work: extend,
+})
 
 const ReportJobProgressInput = builder.inputType('ReportJobProgressInput', {
   description: 'How far a job has come.',
@@ -89,15 +88,14 @@ const jobAsItIs = 'The job as it is now.'
 
 const ReportJobProgressPayload = definePayload<JobRow>('ReportJobProgressPayload', 'job', Job, jobAsItIs)
 
-builder.mutationField('reportJobProgress', (t) =>
-  t.field({
-    type: ReportJobProgressPayload,
-    scope: 'jobs:work',
-    description: 'Tells those who follow a job how far it has come.',
-    args: { input: t.arg({ type: ReportJobProgressInput, required: true, description: 'The progress.' }) },
-    resolve: (_, { input }, context) => toPayload(context, () => report(context, input)),
-  }),
-)
+defineMutation('reportJobProgress', {
+  payload: ReportJobProgressPayload,
+  scope: 'jobs:work',
+  description: 'Tells those who follow a job how far it has come.',
+  input: ReportJobProgressInput,
+  inputDescription: 'The progress.',
+  work: report,
+})
 
 const CompleteJobInput = builder.inputType('CompleteJobInput', {
   description: 'What came of a job.',
@@ -110,15 +108,14 @@ const CompleteJobInput = builder.inputType('CompleteJobInput', {
 
 const CompleteJobPayload = definePayload<JobRow>('CompleteJobPayload', 'job', Job, jobAsItIs)
 
-builder.mutationField('completeJob', (t) =>
-  t.field({
-    type: CompleteJobPayload,
-    scope: 'jobs:work',
-    description: 'Ends a job that succeeded.',
-    args: { input: t.arg({ type: CompleteJobInput, required: true, description: 'The result.' }) },
-    resolve: (_, { input }, context) => toPayload(context, () => complete(context, input)),
-  }),
-)
+defineMutation('completeJob', {
+  payload: CompleteJobPayload,
+  scope: 'jobs:work',
+  description: 'Ends a job that succeeded.',
+  input: CompleteJobInput,
+  inputDescription: 'The result.',
+  work: complete,
+})
 
 const FailJobInput = builder.inputType('FailJobInput', {
   description: 'Why an attempt of a job failed.',
@@ -133,13 +130,12 @@ const FailJobInput = builder.inputType('FailJobInput', {
 
 const FailJobPayload = definePayload<JobRow>('FailJobPayload', 'job', Job, jobAsItIs)
 
-builder.mutationField('failJob', (t) =>
-  t.field({
-    type: FailJobPayload,
-    scope: 'jobs:work',
-    description:
-      'Ends an attempt that failed. The job waits for another, ever longer, while attempts are left; then it is given up.',
-    args: { input: t.arg({ type: FailJobInput, required: true, description: 'What went wrong.' }) },
-    resolve: (_, { input }, context) => toPayload(context, () => fail(context, input)),
-  }),
-)
+defineMutation('failJob', {
+  payload: FailJobPayload,
+  scope: 'jobs:work',
+  description:
+    'Ends an attempt that failed. The job waits for another, ever longer, while attempts are left; then it is given up.',
+  input: FailJobInput,
+  inputDescription: 'What went wrong.',
+  work: fail,
+})

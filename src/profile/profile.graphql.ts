@@ -3,8 +3,9 @@ import type { Profile as ProfileRow } from '../db/generated/prisma/client.ts'
 import { invalidField } from '../errors.ts'
 import { builder } from '../graphql/builder.ts'
 import { existing } from '../graphql/existing.ts'
+import { defineMutation } from '../graphql/mutation.ts'
 import { Node, registerNode } from '../graphql/node.ts'
-import { definePayload, toPayload } from '../graphql/payload.ts'
+import { definePayload } from '../graphql/payload.ts'
 import type { JsonObject } from '../graphql/scalars.ts'
 import { syncProfile } from './profile.service.ts'
 
@@ -166,12 +167,11 @@ const SyncProfilePayload = definePayload<ProfileRow>(
   'The profile as it is now.',
 )
 
-builder.mutationField('syncProfile', (t) =>
-  t.field({
-    type: SyncProfilePayload,
-    scope: 'users:write',
-    description: 'Makes or changes the profile of an account, with its emails: all of it, or nothing.',
-    args: { input: t.arg({ type: SyncProfileInput, required: true, description: 'The profile.' }) },
-    resolve: (_, { input }, context) => toPayload(context, () => syncProfile(context, input)),
-  }),
-)
+defineMutation('syncProfile', {
+  payload: SyncProfilePayload,
+  scope: 'users:write',
+  description: 'Makes or changes the profile of an account, with its emails: all of it, or nothing.',
+  input: SyncProfileInput,
+  inputDescription: 'The profile.',
+  work: syncProfile,
+})

@@ -1,9 +1,10 @@
 import type { User as UserRow } from '../db/generated/prisma/client.ts'
 import { builder } from '../graphql/builder.ts'
+import { defineMutation } from '../graphql/mutation.ts'
 import { Node, registerNode } from '../graphql/node.ts'
 import { defineOrder } from '../graphql/order.ts'
 import { readPageRequest, toConnection } from '../graphql/pagination.ts'
-import { definePayload, toPayload } from '../graphql/payload.ts'
+import { definePayload } from '../graphql/payload.ts'
 import { createUser, deleteUser, readUserPage, type UserList, updateUser, usersWhere } from './user.service.ts'
 
 export const User = builder.prismaObject('User', {
@@ -82,15 +83,14 @@ const CreateUserInput = builder.inputType('CreateUserInput', {
 
 const CreateUserPayload = definePayload<UserRow>('CreateUserPayload', 'user', User, 'The new user.')
 
-builder.mutationField('createUser', (t) =>
-  t.field({
-    type: CreateUserPayload,
-    scope: 'users:write',
-    description: 'Makes a user.',
-    args: { input: t.arg({ type: CreateUserInput, required: true, description: 'The new user.' }) },
-    resolve: (_, { input }, context) => toPayload(context, () => createUser(context, input)),
-  }),
-)
+defineMutation('createUser', {
+  payload: CreateUserPayload,
+  scope: 'users:write',
+  description: 'Makes a user.',
+  input: CreateUserInput,
+  inputDescription: 'The new user.',
+  work: createUser,
+})
 
 const UpdateUserInput = builder.inputType('UpdateUserInput', {
   description: 'What to change of a user. A field that is absent stays as it is.',
@@ -104,15 +104,14 @@ const UpdateUserInput = builder.inputType('UpdateUserInput', {
 
 const UpdateUserPayload = definePayload<UserRow>('UpdateUserPayload', 'user', User, 'The user as it is now.')
 
-builder.mutationField('updateUser', (t) =>
-  t.field({
-    type: UpdateUserPayload,
-    scope: 'users:write',
-    description: 'Changes a user.',
-    args: { input: t.arg({ type: UpdateUserInput, required: true, description: 'What to change.' }) },
-    resolve: (_, { input }, context) => toPayload(context, () => updateUser(context, input)),
-  }),
-)
+defineMutation('updateUser', {
+  payload: UpdateUserPayload,
+  scope: 'users:write',
+  description: 'Changes a user.',
+  input: UpdateUserInput,
+  inputDescription: 'What to change.',
+  work: updateUser,
+})
 
 const DeleteUserInput = builder.inputType('DeleteUserInput', {
   description: 'The user to delete.',
@@ -126,12 +125,11 @@ const DeleteUserPayload = definePayload<string>(
   'The id of the user who is gone.',
 )
 
-builder.mutationField('deleteUser', (t) =>
-  t.field({
-    type: DeleteUserPayload,
-    scope: 'users:write',
-    description: "Deletes a user; the user's accounts, profiles and emails go along.",
-    args: { input: t.arg({ type: DeleteUserInput, required: true, description: 'The user.' }) },
-    resolve: (_, { input }, context) => toPayload(context, () => deleteUser(context, input)),
-  }),
-)
+defineMutation('deleteUser', {
+  payload: DeleteUserPayload,
+  scope: 'users:write',
+  description: "Deletes a user; the user's accounts, profiles and emails go along.",
+  input: DeleteUserInput,
+  inputDescription: 'The user.',
+  work: deleteUser,
+})
