@@ -149,9 +149,16 @@ describe('subscription { jobs }', () => {
     const other = await app.createTenant()
     const events = await subscribe(address, tenant.key, ofMany, { filter: { jobType: 'private' } })
     expect(await nextJobs(events)).toEqual([])
-    await jobClient(app, other)('createJob', { jobType: 'private' })
-    const id = await create('private')
-    expect(await nextJobs(events)).toEqual([{ id, status: 'PENDING' }])
+    const theirs = await app.services.changes.follow(({ tenantAppId }) => tenantAppId === other.tenantAppId)
+    const statements = await app.statementsOf(async () => {
+      await jobClient(app, other)('createJob', { jobType: 'private' })
+      await theirs.next()
+      const id = await create('private')
+      expect(await nextJobs(events)).toEqual([{ id, status: 'PENDING' }])
+    })
+    // Nothing was read for the other tenant's.
+    expect(statements.filter((sql) => /^SELECT .*"job"/.test(sql))).toHaveLength(1)
+    theirs.return()
     events.close()
   })
 
