@@ -1,13 +1,40 @@
-import { GraphQLError, type GraphQLErrorExtensions } from 'graphql'
+import { GraphQLError, type GraphQLErrorExtensions, type Source, type SourceLocation } from 'graphql'
 import type { Logger } from '../context.ts'
 import { toShownError } from '../shown-error.ts'
 
 /**
  * What a caller sees of an error in a GraphQL answer: `extensions.code` from the registry, and a message that holds
  * nothing of our insides. What was a surprise to us is logged, whole.
+ *
+ * @param source the document that was executed
  */
-export function toCallerError(error: unknown, log: Logger): GraphQLError {
+export function toCallerError(error: unknown, log: Logger, source?: Source): GraphQLError {
   if (!(error instanceof GraphQLError)) return fromThrown(error, undefined, log)
+  return fromGraphQL(error.source ? error : withSource(error, source), log)
+}
+
+/** A compiled operation knows the lines and columns of its errors, but the document no more. */
+function withSource(error: GraphQLError, source: Source | undefined): GraphQLError {
+  const { locations, path, originalError, extensions, message } = error
+  if (!source || !locations) return error
+  const positions = locations.map((location) => positionOf(source, location))
+  return new GraphQLError(message, { source, positions, path, originalError, extensions })
+}
+
+/** Where the lines of a document begin: an answer may have many errors. */
+const lineStarts = new WeakMap<Source, readonly number[]>()
+
+function positionOf(source: Source, { line, column }: SourceLocation): number {
+  const starts = lineStarts.get(source) ?? [0, ...Array.from(source.body.matchAll(/\r\n|[\n\r]/g), endOf)]
+  lineStarts.set(source, starts)
+  return (starts[line - 1] ?? 0) + column - 1
+}
+
+function endOf(match: RegExpExecArray): number {
+  return match.index + match[0].length
+}
+
+function fromGraphQL(error: GraphQLError, log: Logger): GraphQLError {
   const thrown = rootCause(error)
   if (thrown !== undefined) return fromThrown(thrown, error, log)
   if (!isOfTheCallersMaking(error)) return fromThrown(new Error(error.message), error, log)
@@ -35,11 +62,8 @@ function located(
   extensions: GraphQLErrorExtensions,
   originalError: Error | null = null,
 ): GraphQLError {
-  const { nodes = null, source = null, positions = null, path = null, locations } = at ?? {}
-  const error = new GraphQLError(message, { nodes, source, positions, path, originalError, extensions })
-  // A compiled operation knows where in the document it is, but not the document any more.
-  if (locations && !error.locations) Object.defineProperty(error, 'locations', { value: locations, enumerable: true })
-  return error
+  const { nodes = null, source = null, positions = null, path = null } = at ?? {}
+  return new GraphQLError(message, { nodes, source, positions, path, originalError, extensions })
 }
 
 /** What was thrown in a resolver, below the errors that GraphQL wraps around it; undefined when it is GraphQL's own. */

@@ -96,10 +96,12 @@ function argumentsOf({ document, operationName, variables, context }: Operation)
   }
 }
 
-function shown(result: ExecutionResult, { context }: Operation): ExecutionResult {
+function shown(result: ExecutionResult, { context, document }: Operation): ExecutionResult {
   if (!result.errors) return result
+  const { errors, ...rest } = result
   const log = logOnce(context.log)
-  return { ...result, errors: result.errors.map((error) => toCallerError(error, log)) }
+  // First what went wrong: https://spec.graphql.org/October2021/#sec-Response-Format
+  return { errors: errors.map((error) => toCallerError(error, log, document.loc?.source)), ...rest }
 }
 
 /** A batch that fails does so for every field that waits for it, with one and the same error. */

@@ -1,7 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { contextOf, createAuthenticateHook, type RouteDependencies } from '../http/request.ts'
+import { acceptedType } from './accepted-type.ts'
+import { executeOperation } from './execute.ts'
 import { renderGraphiqlPage } from './graphiql.ts'
+import { createKnownOperations } from './known-operations.ts'
 import { type GraphQLParams, readBodyParams, readQueryParams } from './params.ts'
 import { createYogaServer } from './yoga.ts'
 
@@ -26,6 +29,7 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
   const { services, meter, graphiql, demoKey } = options
   const yoga = createYogaServer(app.log)
   const authenticate = createAuthenticateHook(options)
+  const known = createKnownOperations()
 
   // One buffer for everybody: the page has 9 MB, and a slow reader would hold a copy of its own.
   const pages = new Map<string | undefined, Promise<Buffer>>()
@@ -35,7 +39,9 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
     return rendered
   }
 
-  async function answer(request: FastifyRequest, reply: FastifyReply, params: GraphQLParams): Promise<FastifyReply> {
+  // The handlers give back what is to be sent. A reply is a thenable, so an async function that gave back one would wait
+  // for its own answer to be sent, with a listener for each of the ways that can end.
+  async function answer(request: FastifyRequest, reply: FastifyReply, params: GraphQLParams) {
     const aborted = new AbortController()
     reply.raw.once('close', () => {
       // Aborting costs an error with a stack: not where the answer was sent whole.
@@ -50,8 +56,9 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
           gateway: contextOf(request, services),
           // A key that was revoked gets no more events.
           subscriber: { signal: aborted.signal, checkKey: () => authenticate(request) },
-          onOperation(name) {
+          onOperation(document, name) {
             request.operation = name
+            known.add(params.query ?? '', document)
           },
         },
       ),
@@ -62,8 +69,32 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
       if (!ofTheConnection.has(name.toLowerCase())) reply.header(name, value)
     const { body } = response
     // Events are sent as they come; any other answer is whole, and not worth a stream.
-    if (body && isEventStream(response)) return reply.header('x-accel-buffering', 'no').send(body)
-    return reply.send(await response.text())
+    if (!body || !isEventStream(response)) return response.text()
+    reply.header('x-accel-buffering', 'no')
+    return body
+  }
+
+  /**
+   * Answers an operation that Yoga has let pass before. Yoga's own way makes a request and a response of it once more,
+   * which is a fifth of the work of a small answer.
+   *
+   * @returns the body; undefined when nothing was run, and Yoga is to answer
+   */
+  async function answerKnown(request: FastifyRequest, reply: FastifyReply, params: GraphQLParams) {
+    const type = acceptedType(request.headers.accept)
+    const operation = type && known.find(params)
+    if (!operation) return undefined
+    request.operation = operation.name
+    const { document } = operation
+    const { operationName, variables } = params
+    const context = contextOf(request, services)
+    const result = await meter.run(request.sqlCount, () =>
+      executeOperation({ document, operationName, variables, context }),
+    )
+    // Without data nothing has run: the variables were refused.
+    if (!('data' in result)) return undefined
+    reply.type(`${type}; charset=utf-8`)
+    return JSON.stringify(result)
   }
 
   app.get('/graphql', {
@@ -72,7 +103,8 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
     },
     async handler(request, reply) {
       if (!request.viewer) {
-        return reply.type('text/html; charset=utf-8').send(await page(isFromThisMachine(request) ? demoKey : undefined))
+        reply.type('text/html; charset=utf-8')
+        return page(isFromThisMachine(request) ? demoKey : undefined)
       }
       return answer(request, reply, readQueryParams(request.query as Record<string, unknown>))
     },
@@ -80,9 +112,10 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
 
   app.post('/graphql', {
     onRequest: authenticate,
-    handler: (request, reply) => {
+    async handler(request, reply) {
       if (request.body === undefined) throw new GatewayError('MALFORMED_REQUEST', 'The request has no body.')
-      return answer(request, reply, readBodyParams(request.body))
+      const params = readBodyParams(request.body)
+      return (await answerKnown(request, reply, params)) ?? answer(request, reply, params)
     },
   })
 }

@@ -1,4 +1,4 @@
-import { getOperationAST } from 'graphql'
+import { type DocumentNode, getOperationAST } from 'graphql'
 import { createYoga, type Plugin } from 'graphql-yoga'
 import type { Context, Logger } from '../context.ts'
 import { isErrorCode } from '../errors.ts'
@@ -14,8 +14,8 @@ export interface YogaInput {
   readonly params: GraphQLParams
   readonly gateway: Context
   readonly subscriber: Subscriber
-  /** Told the name of the operation that runs. */
-  readonly onOperation: (name: string | undefined) => void
+  /** Told of the operation before it runs: it is valid. */
+  readonly onOperation: (document: DocumentNode, name: string | undefined) => void
 }
 
 /**
@@ -67,14 +67,14 @@ const useBoundedDepth: Plugin<YogaInput> = {
 const useOneDoor: Plugin<YogaInput> = {
   onExecute({ setExecuteFn, args }) {
     const { gateway, onOperation } = args.contextValue
-    onOperation(getOperationAST(args.document, args.operationName)?.name?.value)
+    onOperation(args.document, getOperationAST(args.document, args.operationName)?.name?.value)
     setExecuteFn(({ document, operationName, variableValues }) =>
       executeOperation({ document, operationName, variables: variableValues, context: gateway }),
     )
   },
   onSubscribe({ setSubscribeFn, args }) {
     const { gateway, subscriber, onOperation } = args.contextValue
-    onOperation(getOperationAST(args.document, args.operationName)?.name?.value)
+    onOperation(args.document, getOperationAST(args.document, args.operationName)?.name?.value)
     setSubscribeFn(({ document, operationName, variableValues }) =>
       subscribeToOperation({ document, operationName, variables: variableValues, context: gateway }, subscriber),
     )
