@@ -28,7 +28,7 @@ export function createContext({ database, queue, changes }: Services, viewer: Vi
     prisma: database.prisma,
     queue,
     changes,
-    loaders: createLoaders(database.read, viewer.tenantAppId),
+    loaders: createLoaders(database, viewer.tenantAppId),
     log,
   }
 }

@@ -5,13 +5,15 @@ import { type DataModel, readDataModel } from './data-model.ts'
 import type { Driver } from './driver.ts'
 import { openEmbedded } from './embedded.ts'
 import { PrismaClient } from './generated/prisma/client.ts'
+import { createListRead, type ListRead } from './list.ts'
 import type { StatementObserver } from './observed-adapter.ts'
 import { openPostgresql } from './postgresql.ts'
 
-/** The open database: Prisma Client for writes and pages, its driver adapter for batched reads. */
+/** The open database: Prisma Client for writes, its driver adapter for reads. */
 export interface Database {
   readonly prisma: PrismaClient
   readonly read: BatchedRead
+  readonly list: ListRead
   /** The adapter itself, for the few statements that are written by hand. */
   readonly sql: SqlDriverAdapter
   readonly model: DataModel
@@ -45,6 +47,7 @@ export async function createDatabase(driver: Driver): Promise<Database> {
   return {
     prisma,
     read: createBatchedRead(sql, model),
+    list: createListRead(sql, model),
     sql,
     model,
     driver,

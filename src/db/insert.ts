@@ -1,20 +1,9 @@
 import type { SqlQueryable } from '@prisma/driver-adapter-utils'
+import { columnType } from './column-types.ts'
 import type { DataModel, Table } from './data-model.ts'
 
 /** A value of a row to insert: text, or what PostgreSQL reads from its text. */
 export type InsertValue = string | number | bigint | boolean | Date | null
-
-/** PostgreSQL's names of the types that Prisma names otherwise. Enums go by `enumTypes`. */
-const columnTypes: Record<string, string> = {
-  String: 'text',
-  Int: 'integer',
-  BigInt: 'bigint',
-  Float: 'double precision',
-  Boolean: 'boolean',
-  DateTime: 'timestamptz',
-  Json: 'json',
-  JobStatus: 'job_status',
-}
 
 /** What happens to a row whose id is there already: it is passed over, or these fields of it are written where they differ. */
 export type OnConflict = 'pass over' | { readonly update: readonly string[] }
@@ -48,7 +37,7 @@ export function insertRows(
 function insertStatement(table: Table, fields: readonly string[], onConflict: OnConflict): string {
   const columns = fields.map((field) => table.columnOf(field))
   const names = columns.map(({ column }) => `"${column}"`).join(', ')
-  const values = columns.map(({ column, type }) => `"${column}"::${columnTypes[type]}`).join(', ')
+  const values = columns.map(({ column, type }) => `"${column}"::${columnType(type)}`).join(', ')
   const arrays = columns.map((_, index) => `$${index + 1}::text[]`).join(', ')
   return (
     `INSERT INTO "${table.name}" (${names}) SELECT ${values} ` +

@@ -1,28 +1,25 @@
+import type { ListRequest } from './list.ts'
 import type { PageRequest, Position } from './page.ts'
 
 /** Oldest first, or newest first. */
 export type Direction = 'ASC' | 'DESC'
 
 /**
- * What Prisma is to ask for a page in the order (createdAt, id): by key and never by offset, with one row more than
- * the page has, to see whether there is more.
+ * The rows of a page in the order (createdAt, id): by key and never by offset, with one row more than the page has, to
+ * see whether there is more.
  */
-export function keysetPage({ size, fromBack, after, before }: PageRequest, direction: Direction) {
-  const sort = (direction === 'ASC') === fromBack ? ('desc' as const) : ('asc' as const)
-  const bounds = [
-    ...(after ? [direction === 'ASC' ? above(after) : below(after)] : []),
-    ...(before ? [direction === 'ASC' ? below(before) : above(before)] : []),
-  ]
-  return { bounds, orderBy: [{ createdAt: sort }, { id: sort }], take: size + 1 }
+export function keysetPage(
+  { size, fromBack, after, before }: PageRequest,
+  direction: Direction,
+): Omit<ListRequest, 'conditions'> {
+  const [above, below] = direction === 'ASC' ? [after, before] : [before, after]
+  return {
+    orderBy: 'createdAt',
+    direction: (direction === 'ASC') === fromBack ? 'DESC' : 'ASC',
+    above: above && toPlace(above),
+    below: below && toPlace(below),
+    limit: size + 1,
+  }
 }
 
-// (createdAt, id) > (…): the first condition is what lets the index begin at the cursor, whatever came before it.
-const above = ({ createdAt, id }: Position) => ({
-  createdAt: { gte: createdAt },
-  OR: [{ createdAt: { gt: createdAt } }, { id: { gt: id } }],
-})
-
-const below = ({ createdAt, id }: Position) => ({
-  createdAt: { lte: createdAt },
-  OR: [{ createdAt: { lt: createdAt } }, { id: { lt: id } }],
-})
+const toPlace = ({ createdAt, id }: Position) => ({ time: createdAt, id })

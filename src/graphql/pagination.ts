@@ -57,6 +57,19 @@ function decodeCursor(cursor: string, field: string): Position {
   return position
 }
 
+/** A row in its list. The cursor is made when it is asked for: most callers want one at most. */
+class Edge<Row extends Position> {
+  readonly node: Row
+
+  constructor(node: Row) {
+    this.node = node
+  }
+
+  get cursor(): string {
+    return encodeCursor(this.node)
+  }
+}
+
 /**
  * Makes a connection of the rows that a page request found, in the list's order.
  *
@@ -66,7 +79,7 @@ export function toConnection<Row extends Position>(request: PageRequest, rows: r
   const page = rows.slice(0, request.size)
   const hasMore = rows.length > request.size
   if (request.fromBack) page.reverse()
-  const edges = page.map((node) => ({ cursor: encodeCursor(node), node }))
+  const edges = page.map((node) => new Edge(node))
   return {
     edges,
     pageInfo: {

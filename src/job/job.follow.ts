@@ -1,9 +1,10 @@
 import type { Context } from '../context.ts'
-import type { Job, Prisma } from '../db/generated/prisma/client.ts'
+import type { Job } from '../db/generated/prisma/client.ts'
 import { isPossibleId } from '../db/ids.ts'
+import type { Condition } from '../db/list.ts'
 import type { PageRequest } from '../db/page.ts'
 import type { News } from './job.changes.ts'
-import { type JobFilter, jobsWhere, readJobPage } from './job.list.ts'
+import { type JobFilter, jobConditions, readJobPage } from './job.list.ts'
 
 /** Something followed: first as it is now, then whenever there is news. Returning it ends it at once. */
 export interface Live<Value> extends AsyncIterator<Value, undefined> {
@@ -39,19 +40,20 @@ export async function followJobs(
   context: Context,
   { filter, page }: { readonly filter: JobFilter; readonly page: PageRequest },
 ): Promise<Live<Job[]>> {
-  const { viewer, prisma, changes } = context
+  const { viewer, loaders, changes } = context
   const { status, ...unchanging } = filter
-  const where = jobsWhere(context, unchanging)
+  const conditions = jobConditions(unchanging)
   const news = await changes.follow(
     (change) =>
       change.tenantAppId === viewer.tenantAppId &&
       (status == null || change.status === status || change.before === status),
   )
-  const read = (which: Prisma.JobWhereInput) =>
-    prisma.job.findMany({
-      where: { AND: [where, which] },
-      orderBy: [{ updatedAt: 'asc' }, { id: 'asc' }],
-      take: maxJobs,
+  const read = (which: Condition) =>
+    loaders.jobList.read({
+      conditions: [...conditions, which],
+      orderBy: 'updatedAt',
+      direction: 'ASC',
+      limit: maxJobs,
     })
   const newest = async () => (await readJobPage(context, { filter, direction: 'DESC' }, page)).slice(0, page.size)
   let goodUntil = new Date()
@@ -59,14 +61,14 @@ export async function followJobs(
   return live(news, {
     present: newest,
     async changed(ids) {
-      const jobs = await read({ id: { in: [...ids] } })
+      const jobs = await read({ field: 'id', is: 'in', value: ids })
       goodUntil = new Date()
       return jobs.length > 0 ? jobs : undefined
     },
     async missed() {
       // The clock that wrote the rows may be another.
       const since = new Date(goodUntil.getTime() - clockMarginMilliseconds)
-      const jobs = [...(await newest()), ...(await read({ updatedAt: { gte: since } }))]
+      const jobs = [...(await newest()), ...(await read({ field: 'updatedAt', is: '>=', value: since }))]
       goodUntil = new Date()
       return [...new Map(jobs.map((job) => [job.id, job])).values()]
     },

@@ -4,7 +4,7 @@ import { Node, registerNode } from '../graphql/node.ts'
 import { defineOrder } from '../graphql/order.ts'
 import { readPageRequest, toConnection } from '../graphql/pagination.ts'
 import type { JsonObject } from '../graphql/scalars.ts'
-import { type JobList, jobsWhere, readJobPage } from './job.list.ts'
+import { countJobs, type JobList, readJobPage } from './job.list.ts'
 import type { JobFailure } from './job.store.ts'
 
 const JobStatus = builder.enumType('JobStatus', {
@@ -130,7 +130,7 @@ builder.queryFields((t) => ({
       fields: (connection) => ({
         totalCount: connection.int({
           description: 'How many jobs the whole list has. Counted only when asked for.',
-          resolve: ({ list }, _, context) => context.prisma.job.count({ where: jobsWhere(context, list.filter) }),
+          resolve: ({ list }, _, context) => countJobs(context, list.filter),
         }),
       }),
     },

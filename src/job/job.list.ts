@@ -1,7 +1,8 @@
 import type { Context } from '../context.ts'
 import { type CreatedFilter, createdBetween } from '../db/created-between.ts'
-import type { Job, JobStatus, Prisma } from '../db/generated/prisma/client.ts'
+import type { JobStatus } from '../db/generated/prisma/client.ts'
 import { type Direction, keysetPage } from '../db/keyset.ts'
+import type { Condition } from '../db/list.ts'
 import type { PageRequest } from '../db/page.ts'
 import { checkFilterTexts } from '../input/rules.ts'
 
@@ -17,24 +18,26 @@ export interface JobList {
   readonly direction: Direction
 }
 
-/**
- * The tenant's jobs of a filter, as Prisma asks for them. Nothing reads jobs in a list without it.
- *
- * @throws GatewayError BAD_USER_INPUT when a text is one that no row can have
- */
-export function jobsWhere({ viewer }: Context, filter: JobFilter): Prisma.JobWhereInput {
-  const { status, jobType } = filter
+/** @throws GatewayError BAD_USER_INPUT when a text is one that no row can have */
+export function jobConditions({ status, jobType, ...created }: JobFilter): Condition[] {
   checkFilterTexts({ jobType })
-  return {
-    tenantAppId: viewer.tenantAppId,
-    ...(status != null && { status }),
-    ...(jobType != null && { jobType }),
-    createdAt: createdBetween(filter),
-  }
+  return [
+    ...(status != null ? [{ field: 'status', is: '=' as const, value: status }] : []),
+    ...(jobType != null ? [{ field: 'jobType', is: '=' as const, value: jobType }] : []),
+    ...createdBetween(created),
+  ]
 }
 
-/** One page of jobs, with one row more than asked when there are more: one statement. */
-export function readJobPage(context: Context, { filter, direction }: JobList, page: PageRequest): Promise<Job[]> {
-  const { bounds, orderBy, take } = keysetPage(page, direction)
-  return context.prisma.job.findMany({ where: { AND: [jobsWhere(context, filter), ...bounds] }, orderBy, take })
+/**
+ * One page of jobs, with one row more than asked when there are more: one statement.
+ *
+ * @throws GatewayError BAD_USER_INPUT when a text of the filter is one that no row can have
+ */
+export async function readJobPage({ loaders }: Context, { filter, direction }: JobList, page: PageRequest) {
+  return loaders.jobList.read({ conditions: jobConditions(filter), ...keysetPage(page, direction) })
+}
+
+/** How many jobs a filter shows: one statement. */
+export async function countJobs({ loaders }: Context, filter: JobFilter): Promise<number> {
+  return loaders.jobList.count(jobConditions(filter))
 }

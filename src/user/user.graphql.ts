@@ -5,7 +5,7 @@ import { Node, registerNode } from '../graphql/node.ts'
 import { defineOrder } from '../graphql/order.ts'
 import { readPageRequest, toConnection } from '../graphql/pagination.ts'
 import { definePayload } from '../graphql/payload.ts'
-import { createUser, deleteUser, readUserPage, type UserList, updateUser, usersWhere } from './user.service.ts'
+import { countUsers, createUser, deleteUser, readUserPage, type UserList, updateUser } from './user.service.ts'
 
 export const User = builder.prismaObject('User', {
   description: 'A user of the tenant app.',
@@ -64,7 +64,7 @@ builder.queryFields((t) => ({
       fields: (connection) => ({
         totalCount: connection.int({
           description: 'How many users the whole list has. Counted only when asked for.',
-          resolve: ({ list }, _, context) => context.prisma.user.count({ where: usersWhere(context, list.filter) }),
+          resolve: ({ list }, _, context) => countUsers(context, list.filter),
         }),
       }),
     },

@@ -1,5 +1,6 @@
 import type { LoaderFactory } from '../db/loader.ts'
 
-export const userLoaders = ({ one }: LoaderFactory) => ({
+export const userLoaders = ({ one, list }: LoaderFactory) => ({
   userById: one('User', 'id'),
+  userList: list('User'),
 })

@@ -1,8 +1,9 @@
 import type { Context } from '../context.ts'
 import { type CreatedFilter, createdBetween } from '../db/created-between.ts'
-import type { Prisma, User } from '../db/generated/prisma/client.ts'
+import type { User } from '../db/generated/prisma/client.ts'
 import { isPossibleId, newId } from '../db/ids.ts'
 import { type Direction, keysetPage } from '../db/keyset.ts'
+import type { Condition } from '../db/list.ts'
 import type { PageRequest } from '../db/page.ts'
 import { invalidField } from '../errors.ts'
 import { checkFilterTexts } from '../input/rules.ts'
@@ -20,31 +21,28 @@ export interface UserList {
   readonly direction: Direction
 }
 
-/**
- * The tenant's users of a filter, as Prisma asks for them. Nothing reads users in a list without it.
- *
- * @throws GatewayError BAD_USER_INPUT when a text is one that no row can have
- */
-export function usersWhere({ viewer }: Context, filter: UserFilter): Prisma.UserWhereInput {
-  const { email, nameContains } = filter
+/** @throws GatewayError BAD_USER_INPUT when a text is one that no row can have */
+function conditionsOf({ email, nameContains, ...created }: UserFilter): Condition[] {
   checkFilterTexts({ email, nameContains })
-  return {
-    tenantAppId: viewer.tenantAppId,
-    ...(email != null && { email }),
-    ...(nameContains != null && { name: { contains: escapeLike(nameContains), mode: 'insensitive' } }),
-    createdAt: createdBetween(filter),
-  }
+  return [
+    ...(email != null ? [{ field: 'email', is: '=' as const, value: email }] : []),
+    ...(nameContains != null ? [{ field: 'name', is: 'contains' as const, value: nameContains }] : []),
+    ...createdBetween(created),
+  ]
 }
 
-/** Prisma hands `contains` to LIKE as it is: `50%` would find every name with a 50 in it. */
-function escapeLike(text: string): string {
-  return text.replace(/[\\%_]/g, '\\$&')
+/**
+ * One page of users, with one row more than asked when there are more: one statement.
+ *
+ * @throws GatewayError BAD_USER_INPUT when a text of the filter is one that no row can have
+ */
+export async function readUserPage({ loaders }: Context, { filter, direction }: UserList, page: PageRequest) {
+  return loaders.userList.read({ conditions: conditionsOf(filter), ...keysetPage(page, direction) })
 }
 
-/** One page of users, with one row more than asked when there are more: one statement. */
-export function readUserPage(context: Context, { filter, direction }: UserList, page: PageRequest): Promise<User[]> {
-  const { bounds, orderBy, take } = keysetPage(page, direction)
-  return context.prisma.user.findMany({ where: { AND: [usersWhere(context, filter), ...bounds] }, orderBy, take })
+/** How many users a filter shows: one statement. */
+export async function countUsers({ loaders }: Context, filter: UserFilter): Promise<number> {
+  return loaders.userList.count(conditionsOf(filter))
 }
 
 /** What a new user is made of, as the caller gave it. */
