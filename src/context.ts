@@ -15,6 +15,7 @@ export interface Logger {
 export interface Context {
   readonly viewer: Viewer
   readonly prisma: Database['prisma']
+  readonly create: Database['create']
   readonly queue: JobQueue
   readonly changes: JobChanges
   readonly loaders: Loaders
@@ -26,6 +27,7 @@ export function createContext({ database, queue, changes }: Services, viewer: Vi
   return {
     viewer,
     prisma: database.prisma,
+    create: database.create,
     queue,
     changes,
     loaders: createLoaders(database, viewer.tenantAppId),

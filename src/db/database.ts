@@ -1,6 +1,7 @@
 import type { SqlDriverAdapter } from '@prisma/driver-adapter-utils'
 import type { DatabaseLocation } from '../config.ts'
 import { type BatchedRead, createBatchedRead } from './batch.ts'
+import { type CreateRow, createCreateRow } from './create.ts'
 import { type DataModel, readDataModel } from './data-model.ts'
 import type { Driver } from './driver.ts'
 import { openEmbedded } from './embedded.ts'
@@ -9,11 +10,12 @@ import { createListRead, type ListRead } from './list.ts'
 import type { StatementObserver } from './observed-adapter.ts'
 import { openPostgresql } from './postgresql.ts'
 
-/** The open database: Prisma Client for writes, its driver adapter for reads. */
+/** The open database: Prisma Client for most writes, its driver adapter for reads. */
 export interface Database {
   readonly prisma: PrismaClient
   readonly read: BatchedRead
   readonly list: ListRead
+  readonly create: CreateRow
   /** The adapter itself, for the few statements that are written by hand. */
   readonly sql: SqlDriverAdapter
   readonly model: DataModel
@@ -48,6 +50,7 @@ export async function createDatabase(driver: Driver): Promise<Database> {
     prisma,
     read: createBatchedRead(sql, model),
     list: createListRead(sql, model),
+    create: createCreateRow(sql, model),
     sql,
     model,
     driver,

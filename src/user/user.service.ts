@@ -57,17 +57,15 @@ export interface NewUser {
  *
  * @throws GatewayError BAD_USER_INPUT naming every field that is refused; nothing is written
  */
-export async function createUser({ viewer, prisma }: Context, input: NewUser): Promise<User> {
+export async function createUser({ viewer, create }: Context, input: NewUser): Promise<User> {
   const fields = readUserFields(input)
   const now = new Date()
-  return prisma.user.create({
-    data: {
-      ...(fields as NewUser),
-      id: newId('User'),
-      tenantAppId: viewer.tenantAppId,
-      createdAt: now,
-      updatedAt: now,
-    },
+  return create('User', {
+    ...fields,
+    id: newId('User'),
+    tenantAppId: viewer.tenantAppId,
+    createdAt: now,
+    updatedAt: now,
   })
 }
 
