@@ -13,7 +13,8 @@ const targets = {
   i: { limit: 0.45, sofa: 3 },
 }
 
-function median(numbers) {
+/** The number in the middle. */
+export function median(numbers) {
   const inOrder = numbers.toSorted((one, other) => one - other)
   return inOrder[Math.floor(inOrder.length / 2)]
 }
@@ -34,7 +35,7 @@ export function writeResults(measured, run) {
     'peers do neither. To get it again: `npm run bench`.',
     '',
   ]
-  for (const [letter, { title, runs, stream, growth }] of Object.entries(measured)) {
+  for (const [letter, { title, runs, paced, stream, growth }] of Object.entries(measured)) {
     lines.push(`## (${letter}) ${title}`, '')
     if (growth) {
       lines.push(...growthLines(growth), '')
@@ -57,9 +58,20 @@ export function writeResults(measured, run) {
       ]
       lines.push(`| ${cells.join(' | ')} |`)
     }
-    lines.push('')
+    lines.push('', pacedLine(paced), '')
   }
   return `${lines.join('\n').trim()}\n`
+}
+
+function pacedLine({ gateway, limit }) {
+  const times = (runs) => median(runs.map(({ p50, p99 }) => p99 / p50))
+  const said = (runs) =>
+    `p50 ${round(of(runs, 'p50'), 1)} ms, p99 ${round(of(runs, 'p99'), 1)} ms, ${round(times(runs), 1)} times`
+  const verdict = times(gateway) <= 4 ? '✓' : 'missed'
+  return (
+    `At a steady 70 % of its rate (${round(of(gateway, 'rate'))} requests/s) the gateway has ${said(gateway)} (target ≤ 4 ${verdict}); ` +
+    `the limit, at 70 % of its own, ${said(limit)}.`
+  )
 }
 
 function streamLines(rounds) {

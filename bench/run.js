@@ -10,7 +10,7 @@ import { canMakeClusters, createCluster } from '../test/support/cluster.ts'
 import { createCases } from './cases.js'
 import { measureGrowth } from './growth.js'
 import { cpuOf, cpuOfPostgresql, peakMemory, resetPeakMemory } from './machine.js'
-import { writeResults } from './results.js'
+import { median, writeResults } from './results.js'
 import { seedDatabase } from './seed.js'
 import { measureStream } from './stream.js'
 
@@ -70,7 +70,15 @@ try {
         runs[name].push(await load(servers[name], asks[name], keyOf(name), seconds))
       }
     }
-    measured[letter] = { title, runs }
+    // The limit as well: what it does not keep, this machine does not.
+    const paced = { gateway: [], limit: [] }
+    for (let round = 0; round < 3; round += 1) {
+      for (const name of ['gateway', 'limit']) {
+        const rate = 0.7 * median(runs[name].map(({ perSecond }) => perSecond))
+        paced[name].push({ rate, ...(await pace(servers[name], asks[name], keyOf(name), rate, seconds)) })
+      }
+    }
+    measured[letter] = { title, runs, paced }
     say(`measured (${letter}) ${title}`)
   }
   if (options.only.includes('j')) {
@@ -173,8 +181,24 @@ async function load({ port, child }, ask, key, duration) {
   resetPeakMemory(child.pid)
   const before = { server: cpuOf(child.pid), database: cpuOfPostgresql() }
   const { pick: _, ...request } = ask
-  const job = JSON.stringify({ port, ask: request, key, seconds: duration, connections })
-  const loader = spawn(process.execPath, [path.join(import.meta.dirname, 'load.js'), job], {
+  const result = await runLoader('load.js', { port, ask: request, key, seconds: duration, connections })
+  return {
+    perSecond: result.requests / result.seconds,
+    p50: result.p50,
+    p99: result.p99,
+    serverCpu: (cpuOf(child.pid) - before.server) / result.requests,
+    databaseCpu: (cpuOfPostgresql() - before.database) / result.requests,
+    memory: peakMemory(child.pid),
+  }
+}
+
+/** How long answers take at a steady rate. */
+function pace({ port }, { pick: _, ...ask }, key, rate, duration) {
+  return runLoader('paced.js', { port, ask, key, rate, seconds: duration, connections })
+}
+
+async function runLoader(file, job) {
+  const loader = spawn(process.execPath, [path.join(import.meta.dirname, file), JSON.stringify(job)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let output = ''
@@ -184,15 +208,8 @@ async function load({ port, child }, ask, key, duration) {
   await once(loader, 'close')
   const result = JSON.parse(output)
   if (result.failures > 0)
-    throw new Error(`${result.failures} requests failed: ${JSON.stringify(request).slice(0, 300)}`)
-  return {
-    perSecond: result.requests / result.seconds,
-    p50: result.p50,
-    p99: result.p99,
-    serverCpu: (cpuOf(child.pid) - before.server) / result.requests,
-    databaseCpu: (cpuOfPostgresql() - before.database) / result.requests,
-    memory: peakMemory(child.pid),
-  }
+    throw new Error(`${result.failures} requests failed: ${JSON.stringify(job.ask).slice(0, 300)}`)
+  return result
 }
 
 async function describeRun() {
