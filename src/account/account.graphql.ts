@@ -8,6 +8,7 @@ import { User } from '../user/user.graphql.ts'
 import { linkAccount, unlinkAccount, updateAccount } from './account.service.ts'
 
 export const Account = builder.prismaObject('Account', {
+  scope: 'inherited',
   description: "A user's account on a platform.",
   interfaces: [Node],
   fields: (t) => ({
@@ -16,6 +17,7 @@ export const Account = builder.prismaObject('Account', {
     displayName: t.exposeString('displayName', { description: 'The name shown on the platform.' }),
     user: t.field({
       type: User,
+      scope: 'users:read',
       description: 'The user who linked the account.',
       resolve: async ({ userId }, _, { loaders }) => existing(await loaders.userById.load(userId)),
     }),
@@ -27,6 +29,7 @@ registerNode('Account', 'users:read', (id, { loaders }) => loaders.accountById.l
 builder.prismaObjectField(User, 'accounts', (t) =>
   t.field({
     type: [Account],
+    scope: 'users:read',
     description: 'The platform accounts that the user has linked, oldest first.',
     resolve: ({ id }, _, { loaders }) => loaders.accountsOfUser.load(id),
   }),

@@ -10,3 +10,8 @@ export const scopes = [
 ] as const
 
 export type Scope = (typeof scopes)[number]
+
+/**
+ * What a field needs: a scope; or `inherited`, where whoever may reach the object may read the field too.
+ */
+export type FieldScope = Scope | 'inherited'

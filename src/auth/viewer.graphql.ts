@@ -2,6 +2,7 @@ import { builder } from '../graphql/builder.ts'
 import type { Viewer as ViewerShape } from './viewer.ts'
 
 const TenantApp = builder.objectRef<{ id: string; name: string }>('TenantApp').implement({
+  scope: 'inherited',
   description: 'An app whose users live here. A key sees one tenant app and nothing of any other.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'The id.' }),
@@ -10,6 +11,7 @@ const TenantApp = builder.objectRef<{ id: string; name: string }>('TenantApp').i
 })
 
 const Viewer = builder.objectRef<ViewerShape>('Viewer').implement({
+  scope: 'inherited',
   description: 'Whoever asks: the API key of this request.',
   fields: (t) => ({
     tenantApp: t.field({
@@ -25,6 +27,7 @@ const Viewer = builder.objectRef<ViewerShape>('Viewer').implement({
 builder.queryField('viewer', (t) =>
   t.field({
     type: Viewer,
+    scope: 'inherited',
     description: 'Whoever asks: the API key of this request.',
     resolve: (_root, _args, { viewer }) => viewer,
   }),

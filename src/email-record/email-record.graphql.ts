@@ -4,6 +4,7 @@ import { Node, registerNode } from '../graphql/node.ts'
 import { Profile } from '../profile/profile.graphql.ts'
 
 const EmailRecord = builder.prismaObject('EmailRecord', {
+  scope: 'inherited',
   description: 'One email address of a profile.',
   interfaces: [Node],
   fields: (t) => ({
@@ -16,17 +17,19 @@ const EmailRecord = builder.prismaObject('EmailRecord', {
     profileId: t.exposeID('profileId', { description: 'The id of the profile that the address belongs to.' }),
     profile: t.field({
       type: Profile,
+      scope: 'profiles:read',
       description: 'The profile that the address belongs to.',
       resolve: async ({ profileId }, _, { loaders }) => existing(await loaders.profileById.load(profileId)),
     }),
   }),
 })
 
-registerNode('EmailRecord', 'profiles:read', (id, { loaders }) => loaders.emailRecordById.load(id))
+registerNode('EmailRecord', 'contacts:read', (id, { loaders }) => loaders.emailRecordById.load(id))
 
 builder.prismaObjectField(Profile, 'emails', (t) =>
   t.field({
     type: [EmailRecord],
+    scope: 'contacts:read',
     description: 'The email addresses, oldest first.',
     resolve: ({ id }, _, { loaders }) => loaders.emailsOfProfile.load(id),
   }),

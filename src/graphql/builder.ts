@@ -39,7 +39,7 @@ export const builder = new SchemaBuilder<{
     nodesFieldOptions: { nullable: { list: false, items: false } },
     nodesOnConnection: { description: 'The items of this page, without their cursors.' },
     cursorFieldOptions: { description: 'Where this item stands. Give it as `after` or `before`.' },
-    pageInfoTypeOptions: { description: 'Where a page of a connection begins and ends.' },
+    pageInfoTypeOptions: { scope: 'inherited', description: 'Where a page of a connection begins and ends.' },
     pageInfoFieldOptions: { description: 'Where this page begins and ends.' },
     hasNextPageFieldOptions: { description: 'Whether more items follow this page.' },
     hasPreviousPageFieldOptions: { description: 'Whether items come before this page.' },

@@ -3,7 +3,8 @@ import type { Context, Logger } from '../context.ts'
 import { toCallerError } from './caller-error.ts'
 import { type CompiledQuery, compiledQuery } from './compiled.ts'
 import { fieldNames } from './field-names.ts'
-import { schema } from './schema.ts'
+import { guardedSchema, schema } from './schema.ts'
+import { mayRead } from './scopes-of.ts'
 
 /** A validated operation, with what it is executed on. */
 export interface Operation {
@@ -28,8 +29,9 @@ export interface Subscriber {
  * @returns the result, its errors as the caller may see them
  */
 export async function executeOperation(operation: Operation, event?: unknown): Promise<ExecutionResult> {
-  operation.context.loaders.select(fieldNames(operation.document))
-  const compiled = event === undefined ? compiledQuery(operation.document, operation.operationName) : undefined
+  const { document, operationName, context } = operation
+  context.loaders.select(fieldNames(document))
+  const compiled = event === undefined && mayRead(context.viewer, document) && compiledQuery(document, operationName)
   return compiled ? runCompiled(compiled, operation) : interpret(operation, event)
 }
 
@@ -38,7 +40,10 @@ export async function interpret(operation: Operation, event?: unknown): Promise<
   return shown(await execute({ ...argumentsOf(operation), rootValue: event }), operation)
 }
 
-/** Runs an operation that was compiled. Its answer is that of graphql-js (test/compiled.test.ts). */
+/**
+ * Runs an operation that was compiled, for a key that may see all that it names. Its answer is that of graphql-js
+ * (test/compiled.test.ts).
+ */
 export async function runCompiled(compiled: CompiledQuery, operation: Operation): Promise<ExecutionResult> {
   return shown(await compiled(undefined, operation.context, operation.variables ?? {}), operation)
 }
@@ -88,7 +93,8 @@ function asError(error: unknown): Error {
 
 function argumentsOf({ document, operationName, variables, context }: Operation) {
   return {
-    schema,
+    // A key that may see all that is named need not be asked at each field.
+    schema: mayRead(context.viewer, document) ? schema : guardedSchema,
     document,
     operationName: operationName ?? null,
     variableValues: variables ?? {},

@@ -4,10 +4,11 @@ import type { Context } from '../context.ts'
 import { idPrefix } from '../db/ids.ts'
 import { invalidField } from '../errors.ts'
 import { builder } from './builder.ts'
-import { requireScope } from './scope-plugin.ts'
+import { requireScope } from './require-scope.ts'
 
 /** Anything with an id of its own, that `node` can find. */
 export const Node = builder.interfaceRef<NodeRow>('Node').implement({
+  scope: 'inherited',
   description: 'Anything that has an id of its own. `node(id:)` finds it by that id.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'The id: the same on GraphQL and on REST.' }),
@@ -51,7 +52,7 @@ async function loadNode(id: string, context: Context): Promise<NodeRow | null> {
 }
 
 function asNode({ typename, scope }: NodeType, row: NodeRow, context: Context): NodeRow {
-  requireScope(context, scope)
+  requireScope(context.viewer, scope)
   // Pothos takes a name as well, though its types of this builder's own do not say so.
   brandWithType(row, typename as never)
   return row
@@ -68,13 +69,15 @@ builder.queryFields((t) => ({
   node: t.field({
     type: Node,
     nullable: true,
-    description: 'Anything of the tenant by its id; null when there is nothing with it.',
+    scope: 'inherited',
+    description: 'Anything of the tenant by its id; null when there is nothing with it. Needs the scope of its type.',
     args: { id: t.arg.id({ required: true, description: 'The id.' }) },
     resolve: (_, { id }, context) => loadNode(id, context),
   }),
   nodes: t.field({
     type: [Node],
     nullable: { list: false, items: true },
+    scope: 'inherited',
     description: `Like \`node\` for up to ${maxNodes} ids, in the order asked, with null for what is not there.`,
     args: { ids: t.arg.idList({ required: true, description: 'The ids.' }) },
     resolve: (_, { ids }, context) => {

@@ -25,6 +25,7 @@ export function definePayload<Result>(
 ) {
   const mutation = name.charAt(0).toLowerCase() + name.slice(1, -'Payload'.length)
   return builder.objectRef<Payload<Result>>(name).implement({
+    scope: 'inherited',
     description: `What came of \`${mutation}\`.`,
     fields: (t) => ({
       [field]: t.field({

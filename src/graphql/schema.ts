@@ -13,6 +13,9 @@ import { builder } from './builder.ts'
 /** The executable schema: everything that the files above define. */
 export const schema = builder.toSchema()
 
+/** The same schema, in which each field looks at the scopes of the key before it answers. */
+export const guardedSchema = builder.toSchema({ guarded: true })
+
 /** The schema as the text that schema.graphql holds. */
 export function printSortedSchema(): string {
   return `${printSchema(lexicographicSortSchema(schema))}\n`

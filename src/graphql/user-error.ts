@@ -16,6 +16,7 @@ const UserErrorCode = builder.enumType('UserErrorCode', {
 
 /** Something in a mutation's input that the caller can mend. */
 export const UserError = builder.objectRef<FieldError>('UserError').implement({
+  scope: 'inherited',
   description: 'Something in the input that the caller can mend. Nothing was written.',
   fields: (t) => ({
     code: t.field({ type: UserErrorCode, description: 'Why it was refused.', resolve: ({ code }) => code }),

@@ -19,6 +19,7 @@ const JobStatus = builder.enumType('JobStatus', {
 })
 
 const JobError = builder.objectRef<JobFailure>('JobError').implement({
+  scope: 'inherited',
   description: 'Why an attempt of a job failed.',
   fields: (t) => ({
     code: t.exposeString('code', { description: 'What went wrong, in one word: `TIMEOUT`, `LEASE_LOST`.' }),
@@ -29,6 +30,7 @@ const JobError = builder.objectRef<JobFailure>('JobError').implement({
 })
 
 export const Job = builder.prismaObject('Job', {
+  scope: 'inherited',
   description: 'Asynchronous work: what was asked, what came of it, how often it was tried.',
   interfaces: [Node],
   fields: (t) => ({
@@ -126,6 +128,7 @@ builder.queryFields((t) => ({
     },
     {
       name: 'JobConnection',
+      scope: 'inherited',
       description: "A page of the tenant's jobs.",
       fields: (connection) => ({
         totalCount: connection.int({
@@ -134,6 +137,6 @@ builder.queryFields((t) => ({
         }),
       }),
     },
-    { name: 'JobEdge', description: 'A job and where it stands in the list.' },
+    { name: 'JobEdge', scope: 'inherited', description: 'A job and where it stands in the list.' },
   ),
 }))

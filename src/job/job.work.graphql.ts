@@ -7,6 +7,7 @@ import type { JobLease as JobLeaseShape } from './job.lease.ts'
 import { claim, complete, extend, fail, report } from './job.work.ts'
 
 const JobLease = builder.objectRef<JobLeaseShape>('JobLease').implement({
+  scope: 'inherited',
   description: 'A job that a worker holds. When the lease runs out, the job waits for another worker.',
   fields: (t) => ({
     job: t.field({ type: Job, description: 'The job.', resolve: ({ job }) => job }),

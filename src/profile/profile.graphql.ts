@@ -13,6 +13,7 @@ import { syncProfile } from './profile.service.ts'
 const toSafeInt = (count: bigint | null) => (count === null ? null : Number(count))
 
 export const Profile = builder.prismaObject('Profile', {
+  scope: 'inherited',
   description: 'What a platform shows of an account: identity, contact, audience.',
   interfaces: [Node],
   fields: (t) => ({
@@ -28,17 +29,24 @@ export const Profile = builder.prismaObject('Profile', {
     displayName: t.exposeString('displayName', { nullable: true, description: 'The name shown on the platform.' }),
     description: t.exposeString('description', { nullable: true, description: 'What the owner says of the profile.' }),
     profilePictureUrl: t.exposeString('profilePictureUrl', { nullable: true, description: 'Where the picture is.' }),
-    dateOfBirth: t.expose('dateOfBirth', { type: 'Date', nullable: true, description: "The owner's date of birth." }),
+    dateOfBirth: t.expose('dateOfBirth', {
+      type: 'Date',
+      nullable: true,
+      scope: 'contacts:read',
+      description: "The owner's date of birth.",
+    }),
     category: t.exposeString('category', { nullable: true, description: 'The category or niche.' }),
     websiteUrl: t.exposeString('websiteUrl', { nullable: true, description: "The owner's own website." }),
     country: t.exposeString('country', { nullable: true, description: 'The country code: `DE`.' }),
     phoneNumbers: t.field({
       type: ['JSONObject'],
+      scope: 'contacts:read',
       description: 'The phone numbers, as the platform gives them.',
       resolve: ({ phoneNumbers }) => phoneNumbers as JsonObject[],
     }),
     addresses: t.field({
       type: ['JSONObject'],
+      scope: 'contacts:read',
       description: 'The postal addresses, as the platform gives them.',
       resolve: ({ addresses }) => addresses as JsonObject[],
     }),

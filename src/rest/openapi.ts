@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { ErrorCode } from '../errors.ts'
 import { schema as graphqlSchema } from '../graphql/schema.ts'
+import { scopesOf } from '../graphql/scopes-of.ts'
 import { packageVersion } from '../package-version.ts'
 import { bodySchema, componentOf, inputSchema, type Json } from './json-schema.ts'
 import {
@@ -82,7 +83,7 @@ function describeRoute(route: Route, operation: CompiledOperation, schemas: Reco
     operationId: operationId(route),
     tags: [route.url.split('/')[1]],
     summary: route.summary,
-    ...(route.description && { description: route.description }),
+    description: `${route.description ?? ''} Scopes: ${scopesOf(operation.document).join(', ')}.`.trim(),
     parameters: parameters.map(({ in: place, name, variable, description }) => ({
       name,
       in: place,

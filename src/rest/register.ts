@@ -1,8 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { compileAhead } from '../graphql/compiled.ts'
 import { maxPageSize } from '../graphql/pagination.ts'
+import { requireScope } from '../graphql/require-scope.ts'
 import { schema } from '../graphql/schema.ts'
-import { contextOf, createAuthenticateHook, type RouteDependencies } from '../http/request.ts'
+import { scopesOf } from '../graphql/scopes-of.ts'
+import { contextOf, createAuthenticateHook, type RouteDependencies, viewerOf } from '../http/request.ts'
 import { checkVariables } from './check-variables.ts'
 import { type CompiledOperation, compileOperation } from './operation.ts'
 import type { Route, RouteInput } from './route.ts'
@@ -20,6 +22,8 @@ export function registerRest(app: FastifyInstance, dependencies: RouteDependenci
   for (const route of routes) {
     const operation = compileOperation(schema, route)
     compileAhead(operation.document)
+    // REST has no half answers: who may not see all of it is refused before anything is done.
+    const scopes = scopesOf(operation.document)
 
     // A context of its own for each run: the loaders of a page are forgotten with the page.
     const run = (request: FastifyRequest, variables: Readonly<Record<string, unknown>>) =>
@@ -28,7 +32,10 @@ export function registerRest(app: FastifyInstance, dependencies: RouteDependenci
     app.route({
       method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
       url: route.url,
-      onRequest: authenticate,
+      async onRequest(request) {
+        await authenticate(request)
+        for (const scope of scopes) requireScope(viewerOf(request), scope)
+      },
       async handler(request, reply) {
         const input = request as RouteInput
         const variables = checkVariables(route, operation, route.variables(input))

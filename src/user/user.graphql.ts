@@ -8,14 +8,15 @@ import { definePayload } from '../graphql/payload.ts'
 import { countUsers, createUser, deleteUser, readUserPage, type UserList, updateUser } from './user.service.ts'
 
 export const User = builder.prismaObject('User', {
+  scope: 'inherited',
   description: 'A user of the tenant app.',
   interfaces: [Node],
   fields: (t) => ({
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the user was made.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the user was last changed.' }),
     name: t.exposeString('name', { description: 'The full name.' }),
-    email: t.exposeString('email', { description: 'The email address.' }),
-    phone: t.exposeString('phone', { nullable: true, description: 'The phone number.' }),
+    email: t.exposeString('email', { scope: 'contacts:read', description: 'The email address.' }),
+    phone: t.exposeString('phone', { nullable: true, scope: 'contacts:read', description: 'The phone number.' }),
     tenantAppId: t.exposeID('tenantAppId', { description: 'The tenant app that the user belongs to.' }),
   }),
 })
@@ -60,6 +61,7 @@ builder.queryFields((t) => ({
     },
     {
       name: 'UserConnection',
+      scope: 'inherited',
       description: "A page of the tenant's users.",
       fields: (connection) => ({
         totalCount: connection.int({
@@ -68,7 +70,7 @@ builder.queryFields((t) => ({
         }),
       }),
     },
-    { name: 'UserEdge', description: 'A user and where it stands in the list.' },
+    { name: 'UserEdge', scope: 'inherited', description: 'A user and where it stands in the list.' },
   ),
 }))
 
