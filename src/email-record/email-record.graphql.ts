@@ -1,6 +1,7 @@
 import { builder } from '../graphql/builder.ts'
 import { existing } from '../graphql/existing.ts'
 import { Node, registerNode } from '../graphql/node.ts'
+import type { Items } from '../graphql/price.ts'
 import { Profile } from '../profile/profile.graphql.ts'
 
 const EmailRecord = builder.prismaObject('EmailRecord', {
@@ -29,6 +30,7 @@ registerNode('EmailRecord', 'contacts:read', (id, { loaders }) => loaders.emailR
 builder.prismaObjectField(Profile, 'emails', (t) =>
   t.field({
     type: [EmailRecord],
+    extensions: { items: 2 satisfies Items },
     scope: 'contacts:read',
     description: 'The email addresses, oldest first.',
     resolve: ({ id }, _, { loaders }) => loaders.emailsOfProfile.load(id),

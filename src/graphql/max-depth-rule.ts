@@ -1,11 +1,4 @@
-import {
-  type FragmentDefinitionNode,
-  GraphQLError,
-  Kind,
-  type SelectionSetNode,
-  type ValidationContext,
-  type ValidationRule,
-} from 'graphql'
+import { GraphQLError, Kind, type SelectionSetNode, type ValidationContext, type ValidationRule } from 'graphql'
 
 const maxDepth = 12
 
@@ -13,32 +6,40 @@ const maxDepth = 12
  * Refuses operations whose fields are nested too deep: back edges multiply rows with every level. Introspection is not
  * counted, since it is deep by nature and costs nothing.
  */
-export const maxDepthRule: ValidationRule = (context) => ({
-  OperationDefinition(operation) {
-    if (isDeeper(context, operation.selectionSet, maxDepth, new Set())) {
-      const message = `The query is nested more than ${maxDepth} fields deep.`
-      context.reportError(new GraphQLError(message, { nodes: operation }))
-    }
-  },
-})
+export const maxDepthRule: ValidationRule = (context) => {
+  // Of each fragment once: fragments that each name the next one twice would be looked at ever more often.
+  const depths = new Map<string, number>()
+  return {
+    OperationDefinition(operation) {
+      if (depthOf(context, operation.selectionSet, depths) > maxDepth) {
+        const message = `The query is nested more than ${maxDepth} fields deep.`
+        context.reportError(new GraphQLError(message, { nodes: operation }))
+      }
+    },
+  }
+}
 
-/** Whether a selection has fields more than `levels` deep. A fragment within itself is another rule's to refuse. */
-function isDeeper(
-  context: ValidationContext,
-  { selections }: SelectionSetNode,
-  levels: number,
-  within: ReadonlySet<FragmentDefinitionNode>,
-): boolean {
-  return selections.some((selection) => {
-    if (selection.kind === Kind.FIELD) {
-      if (selection.name.value.startsWith('__')) return false
-      return (
-        levels === 0 || (selection.selectionSet ? isDeeper(context, selection.selectionSet, levels - 1, within) : false)
-      )
+function depthOf(context: ValidationContext, { selections }: SelectionSetNode, depths: Map<string, number>): number {
+  let deepest = 0
+  for (const selection of selections) {
+    if (selection.kind === Kind.FRAGMENT_SPREAD) {
+      deepest = Math.max(deepest, depthOfFragment(context, selection.name.value, depths))
+    } else if (selection.kind === Kind.INLINE_FRAGMENT) {
+      deepest = Math.max(deepest, depthOf(context, selection.selectionSet, depths))
+    } else if (!selection.name.value.startsWith('__')) {
+      deepest = Math.max(deepest, 1 + (selection.selectionSet ? depthOf(context, selection.selectionSet, depths) : 0))
     }
-    if (selection.kind === Kind.INLINE_FRAGMENT) return isDeeper(context, selection.selectionSet, levels, within)
-    const fragment = context.getFragment(selection.name.value)
-    if (!fragment || within.has(fragment)) return false
-    return isDeeper(context, fragment.selectionSet, levels, new Set([...within, fragment]))
-  })
+  }
+  return deepest
+}
+
+function depthOfFragment(context: ValidationContext, name: string, depths: Map<string, number>): number {
+  const known = depths.get(name)
+  if (known !== undefined) return known
+  // A fragment within itself is another rule's to refuse.
+  depths.set(name, 0)
+  const fragment = context.getFragment(name)
+  const depth = fragment ? depthOf(context, fragment.selectionSet, depths) : 0
+  depths.set(name, depth)
+  return depth
 }

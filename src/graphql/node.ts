@@ -4,6 +4,7 @@ import type { Context } from '../context.ts'
 import { idPrefix } from '../db/ids.ts'
 import { invalidField } from '../errors.ts'
 import { builder } from './builder.ts'
+import type { Items } from './price.ts'
 import { requireScope } from './require-scope.ts'
 
 /** Anything with an id of its own, that `node` can find. */
@@ -76,6 +77,7 @@ builder.queryFields((t) => ({
   }),
   nodes: t.field({
     type: [Node],
+    extensions: { items: { asManyAs: 'ids' } satisfies Items },
     nullable: { list: false, items: true },
     scope: 'inherited',
     description: `Like \`node\` for up to ${maxNodes} ids, in the order asked, with null for what is not there.`,

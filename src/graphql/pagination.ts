@@ -4,7 +4,7 @@ import { type FieldError, invalidField, invalidInput } from '../errors.ts'
 
 /** The most items a page may have, and how many it has when nobody says. */
 export const maxPageSize = 500
-const defaultPageSize = 20
+export const defaultPageSize = 20
 
 /** Arguments of a connection, as the Relay specification names them. */
 export interface ConnectionArguments {

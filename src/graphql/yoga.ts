@@ -5,6 +5,7 @@ import { isErrorCode } from '../errors.ts'
 import { checkDocumentBounds } from './bounded-document.ts'
 import { toCallerError } from './caller-error.ts'
 import { executeOperation, type Subscriber, subscribeToOperation } from './execute.ts'
+import { maxAliasesRule } from './max-aliases-rule.ts'
 import { maxDepthRule } from './max-depth-rule.ts'
 import type { GraphQLParams } from './params.ts'
 import { schema } from './schema.ts'
@@ -61,6 +62,7 @@ const useBoundedDocuments: Plugin<YogaInput> = {
 const useBoundedDepth: Plugin<YogaInput> = {
   onValidate({ addValidationRule }) {
     addValidationRule(maxDepthRule)
+    addValidationRule(maxAliasesRule)
   },
 }
 

@@ -6,6 +6,7 @@ import { existing } from '../graphql/existing.ts'
 import { defineMutation } from '../graphql/mutation.ts'
 import { Node, registerNode } from '../graphql/node.ts'
 import { definePayload } from '../graphql/payload.ts'
+import type { Items } from '../graphql/price.ts'
 import type { JsonObject } from '../graphql/scalars.ts'
 import { syncProfile } from './profile.service.ts'
 
@@ -114,6 +115,7 @@ const maxAccountIds = 500
 builder.queryField('profiles', (t) =>
   t.field({
     type: [Profile],
+    extensions: { items: { asManyAs: 'accountIds' } satisfies Items },
     scope: 'profiles:read',
     description: `The profiles of up to ${maxAccountIds} accounts, in the order asked, each once. Unknown ids are left out.`,
     args: { accountIds: t.arg.idList({ required: true, description: 'The ids of the accounts.' }) },
