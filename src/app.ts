@@ -15,6 +15,8 @@ import { closeUnusedConnections } from './http/close-unused-connections.ts'
 import { registerHealth } from './http/health.ts'
 import { logRequests } from './http/log-requests.ts'
 import { readJsonBodies } from './http/read-json-bodies.ts'
+import { createAdmission } from './limits/admission.ts'
+import { type RateLimit, unlimited } from './limits/rate-limit.ts'
 import { registerOpenApi } from './rest/openapi.ts'
 import { registerRest } from './rest/register.ts'
 import type { Services } from './services.ts'
@@ -29,6 +31,8 @@ export interface AppOptions {
   readonly corsOrigins: readonly string[]
   /** How long a key that was found is taken to be good. */
   readonly rememberKeyMilliseconds?: number
+  /** How much a key may ask in a minute; as much as it likes when absent. */
+  readonly rateLimit?: RateLimit
   /** The key of the demo tenant, filled into GraphiQL for a browser on this machine. */
   readonly demoKey?: string | undefined
 }
@@ -56,6 +60,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     // An id may be long in percent-encoding; what is too long to be one is answered like any id that nobody has.
     routerOptions: { maxParamLength: 16_384 },
   })
+  const admit = createAdmission(options.rateLimit ?? unlimited)
   const authenticator = createAuthenticator(services.database, logger, rememberKeyMilliseconds)
   app.addHook('onClose', () => authenticator.settle())
   // Those who follow jobs are told that this is the end, or they would keep the gateway from ending.
@@ -78,8 +83,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const methods = collectMethods(app)
   registerHealth(app, services.database)
   registerOpenApi(app)
-  registerRest(app, { services, meter, authenticator })
-  registerGraphQL(app, { ...options, authenticator })
+  registerRest(app, { services, meter, authenticator, admit })
+  registerGraphQL(app, { ...options, authenticator, admit })
   // A copy, since what it registers is noted as well.
   refuseOtherMethods(app, structuredClone(methods))
   return app
@@ -95,7 +100,7 @@ function corsFor(origins: readonly string[]) {
     origin: [...origins],
     methods: ['GET', 'HEAD', 'POST', 'PUT'],
     allowedHeaders: ['content-type', 'x-api-key', 'x-request-id'],
-    exposedHeaders: ['link', 'location', 'retry-after', 'x-request-id'],
+    exposedHeaders: ['link', 'location', 'ratelimit', 'ratelimit-policy', 'retry-after', 'x-cost', 'x-request-id'],
     maxAge: 600,
   }
 }

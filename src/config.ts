@@ -30,6 +30,15 @@ const environment = z.object({
     .max(36_500, 'must be at most 36500')
     .default(30),
   FETCH_PRIVATE_NETWORKS: onOff.default(false),
+  RATE_LIMIT: z.coerce
+    .number('must be a number of points')
+    .int('must be a whole number of points')
+    .min(0, 'must be 0 (no limit) or more')
+    .default(600_000),
+  REDIS_URL: z
+    .string()
+    .refine((url) => /^rediss?:\/\//.test(url) && URL.canParse(url), 'must be a URL: redis://host:port')
+    .optional(),
   CORS_ORIGINS: z
     .string()
     .default('')
@@ -58,6 +67,10 @@ export interface Config {
   /** Whether the `fetch_content` jobs may fetch from addresses that are not on the public internet. */
   readonly fetchPrivateNetworks: boolean
   readonly corsOrigins: readonly string[]
+  /** How many points a key may spend in a minute; 0: as many as it likes. */
+  readonly pointsPerMinute: number
+  /** Where several gateways count those points together. */
+  readonly redisUrl: string | undefined
 }
 
 /**
@@ -73,7 +86,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     throw new OperatorError(parsed.error.issues.map((issue) => `${String(issue.path[0])} ${issue.message}`).join('\n'))
   }
   const { DATABASE_URL, DATA_DIR, HOST, PORT, LOG_LEVEL, GRAPHIQL, CORS_ORIGINS } = parsed.data
-  const { JOB_RETENTION_DAYS, FETCH_PRIVATE_NETWORKS } = parsed.data
+  const { JOB_RETENTION_DAYS, FETCH_PRIVATE_NETWORKS, RATE_LIMIT, REDIS_URL } = parsed.data
   return {
     database: DATABASE_URL ? { kind: 'postgresql', url: DATABASE_URL } : { kind: 'embedded', dataDir: DATA_DIR },
     host: HOST,
@@ -83,5 +96,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     jobRetentionDays: JOB_RETENTION_DAYS,
     fetchPrivateNetworks: FETCH_PRIVATE_NETWORKS,
     corsOrigins: CORS_ORIGINS,
+    pointsPerMinute: RATE_LIMIT,
+    redisUrl: REDIS_URL,
   }
 }

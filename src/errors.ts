@@ -5,6 +5,7 @@
  */
 export const errorCodes = {
   MALFORMED_REQUEST: { status: 400, title: 'Malformed request' },
+  TOO_EXPENSIVE: { status: 400, title: 'Operation too expensive' },
   BAD_USER_INPUT: { status: 422, title: 'Invalid input' },
   UNAUTHENTICATED: { status: 401, title: 'No valid API key' },
   FORBIDDEN: { status: 403, title: 'The API key lacks a scope' },
@@ -13,6 +14,7 @@ export const errorCodes = {
   METHOD_NOT_ALLOWED: { status: 405, title: 'Method not allowed' },
   PAYLOAD_TOO_LARGE: { status: 413, title: 'Body too large' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'Unsupported media type' },
+  RATE_LIMITED: { status: 429, title: 'Too many points in a minute' },
   HEADERS_TOO_LARGE: { status: 431, title: 'Headers too large' },
   INTERNAL: { status: 500, title: 'Internal error' },
   SERVICE_UNAVAILABLE: { status: 503, title: 'Temporarily unavailable' },
@@ -48,11 +50,19 @@ export class GatewayError extends Error {
   override readonly name = 'GatewayError'
   readonly code: ErrorCode
   readonly fields: readonly FieldError[]
+  /** Numbers that a program may want: what was asked, and what would be allowed. */
+  readonly details: Readonly<Record<string, number>>
 
-  constructor(code: ErrorCode, message: string, fields: readonly FieldError[] = [], options?: ErrorOptions) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    fields: readonly FieldError[] = [],
+    { details = {}, ...options }: ErrorOptions & { readonly details?: Readonly<Record<string, number>> } = {},
+  ) {
     super(message, options)
     this.code = code
     this.fields = fields
+    this.details = details
   }
 }
 

@@ -4,6 +4,8 @@ import { type Config, readConfig } from '../config.ts'
 import { type Database, openDatabase } from '../db/database.ts'
 import { deployMigrations } from '../db/migrate.ts'
 import { createStatementMeter } from '../db/statement-meter.ts'
+import { createRateLimit } from '../limits/rate-limit.ts'
+import { connectToRedis } from '../limits/redis.ts'
 import { createLogger } from '../logger.ts'
 import { openDemo } from '../seed/demo.ts'
 import { listenUntilStopped, untilToldToStop } from '../server.ts'
@@ -44,14 +46,17 @@ async function serve({ handlers: file, concurrency }: ServeOptions): Promise<voi
     onIdleError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
   })
   const services = createServices(database)
+  const redis = config.redisUrl === undefined ? undefined : connectToRedis(config.redisUrl, logger)
+  const rateLimit = createRateLimit(config.pointsPerMinute, logger, redis)
   try {
     const demoKey = await prepare(database, config)
-    const app = await createApp({ ...config, services, meter, logger, demoKey })
+    const app = await createApp({ ...config, services, meter, logger, rateLimit, demoKey })
     const stopWork = startWork(services, { ...config, logger, concurrency, ...(worksOnJobs && { handlers }) })
     await listenUntilStopped(app, config, toldToStop, (address) => {
       if (demoKey !== undefined) process.stdout.write(welcome(address, demoKey, config))
     }).finally(stopWork)
   } finally {
+    redis?.close()
     await closeServices(services)
     await database.close()
   }

@@ -1,3 +1,5 @@
+import type { ExecutionResult } from 'graphql'
+
 /** The two media types that a GraphQL answer comes in. */
 export type AnswerType = 'application/json' | 'application/graphql-response+json'
 
@@ -18,4 +20,13 @@ export function acceptedType(accept = '*/*'): AnswerType | undefined {
     default:
       return undefined
   }
+}
+
+/**
+ * The status of a result. Without data nothing was run, which the newer media type says by its status too.
+ *
+ * @see https://graphql.github.io/graphql-over-http/draft/#sec-Status-Codes
+ */
+export function statusOf(result: ExecutionResult, type: AnswerType): number {
+  return 'data' in result || type === 'application/json' ? 200 : 400
 }

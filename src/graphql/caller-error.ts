@@ -53,7 +53,7 @@ function isOfTheCallersMaking({ path, message }: GraphQLError): boolean {
 function fromThrown(thrown: unknown, at: GraphQLError | undefined, log: Logger): GraphQLError {
   const error = toShownError(thrown, log)
   const fields = error.fields.length > 0 && { fields: error.fields }
-  return located(at, error.message, { code: error.code, ...fields }, error)
+  return located(at, error.message, { code: error.code, ...error.details, ...fields }, error)
 }
 
 function located(

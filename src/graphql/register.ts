@@ -1,11 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { contextOf, createAuthenticateHook, type RouteDependencies } from '../http/request.ts'
-import { acceptedType } from './accepted-type.ts'
+import type { Applicant } from '../limits/admission.ts'
+import { acceptedType, statusOf } from './accepted-type.ts'
 import { executeOperation } from './execute.ts'
 import { renderGraphiqlPage } from './graphiql.ts'
 import { createKnownOperations } from './known-operations.ts'
 import { type GraphQLParams, readBodyParams, readQueryParams } from './params.ts'
+import { withCost } from './with-cost.ts'
 import { createYogaServer } from './yoga.ts'
 
 export interface GraphQLOptions extends RouteDependencies {
@@ -26,7 +28,7 @@ const ofTheConnection = new Set([
 
 /** Serves /graphql: queries and mutations for clients, GraphiQL for a browser. */
 export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): void {
-  const { services, meter, graphiql, demoKey } = options
+  const { services, meter, admit, graphiql, demoKey } = options
   const yoga = createYogaServer(app.log)
   const authenticate = createAuthenticateHook(options)
   const known = createKnownOperations()
@@ -47,6 +49,7 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
       // Aborting costs an error with a stack: not where the answer was sent whole.
       if (!reply.raw.writableFinished) aborted.abort()
     })
+    let refusal: unknown
     const response = await meter.run(request.sqlCount, () =>
       yoga.fetch(
         'http://gateway/graphql',
@@ -56,6 +59,11 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
           gateway: contextOf(request, services),
           // A key that was revoked gets no more events.
           subscriber: { signal: aborted.signal, checkKey: () => authenticate(request) },
+          admit: (applicant) =>
+            admit(request, reply, applicant).catch((error: unknown) => {
+              refusal = error
+              throw error
+            }),
           onOperation(document, name) {
             request.operation = name
             known.add(params.query ?? '', document)
@@ -63,6 +71,8 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
         },
       ),
     )
+    // It is answered as any other refusal is, and not in Yoga's way.
+    if (refusal !== undefined) throw refusal
     reply.code(response.status)
     // How the answer is sent is Fastify's to say.
     for (const [name, value] of response.headers)
@@ -78,7 +88,7 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
    * Answers an operation that Yoga has let pass before. Yoga's own way makes a request and a response of it once more,
    * which is a fifth of the work of a small answer.
    *
-   * @returns the body; undefined when nothing was run, and Yoga is to answer
+   * @returns the body; undefined when Yoga is to answer
    */
   async function answerKnown(request: FastifyRequest, reply: FastifyReply, params: GraphQLParams) {
     const type = acceptedType(request.headers.accept)
@@ -87,14 +97,12 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
     request.operation = operation.name
     const { document } = operation
     const { operationName, variables } = params
+    const applicant: Applicant = { document, operationName, variables }
+    const admitted = await admit(request, reply, applicant)
     const context = contextOf(request, services)
-    const result = await meter.run(request.sqlCount, () =>
-      executeOperation({ document, operationName, variables, context }),
-    )
-    // Without data nothing has run: the variables were refused.
-    if (!('data' in result)) return undefined
-    reply.type(`${type}; charset=utf-8`)
-    return JSON.stringify(result)
+    const result = await meter.run(request.sqlCount, () => executeOperation({ ...applicant, context }))
+    reply.code(statusOf(result, type)).type(`${type}; charset=utf-8`)
+    return JSON.stringify(withCost(result, applicant, admitted))
   }
 
   app.get('/graphql', {

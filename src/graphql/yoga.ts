@@ -1,7 +1,8 @@
-import { type DocumentNode, getOperationAST } from 'graphql'
+import { type DocumentNode, type ExecutionResult, getOperationAST } from 'graphql'
 import { createYoga, type Plugin } from 'graphql-yoga'
 import type { Context, Logger } from '../context.ts'
 import { isErrorCode } from '../errors.ts'
+import type { Admitted, Applicant } from '../limits/admission.ts'
 import { checkDocumentBounds } from './bounded-document.ts'
 import { toCallerError } from './caller-error.ts'
 import { executeOperation, type Subscriber, subscribeToOperation } from './execute.ts'
@@ -9,12 +10,15 @@ import { maxAliasesRule } from './max-aliases-rule.ts'
 import { maxDepthRule } from './max-depth-rule.ts'
 import type { GraphQLParams } from './params.ts'
 import { schema } from './schema.ts'
+import { withCost } from './with-cost.ts'
 
 /** What a request to /graphql brings with it: its parameters, read already, and the context to execute it on. */
 export interface YogaInput {
   readonly params: GraphQLParams
   readonly gateway: Context
   readonly subscriber: Subscriber
+  /** Lets a valid operation in before it runs. Rejects when it may not. */
+  readonly admit: (applicant: Applicant) => Promise<Admitted>
   /** Told of the operation before it runs: it is valid. */
   readonly onOperation: (document: DocumentNode, name: string | undefined) => void
 }
@@ -68,19 +72,31 @@ const useBoundedDepth: Plugin<YogaInput> = {
 
 const useOneDoor: Plugin<YogaInput> = {
   onExecute({ setExecuteFn, args }) {
-    const { gateway, onOperation } = args.contextValue
+    const { gateway, admit, onOperation } = args.contextValue
     onOperation(args.document, getOperationAST(args.document, args.operationName)?.name?.value)
-    setExecuteFn(({ document, operationName, variableValues }) =>
-      executeOperation({ document, operationName, variables: variableValues, context: gateway }),
-    )
+    setExecuteFn(async ({ document, operationName, variableValues }) => {
+      const applicant: Applicant = { document, operationName, variables: variableValues }
+      const admitted = await admit(applicant)
+      const result = await executeOperation({ ...applicant, context: gateway })
+      return withCost(asRequestError(result), applicant, admitted)
+    })
   },
   onSubscribe({ setSubscribeFn, args }) {
-    const { gateway, subscriber, onOperation } = args.contextValue
+    const { gateway, subscriber, admit, onOperation } = args.contextValue
     onOperation(args.document, getOperationAST(args.document, args.operationName)?.name?.value)
-    setSubscribeFn(({ document, operationName, variableValues }) =>
-      subscribeToOperation({ document, operationName, variables: variableValues, context: gateway }, subscriber),
-    )
+    setSubscribeFn(async ({ document, operationName, variableValues }) => {
+      const applicant: Applicant = { document, operationName, variables: variableValues }
+      await admit(applicant)
+      return subscribeToOperation({ ...applicant, context: gateway }, subscriber)
+    })
   },
+}
+
+/** Yoga gives a result without data the status that its errors say; `spec`: but for `application/json`. */
+function asRequestError(result: ExecutionResult): ExecutionResult {
+  if ('data' in result) return result
+  for (const { extensions } of result.errors ?? []) extensions['http'] = { spec: true, status: 400 }
+  return result
 }
 
 /** Yoga has codes of its own for what it refuses. A caller should have to know one list. */

@@ -104,7 +104,7 @@ function answerError(error: GatewayError, request: FastifyRequest, reply: Fastif
     .code(errorCodes[error.code].status)
     .headers(errorHeaders(error))
     .type('application/json; charset=utf-8')
-    .send(JSON.stringify({ errors: [{ message: error.message, extensions: { code: error.code } }] }))
+    .send(JSON.stringify({ errors: [{ message: error.message, extensions: { code: error.code, ...error.details } }] }))
 }
 
 function isGraphQL({ url }: FastifyRequest): boolean {

@@ -3,6 +3,7 @@ import type { Authenticator } from '../auth/authenticate.ts'
 import type { Viewer } from '../auth/viewer.ts'
 import { type Context, createContext } from '../context.ts'
 import type { StatementCount, StatementMeter } from '../db/statement-meter.ts'
+import type { Admit } from '../limits/admission.ts'
 import type { Services } from '../services.ts'
 
 declare module 'fastify' {
@@ -21,6 +22,7 @@ export interface RouteDependencies {
   readonly services: Services
   readonly meter: StatementMeter
   readonly authenticator: Authenticator
+  readonly admit: Admit
 }
 
 /** The key of a request is read before its body, so that nobody without one can make the gateway read a body. */

@@ -23,7 +23,7 @@ const problemTypePrefix = 'urn:fusion-gateway:problem:'
  * An error as a problem document. It speaks of the request by its id alone, so that two requests for two things that
  * are not there get the same answer.
  */
-export function toProblem({ code, message, fields }: GatewayError, requestId: string): Problem {
+export function toProblem({ code, message, fields, details }: GatewayError, requestId: string): Problem {
   const { status, title } = errorCodes[code]
   return {
     type: problemTypePrefix + code.toLowerCase().replaceAll('_', '-'),
@@ -33,6 +33,7 @@ export function toProblem({ code, message, fields }: GatewayError, requestId: st
     instance: `urn:fusion-gateway:request:${requestId}`,
     code,
     request_id: requestId,
+    ...details,
     ...(status === 422 && { errors: fields }),
   }
 }

@@ -16,7 +16,7 @@ import { valueAt } from './value-at.ts'
 
 /** Serves every row of the table. */
 export function registerRest(app: FastifyInstance, dependencies: RouteDependencies): void {
-  const { services, meter } = dependencies
+  const { services, meter, admit } = dependencies
   const authenticate = createAuthenticateHook(dependencies)
 
   for (const route of routes) {
@@ -38,7 +38,10 @@ export function registerRest(app: FastifyInstance, dependencies: RouteDependenci
       },
       async handler(request, reply) {
         const input = request as RouteInput
-        const variables = checkVariables(route, operation, route.variables(input))
+        const given = checkVariables(route, operation, route.variables(input))
+        const variables = isWholeList(route, input) ? { first: maxPageSize } : given
+        // A whole list costs what a page of it does.
+        await admit(request, reply, { document: operation.document, variables })
         if (route.connection !== undefined) {
           const read = async (page: Readonly<Record<string, unknown>>) =>
             toPage(route, route.connection ?? '', operation, await run(request, page))
@@ -66,20 +69,25 @@ function answerOne(
 async function answerList(
   route: Route,
   reply: FastifyReply,
-  { query }: RouteInput,
+  input: RouteInput,
   variables: Readonly<Record<string, unknown>>,
   read: (variables: Readonly<Record<string, unknown>>) => Promise<Page>,
 ) {
   const key = route.under ?? 'items'
-  if (query['limit'] !== undefined || query['cursor'] !== undefined) {
+  if (!isWholeList(route, input)) {
     const { items, next } = await read(variables)
-    if (next !== undefined) reply.header('link', `<${nextUrl(route, query, next)}>; rel="next"`)
+    if (next !== undefined) reply.header('link', `<${nextUrl(route, input.query, next)}>; rel="next"`)
     return asJson(reply, { [key]: items })
   }
-  const first = await read({ first: maxPageSize })
+  const first = await read(variables)
   reply.type('application/json; charset=utf-8')
   if (reply.request.method === 'HEAD') return reply.send()
   return streamList(key, first, (after) => read({ first: maxPageSize, after }))
+}
+
+/** Whether all of a list is asked for, and not a page of it. */
+function isWholeList({ connection }: Route, { query }: RouteInput): boolean {
+  return connection !== undefined && query['limit'] === undefined && query['cursor'] === undefined
 }
 
 interface PageInfo {

@@ -1,0 +1,97 @@
+import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
+import type { Logger } from '../context.ts'
+import { GatewayError } from '../errors.ts'
+import type { RedisConnection } from './redis.ts'
+
+/** What a key has of its budget for the minute that is running. */
+export interface Budget {
+  /** Points for a minute. */
+  readonly points: number
+  readonly remaining: number
+  /** When the minute ends, in whole seconds from now. */
+  readonly resetSeconds: number
+}
+
+/** How many points a key may spend in a minute. */
+export interface RateLimit {
+  /**
+   * Takes points from a key's budget.
+   *
+   * @returns what is left; undefined when nothing limits the key
+   * @throws GatewayError RATE_LIMITED when there is not enough
+   */
+  spend(keyId: string, points: number): Promise<Budget | undefined>
+}
+
+const windowSeconds = 60
+
+/** How long Redis is left alone after it has not answered: each try may cost a request half a second. */
+const retryMilliseconds = 1_000
+
+/** Nothing is limited. */
+export const unlimited: RateLimit = { spend: async () => undefined }
+
+/**
+ * Limits each key to so many points a minute.
+ *
+ * @param points for a minute; 0 for no limit
+ * @param redis where gateways count together; each counts for itself when there is none, and while it is away
+ */
+export function createRateLimit(points: number, log: Logger, redis?: RedisConnection): RateLimit {
+  if (points === 0) return unlimited
+  const own = new RateLimiterMemory({ points, duration: windowSeconds })
+  const limiter = redis
+    ? new RateLimiterRedis({
+        ...{ storeClient: redis.client, useRedisPackage: true, keyPrefix: 'fusion-gateway:rate' },
+        ...{ points, duration: windowSeconds, rejectIfRedisNotReady: true },
+      })
+    : own
+
+  let retryAt = 0
+  let isAlone = false
+
+  /** A key is limited all the same while Redis is away or does not answer: by what this process has seen. */
+  async function consume(keyId: string, cost: number): Promise<RateLimiterRes> {
+    if (performance.now() < retryAt) return own.consume(keyId, cost)
+    try {
+      const result = await limiter.consume(keyId, cost)
+      isAlone = false
+      return result
+    } catch (error) {
+      if (error instanceof RateLimiterRes || limiter === own) throw error
+      if (!isAlone) log.warn({ err: error }, 'Redis does not answer: this process counts the points of keys alone')
+      isAlone = true
+      retryAt = performance.now() + retryMilliseconds
+      return own.consume(keyId, cost)
+    }
+  }
+
+  const budget = ({ remainingPoints, msBeforeNext }: RateLimiterRes): Budget => ({
+    points,
+    remaining: Math.max(0, remainingPoints),
+    resetSeconds: Math.max(1, Math.ceil(msBeforeNext / 1_000)),
+  })
+
+  return {
+    async spend(keyId, cost) {
+      try {
+        return budget(await consume(keyId, cost))
+      } catch (error) {
+        if (!(error instanceof RateLimiterRes)) throw error
+        throw new RateLimited(budget(error), cost)
+      }
+    },
+  }
+}
+
+/** A key has spent its points. */
+export class RateLimited extends GatewayError {
+  readonly budget: Budget
+
+  constructor(budget: Budget, cost: number) {
+    super('RATE_LIMITED', `The key has spent its ${budget.points} points of this minute.`, [], {
+      details: { cost, maximum: budget.points, remaining: budget.remaining },
+    })
+    this.budget = budget
+  }
+}

@@ -1,0 +1,61 @@
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { createRateLimit, type RateLimit } from '../src/limits/rate-limit.ts'
+import { connectToRedis, type RedisConnection } from '../src/limits/redis.ts'
+import { startProxy, type TcpProxy } from './support/proxy.ts'
+
+const redisPort = Number(process.env['TEST_REDIS_PORT'] ?? 6379)
+
+const isThere = await new Promise<boolean>((resolve) => {
+  const socket = connect(redisPort, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false))
+  socket.on('connect', () => socket.destroy())
+})
+
+describe.skipIf(!isThere)('gateways that count in one Redis', () => {
+  const lines: string[] = []
+  const log = { error: () => undefined, warn: (_details: object, message: string) => void lines.push(message) }
+  let proxy: TcpProxy
+  let connections: RedisConnection[]
+  let limits: RateLimit[]
+
+  beforeAll(async () => {
+    proxy = await startProxy(redisPort)
+    connections = [proxy.port, redisPort].map((port) => connectToRedis(`redis://127.0.0.1:${port}`, log))
+    limits = connections.map((connection) => createRateLimit(100, log, connection))
+    for (const { client } of connections) await vi.waitFor(() => expect(client).toHaveProperty('isReady', true))
+  })
+  afterAll(async () => {
+    for (const connection of connections) connection.close()
+    await proxy.close()
+  })
+
+  const spend = (gateway: number, key: string, points: number) =>
+    limits[gateway]?.spend(key, points).then(
+      (budget) => budget?.remaining,
+      (error: { code: string }) => error.code,
+    )
+
+  it('know what a key has spent at another', async () => {
+    const key = `key_${crypto.randomUUID()}`
+    expect(await spend(0, key, 60)).toBe(40)
+    expect(await spend(1, key, 40)).toBe(0)
+    expect(await spend(0, key, 1)).toBe('RATE_LIMITED')
+    expect(await spend(1, `${key}_other`, 1)).toBe(99)
+  })
+
+  it('count for themselves while it is away, say so, and count together again when it is back', async () => {
+    const key = `key_${crypto.randomUUID()}`
+    expect(await spend(0, key, 10)).toBe(90)
+    proxy.cut()
+    await vi.waitFor(() => expect(connections[0]?.client).toHaveProperty('isReady', false))
+    expect(await spend(0, key, 100)).toBe(0)
+    expect(await spend(0, key, 1)).toBe('RATE_LIMITED')
+    expect(await spend(1, key, 10)).toBe(80)
+    expect(lines).toContain('Redis is away')
+    expect(lines).toContain('Redis does not answer: this process counts the points of keys alone')
+    proxy.restore()
+    await vi.waitFor(() => expect(lines).toContain('Redis is back'), { timeout: 10_000 })
+    await vi.waitFor(async () => expect(await spend(0, key, 1)).toBeGreaterThan(70), { timeout: 5_000 })
+    expect(await spend(1, key, 0)).toBe(79)
+  })
+})
