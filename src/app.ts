@@ -4,6 +4,7 @@ import { v4 as uuidv4 } from 'uuid'
 import { createAuthenticator } from './auth/authenticate.ts'
 import type { StatementMeter } from './db/statement-meter.ts'
 import { registerGraphQL } from './graphql/register.ts'
+import type { TrustedDocuments } from './graphql/trusted-documents.ts'
 import {
   answerBadUrl,
   answerClientError,
@@ -27,6 +28,10 @@ export interface AppOptions {
   readonly logger: FastifyBaseLogger
   /** Whether a browser that opens /graphql gets GraphiQL. */
   readonly graphiql: boolean
+  /** Whether the schema may be explored by introspection and suggestions. */
+  readonly introspection: boolean
+  /** The documents that clients were built with; any document runs when absent. */
+  readonly trustedDocuments?: TrustedDocuments | undefined
   /** Origins whose pages may call the gateway; none: no page of another origin may. */
   readonly corsOrigins: readonly string[]
   /** How long a key that was found is taken to be good. */

@@ -23,6 +23,9 @@ const environment = z.object({
     .default(4000),
   LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
   GRAPHIQL: onOff.optional(),
+  INTROSPECTION: onOff.optional(),
+  TRUSTED_DOCUMENTS: z.string().optional(),
+  TRUSTED_DOCUMENTS_MODE: z.enum(['off', 'log', 'only'], 'must be off, log or only').default('only'),
   JOB_RETENTION_DAYS: z.coerce
     .number('must be a number of days')
     .int('must be a whole number of days')
@@ -62,6 +65,9 @@ export interface Config {
   readonly port: number
   readonly logLevel: (typeof logLevels)[number]
   readonly graphiql: boolean
+  readonly introspection: boolean
+  /** The file of trusted documents, and what becomes of others. */
+  readonly trusted: { readonly file: string; readonly others: 'log' | 'refuse' } | undefined
   /** How long finished jobs are kept; 0: for ever. */
   readonly jobRetentionDays: number
   /** Whether the `fetch_content` jobs may fetch from addresses that are not on the public internet. */
@@ -86,6 +92,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     throw new OperatorError(parsed.error.issues.map((issue) => `${String(issue.path[0])} ${issue.message}`).join('\n'))
   }
   const { DATABASE_URL, DATA_DIR, HOST, PORT, LOG_LEVEL, GRAPHIQL, CORS_ORIGINS } = parsed.data
+  const { INTROSPECTION, TRUSTED_DOCUMENTS, TRUSTED_DOCUMENTS_MODE } = parsed.data
   const { JOB_RETENTION_DAYS, FETCH_PRIVATE_NETWORKS, RATE_LIMIT, REDIS_URL } = parsed.data
   return {
     database: DATABASE_URL ? { kind: 'postgresql', url: DATABASE_URL } : { kind: 'embedded', dataDir: DATA_DIR },
@@ -93,6 +100,11 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     port: PORT,
     logLevel: LOG_LEVEL,
     graphiql: GRAPHIQL ?? DATABASE_URL === undefined,
+    introspection: INTROSPECTION ?? DATABASE_URL === undefined,
+    trusted:
+      TRUSTED_DOCUMENTS === undefined || TRUSTED_DOCUMENTS_MODE === 'off'
+        ? undefined
+        : { file: TRUSTED_DOCUMENTS, others: TRUSTED_DOCUMENTS_MODE === 'only' ? 'refuse' : 'log' },
     jobRetentionDays: JOB_RETENTION_DAYS,
     fetchPrivateNetworks: FETCH_PRIVATE_NETWORKS,
     corsOrigins: CORS_ORIGINS,

@@ -8,6 +8,8 @@ export const errorCodes = {
   TOO_EXPENSIVE: { status: 400, title: 'Operation too expensive' },
   BAD_USER_INPUT: { status: 422, title: 'Invalid input' },
   UNAUTHENTICATED: { status: 401, title: 'No valid API key' },
+  PERSISTED_QUERY_NOT_FOUND: { status: 200, title: 'Persisted query not found' },
+  DOCUMENT_NOT_TRUSTED: { status: 403, title: 'Document not trusted' },
   FORBIDDEN: { status: 403, title: 'The API key lacks a scope' },
   NOT_FOUND: { status: 404, title: 'Not found' },
   REQUEST_TIMEOUT: { status: 408, title: 'Request not complete in time' },

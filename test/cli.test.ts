@@ -82,6 +82,9 @@ describe('tenants and keys', () => {
     expect(listed.stdout).toContain(`${id}\tAcme\tci\tactive`)
     expect(listed.stdout).not.toContain(key.stdout.trim())
 
+    const rotated = await fusion(['keys', 'rotate', id, '--grace', '30m'], env)
+    expect(rotated).toMatchObject({ code: 0, stdout: expect.stringMatching(/^fus_\w{49}\n$/) })
+    expect(await fusion(['keys', 'rotate', id, '--grace', 'soon'], env)).toMatchObject({ code: 2, stdout: '' })
     expect(await fusion(['keys', 'revoke', id], env)).toMatchObject({ code: 0, stdout: `Revoked ${id}\n` })
     expect((await fusion(['keys', 'list'], env)).stdout).toContain('\trevoked\t')
     expect(await fusion(['keys', 'revoke', 'key_none'], env)).toMatchObject({ code: 1, stdout: '' })

@@ -37,7 +37,14 @@ beforeAll(async () => {
   key = (await createKey(database, { tenantAppId: tenants[0]?.id ?? '', name: 'k' })).key
   services = createServices(database)
   const logger = createLogger({ logLevel: 'silent' })
-  app = await createApp({ services, meter: createStatementMeter(), logger, graphiql: false, corsOrigins: [] })
+  app = await createApp({
+    services,
+    meter: createStatementMeter(),
+    logger,
+    graphiql: false,
+    introspection: false,
+    corsOrigins: [],
+  })
 })
 afterAll(async () => {
   if (!canMakeClusters) return

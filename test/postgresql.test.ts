@@ -98,7 +98,7 @@ describe('while the database is away', () => {
     const logger = createLogger({ logLevel: 'silent' })
     const app = await createApp({
       services: createServices(database),
-      ...{ meter: createStatementMeter(), logger, graphiql: false, corsOrigins: [] },
+      ...{ meter: createStatementMeter(), logger, graphiql: false, introspection: false, corsOrigins: [] },
     })
     const headers = { 'x-api-key': generateApiKey() }
     const answers = await Promise.all([

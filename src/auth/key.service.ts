@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts'
-import type { ApiKey } from '../db/generated/prisma/client.ts'
+import type { ApiKey, Prisma } from '../db/generated/prisma/client.ts'
 import { newId } from '../db/ids.ts'
 import { isName, OperatorError } from '../operator.ts'
 import { generateApiKey, hashApiKey } from './api-key.ts'
@@ -23,7 +23,10 @@ export interface NewKey {
  * @returns the stored row and the key itself, which nothing can tell again
  * @throws OperatorError when the name is none, a scope is unknown, there is no scope, or the expiry is past
  */
-export async function createKey({ prisma }: Database, newKey: NewKey): Promise<{ row: ApiKey; key: string }> {
+export async function createKey(
+  { prisma }: { readonly prisma: Prisma.TransactionClient },
+  newKey: NewKey,
+): Promise<{ row: ApiKey; key: string }> {
   const { tenantAppId, name, scopes = allScopes, expiresAt, key = generateApiKey() } = newKey
   if (!isName(name)) throw new OperatorError('A key needs a name of 1–200 characters, in one line.')
   if (scopes.length === 0) throw new OperatorError(`A key needs a scope. There are: ${allScopes.join(', ')}`)
@@ -45,6 +48,47 @@ export async function createKey({ prisma }: Database, newKey: NewKey): Promise<{
   return { row, key }
 }
 
+/**
+ * Makes a successor of a key, with the same name and scopes, and lets the old one live a while longer.
+ *
+ * @param graceMilliseconds how long the old key works on, unless it expires before; 0: it ends now
+ * @returns the new key itself, which nothing can tell again
+ * @throws OperatorError when there is no such key, or it does not work any more
+ */
+export async function rotateKey(
+  database: Database,
+  id: string,
+  graceMilliseconds: number,
+): Promise<{ row: ApiKey; key: string }> {
+  const old = await database.prisma.apiKey.findFirst({ where: { id } })
+  if (!old) throw noSuchKey(id)
+  const now = Date.now()
+  if (old.revokedAt || (old.expiresAt && old.expiresAt.getTime() <= now)) {
+    throw new OperatorError(`The key ${id} does not work any more. Make a new one: npm run fusion -- keys create`)
+  }
+  const end = new Date(now + graceMilliseconds)
+  return database.prisma.$transaction(async (prisma) => {
+    const made = await createKey(
+      { prisma },
+      {
+        ...{ tenantAppId: old.tenantAppId, name: old.name, scopes: old.scopes },
+        // It lives as long as the old one was to live.
+        expiresAt: old.expiresAt ? new Date(now + old.expiresAt.getTime() - old.createdAt.getTime()) : undefined,
+      },
+    )
+    await prisma.apiKey.updateMany({
+      where: {
+        tenantAppId: old.tenantAppId,
+        id,
+        revokedAt: null,
+        OR: [{ expiresAt: null }, { expiresAt: { gt: end } }],
+      },
+      data: { expiresAt: end },
+    })
+    return made
+  })
+}
+
 /** All keys with their tenants' names, oldest first. */
 export function listKeys({ prisma }: Database) {
   return prisma.apiKey.findMany({ include: { tenantApp: true }, orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] })
@@ -58,9 +102,13 @@ export function listKeys({ prisma }: Database) {
  */
 export async function revokeKey({ prisma }: Database, id: string): Promise<void> {
   const key = await prisma.apiKey.findFirst({ where: { id } })
-  if (!key) throw new OperatorError(`There is no key with the id ${id}. See: npm run fusion -- keys list`)
+  if (!key) throw noSuchKey(id)
   await prisma.apiKey.updateMany({
     where: { tenantAppId: key.tenantAppId, id, revokedAt: null },
     data: { revokedAt: new Date() },
   })
+}
+
+function noSuchKey(id: string): OperatorError {
+  return new OperatorError(`There is no key with the id ${id}. See: npm run fusion -- keys list`)
 }

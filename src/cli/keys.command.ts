@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander'
-import { createKey, listKeys, revokeKey } from '../auth/key.service.ts'
+import { createKey, listKeys, revokeKey, rotateKey } from '../auth/key.service.ts'
 import { scopes } from '../auth/scopes.ts'
 import type { ApiKey } from '../db/generated/prisma/client.ts'
 import { findTenant } from '../tenant/tenant.service.ts'
@@ -15,7 +15,7 @@ interface CreateOptions {
 
 /** `fusion keys …` */
 export function keysCommand(): Command {
-  const command = new Command('keys').description('make, list and revoke API keys')
+  const command = new Command('keys').description('make, list, rotate and revoke API keys')
 
   command
     .command('create')
@@ -68,6 +68,19 @@ export function keysCommand(): Command {
     )
 
   command
+    .command('rotate')
+    .argument('<id>', "the key's id, from keys list")
+    .option('--grace <time>', 'how long the old key works on: 30m, 24h, 7d, or 0', readGrace, 24 * hour)
+    .description('make a successor of a key; prints it once, alone on stdout')
+    .action((id: string, { grace }: { readonly grace: number }) =>
+      withMigratedDatabase(async (database) => {
+        const { row, key } = await rotateKey(database, id, grace)
+        process.stderr.write(`Made ${row.id}, which follows ${id}. This is the only time the key is shown.\n`)
+        process.stdout.write(`${key}\n`)
+      }),
+    )
+
+  command
     .command('revoke')
     .argument('<id>', "the key's id, from keys list")
     .description('revoke a key: it stops working')
@@ -91,6 +104,17 @@ function readList(text: string): string[] {
     .split(',')
     .map((word) => word.trim())
     .filter((word) => word !== '')
+}
+
+const hour = 3_600_000
+
+/** `30m` ⇒ half an hour, in milliseconds. */
+function readGrace(text: string): number {
+  const [, count, unit] = /^(\d{1,5})([mhd]?)$/.exec(text) ?? []
+  if (count === undefined || (unit === '' && Number(count) !== 0)) {
+    throw new InvalidArgumentError('Give minutes (30m), hours (24h), days (7d), or 0.')
+  }
+  return Number(count) * ({ m: hour / 60, h: hour, d: 24 * hour }[unit ?? ''] ?? 0)
 }
 
 /** `90d` ⇒ ninety days from now; otherwise a date or a time as ISO 8601 writes it. */

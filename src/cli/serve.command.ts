@@ -4,6 +4,7 @@ import { type Config, readConfig } from '../config.ts'
 import { type Database, openDatabase } from '../db/database.ts'
 import { deployMigrations } from '../db/migrate.ts'
 import { createStatementMeter } from '../db/statement-meter.ts'
+import { readTrustedDocuments } from '../graphql/trusted-documents.ts'
 import { createRateLimit } from '../limits/rate-limit.ts'
 import { connectToRedis } from '../limits/redis.ts'
 import { createLogger } from '../logger.ts'
@@ -47,10 +48,12 @@ async function serve({ handlers: file, concurrency }: ServeOptions): Promise<voi
   })
   const services = createServices(database)
   const redis = config.redisUrl === undefined ? undefined : connectToRedis(config.redisUrl, logger)
+  const { trusted } = config
+  const trustedDocuments = trusted && readTrustedDocuments(trusted.file, trusted.others, logger)
   const rateLimit = createRateLimit(config.pointsPerMinute, logger, redis)
   try {
     const demoKey = await prepare(database, config)
-    const app = await createApp({ ...config, services, meter, logger, rateLimit, demoKey })
+    const app = await createApp({ ...config, services, meter, logger, rateLimit, trustedDocuments, demoKey })
     const stopWork = startWork(services, { ...config, logger, concurrency, ...(worksOnJobs && { handlers }) })
     await listenUntilStopped(app, config, toldToStop, (address) => {
       if (demoKey !== undefined) process.stdout.write(welcome(address, demoKey, config))

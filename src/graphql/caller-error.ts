@@ -38,7 +38,14 @@ function fromGraphQL(error: GraphQLError, log: Logger): GraphQLError {
   const thrown = rootCause(error)
   if (thrown !== undefined) return fromThrown(thrown, error, log)
   if (!isOfTheCallersMaking(error)) return fromThrown(new Error(error.message), error, log)
-  return located(error, error.message, { ...error.extensions, code: 'BAD_USER_INPUT' })
+  return located(error, shortened(error.message), { ...error.extensions, code: 'BAD_USER_INPUT' })
+}
+
+const maxMessageLength = 1_000
+
+/** GraphQL repeats a value that it refuses, whole, in each error of it. */
+function shortened(message: string): string {
+  return message.length > maxMessageLength ? `${message.slice(0, maxMessageLength)}…` : message
 }
 
 /**

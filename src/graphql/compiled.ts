@@ -1,6 +1,7 @@
-import { BREAK, type DocumentNode, type ExecutionResult, getOperationAST, getVariableValues, visit } from 'graphql'
+import { BREAK, type DocumentNode, type ExecutionResult, visit } from 'graphql'
 import { compileQuery, isCompiledQuery } from 'graphql-jit'
 import type { Context } from '../context.ts'
+import { coerceVariables } from './coerce-variables.ts'
 import { schema } from './schema.ts'
 
 /** An operation as a function: what graphql-js works out anew for each run is worked out once. */
@@ -53,11 +54,10 @@ export function compile(document: DocumentNode, operationName: string | null | u
   const compiled = compileQuery(schema, document, operationName ?? undefined, { disablingCapturingStackErrors: true })
   if (!isCompiledQuery(compiled)) return undefined
   const run = compiled.query as CompiledQuery
-  const definitions = getOperationAST(document, operationName)?.variableDefinitions ?? []
   return (root, context, variables) => {
     // graphql-jit 0.8 asks for variables that have a default. Their values are read by graphql-js, defaults included,
     // and reading them a second time changes nothing.
-    const { errors, coerced } = getVariableValues(schema, definitions, variables, { maxErrors: 50 })
+    const { errors, coerced = {} } = coerceVariables(document, operationName, variables)
     return errors ? { errors } : run(root, context, coerced)
   }
 }

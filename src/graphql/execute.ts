@@ -1,6 +1,7 @@
 import { createSourceEventStream, type DocumentNode, type ExecutionResult, execute, GraphQLError } from 'graphql'
 import type { Context, Logger } from '../context.ts'
 import { toCallerError } from './caller-error.ts'
+import { coerceVariables } from './coerce-variables.ts'
 import { type CompiledQuery, compiledQuery } from './compiled.ts'
 import { fieldNames } from './field-names.ts'
 import { guardedSchema, schema } from './schema.ts'
@@ -37,7 +38,8 @@ export async function executeOperation(operation: Operation, event?: unknown): P
 
 /** Runs an operation with graphql-js. */
 export async function interpret(operation: Operation, event?: unknown): Promise<ExecutionResult> {
-  return shown(await execute({ ...argumentsOf(operation), rootValue: event }), operation)
+  const errors = variableErrors(operation)
+  return shown(errors ? { errors } : await execute({ ...argumentsOf(operation), rootValue: event }), operation)
 }
 
 /**
@@ -57,6 +59,8 @@ export async function subscribeToOperation(
   operation: Operation,
   { signal, checkKey }: Subscriber,
 ): Promise<ExecutionResult | AsyncIterableIterator<ExecutionResult>> {
+  const errors = variableErrors(operation)
+  if (errors) return shown({ errors }, operation)
   const events = await createSourceEventStream(argumentsOf(operation))
   if (!(Symbol.asyncIterator in events)) return shown(events, operation)
   const iterator = events[Symbol.asyncIterator]()
@@ -85,6 +89,11 @@ export async function subscribeToOperation(
     [Symbol.asyncIterator]: () => results,
   }
   return results
+}
+
+/** What is wrong with the variables: a few errors, where graphql-js would go on to fifty. */
+function variableErrors({ document, operationName, variables }: Operation) {
+  return coerceVariables(document, operationName, variables ?? {}).errors
 }
 
 function asError(error: unknown): Error {

@@ -4,6 +4,8 @@ import { isShallowRequest } from '../input/json-depth.ts'
 /** What a GraphQL request asks, as GraphQL over HTTP names it. */
 export interface GraphQLParams {
   query?: string
+  /** Names a document instead of sending it. */
+  documentId?: string
   operationName?: string
   variables?: Record<string, unknown>
   extensions?: Record<string, unknown>
@@ -20,6 +22,7 @@ export function readBodyParams(body: unknown): GraphQLParams {
   if (!isObject(body)) throw malformed('Send a JSON object with the key query.')
   return {
     ...text(body, 'query'),
+    ...text(body, 'documentId'),
     ...text(body, 'operationName'),
     ...object(body, 'variables'),
     ...object(body, 'extensions'),
@@ -40,9 +43,9 @@ export function readQueryParams(search: Record<string, unknown>): GraphQLParams 
   })
 }
 
-function text(source: Record<string, unknown>, name: 'query' | 'operationName'): Partial<GraphQLParams> {
+function text(source: Record<string, unknown>, name: 'query' | 'documentId' | 'operationName'): Partial<GraphQLParams> {
   const value = source[name]
-  if (value == null || (name === 'operationName' && value === '')) return {}
+  if (value == null || (name !== 'query' && value === '')) return {}
   if (typeof value !== 'string') throw malformed(`${name} must be a string.`)
   return { [name]: value }
 }

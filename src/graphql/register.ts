@@ -4,15 +4,22 @@ import { contextOf, createAuthenticateHook, type RouteDependencies } from '../ht
 import type { Applicant } from '../limits/admission.ts'
 import { acceptedType, statusOf } from './accepted-type.ts'
 import { executeOperation } from './execute.ts'
+import { createDocumentFinder } from './find-document.ts'
 import { renderGraphiqlPage } from './graphiql.ts'
 import { createKnownOperations } from './known-operations.ts'
 import { type GraphQLParams, readBodyParams, readQueryParams } from './params.ts'
+import type { TrustedDocuments } from './trusted-documents.ts'
 import { withCost } from './with-cost.ts'
+import { withoutNames } from './without-names.ts'
 import { createYogaServer } from './yoga.ts'
 
 export interface GraphQLOptions extends RouteDependencies {
   /** Whether a browser that opens /graphql gets GraphiQL. */
   readonly graphiql: boolean
+  /** Whether the schema may be explored: by introspection, and by what GraphQL suggests when a name is wrong. */
+  readonly introspection: boolean
+  /** The documents that clients were built with; any document runs when absent. */
+  readonly trustedDocuments?: TrustedDocuments | undefined
   /** The key of the demo tenant, filled into GraphiQL for a browser on this machine. */
   readonly demoKey?: string | undefined
 }
@@ -28,8 +35,9 @@ const ofTheConnection = new Set([
 
 /** Serves /graphql: queries and mutations for clients, GraphiQL for a browser. */
 export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): void {
-  const { services, meter, admit, graphiql, demoKey } = options
-  const yoga = createYogaServer(app.log)
+  const { services, meter, admit, graphiql, introspection, demoKey } = options
+  const yoga = createYogaServer(app.log, options)
+  const documents = createDocumentFinder(options.trustedDocuments)
   const authenticate = createAuthenticateHook(options)
   const known = createKnownOperations()
 
@@ -67,6 +75,7 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
           onOperation(document, name) {
             request.operation = name
             known.add(params.query ?? '', document)
+            documents.keep(params)
           },
         },
       ),
@@ -102,7 +111,8 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
     const context = contextOf(request, services)
     const result = await meter.run(request.sqlCount, () => executeOperation({ ...applicant, context }))
     reply.code(statusOf(result, type)).type(`${type}; charset=utf-8`)
-    return JSON.stringify(withCost(result, applicant, admitted))
+    const shown = introspection ? result : withoutNames(result, params)
+    return JSON.stringify(withCost(shown, applicant, admitted))
   }
 
   app.get('/graphql', {
@@ -114,7 +124,8 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
         reply.type('text/html; charset=utf-8')
         return page(isFromThisMachine(request) ? demoKey : undefined)
       }
-      return answer(request, reply, readQueryParams(request.query as Record<string, unknown>))
+      const given = readQueryParams(request.query as Record<string, unknown>)
+      return answer(request, reply, documents.find(given, request.log))
     },
   })
 
@@ -122,7 +133,7 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
     onRequest: authenticate,
     async handler(request, reply) {
       if (request.body === undefined) throw new GatewayError('MALFORMED_REQUEST', 'The request has no body.')
-      const params = readBodyParams(request.body)
+      const params = documents.find(readBodyParams(request.body), request.log)
       return (await answerKnown(request, reply, params)) ?? answer(request, reply, params)
     },
   })

@@ -1,4 +1,4 @@
-import { type DocumentNode, type ExecutionResult, getOperationAST } from 'graphql'
+import { type DocumentNode, type ExecutionResult, getOperationAST, NoSchemaIntrospectionCustomRule } from 'graphql'
 import { createYoga, type Plugin } from 'graphql-yoga'
 import type { Context, Logger } from '../context.ts'
 import { isErrorCode } from '../errors.ts'
@@ -11,6 +11,7 @@ import { maxDepthRule } from './max-depth-rule.ts'
 import type { GraphQLParams } from './params.ts'
 import { schema } from './schema.ts'
 import { withCost } from './with-cost.ts'
+import { withoutNames } from './without-names.ts'
 
 /** What a request to /graphql brings with it: its parameters, read already, and the context to execute it on. */
 export interface YogaInput {
@@ -27,11 +28,18 @@ export interface YogaInput {
  * GraphQL over HTTP: content negotiation, validation and its cache, status codes, the rule against mutations by GET.
  * Reading the request is done before, and executing goes through the door that the REST routes use.
  */
-export function createYogaServer(log: Logger) {
+export function createYogaServer(log: Logger, { introspection }: { readonly introspection: boolean }) {
   return createYoga<YogaInput>({
     schema,
     graphqlEndpoint: '/graphql',
-    plugins: [useReadParams, useBoundedDocuments, useBoundedDepth, useOneDoor, useOneCode],
+    plugins: [
+      useReadParams,
+      useBoundedDocuments,
+      useBoundedDepth,
+      ...(introspection ? [] : [useNoIntrospection]),
+      useOneDoor,
+      useOneCode,
+    ],
     maskedErrors: { maskError: (error) => toCallerError(error, isAbort(error) ? silent : log) },
     graphiql: false,
     landingPage: false,
@@ -67,6 +75,15 @@ const useBoundedDepth: Plugin<YogaInput> = {
   onValidate({ addValidationRule }) {
     addValidationRule(maxDepthRule)
     addValidationRule(maxAliasesRule)
+  },
+}
+
+const useNoIntrospection: Plugin<object, YogaInput> = {
+  onValidate({ addValidationRule }) {
+    addValidationRule(NoSchemaIntrospectionCustomRule)
+  },
+  onResultProcess({ result, serverContext, setResult }) {
+    if ('errors' in result) setResult(withoutNames(result, serverContext.params))
   },
 }
 

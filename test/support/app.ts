@@ -65,6 +65,7 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
     meter,
     logger,
     graphiql: true,
+    introspection: true,
     corsOrigins: [],
     ...options,
   })
