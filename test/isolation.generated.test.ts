@@ -12,7 +12,10 @@ import {
   isObjectType,
 } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { scopes } from '../src/auth/scopes.ts'
+import { createContext } from '../src/context.ts'
 import { schema } from '../src/graphql/schema.ts'
+import { followJob } from '../src/job/job.follow.ts'
 import { routes } from '../src/rest/routes.ts'
 import { startTestApp, type TestApp, type TestTenant } from './support/app.ts'
 import { factoriesFor } from './support/factories.ts'
@@ -214,6 +217,32 @@ describe('GraphQL: a mutation', () => {
       }
     },
   )
+})
+
+describe('GraphQL: a subscription', () => {
+  it('reads nothing when the other tenant’s job of the same id changes', async () => {
+    const contextOf = ({ tenantAppId }: TestTenant) =>
+      createContext(app.services, { tenantAppId, tenantName: '', keyId: '', keyName: '', scopes }, app.app.log)
+    const [ours, others] = [
+      await followJob(contextOf(mine), { id: 'shared' }),
+      await followJob(contextOf(theirs), { id: 'shared' }),
+    ]
+    for (const tenant of [mine, theirs]) await factoriesFor(app, tenant).job({ id: 'shared', status: 'PENDING' })
+    // What they are now, and then what has changed: both have been made.
+    const both = [await ours.next(), await others.next(), await ours.next(), await others.next()]
+    expect(both.map(({ value }) => value?.status)).toEqual(['PENDING', 'PENDING', 'PENDING', 'PENDING'])
+    const ourNext = ours.next()
+    const statements = await app.statementsOf(async () => {
+      const theirNext = others.next()
+      const where = { tenantAppId: theirs.tenantAppId, id: 'shared' }
+      await app.database.prisma.job.updateMany({ where, data: { status: 'CANCELLED' } })
+      expect((await theirNext).value).toMatchObject({ status: 'CANCELLED' })
+    })
+    expect(statements.filter((sql) => /^SELECT/.test(sql))).toHaveLength(1)
+    await ours.return?.()
+    await others.return?.()
+    await ourNext
+  })
 })
 
 describe('REST: a path, a query string and a body with an id', () => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { schema } from '../src/graphql/schema.ts'
 import { routes } from '../src/rest/routes.ts'
 import { startTestApp, type TestApp, type TestTenant } from './support/app.ts'
-import { createOneOfEach } from './support/factories.ts'
+import { createOneOfEach, factoriesFor } from './support/factories.ts'
 
 let app: TestApp
 let mine: TestTenant
@@ -137,6 +137,35 @@ describe('GraphQL: every mutation that takes an id', () => {
       expect(await theirRows()).toBe(before)
     },
   )
+
+  it('linkAccount says the same of their user and of nobody, also where the account is linked already', async () => {
+    const link = (userId: string) =>
+      app.graphql(
+        mine,
+        `mutation ($userId: ID!) { linkAccount(input: { userId: $userId, platform: "${own.account.platform}", displayName: "x",
+          platformAccountId: "${own.account.platformAccountId}" }) { userErrors { code field message } } }`,
+        { userId },
+      )
+    const foreign = await link(other.user.id)
+    expect(foreign).toEqual(await link('nobody'))
+    expect(foreign.data['linkAccount']).toMatchObject({ userErrors: [{ code: 'NOT_FOUND', field: ['userId'] }] })
+  })
+
+  it('a job of the same id that waits in the other tenant is not started along', async () => {
+    const job = { id: 'shared', jobType: 'shared_id', maxAttempts: 3, runAt: new Date() }
+    for (const tenant of [mine, theirs]) await factoriesFor(app, tenant).job({ ...job, status: 'FAILED' })
+    for (const tenant of [mine, theirs]) {
+      const { data } = await app.graphql(tenant, 'mutation { retryJob(input: { id: "shared" }) { job { status } } }')
+      expect(data).toEqual({ retryJob: { job: { status: 'PENDING' } } })
+    }
+    const claim = 'mutation { claimJobs(input: { jobTypes: ["shared_id"] }) { leases { job { id status } } } }'
+    expect((await app.graphql(mine, claim)).data).toEqual({
+      claimJobs: { leases: [{ job: { id: 'shared', status: 'RUNNING' } }] },
+    })
+    const where = { tenantAppId: theirs.tenantAppId, id: 'shared' }
+    expect(await app.database.prisma.job.findFirst({ where })).toMatchObject({ status: 'PENDING', leaseToken: null })
+    await app.database.prisma.job.deleteMany({ where: { id: 'shared' } })
+  })
 
   it('claimJobs and idempotency keys know the tenant’s own jobs alone', async () => {
     const create = `mutation { createJob(input: { jobType: "shared", idempotencyKey: "one" }) { job { id } } }`
