@@ -7,6 +7,7 @@ import { printSortedSchema, schema } from '../src/graphql/schema.ts'
 import { createOpenApiDocument } from '../src/rest/openapi.ts'
 import { routes } from '../src/rest/routes.ts'
 import { createTestDatabase, type TestDatabase } from './support/database.ts'
+import { generateOpenApiTypes } from './support/openapi-types.ts'
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -37,6 +38,11 @@ describe('what is derived agrees with what it is derived from', () => {
 
   it('schema.graphql is what the code says; otherwise: npm run schema', () => {
     expect(readFileSync(new URL('../schema.graphql', import.meta.url), 'utf8')).toBe(printSortedSchema())
+  })
+
+  it('the types of the REST interface are those of its OpenAPI document; otherwise: npm run test:types', async () => {
+    const written = readFileSync(new URL('support/openapi.generated.ts', import.meta.url), 'utf8')
+    expect(written).toBe(await generateOpenApiTypes())
   })
 
   it('the OpenAPI document has every route of the table, and the probes', () => {

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { v4 as uuidv4 } from 'uuid'
 import { type ErrorCode, errorCodes, GatewayError } from '../errors.ts'
+import { acceptedType } from '../graphql/accepted-type.ts'
 import { errorHeaders, sendProblem, toProblem } from '../rest/problem.ts'
 import { toShownError } from '../shown-error.ts'
 import { logRequest } from './log-requests.ts'
@@ -100,11 +101,16 @@ function toRefusal(error: unknown, request: FastifyRequest): GatewayError {
 
 function answerError(error: GatewayError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   if (!isGraphQL(request)) return sendProblem(reply, error)
-  return reply
-    .code(errorCodes[error.code].status)
-    .headers(errorHeaders(error))
-    .type('application/json; charset=utf-8')
-    .send(JSON.stringify({ errors: [{ message: error.message, extensions: { code: error.code, ...error.details } }] }))
+  return (
+    reply
+      .code(errorCodes[error.code].status)
+      .headers(errorHeaders(error))
+      // Clients read an error's body where its type says that it is GraphQL's.
+      .type(`${acceptedType(request.headers.accept) ?? 'application/json'}; charset=utf-8`)
+      .send(
+        JSON.stringify({ errors: [{ message: error.message, extensions: { code: error.code, ...error.details } }] }),
+      )
+  )
 }
 
 function isGraphQL({ url }: FastifyRequest): boolean {

@@ -10,7 +10,9 @@ export function describeRefusal(code: ErrorCode): [string, Json] {
       description: `${title}: \`${code}\`.`,
       headers: {
         ...commonHeaders,
-        ...(status === 503 && { 'retry-after': { description: 'Seconds to wait.', schema: { type: 'integer' } } }),
+        ...((status === 503 || status === 429) && {
+          'retry-after': { description: 'Seconds to wait.', schema: { type: 'integer' } },
+        }),
       },
       content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
     },
@@ -23,6 +25,13 @@ export const commonHeaders = {
     description: "The request's id: the caller's own where it sent a sane one.",
     schema: { type: 'string' },
   },
+}
+
+/** Headers of a route that runs an operation. */
+export const costHeaders = {
+  'x-cost': { description: 'The points that this has cost.', schema: { type: 'integer' } },
+  ratelimit: { description: 'The points that the key has left: `"points";r=…;t=…`.', schema: { type: 'string' } },
+  'ratelimit-policy': { description: 'The points of a minute: `"points";q=…;w=60`.', schema: { type: 'string' } },
 }
 
 /** Headers of a route that makes something. */
@@ -45,6 +54,9 @@ export const problemSchema = {
     instance: { type: 'string', description: 'This occurrence of the problem.' },
     code: { type: 'string', enum: Object.keys(errorCodes), description: 'The kind of problem, for programs.' },
     request_id: { type: 'string', description: 'The id that finds the request in the log.' },
+    cost: { type: 'integer', description: 'The points that this would cost; with status 429.' },
+    maximum: { type: 'integer', description: 'The points of a minute; with status 429.' },
+    remaining: { type: 'integer', description: 'The points that are left; with status 429.' },
     errors: {
       type: 'array',
       description: 'The refused fields; with status 422.',

@@ -6,6 +6,7 @@ import { packageVersion } from '../package-version.ts'
 import { bodySchema, componentOf, inputSchema, type Json } from './json-schema.ts'
 import {
   commonHeaders,
+  costHeaders,
   describeRefusal,
   healthSchema,
   linkHeader,
@@ -101,7 +102,12 @@ function describeRoute(route: Route, operation: CompiledOperation, schemas: Reco
     responses: {
       [route.makes ? '201' : '200']: {
         description: route.makes ? 'Made.' : 'Found.',
-        headers: { ...commonHeaders, ...(route.makes && locationHeader), ...(route.connection && linkHeader) },
+        headers: {
+          ...commonHeaders,
+          ...costHeaders,
+          ...(route.makes && locationHeader),
+          ...(route.connection && linkHeader),
+        },
         content: { 'application/json': { schema: answer } },
       },
       ...Object.fromEntries(refusalsOf(route).map(describeRefusal)),
@@ -122,6 +128,7 @@ function refusalsOf({ parameters, body, method }: Route): ErrorCode[] {
     'PAYLOAD_TOO_LARGE',
     'UNSUPPORTED_MEDIA_TYPE',
     ...(reads || method !== 'GET' ? (['BAD_USER_INPUT'] as const) : []),
+    'RATE_LIMITED',
     'HEADERS_TOO_LARGE',
     'INTERNAL',
     'SERVICE_UNAVAILABLE',
