@@ -131,7 +131,7 @@ async function both(text: string, variables: Record<string, unknown>, granted: r
   // What may not be seen whole is not run compiled.
   const as = { ...viewer, scopes: mayRead({ ...viewer, scopes: granted }, document) ? granted : scopes }
   const compiled = compile(document, undefined)
-  if (!compiled) throw new Error(`It cannot be compiled: ${text}`)
+  if (!compiled) return undefined
   const operation = () => ({ document, variables, context: createContext(app.services, as, silent) })
   const [expected, actual] = [await interpret(operation()), await runCompiled(compiled, operation())].map(
     (result) => JSON.parse(JSON.stringify(result)) as Answer,
@@ -181,18 +181,19 @@ describe('a compiled operation answers as graphql-js does, data and errors', () 
         async (numbers, { granted, ...chosen }) => {
           const text = draftDocument(numbers)
           if (validate(schema, parse(text)).length > 0) return
-          valid += 1
           const toId = (value: unknown): unknown =>
             Array.isArray(value) ? value.map(toId) : (ids[value as number] ?? value)
           const given = Object.entries({ ...chosen, id: toId(chosen.id), list: toId(chosen.list) })
           const present = given.filter(([, value]) => value !== undefined)
-          const [expected, actual] = await both(text, Object.fromEntries(present), granted)
-          expect(actual).toEqual(expected)
+          const answers = await both(text, Object.fromEntries(present), granted)
+          if (!answers) return
+          valid += 1
+          expect(answers[1]).toEqual(answers[0])
         },
       ),
       { numRuns: runs },
     )
-    expect(valid).toBeGreaterThan(runs / 4)
+    expect(valid).toBeGreaterThan(runs / 5)
   })
 
   it.each([
@@ -206,14 +207,28 @@ describe('a compiled operation answers as graphql-js does, data and errors', () 
     ['a number is too large for its type', '{ users(first: 1) { nodes { id } totalCount } }'],
   ])('where %s', async (_, text) => {
     for (const granted of [scopes, ['jobs:read'], []]) {
-      const [expected, actual] = await both(text, {}, granted)
-      expect(actual).toEqual(expected)
+      const answers = await both(text, {}, granted)
+      expect(answers?.[1]).toEqual(answers?.[0] ?? 'an answer')
     }
   })
 
   it('and what has directives, or is a subscription, is left to graphql-js', () => {
     const leave = (text: string) => compile(parse(text), undefined)
     expect(leave('query ($a: Boolean!) { viewer { keyName @include(if: $a) } }')).toBeUndefined()
+    // A variable within a value, which graphql-jit does not check; and what is JSON, where it forgets variables.
+    expect(leave('query ($a: ID!) { nodes(ids: [$a]) { id } }')).toBeUndefined()
+    expect(leave('query ($a: String = "x") { users(filter: { email: $a }) { totalCount } }')).toBeUndefined()
+    const create = (payload: string) =>
+      `mutation ($a: JSONObject) { createJob(input: { jobType: "x", payload: ${payload} }) { job { id } } }`
+    expect(leave(create('{ a: 1 }'))).toBeUndefined()
+    expect(
+      leave('query ($a: UserFilter, $o: [ID!]!) { users(filter: $a) { totalCount } nodes(ids: $o) { id } }'),
+    ).toBeDefined()
+    expect(
+      leave('{ users(filter: { email: "a" }, orderBy: { field: CREATED_AT, direction: DESC }) { totalCount } }'),
+    ).toBeDefined()
+    const many = Array.from({ length: 600 }, () => 'a: keyName').join(' ')
+    expect(leave(`{ viewer { ${many} } b: viewer { ${many} } }`)).toBeUndefined()
     expect(leave('{ viewer { keyName } }')).toBeDefined()
   })
 })

@@ -33,7 +33,12 @@ describe('the price of an operation', () => {
     ['{ users { nodes { id } } }', {}, 20],
     ['{ users(first: 3) { nodes { id } } }', {}, 3],
     ['{ users(last: 4) { edges { node { id } } } }', {}, 4],
-    ['{ users(first: 3) { totalCount pageInfo { hasNextPage } } }', {}, 1],
+    ['{ users(first: 3) { totalCount pageInfo { hasNextPage } } }', {}, 3],
+    ['{ users(first: 0) { nodes { id } } }', {}, 20],
+    ['{ nodes(ids: []) { ... on User { accounts { id } } } }', {}, 6],
+    ['{ a: viewer { keyName } b: viewer { keyName } }', {}, 2],
+    ['query ($n: Int) { users(first: $n) { nodes { id } } }', { n: 1.5 }, 20],
+    ['mutation { claimJobs(input: { jobTypes: ["a"], limit: 9 }) { userErrors { code } } }', {}, 9],
     ['{ users(first: 100000) { nodes { id } } }', {}, 500],
     ['{ users(first: 3) { nodes { id accounts { id } } } }', {}, 3 * (1 + 5)],
     ['{ users(first: 2) { nodes { accounts { profile { emails { id } } } } } }', {}, 2 * (1 + 5 * (1 + 1 + 2))],
@@ -96,7 +101,22 @@ describe('the price of an operation', () => {
   it('counts fragments that name each other ever more often in no time', async () => {
     const chain = Array.from({ length: 120 }, (_, at) => `fragment F${at} on Viewer { ...F${at + 1} ...F${at + 1} }`)
     const answer = await ask(`{ viewer { ...F0 } } ${chain.join(' ')} fragment F120 on Viewer { keyName }`)
-    expect(answer.json()).toMatchObject({ data: { viewer: { keyName: `key of ${tenant.name}` } } })
+    expect(answer.json().errors[0].message).toMatch(/^The operation asks for more than 5000 fields/)
+  })
+
+  it('has no room for a tree of fields below an empty list', async () => {
+    const fields = (at: number, field: string) =>
+      Array.from({ length: 6 }, (_, copy) => `f${copy}: ${field} { ...F${at + 1} }`).join(' ')
+    const chain = Array.from({ length: 10 }, (_, at) =>
+      at % 2
+        ? `fragment F${at} on Profile { id ${fields(at, 'account')} }`
+        : `fragment F${at} on Account { id ${fields(at, 'profile')} }`,
+    )
+    const query = `{ nodes(ids: []) { ...F0 } } ${chain.join(' ')} fragment F10 on Account { id }`
+    for (let run = 0; run < 3; run += 1) {
+      const answer = await ask(query)
+      expect(answer.json().errors[0].message).toMatch(/more than 5000 fields|more than 60 aliases/)
+    }
   })
 
   it.each([

@@ -1,7 +1,19 @@
-import { BREAK, type DocumentNode, type ExecutionResult, visit } from 'graphql'
+import {
+  BREAK,
+  type DocumentNode,
+  type ExecutionResult,
+  type FragmentDefinitionNode,
+  getNamedType,
+  Kind,
+  TypeInfo,
+  type ValueNode,
+  visit,
+  visitWithTypeInfo,
+} from 'graphql'
 import { compileQuery, isCompiledQuery } from 'graphql-jit'
 import type { Context } from '../context.ts'
 import { coerceVariables } from './coerce-variables.ts'
+import { countFields } from './count-fields.ts'
 import { schema } from './schema.ts'
 
 /** An operation as a function: what graphql-js works out anew for each run is worked out once. */
@@ -46,11 +58,16 @@ export function compileAhead(document: DocumentNode): void {
 }
 
 /**
- * Compiles an operation. What graphql-jit cannot do is left to graphql-js; so is a document with @skip or @include, since
- * an error of a field that was asked for twice and skipped once would name the place that was skipped.
+ * Compiles an operation. What graphql-jit cannot do, or does otherwise, is left to graphql-js:
+ *
+ * - a document with @skip or @include, since an error of a field that was asked for twice and skipped once would name the
+ *   place that was skipped;
+ * - a variable inside of a list or an object that is written in the document, which graphql-jit does not check, and a JSON
+ *   object that is, where it loses variables;
+ * - an operation of very many fields, which takes seconds to compile.
  */
 export function compile(document: DocumentNode, operationName: string | null | undefined): CompiledQuery | undefined {
-  if (hasDirectives(document)) return undefined
+  if (isForGraphQLJs(document) || fieldsOf(document) > maxFields) return undefined
   const compiled = compileQuery(schema, document, operationName ?? undefined, { disablingCapturingStackErrors: true })
   if (!isCompiledQuery(compiled)) return undefined
   const run = compiled.query as CompiledQuery
@@ -62,13 +79,44 @@ export function compile(document: DocumentNode, operationName: string | null | u
   }
 }
 
-function hasDirectives(document: DocumentNode): boolean {
+function isForGraphQLJs(document: DocumentNode): boolean {
   let found = false
-  visit(document, {
-    Directive() {
-      found = true
-      return BREAK
-    },
-  })
+  const types = new TypeInfo(schema)
+  const stop = () => {
+    found = true
+    return BREAK
+  }
+  visit(
+    document,
+    visitWithTypeInfo(types, {
+      Directive: stop,
+      // Those of variable definitions are not reached: a default holds no variable.
+      ListValue: (node) => (hasVariable(node) ? stop() : undefined),
+      ObjectValue: (node) => (hasVariable(node) || isJson(types) ? stop() : undefined),
+    }),
+  )
   return found
+}
+
+function isJson(types: TypeInfo): boolean {
+  const type = types.getInputType()
+  return type != null && getNamedType(type).name === 'JSONObject'
+}
+
+function hasVariable(value: ValueNode): boolean {
+  if (value.kind === Kind.VARIABLE) return true
+  if (value.kind === Kind.LIST) return value.values.some(hasVariable)
+  return value.kind === Kind.OBJECT && value.fields.some((field) => hasVariable(field.value))
+}
+
+/** More take more than some tens of milliseconds, and are seldom asked twice. */
+const maxFields = 1_000
+
+function fieldsOf({ definitions }: DocumentNode): number {
+  const fragments = new Map<string, FragmentDefinitionNode>()
+  for (const one of definitions) if (one.kind === Kind.FRAGMENT_DEFINITION) fragments.set(one.name.value, one)
+  const counts = definitions.map((one) =>
+    one.kind === Kind.OPERATION_DEFINITION ? countFields(one.selectionSet, (name) => fragments.get(name)) : 0,
+  )
+  return Math.max(...counts)
 }

@@ -28,7 +28,7 @@ const constants = new WeakMap<OperationDefinitionNode, number>()
 
 /**
  * What an operation of a valid document may cost, before it runs: a point for each node (user, account, profile, email,
- * job) that it may return, and one at least. A list counts as long as its arguments allow, or as its field says
+ * job) that it may return, and one at least for each field of the root. A list counts as long as its arguments allow, or as its field says
  * (`extensions: { items }`), or as 5.
  *
  * @param variables as they came; what is wrong with them is somebody else's to say
@@ -103,10 +103,12 @@ class Pricing {
     const type = getNamedType(field.type)
     const own = this.pageOf(field, node)
     const inner = this.ofSelection(type, selectionSet, own)
-    const items = isListType(getNullableType(field.type))
-      ? (this.itemsOf(field, node) ?? own ?? page ?? defaultItems)
-      : 1
-    return items * (inner + (isNode(type) ? 1 : 0))
+    const isList = isListType(getNullableType(field.type))
+    // A list that may be empty is no reason to ask for the world below it.
+    const items = isList ? Math.max(1, this.itemsOf(field, node) ?? own ?? page ?? defaultItems) : 1
+    const points = items * (inner + (isNode(type) ? 1 : 0))
+    // A page is read whatever is shown of it, and each field of the root is a piece of work.
+    return Math.max(points, own ?? 0, isRoot(parent) ? 1 : 0)
   }
 
   /** How many items the field's arguments ask for; undefined when it has no such argument. */
@@ -139,7 +141,11 @@ class Pricing {
 export type Items = number | { readonly asManyAs: string }
 
 function asSize(value: unknown): number {
-  return typeof value === 'number' && value >= 0 ? Math.min(value, maxPageSize) : defaultPageSize
+  return Number.isInteger(value) && Number(value) > 0 ? Math.min(Number(value), maxPageSize) : defaultPageSize
+}
+
+function isRoot(type: GraphQLNamedType): boolean {
+  return [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()].includes(type as never)
 }
 
 /** Whether objects of the type are nodes: what has an id of its own. */

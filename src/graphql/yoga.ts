@@ -8,6 +8,7 @@ import { toCallerError } from './caller-error.ts'
 import { executeOperation, type Subscriber, subscribeToOperation } from './execute.ts'
 import { maxAliasesRule } from './max-aliases-rule.ts'
 import { maxDepthRule } from './max-depth-rule.ts'
+import { maxFieldsRule } from './max-fields-rule.ts'
 import type { GraphQLParams } from './params.ts'
 import { schema } from './schema.ts'
 import { withCost } from './with-cost.ts'
@@ -75,6 +76,7 @@ const useBoundedDepth: Plugin<YogaInput> = {
   onValidate({ addValidationRule }) {
     addValidationRule(maxDepthRule)
     addValidationRule(maxAliasesRule)
+    addValidationRule(maxFieldsRule)
   },
 }
 
