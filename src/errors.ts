@@ -12,6 +12,7 @@ export const errorCodes = {
   DOCUMENT_NOT_TRUSTED: { status: 403, title: 'Document not trusted' },
   FORBIDDEN: { status: 403, title: 'The API key lacks a scope' },
   NOT_FOUND: { status: 404, title: 'Not found' },
+  NOT_ACCEPTABLE: { status: 406, title: 'No acceptable media type' },
   REQUEST_TIMEOUT: { status: 408, title: 'Request not complete in time' },
   METHOD_NOT_ALLOWED: { status: 405, title: 'Method not allowed' },
   PAYLOAD_TOO_LARGE: { status: 413, title: 'Body too large' },

@@ -178,7 +178,7 @@ describe('where the schema may not be explored', () => {
     [
       'query ($f: UserFilter) { users(filter: $f) { nodes { id } } }',
       { f: { emial: 'a' } },
-      'Variable "$f" got invalid value { emial: "a" }; Field "emial" is not defined by type "UserFilter".',
+      'Variable "$f" got an invalid value; the field "emial" is not known.',
     ],
     [
       '{ users(orderBy: { field: CREATED }) { nodes { id } } }',
@@ -190,6 +190,28 @@ describe('where the schema may not be explored', () => {
       undefined,
       'Field "…" of required type "String!" was not provided.',
     ],
+    [
+      'mutation ($i: CreateUserInput!) { createUser(input: $i) { __typename } }',
+      { i: { zzz: 'a"b' } },
+      'Variable "$i" got an invalid value; a field that is required is missing.',
+    ],
+    [
+      'mutation ($i: CreateUserInput!) { createUser(input: $i) { __typename } }',
+      { i: { zzz: 'x'.repeat(900) } },
+      'Variable "$i" got an invalid value; a field that is required is missing.',
+    ],
+    [
+      'query ($f: UserFilter) { users(filter: $f) { totalCount } }',
+      { f: { createdAfter: '0000-01-01T00:00:00Z' } },
+      'Variable "$f" got an invalid value; it is of another type.',
+    ],
+    [
+      '{ users(filter: { createdAfter: "0000-01-01T00:00:00Z" }) { totalCount } }',
+      undefined,
+      'A time must be in the years 1 to 9999.',
+    ],
+    ['{ users(first: "a\\"b") { totalCount } }', undefined, 'Int cannot represent the value.'],
+    ['{ user(id: { b: "\\"" }) { id } }', undefined, 'ID cannot represent the value.'],
     ['{ __typename }', undefined, ''],
   ])('%s', async (text, variables, message) => {
     await withApp({ introspection: false }, async (app, tenant) => {
@@ -199,7 +221,7 @@ describe('where the schema may not be explored', () => {
       const messages = (named.json().errors ?? []).map((error: { message: string }) => error.message)
       if (message === '') expect(messages).toEqual([])
       else expect(messages).toContain(message)
-      expect(named.body).not.toMatch(/Did you mean|UserConnection|UserOrder|"name"/)
+      expect(named.body).not.toMatch(/Did you mean|UserConnection|UserOrder|DateTime|"name"|"phone"/)
     })
   })
 

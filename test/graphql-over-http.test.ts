@@ -92,6 +92,26 @@ describe('what never runs', () => {
     expect(await app.database.prisma.user.count()).toBe(0)
   })
 
+  it.each(['application/xml', 'text/html', 'image/png'])(
+    'a mutation whose answer the client cannot take (%s) is 406, and nothing is written',
+    async (accept) => {
+      const query = 'mutation{createUser(input:{name:"a",email:"a@b",phone:"1"}){user{id}}}'
+      const answer = await post(JSON.stringify({ query }), { ...json, accept })
+      expect(answer.status).toBe(406)
+      expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'NOT_ACCEPTABLE' } }] })
+      expect(await app.database.prisma.user.count()).toBe(0)
+    },
+  )
+
+  it('a page says that nobody may frame it, and that it loads nothing from elsewhere', async () => {
+    const answer = await fetch(url, { headers: { accept: 'text/html' } })
+    expect(answer.headers.get('content-type')).toContain('text/html')
+    expect(answer.headers.get('content-security-policy')).toMatch(/default-src 'none'.*frame-ancestors 'none'/)
+    expect(answer.headers.get('content-security-policy')).not.toMatch(/https?:|\*/)
+    expect(answer.headers.get('x-frame-options')).toBe('DENY')
+    await answer.body?.cancel()
+  })
+
   it('a body over 1 MiB is 413', async () => {
     const answer = await post(JSON.stringify({ query: `{__typename} #${'x'.repeat(1_048_576)}` }))
     expect(answer.status).toBe(413)

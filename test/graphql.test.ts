@@ -228,7 +228,7 @@ describe('scopes', () => {
     ['{ account(id: "1") { id } }', 'users:read'],
     ['{ profiles(accountIds: []) { id } }', 'profiles:read'],
     ['{ job(id: "1") { id } }', 'jobs:read'],
-    ['mutation { updateUser(input: { id: "1" }) { user { id } } }', 'users:write'],
+    ['mutation { updateUser(input: { id: "1" }) { userErrors { code } } }', 'users:write'],
   ])('%s needs %s', async (query, scope) => {
     const { tenantAppId } = tenant
     const without = await createKey(app.database, { tenantAppId, name: 'x', scopes: scopes.filter((s) => s !== scope) })

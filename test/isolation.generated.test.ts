@@ -17,6 +17,7 @@ import { createContext } from '../src/context.ts'
 import { schema } from '../src/graphql/schema.ts'
 import { followJob } from '../src/job/job.follow.ts'
 import { routes } from '../src/rest/routes.ts'
+import { importFile } from '../src/transfer/import.ts'
 import { startTestApp, type TestApp, type TestTenant } from './support/app.ts'
 import { factoriesFor } from './support/factories.ts'
 
@@ -298,5 +299,24 @@ describe('REST: a path, a query string and a body with an id', () => {
       expect(isTheirs(body)).toBe(false)
       expect(body).toContain('User of Mine')
     }
+  })
+
+  it('an import replaces the emails of one’s own profile alone, where the other tenant has one of the same id', async () => {
+    const before = await theirRows()
+    const record = {
+      id: twins.Profile,
+      username: 'imported',
+      user_platform: 'YOUTUBE',
+      platform_account_id: 'Account of Mine',
+      emails: [],
+    }
+    const chunks = async function* () {
+      yield Buffer.from(`${JSON.stringify(record)}\n`)
+    }
+    const rejected: unknown[] = []
+    const options = { tenantAppId: mine.tenantAppId, onReject: (one: unknown) => void rejected.push(one) }
+    const imported = await importFile(app.database, { name: 'file', chunks: chunks() }, options)
+    expect([rejected, imported]).toEqual([[], 1])
+    expect(await theirRows()).toBe(before)
   })
 })

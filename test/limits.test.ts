@@ -1,5 +1,6 @@
 import { parse } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createKey } from '../src/auth/key.service.ts'
 import { priceOf } from '../src/graphql/price.ts'
 import { createRateLimit } from '../src/limits/rate-limit.ts'
 import { startTestApp, type TestApp, type TestTenant } from './support/app.ts'
@@ -165,7 +166,7 @@ describe('the points of a key', () => {
         expect(refused.json()).toEqual({
           errors: [
             {
-              message: 'The key has spent its 10 points of this minute.',
+              message: 'Points needed: 1. Points that the key has left in this minute: 0.',
               extensions: { code: 'RATE_LIMITED', cost: 1, maximum: 10, remaining: 0 },
             },
           ],
@@ -190,13 +191,32 @@ describe('the points of a key', () => {
     }
   })
 
-  it('are not taken by what is refused before: an invalid document, a missing scope on REST', async () => {
+  it('are not taken by what is refused: an invalid document, a missing scope, more than there is left', async () => {
     const limited = await startTestApp({ rateLimit: createRateLimit(10, log) })
     try {
       const mine = await limited.createTenant()
-      for (const query of ['{', '{ nobody }', '{ users { nodes { id } } } # 20 points'])
-        await ask(query, {}, limited, mine.key)
-      expect((await ask('{ viewer { keyName } }', {}, limited, mine.key)).statusCode).toBe(429)
+      const { key } = await createKey(limited.database, {
+        tenantAppId: mine.tenantAppId,
+        name: 'a',
+        scopes: ['jobs:read'],
+      })
+      const send = (query: string) => ask(query, {}, limited, key)
+      for (const query of ['{', '{ nobody }']) expect((await send(query)).statusCode).toBe(200)
+      expect((await limited.rest({ ...mine, key }, 'GET', '/users/a')).statusCode).toBe(403)
+      expect((await send('{ jobs(first: 8) { nodes { id } } }')).headers['ratelimit']).toMatch(/r=2;/)
+      for (let run = 0; run < 3; run += 1) {
+        const refused = await send('{ jobs(first: 3) { nodes { id } } }')
+        expect(refused.json().errors[0].extensions).toEqual({
+          code: 'RATE_LIMITED',
+          cost: 3,
+          maximum: 10,
+          remaining: 2,
+        })
+      }
+      // What is dearer than all of a minute's points is not worth waiting for.
+      const dear = await send('{ jobs(first: 11) { nodes { id } } }')
+      expect(dear.json().errors[0].extensions).toEqual({ code: 'TOO_EXPENSIVE', cost: 11, maximum: 10 })
+      expect((await send('{ jobs(first: 2) { nodes { id } } }')).headers['ratelimit']).toMatch(/r=0;/)
     } finally {
       await limited.close()
     }

@@ -39,6 +39,15 @@ it('the successor lives as long as the old key was to live, and the grace makes 
   expect(expiresAt).toEqual(old.row.expiresAt)
 })
 
+it('a key has one successor; that one may be rotated, and lives as long again', async () => {
+  const old = await make()
+  const { row } = await rotateKey(app.database, old.row.id, 3_600_000)
+  const before = await app.database.prisma.apiKey.count()
+  await expect(rotateKey(app.database, old.row.id, 3_600_000)).rejects.toThrow('was rotated or revoked already')
+  expect(await app.database.prisma.apiKey.count()).toBe(before)
+  expect((await rotateKey(app.database, row.id, 0)).row.expiresAt).toBeNull()
+})
+
 it('a key that is revoked, or that nobody has, has no successor', async () => {
   const old = await make()
   await revokeKey(app.database, old.row.id)

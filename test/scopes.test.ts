@@ -5,7 +5,7 @@ import { type FieldScope, scopes } from '../src/auth/scopes.ts'
 import { guardedSchema, schema } from '../src/graphql/schema.ts'
 import { routes } from '../src/rest/routes.ts'
 import { startTestApp, type TestApp, type TestTenant } from './support/app.ts'
-import { createOneOfEach } from './support/factories.ts'
+import { createOneOfEach, factoriesFor } from './support/factories.ts'
 
 const fields = Object.values(schema.getTypeMap())
   .filter((type) => (isObjectType(type) || isInterfaceType(type)) && !type.name.startsWith('__'))
@@ -127,6 +127,52 @@ describe('a key without the scope of a field gets FORBIDDEN in its place, and th
     expect(answer.data.createUser.user).toMatchObject({ name: 'New', phone: null })
     expect(answer.errors).toMatchObject([{ path: ['createUser', 'user', 'phone'] }])
     expect((await app.graphql(key, create('id name'))).errors).toBeUndefined()
+  })
+})
+
+describe('a key learns nothing by the way of', () => {
+  it('a change that changes nothing', async () => {
+    const writer = await keyFor(['users:write', 'jobs:write', 'contacts:read'])
+    const changes: [string, Record<string, unknown>][] = [
+      ['mutation ($id: ID!) { updateUser(input: { id: $id }) { user { name } } }', { id: made.user.id }],
+      [
+        'mutation ($id: ID!) { updateAccount(input: { id: $id }) { account { displayName } } }',
+        { id: made.account.id },
+      ],
+      [
+        'mutation ($id: ID!) { syncProfile(input: { accountId: $id }) { profile { fullName } } }',
+        { id: made.account.id },
+      ],
+      ['mutation ($id: ID!) { cancelJob(input: { id: $id }) { job { payload } } }', { id: made.job.id }],
+    ]
+    for (const [mutation, variables] of changes) {
+      const { data, errors } = await app.graphql(writer, mutation, variables)
+      expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }])
+      expect(JSON.stringify(data)).toMatch(/^\{"\w+":\{"\w+":null\}\}$/)
+    }
+  })
+
+  it('a filter', async () => {
+    const query = 'query ($email: String) { users(filter: { email: $email }) { totalCount nodes { id } } }'
+    const { data, errors } = await app.graphql(await keyFor(['users:read']), query, { email: made.user.email })
+    expect([data, errors]).toMatchObject([null, [{ path: ['users'], extensions: { code: 'FORBIDDEN' } }]])
+    const allowed = await app.graphql(await keyFor(['users:read', 'contacts:read']), query, { email: made.user.email })
+    expect(allowed.data).toMatchObject({ users: { totalCount: 1 } })
+  })
+
+  it('the refusal of an id: it is the same for one that nobody has', async () => {
+    const query = 'query ($id: ID!) { node(id: $id) { id } }'
+    const key = await keyFor(['jobs:write', 'jobs:read'])
+    const statements = await app.statementsOf(async () => {
+      const there = await app.graphql(key, query, { id: made.user.id })
+      expect(there).toEqual(await app.graphql(key, query, { id: 'usr_nobody' }))
+      expect(there.errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }])
+    })
+    expect(statements).toEqual([])
+    await factoriesFor(app, tenant).user({ id: 'of elsewhere' })
+    expect(await app.graphql(key, query, { id: 'of elsewhere' })).toEqual(
+      await app.graphql(key, query, { id: 'nobody' }),
+    )
   })
 })
 

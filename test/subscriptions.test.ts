@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey, revokeKey } from '../src/auth/key.service.ts'
+import { createRateLimit } from '../src/limits/rate-limit.ts'
 import { startTestApp, type TestApp, type TestTenant } from './support/app.ts'
 import { addressOf, type EventStream, subscribe } from './support/events.ts'
 import { factoriesFor } from './support/factories.ts'
@@ -83,6 +84,41 @@ describe('subscription { job }', () => {
     await app.database.prisma.job.deleteMany({ where: { id } })
     expect(await nextJob(events)).toBeNull()
     expect(await events.next()).toMatchObject({ event: 'complete' })
+  })
+
+  it('ends when the key has lost the scope, before the next event', async () => {
+    const { tenantAppId } = tenant
+    const { row, key } = await createKey(app.database, { tenantAppId, name: 'narrowed' })
+    const id = await create('narrowed')
+    const events = await subscribe(address, key, ofOne, { id })
+    expect(await nextJob(events)).toMatchObject({ status: 'PENDING' })
+    await app.database.prisma.apiKey.updateMany({ where: { id: row.id }, data: { scopes: ['users:read'] } })
+    await call('cancelJob', { id })
+    expect(await events.next()).toMatchObject({ data: { errors: [{ extensions: { code: 'FORBIDDEN' } }] } })
+    expect(await events.next()).toMatchObject({ event: 'complete' })
+    events.close()
+  })
+
+  it('pays for each event, and ends when the points are spent', async () => {
+    const log = { error: () => undefined, warn: () => undefined }
+    const limited = await startTestApp({ rateLimit: createRateLimit(3, log) })
+    try {
+      const mine = await limited.createTenant()
+      const other = await createKey(limited.database, { tenantAppId: mine.tenantAppId, name: 'follows' })
+      const job = await factoriesFor(limited, mine).job({ status: 'RUNNING', progress: 0 })
+      const events = await subscribe(await addressOf(limited), other.key, ofOne, { id: job.id })
+      for (const progress of [0, 0.1, 0.2]) {
+        const where = { tenantAppId: mine.tenantAppId, id: job.id }
+        if (progress > 0) await limited.database.prisma.job.updateMany({ where, data: { progress } })
+        expect(await nextJob(events)).toMatchObject({ progress })
+      }
+      await limited.database.prisma.job.updateMany({ where: { id: job.id }, data: { progress: 0.3 } })
+      expect(await events.next()).toMatchObject({ data: { errors: [{ extensions: { code: 'RATE_LIMITED' } }] } })
+      expect(await events.next()).toMatchObject({ event: 'complete' })
+      events.close()
+    } finally {
+      await limited.close()
+    }
   })
 
   it('ends when the key is revoked, before the next event', async () => {

@@ -86,6 +86,7 @@ const UpdateAccountPayload = definePayload<AccountRow>(
   'account',
   Account,
   'The account as it is now.',
+  'users:read',
 )
 
 defineMutation('updateAccount', {

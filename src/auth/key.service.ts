@@ -49,42 +49,38 @@ export async function createKey(
 }
 
 /**
- * Makes a successor of a key, with the same name and scopes, and lets the old one live a while longer.
+ * Makes a successor of a key, with the same name, scopes and length of life, and lets the old one live a while longer.
  *
  * @param graceMilliseconds how long the old key works on, unless it expires before; 0: it ends now
  * @returns the new key itself, which nothing can tell again
- * @throws OperatorError when there is no such key, or it does not work any more
+ * @throws OperatorError when there is no such key, it does not work any more, or it has a successor
  */
 export async function rotateKey(
-  database: Database,
+  { prisma: database }: Pick<Database, 'prisma'>,
   id: string,
   graceMilliseconds: number,
 ): Promise<{ row: ApiKey; key: string }> {
-  const old = await database.prisma.apiKey.findFirst({ where: { id } })
+  const old = await database.apiKey.findFirst({ where: { id } })
   if (!old) throw noSuchKey(id)
   const now = Date.now()
   if (old.revokedAt || (old.expiresAt && old.expiresAt.getTime() <= now)) {
     throw new OperatorError(`The key ${id} does not work any more. Make a new one: npm run fusion -- keys create`)
   }
+  const { tenantAppId, name, scopes, createdAt, expiresAt } = old
   const end = new Date(now + graceMilliseconds)
-  return database.prisma.$transaction(async (prisma) => {
+  return database.$transaction(async (prisma) => {
+    const life = expiresAt ? expiresAt.getTime() - createdAt.getTime() : undefined
     const made = await createKey(
       { prisma },
-      {
-        ...{ tenantAppId: old.tenantAppId, name: old.name, scopes: old.scopes },
-        // It lives as long as the old one was to live.
-        expiresAt: old.expiresAt ? new Date(now + old.expiresAt.getTime() - old.createdAt.getTime()) : undefined,
-      },
+      { tenantAppId, name, scopes, expiresAt: life === undefined ? undefined : new Date(now + life) },
     )
-    await prisma.apiKey.updateMany({
-      where: {
-        tenantAppId: old.tenantAppId,
-        id,
-        revokedAt: null,
-        OR: [{ expiresAt: null }, { expiresAt: { gt: end } }],
-      },
-      data: { expiresAt: end },
+    // A second rotation would measure that life by the grace of the first.
+    const { count } = await prisma.apiKey.updateMany({
+      where: { tenantAppId, id, revokedAt: null, successorId: null },
+      data: { successorId: made.row.id, ...(!(expiresAt && expiresAt < end) && { expiresAt: end }) },
     })
+    if (count === 0)
+      throw new OperatorError(`The key ${id} was rotated or revoked already. See: npm run fusion -- keys list`)
     return made
   })
 }

@@ -1,4 +1,5 @@
 import type { ExecutionResult } from 'graphql'
+import { GatewayError } from '../errors.ts'
 
 /** The two media types that a GraphQL answer comes in. */
 export type AnswerType = 'application/json' | 'application/graphql-response+json'
@@ -29,4 +30,20 @@ export function acceptedType(accept = '*/*'): AnswerType | undefined {
  */
 export function statusOf(result: ExecutionResult, type: AnswerType): number {
   return 'data' in result || type === 'application/json' ? 200 : 400
+}
+
+const answerTypes = ['application/json', 'application/graphql-response+json', 'text/event-stream', 'multipart/mixed']
+
+/**
+ * Refuses a request whose answer its client could not take, before anything is done: it would try again what was done.
+ *
+ * @throws GatewayError NOT_ACCEPTABLE
+ */
+export function requireAcceptable(accept = '*/*'): void {
+  const wanted = accept.split(',').map((entry) => entry.split(';', 1)[0]?.trim().toLowerCase() ?? '')
+  const isTaken = (entry: string) =>
+    entry === '' ||
+    entry === '*/*' ||
+    answerTypes.some((type) => type === entry || type.replace(/\/.*/, '/*') === entry)
+  if (!wanted.some(isTaken)) throw new GatewayError('NOT_ACCEPTABLE', `Accept one of ${answerTypes.join(', ')}.`)
 }

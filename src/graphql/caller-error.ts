@@ -43,9 +43,10 @@ function fromGraphQL(error: GraphQLError, log: Logger): GraphQLError {
 
 const maxMessageLength = 1_000
 
-/** GraphQL repeats a value that it refuses, whole, in each error of it. */
+/** GraphQL repeats a value that it refuses, whole, in each error of it. What is wrong is said before and after. */
 function shortened(message: string): string {
-  return message.length > maxMessageLength ? `${message.slice(0, maxMessageLength)}…` : message
+  if (message === 'Validation aborted.') return 'The document repeats its fields too often to be checked.'
+  return message.length > maxMessageLength ? `${message.slice(0, 500)}…${message.slice(-400)}` : message
 }
 
 /**

@@ -1,11 +1,14 @@
 import { createSourceEventStream, type DocumentNode, type ExecutionResult, execute, GraphQLError } from 'graphql'
+import type { Viewer } from '../auth/viewer.ts'
 import type { Context, Logger } from '../context.ts'
 import { toCallerError } from './caller-error.ts'
 import { coerceVariables } from './coerce-variables.ts'
 import { type CompiledQuery, compiledQuery } from './compiled.ts'
+import { countNodes } from './count-nodes.ts'
 import { fieldNames } from './field-names.ts'
+import { requireScope } from './require-scope.ts'
 import { guardedSchema, schema } from './schema.ts'
-import { mayRead } from './scopes-of.ts'
+import { mayRead, scopesOf } from './scopes-of.ts'
 
 /** A validated operation, with what it is executed on. */
 export interface Operation {
@@ -19,8 +22,10 @@ export interface Operation {
 export interface Subscriber {
   /** Aborts when the client has gone. */
   readonly signal: AbortSignal
-  /** Looks whether the key is still good. Rejects when it is not. */
-  checkKey(): Promise<unknown>
+  /** Looks whether the key is still good, and what it may do now. Rejects when it is not. */
+  checkKey(): Promise<Viewer>
+  /** Pays for the nodes of an event. Rejects when the key cannot. */
+  spend(points: number): Promise<unknown>
 }
 
 /**
@@ -57,7 +62,7 @@ export async function runCompiled(compiled: CompiledQuery, operation: Operation)
  */
 export async function subscribeToOperation(
   operation: Operation,
-  { signal, checkKey }: Subscriber,
+  { signal, checkKey, spend }: Subscriber,
 ): Promise<ExecutionResult | AsyncIterableIterator<ExecutionResult>> {
   const errors = variableErrors(operation)
   if (errors) return shown({ errors }, operation)
@@ -66,21 +71,32 @@ export async function subscribeToOperation(
   const iterator = events[Symbol.asyncIterator]()
   // Nobody is left to end what a client that went away meanwhile has begun.
   if (signal.aborted) await iterator.return?.()
+  const { document, operationName, context } = operation
+  let isFirst = true
+
+  async function resultOf(event: unknown): Promise<ExecutionResult> {
+    requireTheSame(context.viewer, await checkKey(), document)
+    // What an earlier event has read is of an earlier time.
+    context.loaders.clearAll()
+    const result = await executeOperation(operation, event)
+    // The first was paid for when it was let in.
+    if (!isFirst) await spend(Math.max(1, countNodes(document, operationName, result.data)))
+    isFirst = false
+    return result
+  }
+
   const results: AsyncIterableIterator<ExecutionResult> = {
     async next() {
-      const { done, value } = await iterator.next()
+      const { done, value: event } = await iterator.next()
       if (done) return { done, value: undefined }
-      const refusal = await checkKey().then(() => undefined, asError)
-      if (refusal) {
+      try {
+        return { done: false, value: await resultOf(event) }
+      } catch (error) {
         await iterator.return?.()
-        return {
-          done: false,
-          value: shown({ errors: [new GraphQLError(refusal.message, { originalError: refusal })] }, operation),
-        }
+        const refusal = asError(error)
+        const errors = [new GraphQLError(refusal.message, { originalError: refusal })]
+        return { done: false, value: shown({ errors }, operation) }
       }
-      // What an earlier event has read is of an earlier time.
-      operation.context.loaders.clearAll()
-      return { done: false, value: await executeOperation(operation, value) }
     },
     async return() {
       await iterator.return?.()
@@ -89,6 +105,11 @@ export async function subscribeToOperation(
     [Symbol.asyncIterator]: () => results,
   }
   return results
+}
+
+/** @throws GatewayError FORBIDDEN when the key may no longer see what it could when it subscribed */
+function requireTheSame(before: Viewer, now: Viewer, document: DocumentNode): void {
+  for (const scope of scopesOf(document)) if (before.scopes.includes(scope)) requireScope(now, scope)
 }
 
 /** What is wrong with the variables: a few errors, where graphql-js would go on to fifty. */

@@ -16,8 +16,9 @@ export interface DocumentFinder {
   keep(params: GraphQLParams): void
 }
 
-/** How many automatic persisted queries are kept. */
+/** How many automatic persisted queries are kept, and how long they may be. */
 const maxKept = 1024
+const maxKeptLength = 20_000
 
 /**
  * Without trusted documents, queries are persisted automatically, as Apollo's clients ask for it; with them, ids and
@@ -38,8 +39,8 @@ function ofTrusted({ byId, texts, others }: TrustedDocuments): DocumentFinder {
       if (others === 'refuse' && !texts.has(params.query ?? '')) {
         throw new GatewayError('DOCUMENT_NOT_TRUSTED', 'Only trusted documents run here.')
       }
-      if (params.query === undefined) throw notFound()
-      if (!texts.has(params.query)) {
+      if (params.query === undefined && id !== undefined) throw notFound()
+      if (params.query !== undefined && !texts.has(params.query)) {
         log.warn({ documentHash: sha256(params.query), operation: params.operationName }, 'a document is not trusted')
       }
       return params
@@ -66,7 +67,7 @@ function ofPersisted(): DocumentFinder {
     },
     keep({ query, ...params }) {
       const wanted = persistedHash(params)
-      if (wanted === undefined || query === undefined || kept.has(wanted)) return
+      if (wanted === undefined || query === undefined || kept.has(wanted) || query.length > maxKeptLength) return
       // The oldest goes first: a map keeps the order in which its keys came.
       if (kept.size >= maxKept) kept.delete(kept.keys().next().value ?? '')
       kept.set(wanted, query)
@@ -78,7 +79,7 @@ function ofPersisted(): DocumentFinder {
 function persistedHash({ extensions }: GraphQLParams): string | undefined {
   const persisted = extensions?.['persistedQuery'] as { sha256Hash?: unknown } | null | undefined
   if (persisted == null || persisted.sha256Hash == null) return undefined
-  if (typeof persisted.sha256Hash === 'string') return persisted.sha256Hash
+  if (typeof persisted.sha256Hash === 'string' && persisted.sha256Hash !== '') return persisted.sha256Hash
   throw new GatewayError('MALFORMED_REQUEST', 'extensions.persistedQuery.sha256Hash must be a string.')
 }
 

@@ -15,8 +15,9 @@ export interface KnownOperations {
   find(params: GraphQLParams): KnownOperation | undefined
 }
 
-/** As many as Yoga keeps. */
+/** As many as Yoga keeps; and longer ones are seldom sent. */
 const maxDocuments = 1024
+const maxLength = 20_000
 
 /** Keeps the documents that were asked for last. */
 export function createKnownOperations(): KnownOperations {
@@ -30,7 +31,9 @@ export function createKnownOperations(): KnownOperations {
   }
 
   return {
-    add: keep,
+    add(text, document) {
+      if (text.length <= maxLength) keep(text, document)
+    },
     find({ query = '', operationName }) {
       const document = documents.get(query)
       const operation = document && getOperationAST(document, operationName)

@@ -39,21 +39,29 @@ export function registerNode(typename: NodeTypename, scope: Scope, load: NodeTyp
  * Finds the row of an id of any type. An id of ours says its type by its prefix; for any other, and for one that is
  * not found there, every type is asked: at most one statement a type and request, since the loaders batch and remember.
  * Where one id names rows of two types, the type that was registered first has it.
+ *
+ * What the key may not read is not looked for, so that nobody learns from the refusal that it is there.
+ *
+ * @throws GatewayError FORBIDDEN when the id may be of a type that the key may not read
  */
 async function loadNode(id: string, context: Context): Promise<NodeRow | null> {
+  const { viewer } = context
   const expected = nodeTypes.find(({ typename }) => id.startsWith(idPrefix(typename)))
   if (expected) {
+    requireScope(viewer, expected.scope)
     const row = await expected.load(id, context)
-    if (row) return asNode(expected, row, context)
+    if (row) return asNode(expected, row)
   }
-  const rows = await Promise.all(nodeTypes.map(({ load }) => load(id, context)))
+  const readable = nodeTypes.filter(({ scope }) => viewer.scopes.includes(scope))
+  const rows = await Promise.all(readable.map(({ load }) => load(id, context)))
   const index = rows.findIndex((row) => row !== null)
-  const [type, row] = [nodeTypes[index], rows[index]]
-  return type && row ? asNode(type, row, context) : null
+  const [type, row] = [readable[index], rows[index]]
+  if (type && row) return asNode(type, row)
+  if (!expected) for (const { scope } of nodeTypes) requireScope(viewer, scope)
+  return null
 }
 
-function asNode({ typename, scope }: NodeType, row: NodeRow, context: Context): NodeRow {
-  requireScope(context.viewer, scope)
+function asNode({ typename }: NodeType, row: NodeRow): NodeRow {
   // Pothos takes a name as well, though its types of this builder's own do not say so.
   brandWithType(row, typename as never)
   return row

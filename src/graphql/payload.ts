@@ -1,4 +1,5 @@
 import type { TypeParam } from '@pothos/core'
+import type { FieldScope } from '../auth/scopes.ts'
 import type { Context } from '../context.ts'
 import { type FieldError, GatewayError } from '../errors.ts'
 import { builder } from './builder.ts'
@@ -16,12 +17,14 @@ type Types = (typeof builder)['$inferSchemaTypes']
  * Defines the type that a mutation answers: `{ <field>: <type>, userErrors: [UserError!]! }`.
  *
  * @param name `CreateUserPayload` ⇒ "What came of `createUser`."
+ * @param scope what a key needs for the result, where it shows more than the mutation has written
  */
 export function definePayload<Result>(
   name: `${string}Payload`,
   field: string,
   type: TypeParam<Types>,
   description: string,
+  scope: FieldScope = 'inherited',
 ) {
   const mutation = name.charAt(0).toLowerCase() + name.slice(1, -'Payload'.length)
   return builder.objectRef<Payload<Result>>(name).implement({
@@ -30,6 +33,7 @@ export function definePayload<Result>(
     fields: (t) => ({
       [field]: t.field({
         type,
+        scope,
         nullable: true,
         description: `${description} Null when the input was refused.`,
         resolve: ({ result }) => result as never,

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { contextOf, createAuthenticateHook, type RouteDependencies } from '../http/request.ts'
 import type { Applicant } from '../limits/admission.ts'
-import { acceptedType, statusOf } from './accepted-type.ts'
+import { acceptedType, requireAcceptable, statusOf } from './accepted-type.ts'
 import { executeOperation } from './execute.ts'
 import { createDocumentFinder } from './find-document.ts'
 import { renderGraphiqlPage } from './graphiql.ts'
@@ -22,6 +22,17 @@ export interface GraphQLOptions extends RouteDependencies {
   readonly trustedDocuments?: TrustedDocuments | undefined
   /** The key of the demo tenant, filled into GraphiQL for a browser on this machine. */
   readonly demoKey?: string | undefined
+}
+
+/** GraphiQL makes its editor of inline scripts and of workers; it loads nothing from elsewhere, and nobody may frame it. */
+const pageHeaders = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; worker-src 'self' blob: data:; " +
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self' blob: data:; " +
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
 }
 
 const ofTheConnection = new Set([
@@ -121,18 +132,22 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
     },
     async handler(request, reply) {
       if (!request.viewer) {
-        reply.type('text/html; charset=utf-8')
+        reply.headers(pageHeaders).type('text/html; charset=utf-8')
         return page(isFromThisMachine(request) ? demoKey : undefined)
       }
+      requireAcceptable(request.headers.accept)
       const given = readQueryParams(request.query as Record<string, unknown>)
       return answer(request, reply, documents.find(given, request.log))
     },
   })
 
   app.post('/graphql', {
-    onRequest: authenticate,
+    async onRequest(request) {
+      await authenticate(request)
+    },
     async handler(request, reply) {
       if (request.body === undefined) throw new GatewayError('MALFORMED_REQUEST', 'The request has no body.')
+      requireAcceptable(request.headers.accept)
       const params = documents.find(readBodyParams(request.body), request.log)
       return (await answerKnown(request, reply, params)) ?? answer(request, reply, params)
     },

@@ -13,7 +13,7 @@ function described(scalar: GraphQLScalarType, description: string): GraphQLScala
 function storable<Output>(name: string, scalar: GraphQLScalarType<Date, Output>): GraphQLScalarType<Date, Output> {
   const check = (time: Date) => {
     if (isStorableTime(time)) return time
-    throw new GraphQLError(`${name} must be in the years 1 to 9999.`)
+    throw new GraphQLError('A time must be in the years 1 to 9999.')
   }
   return new GraphQLScalarType({
     ...scalar.toConfig(),

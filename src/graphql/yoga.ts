@@ -18,7 +18,7 @@ import { withoutNames } from './without-names.ts'
 export interface YogaInput {
   readonly params: GraphQLParams
   readonly gateway: Context
-  readonly subscriber: Subscriber
+  readonly subscriber: Omit<Subscriber, 'spend'>
   /** Lets a valid operation in before it runs. Rejects when it may not. */
   readonly admit: (applicant: Applicant) => Promise<Admitted>
   /** Told of the operation before it runs: it is valid. */
@@ -105,8 +105,8 @@ const useOneDoor: Plugin<YogaInput> = {
     onOperation(args.document, getOperationAST(args.document, args.operationName)?.name?.value)
     setSubscribeFn(async ({ document, operationName, variableValues }) => {
       const applicant: Applicant = { document, operationName, variables: variableValues }
-      await admit(applicant)
-      return subscribeToOperation({ ...applicant, context: gateway }, subscriber)
+      const { spend } = await admit(applicant)
+      return subscribeToOperation({ ...applicant, context: gateway }, { ...subscriber, spend })
     })
   },
 }

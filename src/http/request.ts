@@ -27,10 +27,12 @@ export interface RouteDependencies {
 
 /** The key of a request is read before its body, so that nobody without one can make the gateway read a body. */
 export function createAuthenticateHook({ authenticator, meter }: RouteDependencies) {
-  return async function authenticate(request: FastifyRequest): Promise<void> {
+  return async function authenticate(request: FastifyRequest): Promise<Viewer> {
     const header = request.headers['x-api-key']
     const key = Array.isArray(header) ? header[0] : header
-    request.viewer = await meter.run(request.sqlCount, () => authenticator.authenticate(key))
+    const viewer = await meter.run(request.sqlCount, () => authenticator.authenticate(key))
+    request.viewer = viewer
+    return viewer
   }
 }
 

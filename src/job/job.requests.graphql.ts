@@ -38,7 +38,7 @@ const CancelJobInput = builder.inputType('CancelJobInput', {
   fields: (t) => ({ id: t.id({ required: true, description: "The job's id." }) }),
 })
 
-const CancelJobPayload = definePayload<JobRow>('CancelJobPayload', 'job', Job, 'The job as it is now.')
+const CancelJobPayload = definePayload<JobRow>('CancelJobPayload', 'job', Job, 'The job as it is now.', 'jobs:read')
 
 defineMutation('cancelJob', {
   payload: CancelJobPayload,
@@ -54,7 +54,7 @@ const RetryJobInput = builder.inputType('RetryJobInput', {
   fields: (t) => ({ id: t.id({ required: true, description: "The job's id." }) }),
 })
 
-const RetryJobPayload = definePayload<JobRow>('RetryJobPayload', 'job', Job, 'The job as it is now.')
+const RetryJobPayload = definePayload<JobRow>('RetryJobPayload', 'job', Job, 'The job as it is now.', 'jobs:read')
 
 defineMutation('retryJob', {
   payload: RetryJobPayload,

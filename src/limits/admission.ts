@@ -1,9 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { DocumentNode } from 'graphql'
-import { GatewayError } from '../errors.ts'
 import { priceOf } from '../graphql/price.ts'
 import { viewerOf } from '../http/request.ts'
-import { type Budget, type RateLimit, RateLimited } from './rate-limit.ts'
+import { type Budget, type RateLimit, RateLimited, tooExpensive } from './rate-limit.ts'
 
 /** The most points that one operation may cost. */
 const maxPrice = 20_000
@@ -14,6 +13,8 @@ export interface Admitted {
   readonly price: number
   /** What the key has left in this minute; undefined when nothing limits it. */
   readonly budget: Budget | undefined
+  /** Takes more points, for what comes later. Rejects when the key has not enough. */
+  readonly spend: (points: number) => Promise<unknown>
 }
 
 /** An operation that wants to run. */
@@ -33,17 +34,14 @@ export type Admit = (request: FastifyRequest, reply: FastifyReply, applicant: Ap
 /** The same budget for both faces. */
 export function createAdmission(rateLimit: RateLimit): Admit {
   return async (request, reply, { document, operationName, variables }) => {
+    const { keyId } = viewerOf(request)
     const price = priceOf(document, operationName, variables ?? {})
     reply.header('x-cost', price)
-    if (price > maxPrice) {
-      throw new GatewayError('TOO_EXPENSIVE', `This may cost ${price} points. At most ${maxPrice} are allowed.`, [], {
-        details: { cost: price, maximum: maxPrice },
-      })
-    }
+    if (price > maxPrice) throw tooExpensive(price, maxPrice)
     try {
-      const budget = await rateLimit.spend(viewerOf(request).keyId, price)
+      const budget = await rateLimit.spend(keyId, price)
       if (budget) reply.headers(rateHeaders(budget))
-      return { price, budget }
+      return { price, budget, spend: (points) => rateLimit.spend(keyId, points) }
     } catch (error) {
       if (error instanceof RateLimited) {
         reply.headers({ ...rateHeaders(error.budget), 'retry-after': error.budget.resetSeconds })

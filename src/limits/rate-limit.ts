@@ -1,4 +1,4 @@
-import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
+import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Logger } from '../context.ts'
 import { GatewayError } from '../errors.ts'
 import type { RedisConnection } from './redis.ts'
@@ -51,37 +51,56 @@ export function createRateLimit(points: number, log: Logger, redis?: RedisConnec
   let isAlone = false
 
   /** A key is limited all the same while Redis is away or does not answer: by what this process has seen. */
-  async function consume(keyId: string, cost: number): Promise<RateLimiterRes> {
-    if (performance.now() < retryAt) return own.consume(keyId, cost)
+  async function withLimiter<Result>(work: (limiter: RateLimiterAbstract) => Promise<Result>): Promise<Result> {
+    if (limiter === own || performance.now() < retryAt) return work(own)
     try {
-      const result = await limiter.consume(keyId, cost)
+      const result = await work(limiter)
       isAlone = false
       return result
     } catch (error) {
-      if (error instanceof RateLimiterRes || limiter === own) throw error
+      if (error instanceof GatewayError) throw error
       if (!isAlone) log.warn({ err: error }, 'Redis does not answer: this process counts the points of keys alone')
       isAlone = true
       retryAt = performance.now() + retryMilliseconds
-      return own.consume(keyId, cost)
+      return work(own)
     }
   }
 
-  const budget = ({ remainingPoints, msBeforeNext }: RateLimiterRes): Budget => ({
+  const budget = ({
+    remainingPoints,
+    msBeforeNext,
+  }: Pick<RateLimiterRes, 'remainingPoints' | 'msBeforeNext'>): Budget => ({
     points,
     remaining: Math.max(0, remainingPoints),
     resetSeconds: Math.max(1, Math.ceil(msBeforeNext / 1_000)),
   })
 
+  /** Points are taken and then counted, so that two gateways cannot both take the last. What was too much is given back. */
+  async function take(limiter: RateLimiterAbstract, keyId: string, cost: number): Promise<Budget> {
+    try {
+      return budget(await limiter.consume(keyId, cost))
+    } catch (error) {
+      if (!(error instanceof RateLimiterRes)) throw error
+      await limiter.reward(keyId, cost)
+      throw new RateLimited(
+        budget({ msBeforeNext: error.msBeforeNext, remainingPoints: points - error.consumedPoints + cost }),
+        cost,
+      )
+    }
+  }
+
   return {
     async spend(keyId, cost) {
-      try {
-        return budget(await consume(keyId, cost))
-      } catch (error) {
-        if (!(error instanceof RateLimiterRes)) throw error
-        throw new RateLimited(budget(error), cost)
-      }
+      if (cost > points) throw tooExpensive(cost, points)
+      return withLimiter((limiter) => take(limiter, keyId, cost))
     },
   }
+}
+
+/** Refuses what costs more than is ever allowed. */
+export function tooExpensive(cost: number, maximum: number): GatewayError {
+  const message = `This may cost ${cost} points. At most ${maximum} are allowed.`
+  return new GatewayError('TOO_EXPENSIVE', message, [], { details: { cost, maximum } })
 }
 
 /** A key has spent its points. */
@@ -89,9 +108,14 @@ export class RateLimited extends GatewayError {
   readonly budget: Budget
 
   constructor(budget: Budget, cost: number) {
-    super('RATE_LIMITED', `The key has spent its ${budget.points} points of this minute.`, [], {
-      details: { cost, maximum: budget.points, remaining: budget.remaining },
-    })
+    super(
+      'RATE_LIMITED',
+      `Points needed: ${cost}. Points that the key has left in this minute: ${budget.remaining}.`,
+      [],
+      {
+        details: { cost, maximum: budget.points, remaining: budget.remaining },
+      },
+    )
     this.budget = budget
   }
 }

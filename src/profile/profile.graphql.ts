@@ -175,6 +175,7 @@ const SyncProfilePayload = definePayload<ProfileRow>(
   'profile',
   Profile,
   'The profile as it is now.',
+  'profiles:read',
 )
 
 defineMutation('syncProfile', {

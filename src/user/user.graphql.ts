@@ -5,6 +5,7 @@ import { Node, registerNode } from '../graphql/node.ts'
 import { defineOrder } from '../graphql/order.ts'
 import { readPageRequest, toConnection } from '../graphql/pagination.ts'
 import { definePayload } from '../graphql/payload.ts'
+import { requireScope } from '../graphql/require-scope.ts'
 import { countUsers, createUser, deleteUser, readUserPage, type UserList, updateUser } from './user.service.ts'
 
 export const User = builder.prismaObject('User', {
@@ -26,7 +27,7 @@ registerNode('User', 'users:read', (id, { loaders }) => loaders.userById.load(id
 const UserFilter = builder.inputType('UserFilter', {
   description: 'Which users to show. A field that is absent or null does not restrict the list.',
   fields: (t) => ({
-    email: t.string({ description: 'Exactly this email address.' }),
+    email: t.string({ description: 'Exactly this email address. Needs the scope `contacts:read`.' }),
     nameContains: t.string({ description: 'A part of the name, in upper or lower case.' }),
     createdAfter: t.field({ type: 'DateTime', description: 'Made after this time.' }),
     createdBefore: t.field({ type: 'DateTime', description: 'Made before this time.' }),
@@ -54,6 +55,8 @@ builder.queryFields((t) => ({
         orderBy: t.arg({ type: UserOrder, description: 'The order; oldest first when absent.' }),
       },
       resolve: async (_, { filter, orderBy, ...args }, context) => {
+        // Whoever may look for an address knows it when somebody is found.
+        if (filter?.email != null) requireScope(context.viewer, 'contacts:read')
         const page = readPageRequest(args)
         const list: UserList = { filter: filter ?? {}, direction: orderBy?.direction ?? 'ASC' }
         return { ...toConnection(page, await readUserPage(context, list, page)), list }
@@ -104,7 +107,13 @@ const UpdateUserInput = builder.inputType('UpdateUserInput', {
   }),
 })
 
-const UpdateUserPayload = definePayload<UserRow>('UpdateUserPayload', 'user', User, 'The user as it is now.')
+const UpdateUserPayload = definePayload<UserRow>(
+  'UpdateUserPayload',
+  'user',
+  User,
+  'The user as it is now.',
+  'users:read',
+)
 
 defineMutation('updateUser', {
   payload: UpdateUserPayload,

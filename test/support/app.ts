@@ -70,6 +70,7 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
     ...options,
   })
   let tenants = 0
+  const keys: string[] = []
 
   return {
     app,
@@ -81,6 +82,7 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
       tenants += 1
       const { id: tenantAppId } = await createTenant(database, name)
       const { key } = await createKey(database, { tenantAppId, name: `key of ${name}` })
+      keys.push(key)
       return { tenantAppId, name, key }
     },
 
@@ -116,7 +118,20 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
     async close() {
       await app.close()
       await closeServices(services)
+      const kept = JSON.stringify(log) + (await dump(database))
       await database.close()
+      const told = keys.filter((key) => kept.includes(key))
+      if (told.length > 0) throw new Error('A key is in the log or in the database')
     },
   }
+}
+
+/** Every row of every table that may hold what a caller has sent, as text. */
+async function dump({ prisma }: TestDatabase): Promise<string> {
+  const tables = ['tenant_app', 'api_key', '"user"', 'account', 'profile', 'email_record', 'job', 'pgboss.job']
+  const rows = tables.map((table) => `SELECT t::text AS row FROM ${table} t`).join(' UNION ALL ')
+  const dumped = await prisma.$queryRawUnsafe<{ row: string }[]>(
+    `SELECT string_agg(row, ' ') AS row FROM (${rows}) AS all_rows`,
+  )
+  return dumped[0]?.row ?? ''
 }

@@ -72,7 +72,7 @@ export interface paths {
         get: operations["getUser"];
         /**
          * Update a user
-         * @description A field that is left out stays as it is. `phone: null` clears the phone; `name: null` and `email: null` change nothing. Scopes: users:write, contacts:read, users:read.
+         * @description A field that is left out stays as it is. `phone: null` clears the phone; `name: null` and `email: null` change nothing. Scopes: users:write, users:read, contacts:read.
          */
         put: operations["updateUser"];
         post?: never;
@@ -142,7 +142,7 @@ export interface components {
              * @description The kind of problem, for programs.
              * @enum {string}
              */
-            code: "MALFORMED_REQUEST" | "TOO_EXPENSIVE" | "BAD_USER_INPUT" | "UNAUTHENTICATED" | "PERSISTED_QUERY_NOT_FOUND" | "DOCUMENT_NOT_TRUSTED" | "FORBIDDEN" | "NOT_FOUND" | "REQUEST_TIMEOUT" | "METHOD_NOT_ALLOWED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL" | "SERVICE_UNAVAILABLE";
+            code: "MALFORMED_REQUEST" | "TOO_EXPENSIVE" | "BAD_USER_INPUT" | "UNAUTHENTICATED" | "PERSISTED_QUERY_NOT_FOUND" | "DOCUMENT_NOT_TRUSTED" | "FORBIDDEN" | "NOT_FOUND" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "METHOD_NOT_ALLOWED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL" | "SERVICE_UNAVAILABLE";
             /** @description The id that finds the request in the log. */
             request_id: string;
             /** @description The points that this would cost; with status 429. */
