@@ -31,8 +31,9 @@ export function writeResults(measured, run) {
     '',
     `${run.users.toLocaleString('en')} users × 3 accounts × 1 profile × 2 emails in ten tenants. ${run.rounds} interleaved rounds of`,
     `${run.seconds} s, ${run.connections} connections, one process a peer, no answer cached. CPU is a request's, in milliseconds.`,
-    'The ratio is the gateway over the peer, the median of the rounds. The gateway checks an API key (found once in three seconds) and logs each request; the',
-    'peers do neither. To get it again: `npm run bench`.',
+    'The ratio is the gateway over the peer, the median of the rounds. The gateway checks an API key (found once in three',
+    'seconds), prices each operation, counts the nodes of its answer and logs it; the peers do nothing of that. Its rate limit',
+    'is off. To get it again: `npm run bench`.',
     '',
   ]
   for (const [letter, { title, runs, paced, stream, growth }] of Object.entries(measured)) {

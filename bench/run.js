@@ -75,7 +75,10 @@ try {
     for (let round = 0; round < 3; round += 1) {
       for (const name of ['gateway', 'limit']) {
         const rate = 0.7 * median(runs[name].map(({ perSecond }) => perSecond))
-        paced[name].push({ rate, ...(await pace(servers[name], asks[name], keyOf(name), rate, seconds)) })
+        paced[name].push({
+          rate,
+          ...(await pace(servers[name], asks[name], keyOf(name), rate, Math.min(seconds, 1.5))),
+        })
       }
     }
     measured[letter] = { title, runs, paced }
@@ -126,7 +129,8 @@ async function startPeer(name, args, port, seeded) {
     env: {
       ...process.env,
       ...{ DATABASE_URL: url, PORT: String(port), NODE_ENV: 'production', GRAPHILE_ENV: 'production' },
-      ...{ SEEDED: JSON.stringify(shown), LOG_LEVEL: name === 'gateway' ? 'info' : 'warn' },
+      // One key sends as fast as it can: that is what is measured, and not how it is stopped.
+      ...{ RATE_LIMIT: '0', SEEDED: JSON.stringify(shown), LOG_LEVEL: name === 'gateway' ? 'info' : 'warn' },
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
