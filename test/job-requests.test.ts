@@ -85,6 +85,20 @@ describe('createJob', () => {
     expect(statements).toEqual([])
   })
 
+  it.each([
+    ['{ color: RED }', 'JSON has no value RED'],
+    ['{ list: [{ size: 1.5e400 }] }', '1.5e400 is too large'],
+  ])('refuses the payload %s, which JSON cannot keep', async (payload, message) => {
+    const query = `mutation { createJob(input: { jobType: "greet", payload: ${payload} }) { job { id } } }`
+    for (const _run of ['interpreted', 'compiled']) {
+      const { data, errors } = await app.graphql(tenant, query)
+      expect(data).toBeUndefined()
+      expect(errors).toMatchObject([
+        { extensions: { code: 'BAD_USER_INPUT' }, message: expect.stringContaining(message) },
+      ])
+    }
+  })
+
   it('keeps a job back until runAt', async () => {
     const runAt = new Date(Date.now() + 3_600_000).toISOString()
     expect(await create({ jobType: 'later', runAt })).toMatchObject({ runAt })

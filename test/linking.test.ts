@@ -231,6 +231,7 @@ describe('syncProfile', () => {
     [{ followersCount: -1, contentsCount: -1 }, ['followersCount', 'contentsCount']],
     [{ watchTimeInHours: -0.5 }, ['watchTimeInHours']],
     [{ phoneNumbers: [{}, tooLarge], addresses: [tooLarge] }, ['phoneNumbers.1', 'addresses.0']],
+    [{ phoneNumbers: [JSON.parse('{"a":{"__proto__":1}}')] }, ['phoneNumbers.0']],
     [{ phoneNumbers: Array.from({ length: 101 }, () => ({})) }, ['phoneNumbers']],
     [{ emails: [{ value: 'a@b' }, { value: ' ', type: 'x'.repeat(65) }] }, ['emails.1.value', 'emails.1.type']],
     [{ username: 'a\0b' }, ['username']],

@@ -1,4 +1,4 @@
-import { GraphQLError, GraphQLScalarType, type ValueNode } from 'graphql'
+import { GraphQLError, GraphQLScalarType, type ValueNode, visit } from 'graphql'
 import { GraphQLDate, GraphQLDateTimeISO, GraphQLJSONObject, GraphQLSafeInt } from 'graphql-scalars'
 import { isStorableTime } from '../db/storable.ts'
 
@@ -23,6 +23,25 @@ function storable<Output>(name: string, scalar: GraphQLScalarType<Date, Output>)
   })
 }
 
+/** Takes no object written in a document that holds what JSON has no word for: the scalar would drop it without one. */
+function complete(scalar: GraphQLScalarType): GraphQLScalarType {
+  return new GraphQLScalarType({
+    ...scalar.toConfig(),
+    parseLiteral(node, variables) {
+      visit(node, {
+        EnumValue({ value }) {
+          throw new GraphQLError(`JSON has no value ${value}. Is it a text, in quotes?`, { nodes: node })
+        },
+        FloatValue({ value }) {
+          if (!Number.isFinite(Number(value)))
+            throw new GraphQLError(`${value} is too large a number.`, { nodes: node })
+        },
+      })
+      return scalar.parseLiteral(node, variables)
+    },
+  })
+}
+
 /** The scalars that GraphQL does not bring. */
 export const scalars = {
   DateTime: described(
@@ -31,6 +50,6 @@ export const scalars = {
     'A point in time, RFC 3339 in UTC with milliseconds: `2026-01-31T08:00:00.000Z`.',
   ),
   Date: described(storable('Date', GraphQLDate), 'A calendar date, RFC 3339: `1990-05-17`.'),
-  JSONObject: described(GraphQLJSONObject, 'Any JSON object, with its keys in the order they were given.'),
+  JSONObject: described(complete(GraphQLJSONObject), 'Any JSON object, with its keys in the order they were given.'),
   SafeInt: described(GraphQLSafeInt, 'A whole number up to 2^53 − 1, which every JSON reader keeps exactly.'),
 }

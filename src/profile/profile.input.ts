@@ -1,6 +1,6 @@
 import type { Prisma } from '../db/generated/prisma/client.ts'
 import { type FieldError, invalidInput } from '../errors.ts'
-import { isShallow } from '../input/json-depth.ts'
+import { hasProtoKey, isShallow } from '../input/json-depth.ts'
 import { checkFields, count, httpUrl, type Rule, text, upperCaseWord } from '../input/rules.ts'
 
 type JsonObject = Record<string, unknown>
@@ -114,6 +114,9 @@ function shortList(list: readonly unknown[]): ReturnType<Rule<unknown>> {
 
 function checkObjects(field: string, list: readonly JsonObject[]): FieldError[] {
   return list.flatMap((object, index): FieldError[] => {
+    if (isShallow(object) && hasProtoKey(object)) {
+      return [{ field: `${field}.${index}`, code: 'INVALID_FORMAT', message: 'must have no key __proto__' }]
+    }
     const isSmall = isShallow(object) && Buffer.byteLength(JSON.stringify(object)) <= maxObjectBytes
     const message = 'must have at most 16 KiB, nested at most 64 deep'
     return isSmall ? [] : [{ field: `${field}.${index}`, code: 'TOO_LONG', message }]
