@@ -1,69 +1,68 @@
-import { z } from 'zod'
+import type { z } from 'zod'
+import { environment } from './environment.ts'
 import { OperatorError } from './operator.ts'
-
-const onOff = z.enum(['on', 'off'], 'must be "on" or "off"').transform((word) => word === 'on')
-
-const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
-
-const environment = z.object({
-  DATABASE_URL: z
-    .string()
-    .refine(
-      (url) => /^postgres(ql)?:\/\//.test(url) && URL.canParse(url),
-      'must be a URL: postgresql://user@host:port/database',
-    )
-    .optional(),
-  DATA_DIR: z.string().default('./data'),
-  HOST: z.string().default('127.0.0.1'),
-  PORT: z.coerce
-    .number('must be a number from 0 to 65535')
-    .int('must be a whole number')
-    .min(0, 'must be from 0 to 65535')
-    .max(65_535, 'must be from 0 to 65535')
-    .default(4000),
-  LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
-  GRAPHIQL: onOff.optional(),
-  INTROSPECTION: onOff.optional(),
-  TRUSTED_DOCUMENTS: z.string().optional(),
-  TRUSTED_DOCUMENTS_MODE: z.enum(['off', 'log', 'only'], 'must be off, log or only').default('only'),
-  JOB_RETENTION_DAYS: z.coerce
-    .number('must be a number of days')
-    .int('must be a whole number of days')
-    .min(0, 'must be 0 (for ever) or more')
-    .max(36_500, 'must be at most 36500')
-    .default(30),
-  FETCH_PRIVATE_NETWORKS: onOff.default(false),
-  RATE_LIMIT: z.coerce
-    .number('must be a number of points')
-    .int('must be a whole number of points')
-    .min(0, 'must be 0 (no limit) or more')
-    .default(600_000),
-  REDIS_URL: z
-    .string()
-    .refine((url) => /^rediss?:\/\//.test(url) && URL.canParse(url), 'must be a URL: redis://host:port')
-    .optional(),
-  CORS_ORIGINS: z
-    .string()
-    .default('')
-    .transform((list) => list.split(',').map((origin) => origin.trim()))
-    .transform((origins) => origins.filter((origin) => origin !== ''))
-    .refine(
-      (origins) => origins.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin),
-      'must be origins such as https://app.example.com, without a path, separated by commas',
-    ),
-})
 
 /** Where rows live: a PostgreSQL server, or the embedded PGlite in a folder (`memory` for none). */
 export type DatabaseLocation =
-  | { readonly kind: 'postgresql'; readonly url: string }
+  | {
+      readonly kind: 'postgresql'
+      readonly url: string
+      readonly pool?: Partial<PoolSettings>
+      readonly replicas?: ReplicaSettings | undefined
+    }
   | { readonly kind: 'embedded'; readonly dataDir: string }
+
+/** How many connections to PostgreSQL there are at most, and how long each is waited for. */
+export interface PoolSettings {
+  readonly size: number
+  readonly connectMilliseconds: number
+  /** How long a statement waits for a connection. */
+  readonly acquireMilliseconds: number
+  /** How long a statement may take. */
+  readonly statementMilliseconds: number
+}
+
+/** Servers that follow the primary by streaming replication, for reads. */
+export interface ReplicaSettings {
+  readonly urls: readonly string[]
+  /** How far behind one may be: for so long a key that has written reads from the primary. */
+  readonly lagMilliseconds: number
+}
+
+/** How long a client is waited for. */
+export interface HttpTimeouts {
+  /** Until the headers of a request are there. */
+  readonly headersMilliseconds: number
+  /** Until the request is there whole. */
+  readonly requestMilliseconds: number
+  /** Until the next request comes on a connection. */
+  readonly keepAliveMilliseconds: number
+  /** Until something is sent or taken on a connection that is in use. */
+  readonly idleMilliseconds: number
+}
+
+/** How much is taken on; what is more is refused. */
+export interface LoadLimits {
+  /** How many requests are answered at a time. */
+  readonly maxInFlight: number
+  /** How late timers may be: the longer, the more every answer waits for the others' work. */
+  readonly maxEventLoopDelayMilliseconds: number
+}
 
 /** Everything that the environment decides. */
 export interface Config {
   readonly database: DatabaseLocation
   readonly host: string
   readonly port: number
-  readonly logLevel: (typeof logLevels)[number]
+  readonly timeouts: HttpTimeouts
+  /** How long what is under way may take to end after the process was told to stop. */
+  readonly shutdownMilliseconds: number
+  readonly load: LoadLimits
+  /** Where the metrics are served; beside everything else when absent. */
+  readonly metricsPort: number | undefined
+  /** The collector that traces are sent to; none are made when absent. */
+  readonly traceCollector: string | undefined
+  readonly logLevel: z.infer<typeof environment>['LOG_LEVEL']
   readonly graphiql: boolean
   readonly introspection: boolean
   /** The file of trusted documents, and what becomes of others. */
@@ -91,11 +90,26 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   if (!parsed.success) {
     throw new OperatorError(parsed.error.issues.map((issue) => `${String(issue.path[0])} ${issue.message}`).join('\n'))
   }
-  const { DATABASE_URL, DATA_DIR, HOST, PORT, LOG_LEVEL, GRAPHIQL, CORS_ORIGINS } = parsed.data
-  const { INTROSPECTION, TRUSTED_DOCUMENTS, TRUSTED_DOCUMENTS_MODE } = parsed.data
-  const { JOB_RETENTION_DAYS, FETCH_PRIVATE_NETWORKS, RATE_LIMIT, REDIS_URL } = parsed.data
+  return toConfig(parsed.data)
+}
+
+function toConfig(given: z.infer<typeof environment>): Config {
+  const { DATABASE_URL, HOST, PORT, LOG_LEVEL, GRAPHIQL, CORS_ORIGINS } = given
+  const { INTROSPECTION, TRUSTED_DOCUMENTS, TRUSTED_DOCUMENTS_MODE } = given
+  const { JOB_RETENTION_DAYS, FETCH_PRIVATE_NETWORKS, RATE_LIMIT, REDIS_URL } = given
   return {
-    database: DATABASE_URL ? { kind: 'postgresql', url: DATABASE_URL } : { kind: 'embedded', dataDir: DATA_DIR },
+    database: locationOf(given),
+    timeouts: {
+      // Node takes no request whose headers may come later than its body.
+      headersMilliseconds: Math.min(given.HEADERS_TIMEOUT, given.REQUEST_TIMEOUT),
+      requestMilliseconds: given.REQUEST_TIMEOUT,
+      keepAliveMilliseconds: given.KEEP_ALIVE_TIMEOUT,
+      idleMilliseconds: given.IDLE_TIMEOUT,
+    },
+    shutdownMilliseconds: given.SHUTDOWN_TIMEOUT,
+    load: { maxInFlight: given.MAX_IN_FLIGHT, maxEventLoopDelayMilliseconds: given.MAX_EVENT_LOOP_DELAY },
+    metricsPort: given.METRICS_PORT,
+    traceCollector: given.OTEL_EXPORTER_OTLP_ENDPOINT,
     host: HOST,
     port: PORT,
     logLevel: LOG_LEVEL,
@@ -110,5 +124,26 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     corsOrigins: CORS_ORIGINS,
     pointsPerMinute: RATE_LIMIT,
     redisUrl: REDIS_URL,
+  }
+}
+
+function locationOf(given: z.infer<typeof environment>): DatabaseLocation {
+  if (given.DATABASE_URL === undefined && given.DATABASE_REPLICA_URLS.length > 0) {
+    throw new OperatorError('DATABASE_REPLICA_URLS needs DATABASE_URL, the primary that they follow.')
+  }
+  if (given.DATABASE_URL === undefined) return { kind: 'embedded', dataDir: given.DATA_DIR }
+  return {
+    kind: 'postgresql',
+    url: given.DATABASE_URL,
+    pool: {
+      size: given.DATABASE_POOL_SIZE,
+      connectMilliseconds: given.DATABASE_CONNECT_TIMEOUT,
+      acquireMilliseconds: given.DATABASE_ACQUIRE_TIMEOUT,
+      statementMilliseconds: given.DATABASE_STATEMENT_TIMEOUT,
+    },
+    replicas:
+      given.DATABASE_REPLICA_URLS.length > 0
+        ? { urls: given.DATABASE_REPLICA_URLS, lagMilliseconds: given.REPLICA_LAG }
+        : undefined,
   }
 }

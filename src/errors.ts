@@ -14,6 +14,8 @@ export const errorCodes = {
   NOT_FOUND: { status: 404, title: 'Not found' },
   NOT_ACCEPTABLE: { status: 406, title: 'No acceptable media type' },
   REQUEST_TIMEOUT: { status: 408, title: 'Request not complete in time' },
+  IDEMPOTENCY_KEY_IN_USE: { status: 409, title: 'The first request with this key is still running' },
+  IDEMPOTENCY_KEY_REUSED: { status: 422, title: 'The idempotency key was used for something else' },
   METHOD_NOT_ALLOWED: { status: 405, title: 'Method not allowed' },
   PAYLOAD_TOO_LARGE: { status: 413, title: 'Body too large' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'Unsupported media type' },
@@ -22,6 +24,9 @@ export const errorCodes = {
   INTERNAL: { status: 500, title: 'Internal error' },
   SERVICE_UNAVAILABLE: { status: 503, title: 'Temporarily unavailable' },
 } as const satisfies Record<string, { status: number; title: string }>
+
+/** How long a client should wait before it asks again, in seconds, when the gateway cannot answer. */
+export const retryAfterSeconds = 5
 
 /** A stable, documented code: the same word in GraphQL's `extensions.code` and in a problem document's `code`. */
 export type ErrorCode = keyof typeof errorCodes
@@ -67,6 +72,11 @@ export class GatewayError extends Error {
     this.fields = fields
     this.details = details
   }
+}
+
+/** What a request is given up with when nobody waits for its answer any more. */
+export function clientHasGone(): GatewayError {
+  return new GatewayError('SERVICE_UNAVAILABLE', 'The client has gone.')
 }
 
 /** A refused input: one entry a field. */

@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify'
+import type { Logger } from './context.ts'
 
-/** How long answers under way may take after the gateway was told to stop. */
-const graceMilliseconds = 10_000
+/** So much of the time for stopping is kept for closing what requests and jobs were using. */
+const closingMilliseconds = 1_000
 
 /** Resolves when the process is told to stop: SIGINT or SIGTERM. To be called first of all, so that none is missed. */
 export function untilToldToStop(): Promise<void> {
@@ -10,28 +11,34 @@ export function untilToldToStop(): Promise<void> {
   })
 }
 
+/** How long what is under way may take to end, in milliseconds, when stopping may take so long altogether. */
+export function graceOf(shutdownMilliseconds: number): number {
+  return Math.max(0, shutdownMilliseconds - closingMilliseconds)
+}
+
+/** Ends the process when stopping takes longer than it may: a database that is frozen lets no connection be closed. */
+export function exitAtLatest(shutdownMilliseconds: number, log: Logger): void {
+  setTimeout(() => {
+    log.warn({}, 'not everything could be closed in time')
+    process.exit(0)
+  }, shutdownMilliseconds).unref()
+}
+
+/** Ends the process when the command has said how it went, whatever is still being tried. */
+export function exitOnceDone(): void {
+  setTimeout(() => process.exit(), 0)
+}
+
 /**
- * Listens until the process is told to stop: then no new connection is taken, what is under way is answered, and the
- * rest is cut after ten seconds, or at the second signal.
+ * Stops answering: no new connection is taken, what is under way is answered, and what takes longer than it may, or is
+ * there still at the second signal, is cut.
  *
- * @param toldToStop from `untilToldToStop`
- * @param onListening told the address once the gateway listens
  * @returns when the last connection is closed
- * @throws the system's error when it cannot listen there
  */
-export async function listenUntilStopped(
-  app: FastifyInstance,
-  { host, port }: { host: string; port: number },
-  toldToStop: Promise<void>,
-  onListening: (address: string) => void,
-): Promise<void> {
-  onListening(await app.listen({ host, port }))
-  await toldToStop
-  app.log.info('stopping')
+export async function stopAnswering(app: FastifyInstance, shutdownMilliseconds: number): Promise<void> {
   const cut = () => app.server.closeAllConnections()
-  const timer = setTimeout(cut, graceMilliseconds)
+  const timer = setTimeout(cut, graceOf(shutdownMilliseconds))
   process.once('SIGINT', cut).once('SIGTERM', cut)
   await app.close()
   clearTimeout(timer)
-  app.log.info('stopped')
 }

@@ -66,13 +66,15 @@ describe('fusion', () => {
 })
 
 describe('tenants and keys', () => {
-  it('are made, listed and revoked; a new key is alone on stdout', async () => {
+  it('a tenant is made once; its id is alone on stdout', async () => {
     const created = await fusion(['tenants', 'create', 'Acme'], env)
     expect(created.stdout).toMatch(/^ten_[\w-]+\n$/)
     expect(await fusion(['tenants', 'create', 'Two\nlines'], env)).toMatchObject({ code: 1, stdout: '' })
     const again = await fusion(['tenants', 'create', 'Acme'], env)
     expect(again).toMatchObject({ code: 1, stdout: '', stderr: 'There is a tenant with the name Acme already.\n' })
+  })
 
+  it('keys are made, listed, rotated and revoked; a new key is alone on stdout', async () => {
     const key = await fusion(['keys', 'create', '--tenant', 'Acme', '--name', 'ci', '--expires', '90d'], env)
     expect(key.code).toBe(0)
     expect(isWellFormedApiKey(key.stdout.trimEnd())).toBe(true)
@@ -87,6 +89,9 @@ describe('tenants and keys', () => {
     expect(await fusion(['keys', 'rotate', id, '--grace', 'soon'], env)).toMatchObject({ code: 2, stdout: '' })
     expect(await fusion(['keys', 'revoke', id], env)).toMatchObject({ code: 0, stdout: `Revoked ${id}\n` })
     expect((await fusion(['keys', 'list'], env)).stdout).toContain('\trevoked\t')
+  })
+
+  it('a key that cannot be is refused', async () => {
     expect(await fusion(['keys', 'revoke', 'key_none'], env)).toMatchObject({ code: 1, stdout: '' })
     expect(await fusion(['keys', 'create', '--tenant', 'None'], env)).toMatchObject({ code: 1, stdout: '' })
     for (const wrong of [

@@ -50,7 +50,7 @@ describe('what is derived agrees with what it is derived from', () => {
       ([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     )
     const table = routes.map(({ method, url }) => `${method} ${url.replace(/:(\w+)/g, '{$1}')}`)
-    expect(documented.sort()).toEqual([...table, 'GET /health', 'GET /ready'].sort())
+    expect(documented.sort()).toEqual([...table, 'GET /health', 'GET /metrics', 'GET /ready'].sort())
   })
 
   it('every type, field, argument and enum value of the schema carries a description', () => {

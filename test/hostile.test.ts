@@ -13,15 +13,17 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
+/** What it takes of this thread, in milliseconds: the machine may have other things to do, and there is nothing to wait for. */
 async function ask(payload: object | string) {
-  const began = performance.now()
+  const began = process.threadCpuUsage()
   const answer = await app.app.inject({
     method: 'POST',
     url: '/graphql',
     headers: { 'x-api-key': tenant.key, 'content-type': 'application/json' },
     payload,
   })
-  return { answer, took: performance.now() - began }
+  const { user, system } = process.threadCpuUsage(began)
+  return { answer, took: (user + system) / 1_000 }
 }
 
 const times = (count: number, of: (at: number) => string) => Array.from({ length: count }, (_, at) => of(at)).join(' ')
@@ -103,7 +105,7 @@ describe('a hostile document is a client’s error, soon', () => {
         }
         expect(answer.body.length).toBeLessThan(100_000)
       }
-      // The best of three: the machine may have other things to do.
+      // The best of three: garbage of the others may be collected meanwhile.
       expect(Math.min(...runs.map(({ took }) => took))).toBeLessThan(250)
     })
     expect(statements).toEqual([])

@@ -309,13 +309,14 @@ describe('the database itself', () => {
       'account',
       'api_key',
       'email_record',
+      'idempotent_answer',
       'job',
       'profile',
       'user',
     ])
     for (const { columns } of primary) expect(columns).toBe('tenant_app_id,id')
     const foreign = tables.filter(({ kind }) => kind === 'f')
-    expect(foreign).toHaveLength(6)
+    expect(foreign).toHaveLength(7)
     for (const { columns } of foreign) expect(columns).toMatch(/^tenant_app_id(,\w+_id)?$/)
   })
 

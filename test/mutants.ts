@@ -20,6 +20,7 @@ const rules: readonly (readonly [RegExp, (...found: string[]) => string])[] = [
   [/"?(?:\w+\.)?tenant_app_id"? = (?:\$\d+|\$\{[\w.]+\}|queue\.tenant_app_id)/g, (found) => `(${found} OR true)`],
   // Prisma's `where`.
   [/(?<=(?:where|where:|where =) \{ )tenantAppId(?:: [\w.]+)?, /g, () => ''],
+  [/\.\.\.key(?=, status)/g, () => '...{ ...key, tenantAppId: undefined }'],
   // News of jobs.
   [/\w+\.tenantAppId === (?:viewer\.)?tenantAppId &&/g, () => ''],
 ]

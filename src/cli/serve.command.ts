@@ -1,16 +1,21 @@
 import { Command } from 'commander'
+import type { Logger } from 'pino'
 import { createApp } from '../app.ts'
 import { type Config, readConfig } from '../config.ts'
 import { type Database, openDatabase } from '../db/database.ts'
 import { deployMigrations } from '../db/migrate.ts'
-import { createStatementMeter } from '../db/statement-meter.ts'
+import { createStatementMeter, type StatementMeter } from '../db/statement-meter.ts'
 import { readTrustedDocuments } from '../graphql/trusted-documents.ts'
+import { serveMetrics } from '../http/metrics-route.ts'
 import { createRateLimit } from '../limits/rate-limit.ts'
-import { connectToRedis } from '../limits/redis.ts'
+import { createRecentWrites } from '../limits/recent-writes.ts'
+import { connectToRedis, type RedisConnection } from '../limits/redis.ts'
 import { createLogger } from '../logger.ts'
+import { createMetrics, type Metrics, measureProcess } from '../metrics.ts'
 import { openDemo } from '../seed/demo.ts'
-import { listenUntilStopped, untilToldToStop } from '../server.ts'
+import { exitAtLatest, exitOnceDone, stopAnswering, untilToldToStop } from '../server.ts'
 import { closeServices, createServices } from '../services.ts'
+import { startTracing } from '../tracing.ts'
 import { defaultConcurrency, readConcurrency, readHandlers, startWork } from './start-work.ts'
 import { requireMigrations } from './with-database.ts'
 
@@ -41,28 +46,70 @@ async function serve({ handlers: file, concurrency }: ServeOptions): Promise<voi
   const worksOnJobs = file !== undefined || config.database.kind === 'embedded'
   const handlers = await readHandlers(config, file)
   const logger = createLogger(config)
-  const meter = createStatementMeter()
-  const database = await openDatabase(config.database, {
-    observe: meter.observe,
-    onIdleError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
-  })
-  const services = createServices(database)
+  const tracing = await startTracing(config.traceCollector, logger)
+  const metrics = createMetrics()
+  const meter = createStatementMeter(metrics.observeStatement)
+  const database = await open(config, meter, metrics, logger)
+  measureProcess(metrics, () => database.driver.connections())
+  const services = createServices(database, { metrics })
   const redis = config.redisUrl === undefined ? undefined : connectToRedis(config.redisUrl, logger)
   const { trusted } = config
   const trustedDocuments = trusted && readTrustedDocuments(trusted.file, trusted.others, logger)
-  const rateLimit = createRateLimit(config.pointsPerMinute, logger, redis)
+  const rateLimit = createRateLimit(config.pointsPerMinute, logger, redis, metrics)
+  const recentWrites = recentWritesOf(config, redis)
+  let stopMetrics = async () => {}
   try {
+    stopMetrics = await serveMetrics(metrics, config.host, config.metricsPort)
     const demoKey = await prepare(database, config)
-    const app = await createApp({ ...config, services, meter, logger, rateLimit, trustedDocuments, demoKey })
+    const app = await createApp({
+      ...config,
+      services,
+      meter,
+      logger,
+      tracing,
+      rateLimit,
+      recentWrites,
+      trustedDocuments,
+      demoKey,
+    })
     const stopWork = startWork(services, { ...config, logger, concurrency, ...(worksOnJobs && { handlers }) })
-    await listenUntilStopped(app, config, toldToStop, (address) => {
+    try {
+      const address = await app.listen({ host: config.host, port: config.port })
       if (demoKey !== undefined) process.stdout.write(welcome(address, demoKey, config))
-    }).finally(stopWork)
+      await toldToStop
+      logger.info('stopping')
+      exitAtLatest(config.shutdownMilliseconds, logger)
+    } finally {
+      await Promise.all([stopAnswering(app, config.shutdownMilliseconds), stopWork()])
+    }
+    logger.info('stopped')
   } finally {
     redis?.close()
+    await stopMetrics()
     await closeServices(services)
     await database.close()
+    const isSent = (await tracing?.stop()) ?? true
+    if (!isSent) exitOnceDone()
   }
+}
+
+function open({ database }: Config, meter: StatementMeter, metrics: Metrics, logger: Logger): Promise<Database> {
+  return openDatabase(database, {
+    observe: meter.observe,
+    mayLag: meter.mayLag,
+    onBatch: (size) => metrics.batchSize.observe(size),
+    onIdleError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
+    onReplica: (replica, isUsable, reason) => {
+      metrics.replicaIsUsable.set({ replica }, Number(isUsable))
+      if (isUsable) logger.info({ replica }, 'a replica is read from')
+      else if (reason !== undefined) logger.warn({ replica, err: reason }, 'a replica is left out')
+    },
+  })
+}
+
+function recentWritesOf({ database }: Config, redis: RedisConnection | undefined) {
+  if (database.kind === 'embedded' || !database.replicas) return undefined
+  return createRecentWrites(database.replicas.lagMilliseconds, redis)
 }
 
 async function prepare(database: Database, { database: location }: Config): Promise<string | undefined> {

@@ -1,18 +1,17 @@
 import { InvalidArgumentError } from 'commander'
 import type { Config } from '../config.ts'
 import type { Logger } from '../context.ts'
+import { removeOldAnswers } from '../idempotency/idempotency.ts'
 import type { JobHandlers } from '../job/handler.ts'
 import { createFetchContent } from '../job/handlers/fetch-content.ts'
 import { startUpkeep } from '../job/job.upkeep.ts'
 import { loadHandlers } from '../job/load-handlers.ts'
 import { startWorker } from '../job/worker.ts'
+import { graceOf } from '../server.ts'
 import type { Services } from '../services.ts'
 
 export const defaultConcurrency = 4
 export const defaultLeaseSeconds = 30
-
-/** How long the jobs under way may take to end after the process was told to stop. */
-const graceMilliseconds = 10_000
 
 /**
  * The handlers of a worker: those in the box, and those of a file, which come first.
@@ -27,6 +26,8 @@ export async function readHandlers(config: Config, file: string | undefined): Pr
 export interface WorkOptions {
   readonly logger: Logger
   readonly jobRetentionDays: number
+  /** How long the process may take to stop. */
+  readonly shutdownMilliseconds: number
   /** Without them no job is worked on here. */
   readonly handlers?: JobHandlers
   readonly concurrency: number
@@ -42,10 +43,10 @@ export function startWork({ database, queue, changes }: Services, options: WorkO
   const { logger: log, jobRetentionDays: retentionDays, handlers, concurrency } = options
   const { leaseSeconds = defaultLeaseSeconds } = options
   const store = { prisma: database.prisma, queue }
-  const stopUpkeep = startUpkeep({ store, log, retentionDays })
+  const stopUpkeep = startUpkeep({ store, log, retentionDays, removeOld: () => removeOldAnswers(database) })
   const worker = handlers && startWorker({ store, changes, handlers, concurrency, leaseSeconds, log })
   return async () => {
-    await worker?.stop(graceMilliseconds)
+    await worker?.stop(graceOf(options.shutdownMilliseconds))
     await stopUpkeep()
   }
 }

@@ -1,7 +1,9 @@
 import { Command } from 'commander'
 import { readConfig } from '../config.ts'
+import { serveMetrics } from '../http/metrics-route.ts'
 import { createLogger } from '../logger.ts'
-import { untilToldToStop } from '../server.ts'
+import { createMetrics, measureProcess } from '../metrics.ts'
+import { exitAtLatest, untilToldToStop } from '../server.ts'
 import { closeServices, createServices } from '../services.ts'
 import {
   defaultConcurrency,
@@ -45,12 +47,17 @@ async function work({ handlers: file, concurrency, lease }: Options): Promise<vo
   const handlers = await readHandlers(config, file)
   const logger = createLogger(config)
   await withMigratedDatabase(async (database) => {
-    const services = createServices(database)
+    const metrics = createMetrics()
+    measureProcess(metrics, () => database.driver.connections())
+    const services = createServices(database, { metrics })
+    const stopMetrics = await serveMetrics(metrics, config.host, config.metricsPort)
     const stopWork = startWork(services, { ...config, logger, handlers, concurrency, leaseSeconds: lease })
     logger.info({ jobTypes: [...handlers.keys()] }, 'working')
     await toldToStop
     logger.info('stopping')
+    exitAtLatest(config.shutdownMilliseconds, logger)
     await stopWork()
+    await stopMetrics()
     await closeServices(services)
     logger.info('stopped')
   })

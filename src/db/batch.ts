@@ -27,7 +27,11 @@ interface Plan {
  * The batched read, over the driver adapter that Prisma Client itself uses. It passes Prisma's query engine by, which
  * costs several times the statement; and `= ANY($2)` is one statement text for any number of keys, where `IN` is many.
  */
-export function createBatchedRead(sql: SqlQueryable, model: DataModel): BatchedRead {
+export function createBatchedRead(
+  sql: SqlQueryable,
+  model: DataModel,
+  onBatch: (size: number) => void = () => undefined,
+): BatchedRead {
   const plans = new WeakMap<ReadonlySet<string>, Map<string, Plan>>()
 
   function planFor(modelName: string, by: string, names: ReadonlySet<string> | undefined): Plan {
@@ -40,6 +44,7 @@ export function createBatchedRead(sql: SqlQueryable, model: DataModel): BatchedR
   }
 
   return async (modelName, by, tenantAppId, keys, names) => {
+    onBatch(keys.length)
     const { statement, selection } = planFor(modelName, by, names)
     const { rows } = await sql.queryRaw({
       sql: statement,

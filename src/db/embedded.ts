@@ -6,6 +6,7 @@ import { fromPglite } from 'pg-boss'
 import { PrismaPGlite } from 'pglite-prisma-adapter'
 import type { Driver } from './driver.ts'
 import { lockFolder } from './folder-lock.ts'
+import { joinTransactions } from './join-transactions.ts'
 import { observeAdapters, type StatementObserver } from './observed-adapter.ts'
 
 export interface EmbeddedOptions {
@@ -54,9 +55,9 @@ export function createEmbeddedDriver(
   observe: StatementObserver,
   release: () => void = () => undefined,
 ): Driver {
-  const adapters = adaptersOf(pglite, observe)
+  const { adapters, ...transactions } = joinTransactions(adaptersOf(pglite, observe))
   return {
-    adapters,
+    ...{ adapters, transactions },
     undoesInterruptedMigrations: true,
     queue: { db: fromPglite(pglite), backend: 'pglite' },
     // One process, one session: nobody else can be migrating.
@@ -66,6 +67,7 @@ export function createEmbeddedDriver(
       const close = await pglite.listen(channel, onMessage)
       return { close: () => close() }
     },
+    connections: () => ({ inUse: 0, idle: 1, waiting: 0 }),
     async close() {
       await pglite.close()
       release()

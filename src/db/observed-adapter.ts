@@ -8,8 +8,14 @@ import type {
   Transaction,
 } from '@prisma/driver-adapter-utils'
 
-/** Called with the text of each SQL statement, before it is sent. */
-export type StatementObserver = (sql: string) => void
+/** Told that a statement has ended, and with which error when it failed. */
+export type StatementEnd = (error?: unknown) => void
+
+/**
+ * Called with the text of each SQL statement, before it is sent. A statement for which it throws is not sent. What it
+ * gives back, if anything, is told when the statement has ended.
+ */
+export type StatementObserver = (sql: string) => StatementEnd | undefined
 
 /** Runs a script of several statements as it stands. Rejects when one of them fails. */
 export type ScriptRunner = (script: string) => Promise<void>
@@ -52,13 +58,24 @@ class ObservedQueryable<Inner extends SqlQueryable> implements SqlQueryable {
   }
 
   queryRaw(query: SqlQuery): Promise<SqlResultSet> {
-    this.observe(query.sql)
-    return this.inner.queryRaw(query)
+    return this.observed(query.sql, () => this.inner.queryRaw(query))
   }
 
   executeRaw(query: SqlQuery): Promise<number> {
-    this.observe(query.sql)
-    return this.inner.executeRaw(query)
+    return this.observed(query.sql, () => this.inner.executeRaw(query))
+  }
+
+  protected observed<Result>(sql: string, send: () => Promise<Result>): Promise<Result> {
+    let end: StatementEnd | undefined
+    try {
+      end = this.observe(sql)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+    const sent = send()
+    // Beside the result, and not before it: nobody waits for what is noted.
+    if (end) sent.then(() => end(), end)
+    return sent
   }
 }
 
@@ -71,13 +88,14 @@ class ObservedAdapter extends ObservedQueryable<SqlDriverAdapter> implements Sql
   }
 
   executeScript(script: string): Promise<void> {
-    this.observe(script)
-    return this.runScript(script)
+    return this.observed(script, () => this.runScript(script))
   }
 
-  async startTransaction(isolationLevel?: IsolationLevel): Promise<Transaction> {
-    this.observe('BEGIN')
-    return new ObservedTransaction(await this.inner.startTransaction(isolationLevel), this.observe)
+  startTransaction(isolationLevel?: IsolationLevel): Promise<Transaction> {
+    return this.observed(
+      'BEGIN',
+      async () => new ObservedTransaction(await this.inner.startTransaction(isolationLevel), this.observe),
+    )
   }
 
   getConnectionInfo() {
@@ -96,12 +114,10 @@ class ObservedTransaction extends ObservedQueryable<Transaction> implements Tran
 
   // Without phantom queries Prisma sends COMMIT and ROLLBACK as statements, which `executeRaw` has observed already.
   commit(): Promise<void> {
-    if (this.options.usePhantomQuery) this.observe('COMMIT')
-    return this.inner.commit()
+    return this.options.usePhantomQuery ? this.observed('COMMIT', () => this.inner.commit()) : this.inner.commit()
   }
 
   rollback(): Promise<void> {
-    if (this.options.usePhantomQuery) this.observe('ROLLBACK')
-    return this.inner.rollback()
+    return this.options.usePhantomQuery ? this.observed('ROLLBACK', () => this.inner.rollback()) : this.inner.rollback()
   }
 }

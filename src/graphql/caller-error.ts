@@ -24,7 +24,8 @@ function withSource(error: GraphQLError, source: Source | undefined): GraphQLErr
 /** Where the lines of a document begin: an answer may have many errors. */
 const lineStarts = new WeakMap<Source, readonly number[]>()
 
-function positionOf(source: Source, { line, column }: SourceLocation): number {
+/** Where in a document a line and a column are, as graphql-js counts: from 0. */
+export function positionOf(source: Source, { line, column }: SourceLocation): number {
   const starts = lineStarts.get(source) ?? [0, ...Array.from(source.body.matchAll(/\r\n|[\n\r]/g), endOf)]
   lineStarts.set(source, starts)
   return (starts[line - 1] ?? 0) + column - 1

@@ -12,6 +12,7 @@ import {
 } from 'graphql'
 import { compileQuery, isCompiledQuery } from 'graphql-jit'
 import type { Context } from '../context.ts'
+import type { Metrics } from '../metrics.ts'
 import { coerceVariables } from './coerce-variables.ts'
 import { countFields } from './count-fields.ts'
 import { schema } from './schema.ts'
@@ -42,13 +43,17 @@ const entries = new WeakMap<DocumentNode, Entry>()
 export function compiledQuery(
   document: DocumentNode,
   operationName: string | null | undefined,
+  { operationsCompiled }: Pick<Metrics, 'operationsCompiled'>,
 ): CompiledQuery | undefined {
   const entry = entries.get(document) ?? { runs: 0, queries: new Map() }
   entries.set(document, entry)
   entry.runs += 1
   if (entry.runs < 2) return undefined
   const name = operationName ?? ''
-  if (!entry.queries.has(name)) entry.queries.set(name, compile(document, operationName))
+  if (!entry.queries.has(name)) {
+    operationsCompiled.inc()
+    entry.queries.set(name, compile(document, operationName))
+  }
   return entry.queries.get(name)
 }
 

@@ -1,4 +1,11 @@
-import { createSourceEventStream, type DocumentNode, type ExecutionResult, execute, GraphQLError } from 'graphql'
+import {
+  createSourceEventStream,
+  type DocumentNode,
+  type ExecutionResult,
+  execute,
+  GraphQLError,
+  getOperationAST,
+} from 'graphql'
 import type { Viewer } from '../auth/viewer.ts'
 import type { Context, Logger } from '../context.ts'
 import { toCallerError } from './caller-error.ts'
@@ -26,6 +33,8 @@ export interface Subscriber {
   checkKey(): Promise<Viewer>
   /** Pays for the nodes of an event. Rejects when the key cannot. */
   spend(points: number): Promise<unknown>
+  /** Counts and traces what an event reads as the request's. Whoever takes the events is not a part of the request. */
+  asRequest<Result>(work: () => Promise<Result>): Promise<Result>
 }
 
 /**
@@ -34,16 +43,25 @@ export interface Subscriber {
  * @param event what a subscription's field has to show, for an operation that is one
  * @returns the result, its errors as the caller may see them
  */
-export async function executeOperation(operation: Operation, event?: unknown): Promise<ExecutionResult> {
+export function executeOperation(operation: Operation, event?: unknown): Promise<ExecutionResult> {
+  const { document, operationName, context } = operation
+  if (!context.trace) return run(operation, event)
+  const { operation: kind = 'query', name } = getOperationAST(document, operationName) ?? {}
+  return context.trace.operation(kind, name?.value, () => run(operation, event))
+}
+
+async function run(operation: Operation, event: unknown): Promise<ExecutionResult> {
   const { document, operationName, context } = operation
   context.loaders.select(fieldNames(document))
-  const compiled = event === undefined && mayRead(context.viewer, document) && compiledQuery(document, operationName)
+  const compiled =
+    event === undefined && mayRead(context.viewer, document) && compiledQuery(document, operationName, context.metrics)
   return compiled ? runCompiled(compiled, operation) : interpret(operation, event)
 }
 
 /** Runs an operation with graphql-js. */
 export async function interpret(operation: Operation, event?: unknown): Promise<ExecutionResult> {
   const errors = variableErrors(operation)
+  operation.context.metrics.operationRuns.inc({ executor: 'interpreted' })
   return shown(errors ? { errors } : await execute({ ...argumentsOf(operation), rootValue: event }), operation)
 }
 
@@ -52,6 +70,7 @@ export async function interpret(operation: Operation, event?: unknown): Promise<
  * (test/compiled.test.ts).
  */
 export async function runCompiled(compiled: CompiledQuery, operation: Operation): Promise<ExecutionResult> {
+  operation.context.metrics.operationRuns.inc({ executor: 'compiled' })
   return shown(await compiled(undefined, operation.context, operation.variables ?? {}), operation)
 }
 
@@ -62,7 +81,7 @@ export async function runCompiled(compiled: CompiledQuery, operation: Operation)
  */
 export async function subscribeToOperation(
   operation: Operation,
-  { signal, checkKey, spend }: Subscriber,
+  { signal, checkKey, spend, asRequest }: Subscriber,
 ): Promise<ExecutionResult | AsyncIterableIterator<ExecutionResult>> {
   const errors = variableErrors(operation)
   if (errors) return shown({ errors }, operation)
@@ -78,7 +97,7 @@ export async function subscribeToOperation(
     requireTheSame(context.viewer, await checkKey(), document)
     // What an earlier event has read is of an earlier time.
     context.loaders.clearAll()
-    const result = await executeOperation(operation, event)
+    const result = await asRequest(() => executeOperation(operation, event))
     // The first was paid for when it was let in.
     if (!isFirst) await spend(Math.max(1, countNodes(document, operationName, result.data)))
     isFirst = false
@@ -87,7 +106,7 @@ export async function subscribeToOperation(
 
   const results: AsyncIterableIterator<ExecutionResult> = {
     async next() {
-      const { done, value: event } = await iterator.next()
+      const { done, value: event } = await asRequest(() => iterator.next())
       if (done) return { done, value: undefined }
       try {
         return { done: false, value: await resultOf(event) }
@@ -136,8 +155,10 @@ function shown(result: ExecutionResult, { context, document }: Operation): Execu
   if (!result.errors) return result
   const { errors, ...rest } = result
   const log = logOnce(context.log)
+  const callerErrors = errors.map((error) => toCallerError(error, log, document.loc?.source))
+  for (const { extensions } of callerErrors) context.metrics.graphqlErrors.inc({ code: String(extensions['code']) })
   // First what went wrong: https://spec.graphql.org/October2021/#sec-Response-Format
-  return { errors: errors.map((error) => toCallerError(error, log, document.loc?.source)), ...rest }
+  return { errors: callerErrors, ...rest }
 }
 
 /** A batch that fails does so for every field that waits for it, with one and the same error. */

@@ -1,9 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { GatewayError } from '../errors.ts'
-import { contextOf, createAuthenticateHook, type RouteDependencies } from '../http/request.ts'
+import type { ExecutionResult } from 'graphql'
+import { GatewayError, retryAfterSeconds } from '../errors.ts'
+import { onceOf } from '../http/once.ts'
+import { contextOf, createAuthenticateHook, meterToItsEnd, type RouteDependencies } from '../http/request.ts'
+import { isIdleFromHere } from '../http/shed-load.ts'
 import type { Applicant } from '../limits/admission.ts'
 import { acceptedType, requireAcceptable, statusOf } from './accepted-type.ts'
-import { executeOperation } from './execute.ts'
+import { executeOnce, type OnceOnly } from './execute-once.ts'
 import { createDocumentFinder } from './find-document.ts'
 import { renderGraphiqlPage } from './graphiql.ts'
 import { createKnownOperations } from './known-operations.ts'
@@ -46,7 +49,7 @@ const ofTheConnection = new Set([
 
 /** Serves /graphql: queries and mutations for clients, GraphiQL for a browser. */
 export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): void {
-  const { services, meter, admit, graphiql, introspection, demoKey } = options
+  const { services, meter, admit, chooseReads, graphiql, introspection, demoKey } = options
   const yoga = createYogaServer(app.log, options)
   const documents = createDocumentFinder(options.trustedDocuments)
   const authenticate = createAuthenticateHook(options)
@@ -62,13 +65,17 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
 
   // The handlers give back what is to be sent. A reply is a thenable, so an async function that gave back one would wait
   // for its own answer to be sent, with a listener for each of the ways that can end.
-  async function answer(request: FastifyRequest, reply: FastifyReply, params: GraphQLParams) {
+  async function answer(request: FastifyRequest, reply: FastifyReply, params: GraphQLParams, once?: OnceOnly) {
     const aborted = new AbortController()
     reply.raw.once('close', () => {
       // Aborting costs an error with a stack: not where the answer was sent whole.
       if (!reply.raw.writableFinished) aborted.abort()
     })
     let refusal: unknown
+    const refuse = (error: unknown) => {
+      refusal = error
+      throw error
+    }
     const response = await meter.run(request.sqlCount, () =>
       yoga.fetch(
         'http://gateway/graphql',
@@ -77,12 +84,16 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
           params,
           gateway: contextOf(request, services),
           // A key that was revoked gets no more events.
-          subscriber: { signal: aborted.signal, checkKey: () => authenticate(request) },
-          admit: (applicant) =>
-            admit(request, reply, applicant).catch((error: unknown) => {
-              refusal = error
-              throw error
-            }),
+          subscriber: {
+            signal: aborted.signal,
+            checkKey: () => authenticate(request),
+            asRequest: (work) => meterToItsEnd(meter, request, work),
+          },
+          admit: (applicant) => admit(request, reply, applicant).catch(refuse),
+          execute: (operation) =>
+            chooseReads(request, operation, () => executeOnce(operation, once))
+              .then((result) => sayWhenToRetry(reply, result))
+              .catch(refuse),
           onOperation(document, name) {
             request.operation = name
             known.add(params.query ?? '', document)
@@ -101,6 +112,7 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
     // Events are sent as they come; any other answer is whole, and not worth a stream.
     if (!body || !isEventStream(response)) return response.text()
     reply.header('x-accel-buffering', 'no')
+    isIdleFromHere(reply)
     return body
   }
 
@@ -110,17 +122,21 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
    *
    * @returns the body; undefined when Yoga is to answer
    */
-  async function answerKnown(request: FastifyRequest, reply: FastifyReply, params: GraphQLParams) {
+  async function answerKnown(request: FastifyRequest, reply: FastifyReply, params: GraphQLParams, once?: OnceOnly) {
     const type = acceptedType(request.headers.accept)
     const operation = type && known.find(params)
     if (!operation) return undefined
     request.operation = operation.name
+    documents.keep(params)
     const { document } = operation
     const { operationName, variables } = params
     const applicant: Applicant = { document, operationName, variables }
     const admitted = await admit(request, reply, applicant)
     const context = contextOf(request, services)
-    const result = await meter.run(request.sqlCount, () => executeOperation({ ...applicant, context }))
+    const result = await chooseReads(request, applicant, () =>
+      meter.run(request.sqlCount, () => executeOnce({ ...applicant, context }, once)),
+    )
+    sayWhenToRetry(reply, result)
     reply.code(statusOf(result, type)).type(`${type}; charset=utf-8`)
     const shown = introspection ? result : withoutNames(result, params)
     return JSON.stringify(withCost(shown, applicant, admitted))
@@ -149,9 +165,20 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
       if (request.body === undefined) throw new GatewayError('MALFORMED_REQUEST', 'The request has no body.')
       requireAcceptable(request.headers.accept)
       const params = documents.find(readBodyParams(request.body), request.log)
-      return (await answerKnown(request, reply, params)) ?? answer(request, reply, params)
+      // The document itself, however it was named: a retry may name it by its hash alone.
+      const { query, operationName, variables } = params
+      const once = onceOf(request, reply, services, [query, operationName, variables])
+      return (await answerKnown(request, reply, params, once)) ?? answer(request, reply, params, once)
     },
   })
+}
+
+/** What is missing from an answer since the database is away may be there a little later. */
+function sayWhenToRetry(reply: FastifyReply, result: ExecutionResult): ExecutionResult {
+  if (result.errors?.some(({ extensions }) => extensions['code'] === 'SERVICE_UNAVAILABLE')) {
+    reply.header('retry-after', retryAfterSeconds)
+  }
+  return result
 }
 
 function isEventStream({ headers }: Response): boolean {

@@ -5,7 +5,7 @@ import { isErrorCode } from '../errors.ts'
 import type { Admitted, Applicant } from '../limits/admission.ts'
 import { checkDocumentBounds } from './bounded-document.ts'
 import { toCallerError } from './caller-error.ts'
-import { executeOperation, type Subscriber, subscribeToOperation } from './execute.ts'
+import { type Operation, type Subscriber, subscribeToOperation } from './execute.ts'
 import { maxAliasesRule } from './max-aliases-rule.ts'
 import { maxDepthRule } from './max-depth-rule.ts'
 import { maxFieldsRule } from './max-fields-rule.ts'
@@ -21,6 +21,8 @@ export interface YogaInput {
   readonly subscriber: Omit<Subscriber, 'spend'>
   /** Lets a valid operation in before it runs. Rejects when it may not. */
   readonly admit: (applicant: Applicant) => Promise<Admitted>
+  /** Executes a query or a mutation. Rejects when it may not be executed now. */
+  readonly execute: (operation: Operation) => Promise<ExecutionResult>
   /** Told of the operation before it runs: it is valid. */
   readonly onOperation: (document: DocumentNode, name: string | undefined) => void
 }
@@ -91,12 +93,12 @@ const useNoIntrospection: Plugin<object, YogaInput> = {
 
 const useOneDoor: Plugin<YogaInput> = {
   onExecute({ setExecuteFn, args }) {
-    const { gateway, admit, onOperation } = args.contextValue
+    const { gateway, admit, execute, onOperation } = args.contextValue
     onOperation(args.document, getOperationAST(args.document, args.operationName)?.name?.value)
     setExecuteFn(async ({ document, operationName, variableValues }) => {
       const applicant: Applicant = { document, operationName, variables: variableValues }
       const admitted = await admit(applicant)
-      const result = await executeOperation({ ...applicant, context: gateway })
+      const result = await execute({ ...applicant, context: gateway })
       return withCost(asRequestError(result), applicant, admitted)
     })
   },

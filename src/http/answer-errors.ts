@@ -2,7 +2,7 @@ import { METHODS } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { v4 as uuidv4 } from 'uuid'
-import { type ErrorCode, errorCodes, GatewayError } from '../errors.ts'
+import { clientHasGone, type ErrorCode, errorCodes, GatewayError } from '../errors.ts'
 import { acceptedType } from '../graphql/accepted-type.ts'
 import { errorHeaders, sendProblem, toProblem } from '../rest/problem.ts'
 import { toShownError } from '../shown-error.ts'
@@ -91,6 +91,8 @@ function toRefusal(error: unknown, request: FastifyRequest): GatewayError {
   const { code, statusCode } = error as { code?: string; statusCode?: number }
   const refusal = code === undefined ? undefined : refusals[code]
   if (refusal) return new GatewayError(...refusal)
+  // Yoga gives up when the client has gone. Nobody reads the answer, and there is nothing to mend.
+  if (request.sqlCount?.isAbandoned && (error as Error).name === 'AbortError') return clientHasGone()
   // The client's socket, not the database's.
   const brokeOff = code === 'ECONNRESET' && request.raw.readableAborted
   if (brokeOff || (statusCode === 400 && code?.startsWith('FST_'))) {

@@ -100,6 +100,7 @@ export function createJobQueue(
     }
   }
 
+  // pg-boss makes a queue in a transaction of its own, on a connection of its own: never within one of ours.
   async function existing(names: readonly QueueName[]): Promise<QueueName[]> {
     const others = names.map(nameOf).filter((queue) => !known.has(queue))
     if (others.length > 0) {
@@ -115,17 +116,20 @@ export function createJobQueue(
   }
 
   return {
-    existing,
+    existing: (names) => driver.transactions.outside(`existing ${names.map(nameOf)}`, () => existing(names)),
 
     async prepare(name) {
-      if ((await existing([name])).length > 0) return
-      const boss = await start()
-      const { delaySeconds, maxDelaySeconds } = backoff
-      await boss.createQueue(nameOf(name), {
-        ...{ retryDelay: delaySeconds, retryBackoff: true, retryDelayMax: maxDelaySeconds },
-        expireInSeconds: secondsInADay,
+      if (known.has(nameOf(name))) return
+      await driver.transactions.outside(`prepare ${nameOf(name)}`, async () => {
+        if ((await existing([name])).length > 0) return
+        const boss = await start()
+        const { delaySeconds, maxDelaySeconds } = backoff
+        await boss.createQueue(nameOf(name), {
+          ...{ retryDelay: delaySeconds, retryBackoff: true, retryDelayMax: maxDelaySeconds },
+          expireInSeconds: secondsInADay,
+        })
+        await existing([name])
       })
-      await existing([name])
     },
 
     async send(tx, job, { runAt, retries }) {

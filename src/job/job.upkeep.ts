@@ -6,6 +6,8 @@ import { findJob, type JobStore } from './job.store.ts'
 
 export interface UpkeepOptions {
   readonly store: JobStore
+  /** What else is over after a time. Called every ten minutes. */
+  readonly removeOld?: () => Promise<void>
   readonly log: Logger
   /** How long a finished job is kept; 0: for ever. */
   readonly retentionDays: number
@@ -31,9 +33,10 @@ export function startUpkeep(options: UpkeepOptions): () => Promise<void> {
     while (!stopping.signal.aborted) {
       try {
         await releaseLostLeases(store, log)
-        if (retentionDays > 0 && performance.now() >= nextRetention) {
+        if (performance.now() >= nextRetention) {
           nextRetention = performance.now() + retentionIntervalMilliseconds
-          await removeFinishedJobs(store, retentionDays)
+          if (retentionDays > 0) await removeFinishedJobs(store, retentionDays)
+          await options.removeOld?.()
         }
       } catch (error) {
         log.warn({ err: error }, 'the upkeep of jobs did not succeed; it is tried again')

@@ -1,6 +1,7 @@
 import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Logger } from '../context.ts'
 import { GatewayError } from '../errors.ts'
+import { createMetrics, type Metrics } from '../metrics.ts'
 import type { RedisConnection } from './redis.ts'
 
 /** What a key has of its budget for the minute that is running. */
@@ -25,9 +26,6 @@ export interface RateLimit {
 
 const windowSeconds = 60
 
-/** How long Redis is left alone after it has not answered: each try may cost a request half a second. */
-const retryMilliseconds = 1_000
-
 /** Nothing is limited. */
 export const unlimited: RateLimit = { spend: async () => undefined }
 
@@ -37,7 +35,12 @@ export const unlimited: RateLimit = { spend: async () => undefined }
  * @param points for a minute; 0 for no limit
  * @param redis where gateways count together; each counts for itself when there is none, and while it is away
  */
-export function createRateLimit(points: number, log: Logger, redis?: RedisConnection): RateLimit {
+export function createRateLimit(
+  points: number,
+  log: Logger,
+  redis?: RedisConnection,
+  metrics: Metrics = createMetrics(),
+): RateLimit {
   if (points === 0) return unlimited
   const own = new RateLimiterMemory({ points, duration: windowSeconds })
   const limiter = redis
@@ -47,21 +50,21 @@ export function createRateLimit(points: number, log: Logger, redis?: RedisConnec
       })
     : own
 
-  let retryAt = 0
   let isAlone = false
 
   /** A key is limited all the same while Redis is away or does not answer: by what this process has seen. */
   async function withLimiter<Result>(work: (limiter: RateLimiterAbstract) => Promise<Result>): Promise<Result> {
-    if (limiter === own || performance.now() < retryAt) return work(own)
+    if (!redis) return work(own)
     try {
-      const result = await work(limiter)
+      const result = await redis.ask(() => work(limiter))
       isAlone = false
+      metrics.rateLimitIsAlone.set(0)
       return result
     } catch (error) {
       if (error instanceof GatewayError) throw error
       if (!isAlone) log.warn({ err: error }, 'Redis does not answer: this process counts the points of keys alone')
       isAlone = true
-      retryAt = performance.now() + retryMilliseconds
+      metrics.rateLimitIsAlone.set(1)
       return work(own)
     }
   }
@@ -82,6 +85,7 @@ export function createRateLimit(points: number, log: Logger, redis?: RedisConnec
     } catch (error) {
       if (!(error instanceof RateLimiterRes)) throw error
       await limiter.reward(keyId, cost)
+      metrics.requestsRateLimited.inc()
       throw new RateLimited(
         budget({ msBeforeNext: error.msBeforeNext, remainingPoints: points - error.consumedPoints + cost }),
         cost,

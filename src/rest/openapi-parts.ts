@@ -1,22 +1,23 @@
 import { type ErrorCode, errorCodes } from '../errors.ts'
 import type { Json } from './json-schema.ts'
 
-/** Documents an error of the registry: its status, and what is answered with it. */
-export function describeRefusal(code: ErrorCode): [string, Json] {
-  const { status, title } = errorCodes[code]
-  return [
-    String(status),
-    {
-      description: `${title}: \`${code}\`.`,
-      headers: {
-        ...commonHeaders,
-        ...((status === 503 || status === 429) && {
-          'retry-after': { description: 'Seconds to wait.', schema: { type: 'integer' } },
-        }),
-      },
-      content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+/** Documents errors of the registry, by their status. */
+export function describeRefusals(codes: readonly ErrorCode[]): Record<string, Json> {
+  const byStatus = Object.entries(Object.groupBy(codes, (code) => errorCodes[code].status))
+  return Object.fromEntries(byStatus.map(([status, same = []]) => [status, describeRefusal(Number(status), same)]))
+}
+
+function describeRefusal(status: number, codes: readonly ErrorCode[]): Json {
+  return {
+    description: `${codes.map((code) => `${errorCodes[code].title}: \`${code}\``).join('; ')}.`,
+    headers: {
+      ...commonHeaders,
+      ...([409, 429, 503].includes(status) && {
+        'retry-after': { description: 'Seconds to wait.', schema: { type: 'integer' } },
+      }),
     },
-  ]
+    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+  }
 }
 
 /** Headers of every answer. */
@@ -36,6 +37,24 @@ export const costHeaders = {
 
 /** Headers of a route that makes something. */
 export const locationHeader = { location: { description: 'Where the new user is.', schema: { type: 'string' } } }
+
+/** A header that a route which writes may be sent. */
+export const idempotencyKeyParameter = {
+  name: 'idempotency-key',
+  in: 'header',
+  description:
+    "The caller's own name for this request. The first answer to it is kept for 24 hours and given again to each retry.",
+  required: false,
+  schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
+}
+
+/** Headers of a route that writes. */
+export const replayedHeader = {
+  'idempotent-replayed': {
+    description: 'Whether this is the answer of the first time.',
+    schema: { type: 'string', enum: ['true'] },
+  },
+}
 
 /** Headers of a list. */
 export const linkHeader = {
@@ -84,14 +103,27 @@ export const healthSchema = {
 const healthContent = { 'application/json': { schema: { $ref: '#/components/schemas/Health' } } }
 
 /** A probe needs no key and reads nothing, but what it is sent must still be HTTP of a bearable size. */
-const probeRefusals = Object.fromEntries(
-  (['MALFORMED_REQUEST', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'HEADERS_TOO_LARGE'] as const).map(
-    describeRefusal,
-  ),
-)
+const probeRefusals = describeRefusals([
+  'MALFORMED_REQUEST',
+  'PAYLOAD_TOO_LARGE',
+  'UNSUPPORTED_MEDIA_TYPE',
+  'HEADERS_TOO_LARGE',
+])
 
 /** The paths that need no key. */
 export const probes: Record<string, Json> = {
+  '/metrics': {
+    get: {
+      operationId: 'getMetrics',
+      tags: ['probes'],
+      summary: 'What the process measures of itself, for Prometheus; unless it is served at an address of its own',
+      security: [],
+      responses: {
+        '200': { description: 'The metrics.', content: { 'text/plain': { schema: { type: 'string' } } } },
+        ...probeRefusals,
+      },
+    },
+  },
   '/health': {
     get: {
       operationId: 'getHealth',

@@ -7,12 +7,14 @@ import { bodySchema, componentOf, inputSchema, type Json } from './json-schema.t
 import {
   commonHeaders,
   costHeaders,
-  describeRefusal,
+  describeRefusals,
   healthSchema,
+  idempotencyKeyParameter,
   linkHeader,
   locationHeader,
   probes,
   problemSchema,
+  replayedHeader,
 } from './openapi-parts.ts'
 import { type CompiledOperation, compileOperation, typeAt } from './operation.ts'
 import type { Route } from './route.ts'
@@ -85,13 +87,16 @@ function describeRoute(route: Route, operation: CompiledOperation, schemas: Reco
     tags: [route.url.split('/')[1]],
     summary: route.summary,
     description: `${route.description ?? ''} Scopes: ${scopesOf(operation.document).join(', ')}.`.trim(),
-    parameters: parameters.map(({ in: place, name, variable, description }) => ({
-      name,
-      in: place,
-      description,
-      required: place === 'path',
-      schema: inputSchema(typeAt(operation, variable)),
-    })),
+    parameters: [
+      ...parameters.map(({ in: place, name, variable, description }) => ({
+        name,
+        in: place,
+        description,
+        required: place === 'path',
+        schema: inputSchema(typeAt(operation, variable)),
+      })),
+      ...(route.method === 'GET' ? [] : [idempotencyKeyParameter]),
+    ],
     ...(body && {
       requestBody: {
         required: body.required,
@@ -106,11 +111,12 @@ function describeRoute(route: Route, operation: CompiledOperation, schemas: Reco
           ...commonHeaders,
           ...costHeaders,
           ...(route.makes && locationHeader),
+          ...(route.method !== 'GET' && replayedHeader),
           ...(route.connection && linkHeader),
         },
         content: { 'application/json': { schema: answer } },
       },
-      ...Object.fromEntries(refusalsOf(route).map(describeRefusal)),
+      ...describeRefusals(refusalsOf(route)),
     },
   }
 }
@@ -128,6 +134,7 @@ function refusalsOf({ parameters, body, method }: Route): ErrorCode[] {
     'PAYLOAD_TOO_LARGE',
     'UNSUPPORTED_MEDIA_TYPE',
     ...(reads || method !== 'GET' ? (['BAD_USER_INPUT'] as const) : []),
+    ...(method === 'GET' ? [] : (['IDEMPOTENCY_KEY_IN_USE', 'IDEMPOTENCY_KEY_REUSED'] as const)),
     'RATE_LIMITED',
     'HEADERS_TOO_LARGE',
     'INTERNAL',

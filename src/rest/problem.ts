@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import { errorCodes, type FieldError, type GatewayError } from '../errors.ts'
+import { errorCodes, type FieldError, type GatewayError, retryAfterSeconds } from '../errors.ts'
 
 /** An error as the REST clients get it. @see https://www.rfc-editor.org/rfc/rfc9457 */
 interface Problem {
@@ -12,9 +12,6 @@ interface Problem {
   readonly request_id: string
   readonly errors?: readonly FieldError[]
 }
-
-/** How long a client should wait before it asks again, in seconds, when the gateway cannot answer. */
-const retryAfter = 5
 
 /** What a problem's `type` begins with; the code in lower case follows. */
 const problemTypePrefix = 'urn:fusion-gateway:problem:'
@@ -41,7 +38,8 @@ export function toProblem({ code, message, fields, details }: GatewayError, requ
 /** Headers that an error brings along, whichever face answers it. */
 export function errorHeaders({ code }: GatewayError): Record<string, string> {
   if (code === 'UNAUTHENTICATED') return { 'www-authenticate': 'ApiKey header="x-api-key"' }
-  if (code === 'SERVICE_UNAVAILABLE') return { 'retry-after': String(retryAfter) }
+  if (code === 'IDEMPOTENCY_KEY_IN_USE') return { 'retry-after': '1' }
+  if (code === 'SERVICE_UNAVAILABLE') return { 'retry-after': String(retryAfterSeconds) }
   return {}
 }
 

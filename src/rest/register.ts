@@ -1,9 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { compileAhead } from '../graphql/compiled.ts'
+import type { OnceOnly } from '../graphql/execute-once.ts'
 import { maxPageSize } from '../graphql/pagination.ts'
 import { requireScope } from '../graphql/require-scope.ts'
 import { schema } from '../graphql/schema.ts'
 import { scopesOf } from '../graphql/scopes-of.ts'
+import { onceOf } from '../http/once.ts'
 import { contextOf, createAuthenticateHook, type RouteDependencies, viewerOf } from '../http/request.ts'
 import { checkVariables } from './check-variables.ts'
 import { type CompiledOperation, compileOperation } from './operation.ts'
@@ -16,7 +18,7 @@ import { valueAt } from './value-at.ts'
 
 /** Serves every row of the table. */
 export function registerRest(app: FastifyInstance, dependencies: RouteDependencies): void {
-  const { services, meter, admit } = dependencies
+  const { services, meter, admit, chooseReads } = dependencies
   const authenticate = createAuthenticateHook(dependencies)
 
   for (const route of routes) {
@@ -26,8 +28,12 @@ export function registerRest(app: FastifyInstance, dependencies: RouteDependenci
     const scopes = scopesOf(operation.document)
 
     // A context of its own for each run: the loaders of a page are forgotten with the page.
-    const run = (request: FastifyRequest, variables: Readonly<Record<string, unknown>>) =>
-      meter.run(request.sqlCount, () => runOperation(route, operation, variables, contextOf(request, services)))
+    const run = (request: FastifyRequest, variables: Readonly<Record<string, unknown>>, once?: OnceOnly) =>
+      chooseReads(request, operation, () =>
+        meter.run(request.sqlCount, () =>
+          runOperation(route, operation, variables, contextOf(request, services), once),
+        ),
+      )
 
     app.route({
       method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
@@ -38,6 +44,7 @@ export function registerRest(app: FastifyInstance, dependencies: RouteDependenci
       },
       async handler(request, reply) {
         const input = request as RouteInput
+        const once = onceOf(request, reply, services, request.body)
         const given = checkVariables(route, operation, route.variables(input))
         const variables = isWholeList(route, input) ? { first: maxPageSize } : given
         // A whole list costs what a page of it does.
@@ -47,7 +54,7 @@ export function registerRest(app: FastifyInstance, dependencies: RouteDependenci
             toPage(route, route.connection ?? '', operation, await run(request, page))
           return answerList(route, reply, input, variables, read)
         }
-        return answerOne(route, operation, reply, await run(request, variables))
+        return answerOne(route, operation, reply, await run(request, variables, once))
       },
     })
   }

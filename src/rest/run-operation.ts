@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts'
 import { GatewayError, invalidInput } from '../errors.ts'
-import { executeOperation } from '../graphql/execute.ts'
+import { executeOnce, type OnceOnly } from '../graphql/execute-once.ts'
 import { fieldName } from './check-variables.ts'
 import type { CompiledOperation } from './operation.ts'
 import type { Route } from './route.ts'
@@ -11,6 +11,7 @@ type Data = Readonly<Record<string, unknown>>
  * Runs a route's operation on the engine that /graphql runs on.
  *
  * @returns the operation's data, complete: REST has no half answers
+ * @param once when a mutation is to be run once
  * @throws GatewayError whatever the operation was refused for, its fields named as the REST client wrote them
  */
 export async function runOperation(
@@ -18,8 +19,9 @@ export async function runOperation(
   { document }: CompiledOperation,
   variables: Data,
   context: Context,
+  once?: OnceOnly,
 ): Promise<Data> {
-  const { data, errors } = await executeOperation({ document, variables, context })
+  const { data, errors } = await executeOnce({ document, variables, context }, once)
   const [error] = errors ?? []
   if (error) throw error.originalError instanceof GatewayError ? renamed(route, error.originalError) : invalid(error)
   refuseUserErrors(route, data ?? {})

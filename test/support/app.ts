@@ -3,6 +3,7 @@ import { type AppOptions, createApp } from '../../src/app.ts'
 import { createKey } from '../../src/auth/key.service.ts'
 import { createStatementMeter } from '../../src/db/statement-meter.ts'
 import { createLogger } from '../../src/logger.ts'
+import { createMetrics } from '../../src/metrics.ts'
 import { closeServices, createServices, type Services } from '../../src/services.ts'
 import { createTenant } from '../../src/tenant/tenant.service.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
@@ -49,15 +50,19 @@ export interface TestApp {
 export async function startTestApp(options: Partial<AppOptions> = {}): Promise<TestApp> {
   let statements: string[] = []
   let lookups = 0
-  const meter = createStatementMeter()
-  const database = await createTestDatabase((sql) => {
-    statements.push(sql)
-    if (/FROM api_key/.test(sql)) lookups += 1
-    meter.observe(sql)
-  })
+  const metrics = createMetrics()
+  const meter = createStatementMeter(metrics.observeStatement)
+  const database = await createTestDatabase(
+    (sql) => {
+      statements.push(sql)
+      if (/FROM api_key/.test(sql)) lookups += 1
+      return meter.observe(sql)
+    },
+    (size) => metrics.batchSize.observe(size),
+  )
   const log: Record<string, unknown>[] = []
   const logger = createLogger({ logLevel: 'info' }, { write: (line) => void log.push(JSON.parse(line)) })
-  const services = createServices(database, { delaySeconds: 1, maxDelaySeconds: 1 })
+  const services = createServices(database, { backoff: { delaySeconds: 1, maxDelaySeconds: 1 }, metrics })
   // A revocation is known at once here; that a key is remembered has a test of its own.
   const app = await createApp({
     rememberKeyMilliseconds: 0,

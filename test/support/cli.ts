@@ -9,7 +9,7 @@ const entry = path.resolve(import.meta.dirname, '../../src/cli.ts')
 
 /** The environment of a command: this process's own, without what configures a gateway. */
 function environment(env: Record<string, string>): NodeJS.ProcessEnv {
-  const { DATABASE_URL: _url, DATA_DIR: _dir, PORT: _port, ...rest } = process.env
+  const { DATABASE_URL: _url, DATA_DIR: _dir, PORT: _port, OTEL_EXPORTER_OTLP_ENDPOINT: _, ...rest } = process.env
   return { ...rest, LOG_LEVEL: 'info', ...env }
 }
 
@@ -42,12 +42,17 @@ export async function startGateway(env: Record<string, string>, args: readonly s
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''
+  let isListening = false
   const address = await new Promise<string>((resolve, reject) => {
     const read = (chunk: Buffer) => {
       output += chunk.toString()
+      // It may print for minutes.
+      if (isListening) return
       const found = /Server listening at (http:\/\/[\d.:]+)/.exec(output)?.[1]
       // The demo's welcome is printed right after; waiting for it keeps `output` whole.
-      if (found && (env['DATABASE_URL'] || output.includes('OpenAPI'))) resolve(found)
+      if (!found || !(env['DATABASE_URL'] || output.includes('OpenAPI'))) return
+      isListening = true
+      resolve(found)
     }
     child.stdout.on('data', read)
     child.stderr.on('data', read)

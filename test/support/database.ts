@@ -14,17 +14,21 @@ export interface TestDatabase extends Database {
 }
 
 /** Clones the template. Closing the database takes it away. */
-export async function createTestDatabase(observe: StatementObserver = () => undefined): Promise<TestDatabase> {
+export async function createTestDatabase(
+  observe: StatementObserver = () => undefined,
+  onBatch: (size: number) => void = () => undefined,
+): Promise<TestDatabase> {
   const template = inject('template')
   if (template.kind === 'embedded') {
     const dump = new Blob([readFileSync(template.dumpFile)])
-    return { ...(await createDatabase(await openEmbedded('memory', { observe, dump }))), url: undefined }
+    return { ...(await createDatabase(await openEmbedded('memory', { observe, dump }), { onBatch })), url: undefined }
   }
   const name = `fusion_test_${randomUUID().replaceAll('-', '')}`
   await runAsAdmin(`CREATE DATABASE ${name} TEMPLATE ${template.name}`)
   await runAsAdmin(`ALTER DATABASE ${name} SET timezone TO 'Asia/Kolkata'`)
+  await runAsAdmin(`ALTER DATABASE ${name} SET datestyle TO 'German, DMY'`)
   const url = databaseUrl(name)
-  const database = await createDatabase(openPostgresql(url, { observe, onIdleError: () => undefined }))
+  const database = await createDatabase(openPostgresql(url, { observe, onIdleError: () => undefined }), { onBatch })
   return {
     ...database,
     url,

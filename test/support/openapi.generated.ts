@@ -1,5 +1,22 @@
 // Generated from the OpenAPI document: npm run test:types
 export interface paths {
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the process measures of itself, for Prometheus; unless it is served at an address of its own */
+        get: operations["getMetrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/health": {
         parameters: {
             query?: never;
@@ -142,7 +159,7 @@ export interface components {
              * @description The kind of problem, for programs.
              * @enum {string}
              */
-            code: "MALFORMED_REQUEST" | "TOO_EXPENSIVE" | "BAD_USER_INPUT" | "UNAUTHENTICATED" | "PERSISTED_QUERY_NOT_FOUND" | "DOCUMENT_NOT_TRUSTED" | "FORBIDDEN" | "NOT_FOUND" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "METHOD_NOT_ALLOWED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL" | "SERVICE_UNAVAILABLE";
+            code: "MALFORMED_REQUEST" | "TOO_EXPENSIVE" | "BAD_USER_INPUT" | "UNAUTHENTICATED" | "PERSISTED_QUERY_NOT_FOUND" | "DOCUMENT_NOT_TRUSTED" | "FORBIDDEN" | "NOT_FOUND" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "METHOD_NOT_ALLOWED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL" | "SERVICE_UNAVAILABLE";
             /** @description The id that finds the request in the log. */
             request_id: string;
             /** @description The points that this would cost; with status 429. */
@@ -351,6 +368,70 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    getMetrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metrics. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description Malformed request: `MALFORMED_REQUEST`. */
+            400: {
+                headers: {
+                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
+            413: {
+                headers: {
+                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
+            415: {
+                headers: {
+                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Headers too large: `HEADERS_TOO_LARGE`. */
+            431: {
+                headers: {
+                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getHealth: {
         parameters: {
             query?: never;
@@ -642,7 +723,10 @@ export interface operations {
     createUser: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The caller's own name for this request. The first answer to it is kept for 24 hours and given again to each retry. */
+                "idempotency-key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -673,6 +757,8 @@ export interface operations {
                     "ratelimit-policy"?: string;
                     /** @description Where the new user is. */
                     location?: string;
+                    /** @description Whether this is the answer of the first time. */
+                    "idempotent-replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
@@ -712,6 +798,19 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The first request with this key is still running: `IDEMPOTENCY_KEY_IN_USE`. */
+            409: {
+                headers: {
+                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
             413: {
                 headers: {
@@ -734,7 +833,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Invalid input: `BAD_USER_INPUT`. */
+            /** @description Invalid input: `BAD_USER_INPUT`; The idempotency key was used for something else: `IDEMPOTENCY_KEY_REUSED`. */
             422: {
                 headers: {
                     /** @description The request's id: the caller's own where it sent a sane one. */
@@ -943,7 +1042,10 @@ export interface operations {
     updateUser: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The caller's own name for this request. The first answer to it is kept for 24 hours and given again to each retry. */
+                "idempotency-key"?: string;
+            };
             path: {
                 /** @description The user's id. */
                 id: string;
@@ -975,6 +1077,8 @@ export interface operations {
                     ratelimit?: string;
                     /** @description The points of a minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
+                    /** @description Whether this is the answer of the first time. */
+                    "idempotent-replayed"?: "true";
                     [name: string]: unknown;
                 };
                 content: {
@@ -1025,6 +1129,19 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The first request with this key is still running: `IDEMPOTENCY_KEY_IN_USE`. */
+            409: {
+                headers: {
+                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
             413: {
                 headers: {
@@ -1047,7 +1164,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Invalid input: `BAD_USER_INPUT`. */
+            /** @description Invalid input: `BAD_USER_INPUT`; The idempotency key was used for something else: `IDEMPOTENCY_KEY_REUSED`. */
             422: {
                 headers: {
                     /** @description The request's id: the caller's own where it sent a sane one. */

@@ -1,0 +1,149 @@
+import {
+  type Context,
+  defaultTextMapGetter,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api'
+import { ExportResultCode, W3CTraceContextPropagator } from '@opentelemetry/core'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
+import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base'
+import { isDriverAdapterError } from '@prisma/driver-adapter-utils'
+import type { Logger } from './context.ts'
+import type { StatementObserver } from './db/observed-adapter.ts'
+import { packageVersion } from './package-version.ts'
+import type { RequestTrace, Tracing } from './tracing.ts'
+
+const serviceName = 'fusion-gateway'
+const maxNameLength = 100
+const maxStatementLength = 2_000
+const flushMilliseconds = 1_000
+
+/**
+ * Tracing by OpenTelemetry, as the environment configures it: endpoint, headers, sampler, batches, service name.
+ *
+ * Spans are handed on, and nothing is registered globally: what is current travels with the count of statements.
+ */
+export function createTracing(log: Logger): Tracing {
+  const resource = defaultResource()
+    .merge(resourceFromAttributes({ 'service.name': serviceName, 'service.version': packageVersion() }))
+    .merge(detectResources({ detectors: [envDetector] }))
+  const spanProcessors = [new BatchSpanProcessor(sayingWhenAway(new OTLPTraceExporter(), log))]
+  const provider = new BasicTracerProvider({ resource, spanProcessors })
+  const tracer = provider.getTracer(serviceName)
+  const propagator = new W3CTraceContextPropagator()
+
+  return {
+    begin({ method, route, headers }) {
+      // Without its path and query, which hold ids and variables.
+      const attributes = { 'http.request.method': method, 'url.scheme': 'http', ...(route && { 'http.route': route }) }
+      const span = tracer.startSpan(
+        route === undefined ? method : `${method} ${route}`,
+        { kind: SpanKind.SERVER, attributes },
+        propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter),
+      )
+      return span.isRecording() ? traceRequest(tracer, span) : undefined
+    },
+    async stop() {
+      const sent = provider.shutdown().then(
+        () => true,
+        () => false,
+      )
+      const { promise: isLate, resolve } = Promise.withResolvers<false>()
+      const timer = setTimeout(resolve, flushMilliseconds, false)
+      const isSent = await Promise.race([sent, isLate])
+      clearTimeout(timer)
+      return isSent
+    },
+  }
+}
+
+function traceRequest(tracer: Tracer, request: Span): RequestTrace {
+  const root = trace.setSpan(ROOT_CONTEXT, request)
+  // A request runs one operation at a time: the page of a list, the event of a subscription.
+  let current = root
+  return {
+    async operation(kind, name, run) {
+      const shown = name?.slice(0, maxNameLength)
+      const attributes = { 'graphql.operation.type': kind, ...(shown && { 'graphql.operation.name': shown }) }
+      const span = tracer.startSpan(shown === undefined ? kind : `${kind} ${shown}`, { attributes }, root)
+      current = trace.setSpan(ROOT_CONTEXT, span)
+      try {
+        const result = await run()
+        const [error] = result.errors ?? []
+        if (error) fail(span, String(error.extensions['code']))
+        return result
+      } catch (error) {
+        fail(span, typeOf(error))
+        throw error
+      } finally {
+        current = root
+        span.end()
+      }
+    },
+    observe: (sql) => observeStatement(tracer, sql, current),
+    end({ requestId, status, isCutOff, tenant, key }) {
+      request.setAttributes({
+        'http.response.status_code': status,
+        'http.response.header.x-request-id': [requestId],
+        ...(tenant !== undefined && { 'fusion.tenant': tenant }),
+        ...(key !== undefined && { 'fusion.key': key }),
+        ...(isCutOff && { 'fusion.cut_off': true }),
+      })
+      if (status >= 500) fail(request, String(status))
+      request.end()
+    },
+  }
+}
+
+function observeStatement(tracer: Tracer, sql: string, parent: Context): ReturnType<StatementObserver> {
+  const text = withoutLiterals(sql)
+  const name = /^\s*(\w+)/.exec(text)?.[1]?.toUpperCase() ?? 'SQL'
+  const attributes = {
+    'db.system.name': 'postgresql',
+    'db.operation.name': name,
+    'db.query.text': text.slice(0, maxStatementLength),
+  }
+  const span = tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, parent)
+  return (error) => {
+    if (error !== undefined) fail(span, typeOf(error))
+    span.end()
+  }
+}
+
+/** Values are parameters in our statements and Prisma's, but pg-boss writes some into the text. */
+function withoutLiterals(sql: string): string {
+  return sql.includes("'") ? sql.replace(/'(?:[^']|'')*'/g, "'?'") : sql
+}
+
+/** Never an error's message, which may quote a row. */
+function fail(span: Span, type: string): void {
+  span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR })
+}
+
+function typeOf(error: unknown): string {
+  if (isDriverAdapterError(error)) return error.cause.originalCode ?? error.cause.kind
+  return error instanceof Error ? error.name : typeof error
+}
+
+/** Nobody waits for a collector that is away, and spans that find no room are dropped: one line says so, not one each. */
+function sayingWhenAway(exporter: OTLPTraceExporter, log: Logger): SpanExporter {
+  let isAway = false
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        const hasFailed = result.code === ExportResultCode.FAILED
+        if (hasFailed && !isAway) log.warn({ err: result.error }, 'the collector of traces takes none')
+        if (!hasFailed && isAway) log.warn({}, 'the collector of traces is back')
+        isAway = hasFailed
+        done(result)
+      })
+    },
+    forceFlush: () => exporter.forceFlush(),
+    shutdown: () => exporter.shutdown(),
+  }
+}

@@ -1,0 +1,312 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isDatabaseUnavailable } from '../../src/db/availability.ts'
+import { type Cluster, canMakeClusters, createCluster } from '../support/cluster.ts'
+import { type ListeningGateway, listen, prepare } from '../support/gateway.ts'
+import { startProxy, type TcpProxy } from '../support/proxy.ts'
+
+const pool = { connectMilliseconds: 500, acquireMilliseconds: 500, statementMilliseconds: 500 }
+
+/** A second is what the gateway gives the server to end a statement by itself; another is for a machine that is busy. */
+const longestMilliseconds = pool.acquireMilliseconds + pool.statementMilliseconds + 1_000 + 1_000
+
+let cluster: Cluster
+let proxy: TcpProxy
+let tenantAppId: string
+let headers: Record<string, string>
+let gateway: ListeningGateway
+
+/** A session past the proxy. */
+async function query(text: string, values: readonly unknown[] = []): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: cluster.url })
+  await client.connect()
+  const { rows } = await client.query(text, [...values])
+  await client.end()
+  return rows
+}
+
+beforeAll(async () => {
+  if (!canMakeClusters) return
+  cluster = await createCluster()
+  proxy = await startProxy(Number(new URL(cluster.url).port))
+  const { key, ...prepared } = await prepare(cluster.url)
+  tenantAppId = prepared.tenantAppId
+  headers = { 'x-api-key': key, 'content-type': 'application/json' }
+  await query(
+    `INSERT INTO "user" (tenant_app_id, id, name, email, updated_at)
+     SELECT $1, 'usr_' || n, 'Ada', 'ada' || n || '@example.com', now() FROM generate_series(1, 5) AS n`,
+    [tenantAppId],
+  )
+  await query(
+    `INSERT INTO account (tenant_app_id, id, user_id, platform, platform_account_id, display_name, updated_at)
+     SELECT $1, 'acc_' || n, 'usr_' || n, 'TWITCH', 'ada' || n, 'Ada', now() FROM generate_series(1, 5) AS n`,
+    [tenantAppId],
+  )
+  const url = new URL(cluster.url)
+  url.port = String(proxy.port)
+  gateway = await listen(url.href, { pool })
+})
+afterAll(async () => {
+  if (!canMakeClusters) return
+  await gateway.close()
+  await proxy.close()
+  await cluster.remove()
+})
+
+interface Answer {
+  readonly kind: string
+  /** What it says: its normal answer, that the database is away, or something that it must not say. */
+  readonly outcome: 'done' | 'unavailable' | 'wrong'
+  readonly shown: string
+  readonly milliseconds: number
+}
+
+async function ask(kind: string, path: string, method: string, body?: object): Promise<Answer> {
+  const began = performance.now()
+  const answer = await fetch(gateway.address + path, {
+    ...{ method, headers, signal: AbortSignal.timeout(10_000) },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  const text = await answer.text()
+  const milliseconds = performance.now() - began
+  return { kind, outcome: outcomeOf(answer, text, method), shown: `${answer.status} ${text}`, milliseconds }
+}
+
+function outcomeOf({ status, headers }: Response, text: string, method: string): Answer['outcome'] {
+  const saysWhen = Number(headers.get('retry-after')) > 0
+  if (status === 503) return saysWhen ? 'unavailable' : 'wrong'
+  const { errors } = JSON.parse(text) as { errors?: { extensions: { code: string } }[] }
+  // What went wrong once an operation runs is said within a GraphQL answer.
+  if (errors) {
+    const isUnavailable = errors.every(({ extensions }) => extensions.code === 'SERVICE_UNAVAILABLE')
+    return isUnavailable && saysWhen ? 'unavailable' : 'wrong'
+  }
+  return status === (method === 'POST' && text.includes('"email"') ? 201 : 200) ? 'done' : 'wrong'
+}
+
+/** Emails of the users that were asked to be made, and whether the answer was 201. */
+type Made = Map<string, boolean>
+
+let users = 0
+
+const nested = '{ users(first: 5) { nodes { id accounts { id profile { id emails { value } } } } } }'
+const sync = 'mutation { syncProfile(input: { accountId: "acc_1", username: "ada" }) { profile { id } } }'
+const createJob = 'mutation { createJob(input: { jobType: "none" }) { job { id } } }'
+
+function kindsOfRequest(made: Made): Record<string, () => Promise<Answer>> {
+  return {
+    list: () => ask('list', '/users?limit=5', 'GET'),
+    nested: () => ask('nested', '/graphql', 'POST', { query: nested }),
+    change: () => ask('change', '/users/usr_1', 'PUT', { name: 'Ada Lovelace' }),
+    // Transactions of several statements.
+    sync: () => ask('sync', '/graphql', 'POST', { query: sync }),
+    job: () => ask('job', '/graphql', 'POST', { query: createJob }),
+    async create() {
+      users += 1
+      const email = `made${users}@example.com`
+      made.set(email, false)
+      const answer = await ask('create', '/users', 'POST', { name: 'Ada', email, phone: '1' })
+      made.set(email, answer.outcome === 'done')
+      return answer
+    },
+  }
+}
+
+/** Clients that ask again and again, of each kind two. */
+function startClients(made: Made) {
+  const answers: Answer[] = []
+  let sent = 0
+  let isOver = false
+  let wake = () => {}
+  async function client(request: () => Promise<Answer>): Promise<void> {
+    while (!isOver) {
+      sent += 1
+      answers.push(await request())
+      wake()
+    }
+  }
+  const kinds = kindsOfRequest(made)
+  const clients = Object.values(kinds).flatMap((request) => [client(request), client(request)])
+  return {
+    answers,
+    sent: () => sent,
+    /** Waits until each kind has been answered so, from now on. */
+    async untilEachIs(outcome: Answer['outcome']): Promise<void> {
+      const from = answers.length
+      const left = new Set(Object.keys(kinds))
+      for (let next = from; left.size > 0; ) {
+        if (next === answers.length) {
+          await new Promise<void>((resolve) => {
+            wake = resolve
+          })
+        }
+        const answer = answers[next++]
+        if (answer?.outcome === 'wrong') throw new Error(`Answered wrongly: ${answer.kind} ${answer.shown}`)
+        if (answer?.outcome === outcome) left.delete(answer.kind)
+      }
+    },
+    async stop(): Promise<void> {
+      isOver = true
+      await Promise.all(clients)
+    },
+  }
+}
+
+async function probe(path: '/health' | '/ready'): Promise<number> {
+  const answer = await fetch(gateway.address + path)
+  await answer.text()
+  return answer.status
+}
+
+interface Outage {
+  readonly name: string
+  begin(): unknown
+  end(): unknown
+}
+
+const outages: Outage[] = [
+  { name: 'is stopped (fast)', begin: () => cluster.stop('fast'), end: () => cluster.start() },
+  { name: 'is stopped (immediate)', begin: () => cluster.stop('immediate'), end: () => cluster.start() },
+  { name: 'is frozen', begin: () => cluster.freeze(), end: () => cluster.thaw() },
+  { name: 'breaks every connection', begin: () => proxy.reset(), end: () => proxy.restore() },
+  { name: 'takes connections and says nothing', begin: () => proxy.hang(), end: () => proxy.restore() },
+  { name: 'answers too late', begin: () => proxy.delay(2_500), end: () => proxy.restore() },
+]
+
+const killAll = `
+  SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`
+
+/** Runs `fault` under clients, and holds what they were answered against what is in the table. */
+async function underClients(fault: (clients: ReturnType<typeof startClients>) => Promise<void>): Promise<Answer[]> {
+  const made: Made = new Map()
+  const clients = startClients(made)
+  try {
+    await clients.untilEachIs('done')
+    await fault(clients)
+  } finally {
+    await clients.stop()
+  }
+  const { answers } = clients
+  expect(answers).toHaveLength(clients.sent())
+  expect(answers.filter(({ outcome }) => outcome === 'wrong').map(({ shown }) => shown)).toEqual([])
+  expect(Math.max(...answers.map(({ milliseconds }) => milliseconds))).toBeLessThan(longestMilliseconds)
+  expect(gateway.log.filter(({ msg }) => msg === 'unexpected error')).toEqual([])
+
+  const rows = await query('SELECT email, count(*)::int AS count FROM "user" WHERE email LIKE $1 GROUP BY email', [
+    'made%',
+  ])
+  const written = new Map(rows.map(({ email, count }) => [email, count]))
+  const lost = [...made].filter(([email, isAnswered]) => isAnswered && !written.has(email))
+  expect(lost).toEqual([])
+  expect([...written].filter(([, count]) => count !== 1)).toEqual([])
+  expect([...made.values()]).toContain(true)
+  return answers
+}
+
+describe.skipIf(!canMakeClusters)(
+  'every request is answered, and nothing is lost or written twice, when the database',
+  () => {
+    it.each(outages)('$name, and comes back', async ({ begin, end }) => {
+      let milliseconds = 0
+      await underClients(async (clients) => {
+        await begin()
+        try {
+          await clients.untilEachIs('unavailable')
+          expect(await Promise.all([probe('/health'), probe('/ready')])).toEqual([200, 503])
+        } finally {
+          await end()
+        }
+        const ended = performance.now()
+        await clients.untilEachIs('done')
+        milliseconds = performance.now() - ended
+        expect(await Promise.all([probe('/health'), probe('/ready')])).toEqual([200, 200])
+      })
+      expect(milliseconds).toBeLessThan(5_000)
+    })
+
+    it('ends all connections, again and again', async () => {
+      await underClients(async (clients) => {
+        for (let time = 0; time < 10; time += 1) {
+          expect((await query(killAll)).length).toBeGreaterThan(0)
+          await clients.untilEachIs('done')
+          expect(await Promise.all([probe('/health'), probe('/ready')])).toEqual([200, 200])
+        }
+      })
+    })
+
+    it('lets a connection in and ends it in the same breath', async () => {
+      const { driver, prisma } = gateway.database
+      await query(killAll)
+      while (driver.connections().idle > 0) await new Promise(setImmediate)
+      proxy.hang()
+      const counted = driver.transactions.transact(() => prisma.user.count()).catch((error: unknown) => error)
+      // What the server says comes in one piece: that it is ready, and that it ends.
+      while ((await query(killAll)).length === 0);
+      proxy.restore()
+      expect(isDatabaseUnavailable(await counted)).toBe(true)
+      expect(await driver.transactions.transact(() => prisma.user.count())).toBeGreaterThan(0)
+    })
+
+    it('is slow: all is answered as ever', async () => {
+      const answers = await underClients(async (clients) => {
+        proxy.delay(20)
+        await clients.untilEachIs('done')
+        await clients.untilEachIs('done')
+        proxy.restore()
+      })
+      expect(answers.filter(({ outcome }) => outcome !== 'done')).toEqual([])
+    })
+  },
+)
+
+describe.skipIf(!canMakeClusters)('500 clients that send their headers a byte at a time', () => {
+  it('are all cut, and keep nobody from being answered', async () => {
+    const headersMilliseconds = 1_000
+    const slow = await listen(cluster.url, {
+      pool,
+      timeouts: {
+        headersMilliseconds,
+        requestMilliseconds: 5_000,
+        keepAliveMilliseconds: 5_000,
+        idleMilliseconds: 5_000,
+      },
+    })
+    const head = `GET /users?limit=5 HTTP/1.1\r\nhost: x\r\nx-slow: ${'a'.repeat(10_000)}`
+    const began = performance.now()
+    const cuts = Array.from({ length: 500 }, async () => {
+      const socket = connect(Number(new URL(slow.address).port), '127.0.0.1').on('error', () => undefined)
+      let text = ''
+      socket.on('data', (chunk: Buffer) => {
+        text += chunk.toString()
+      })
+      let sent = 0
+      const dribble = setInterval(() => socket.write(head[sent++] ?? 'a'), 100)
+      await once(socket, 'close')
+      clearInterval(dribble)
+      return { text, milliseconds: performance.now() - began }
+    })
+    const cut = Promise.all(cuts)
+    let isCut = false
+    void cut.then(() => {
+      isCut = true
+    })
+    const times: number[] = []
+    while (!isCut) {
+      const sent = performance.now()
+      const answer = await fetch(`${slow.address}/users?limit=5`, { headers })
+      expect([answer.status, await answer.json()]).toMatchObject([200, { users: [{}, {}, {}, {}, {}] }])
+      times.push(performance.now() - sent)
+    }
+    expect(times.length).toBeGreaterThan(10)
+    expect(Math.max(...times)).toBeLessThan(headersMilliseconds)
+    for (const { text, milliseconds } of await cut) {
+      expect(text).toMatch(/^HTTP\/1.1 408 /)
+      expect(milliseconds).toBeGreaterThan(headersMilliseconds * 0.9)
+      expect(milliseconds).toBeLessThan(5_000)
+    }
+    await slow.close()
+  })
+})

@@ -1,0 +1,84 @@
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { type Cluster, canMakeClusters, createCluster } from '../support/cluster.ts'
+import { type ListeningGateway, listen, prepare } from '../support/gateway.ts'
+
+let cluster: Cluster
+let headers: Record<string, string>
+let gateway: ListeningGateway
+
+beforeAll(async () => {
+  if (!canMakeClusters) return
+  cluster = await createCluster()
+  headers = { 'x-api-key': (await prepare(cluster.url)).key }
+})
+afterEach(() => gateway?.close())
+afterAll(() => cluster?.remove())
+
+async function get(path: string) {
+  const began = performance.now()
+  const answer = await fetch(gateway.address + path, { headers })
+  const body = (await answer.json()) as { code?: string }
+  return { status: answer.status, retryAfter: answer.headers.get('retry-after'), body, took: performance.now() - began }
+}
+
+describe.skipIf(!canMakeClusters)('beyond what can be done at a time', () => {
+  it('a request is 503 at once and costs no statement, and what was taken on is answered', async () => {
+    gateway = await listen(cluster.url, { load: { maxInFlight: 10, maxEventLoopDelayMilliseconds: 10_000 } })
+    await get('/users/warm')
+    const lock = new pg.Client({ connectionString: cluster.url })
+    await lock.connect()
+    await lock.query('BEGIN; LOCK TABLE "user"')
+    const takenOn = Array.from({ length: 10 }, (_, index) => get(`/users/usr_${index}`))
+    while (gateway.database.driver.connections().inUse < 10) await new Promise(setImmediate)
+    const refused = await Promise.all(Array.from({ length: 50 }, () => get('/users/usr_1')))
+    for (const { status, retryAfter, body } of refused) {
+      expect({ status, retryAfter, body }).toMatchObject({
+        status: 503,
+        retryAfter: '5',
+        body: { code: 'SERVICE_UNAVAILABLE' },
+      })
+    }
+    // The median: this machine has other things to do as well.
+    const times: number[] = []
+    for (let run = 0; run < 21; run += 1) times.push((await get('/users/usr_1')).took)
+    expect(times.sort((one, other) => one - other)[10]).toBeLessThan(50)
+    expect((await get('/health')).status).toBe(200)
+    await lock.query('ROLLBACK')
+    await lock.end()
+    for (const answer of await Promise.all(takenOn)) expect(answer.status).toBe(404)
+    const shed = gateway.log.filter(({ status }) => status === 503)
+    expect(shed).toHaveLength(50 + 21)
+    expect(new Set(shed.map(({ sql }) => sql))).toEqual(new Set([0]))
+    expect((await get('/users/usr_1')).status).toBe(404)
+  })
+
+  it('twice as many clients as that are all answered, and as many as that get what they asked for', async () => {
+    gateway = await listen(cluster.url, { load: { maxInFlight: 20, maxEventLoopDelayMilliseconds: 10_000 } })
+    let isOver = false
+    const statuses = new Map<number, number>()
+    async function client() {
+      while (!isOver) {
+        const { status } = await get('/users?limit=5')
+        statuses.set(status, (statuses.get(status) ?? 0) + 1)
+      }
+    }
+    const clients = Array.from({ length: 40 }, client)
+    while ((statuses.get(200) ?? 0) < 500) await new Promise(setImmediate)
+    isOver = true
+    await Promise.all(clients)
+    expect([...statuses.keys()].filter((status) => status !== 200 && status !== 503)).toEqual([])
+  })
+
+  it('an event loop that is late counts as too much, until it is not', async () => {
+    gateway = await listen(cluster.url, { load: { maxInFlight: 1_000, maxEventLoopDelayMilliseconds: 30 } })
+    const work = setInterval(() => {
+      const until = performance.now() + 150
+      while (performance.now() < until);
+    }, 1)
+    while ((await get('/users/usr_1')).status !== 503);
+    expect((await get('/health')).status).toBe(200)
+    clearInterval(work)
+    while ((await get('/users/usr_1')).status !== 404);
+  })
+})

@@ -1,0 +1,191 @@
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { createKey } from '../../src/auth/key.service.ts'
+import type { PoolSettings } from '../../src/config.ts'
+import { openDatabase } from '../../src/db/database.ts'
+import { type Cluster, canMakeClusters, createCluster } from '../support/cluster.ts'
+import { type ListeningGateway, listen, prepare } from '../support/gateway.ts'
+import { startProxy, type TcpProxy } from '../support/proxy.ts'
+
+let primary: Cluster
+let replica: Cluster
+let tenantAppId: string
+let writer: string
+let reader: string
+let gateway: ListeningGateway
+let states: boolean[]
+let proxy: TcpProxy | undefined
+let wake = () => {}
+
+beforeAll(async () => {
+  if (!canMakeClusters) return
+  primary = await createCluster()
+  ;({ tenantAppId, key: writer } = await prepare(primary.url))
+  const database = await openDatabase({ kind: 'postgresql', url: primary.url })
+  reader = (await createKey(database, { tenantAppId, name: 'reader' })).key
+  await database.close()
+  replica = await primary.createReplica()
+})
+afterEach(() => gateway?.close())
+afterAll(async () => {
+  await proxy?.close()
+  await replica?.remove()
+  await primary?.remove()
+})
+
+/** Starts a gateway, and waits until it reads from the replica. */
+async function start(lagMilliseconds: number, url = primary.url, pool: Partial<PoolSettings> = {}): Promise<void> {
+  states = []
+  gateway = await listen(url, {
+    pool,
+    replicas: { urls: [replica.url], lagMilliseconds },
+    onReplica(_name, isUsable) {
+      states.push(isUsable)
+      wake()
+    },
+  })
+  await until(true)
+}
+
+async function until(isUsable: boolean): Promise<void> {
+  while (states.at(-1) !== isUsable) {
+    await new Promise<void>((resolve) => {
+      wake = resolve
+    })
+  }
+}
+
+async function query(cluster: Cluster, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: cluster.url })
+  await client.connect()
+  await client.query(sql)
+  await client.end()
+}
+
+/** Keeps the replica as it is while `work` runs. */
+async function whilePaused(work: () => Promise<void>): Promise<void> {
+  await query(replica, 'SELECT pg_wal_replay_pause()')
+  // It is asked for, and done a little later.
+  await query(
+    replica,
+    `DO $$ BEGIN WHILE pg_get_wal_replay_pause_state() <> 'paused' LOOP PERFORM pg_sleep(0.01); END LOOP; END $$`,
+  )
+  try {
+    await work()
+  } finally {
+    await query(replica, 'SELECT pg_wal_replay_resume()')
+  }
+}
+
+function send(key: string, method: string, path: string, body?: object) {
+  return fetch(gateway.address + path, {
+    method,
+    headers: { 'x-api-key': key, 'content-type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+}
+
+async function create(): Promise<string> {
+  const answer = await send(writer, 'POST', '/users', { name: 'Ada', email: 'ada@example.com', phone: '1' })
+  return ((await answer.json()) as { id: string }).id
+}
+
+const statusOf = async (key: string, id: string) => (await send(key, 'GET', `/users/${id}`)).status
+
+async function nameOf(key: string, id: string): Promise<unknown> {
+  const answer = await send(key, 'POST', '/graphql', { query: `{ user(id: "${id}") { name } }` })
+  return ((await answer.json()) as { data: { user: unknown } }).data.user
+}
+
+describe.skipIf(!canMakeClusters)('with a replica', () => {
+  it('queries read from it, mutations from the primary, and a key sees what it wrote at once', async () => {
+    await start(60_000)
+    await whilePaused(async () => {
+      const id = await create()
+      expect(await statusOf(writer, id)).toBe(200)
+      expect(await nameOf(writer, id)).toEqual({ name: 'Ada' })
+      // What the replica does not know yet, another key does not see: so that is where it reads.
+      expect(await statusOf(reader, id)).toBe(404)
+      expect(await nameOf(reader, id)).toBeNull()
+      const changed = await send(writer, 'PUT', `/users/${id}`, { name: 'Grace' })
+      expect(await changed.json()).toMatchObject({ name: 'Grace' })
+    })
+  })
+
+  it('that falls behind it is left out before that is longer than the lag, and comes back by itself', async () => {
+    await start(1_000)
+    await whilePaused(async () => {
+      const id = await create()
+      const began = performance.now()
+      await until(false)
+      expect(performance.now() - began).toBeLessThan(1_500)
+      expect(await statusOf(reader, id)).toBe(200)
+    })
+    await until(true)
+  })
+
+  it('is left out when the primary does not say how far it has come: what was just written must be seen', async () => {
+    proxy = await startProxy(Number(new URL(primary.url).port))
+    const url = new URL(primary.url)
+    url.port = String(proxy.port)
+    await start(400, url.href)
+    await whilePaused(async () => {
+      proxy?.delay(600)
+      const id = await create()
+      await until(false)
+      expect(await statusOf(writer, id)).toBe(200)
+      proxy?.restore()
+    })
+  })
+
+  it('is not taken from everybody by a statement that takes too long on it', async () => {
+    await start(60_000, primary.url, { statementMilliseconds: 300 })
+    const id = await create()
+    while ((await statusOf(reader, id)) !== 200);
+    const lock = new pg.Client({ connectionString: primary.url })
+    await lock.connect()
+    await lock.query('BEGIN; LOCK TABLE account')
+    // The replica gets the lock as it gets everything else.
+    const isLocked = `SELECT count(*) FROM pg_locks WHERE relation = 'account'::regclass AND mode = 'AccessExclusiveLock'`
+    await query(replica, `DO $$ BEGIN WHILE (${isLocked}) = 0 LOOP PERFORM pg_sleep(0.01); END LOOP; END $$`)
+    const answer = await send(reader, 'POST', '/graphql', { query: `{ user(id: "${id}") { accounts { id } } }` })
+    expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'SERVICE_UNAVAILABLE' } }] })
+    expect(states.at(-1)).toBe(true)
+    await lock.query('ROLLBACK')
+    await lock.end()
+  })
+
+  it.each(['stopped', 'killed', 'frozen'] as const)(
+    'that is %s nobody notices, and it comes back by itself',
+    async (fault) => {
+      await start(2_000)
+      const id = await create()
+      // Just made, it may not be there on the replica for a moment.
+      while ((await statusOf(reader, id)) !== 200);
+      let isOver = false
+      const statuses: number[] = []
+      let slowest = 0
+      const readers = Array.from({ length: 5 }, async () => {
+        while (!isOver) {
+          const began = performance.now()
+          statuses.push(await statusOf(reader, id))
+          slowest = Math.max(slowest, performance.now() - began)
+        }
+      })
+      while (statuses.length < 50) await new Promise(setImmediate)
+      if (fault === 'frozen') replica.freeze()
+      else await replica.stop(fault === 'stopped' ? 'fast' : 'immediate')
+      await until(false)
+      const { length } = statuses
+      while (statuses.length < length + 50) await new Promise(setImmediate)
+      if (fault === 'frozen') replica.thaw()
+      else await replica.start()
+      await until(true)
+      isOver = true
+      await Promise.all(readers)
+      expect(new Set(statuses)).toEqual(new Set([200]))
+      expect(slowest).toBeLessThan(3_000)
+      expect(gateway.log.filter(({ level }) => Number(level) >= 50)).toEqual([])
+    },
+  )
+})

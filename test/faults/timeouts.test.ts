@@ -1,0 +1,196 @@
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { type Cluster, canMakeClusters, createCluster } from '../support/cluster.ts'
+import { type ListeningGateway, listen, prepare } from '../support/gateway.ts'
+
+let cluster: Cluster
+let tenantAppId: string
+let key: string
+let gateway: ListeningGateway
+let headers: Record<string, string>
+
+beforeAll(async () => {
+  if (!canMakeClusters) return
+  cluster = await createCluster()
+  ;({ tenantAppId, key } = await prepare(cluster.url))
+  headers = { 'x-api-key': key }
+})
+afterEach(() => gateway?.close())
+afterAll(() => cluster?.remove())
+
+/** Keeps everybody else from a table, for as long as `work` takes. */
+async function whileLocked<Result>(table: string, work: () => Promise<Result>): Promise<Result> {
+  const client = new pg.Client({ connectionString: cluster.url })
+  await client.connect()
+  await client.query(`BEGIN; LOCK TABLE ${table}`)
+  try {
+    return await work()
+  } finally {
+    await client.query('ROLLBACK')
+    await client.end()
+  }
+}
+
+async function get(path: string) {
+  const began = performance.now()
+  const answer = await fetch(gateway.address + path, { headers })
+  const body = (await answer.json()) as { code?: string }
+  return { status: answer.status, answer, body, milliseconds: performance.now() - began }
+}
+
+describe.skipIf(!canMakeClusters)('what takes too long at the database is 503, with Retry-After', () => {
+  it('a statement', async () => {
+    gateway = await listen(cluster.url, { pool: { statementMilliseconds: 300 } })
+    const late = await whileLocked('"user"', () => get('/users/usr_1'))
+    expect(late).toMatchObject({ status: 503, body: { code: 'SERVICE_UNAVAILABLE' } })
+    expect(late.answer.headers.get('retry-after')).toBe('5')
+    expect(late.milliseconds).toBeGreaterThan(290)
+    expect((await get('/users/usr_1')).status).toBe(404)
+  })
+
+  it('a connection, while others have all of them', async () => {
+    gateway = await listen(cluster.url, {
+      pool: { size: 2, acquireMilliseconds: 300, statementMilliseconds: 60_000 },
+      rememberKeyMilliseconds: 60_000,
+    })
+    await get('/users/usr_1')
+    const answers = whileLocked('"user"', async () => {
+      const held = [get('/users/usr_1'), get('/users/usr_2')]
+      while (gateway.database.driver.connections().inUse < 2) await new Promise(setImmediate)
+      const refused = await get('/users/usr_3')
+      expect(refused).toMatchObject({ status: 503, body: { code: 'SERVICE_UNAVAILABLE' } })
+      expect(refused.milliseconds).toBeGreaterThan(290)
+      expect(refused.milliseconds).toBeLessThan(3_000)
+      return held
+    })
+    for (const answer of await answers) expect((await answer).status).toBe(404)
+  })
+
+  it('a server that takes a connection and says nothing', async () => {
+    const silent = createServer(() => undefined).listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const { port } = silent.address() as { port: number }
+    gateway = await listen(`postgresql://postgres@127.0.0.1:${port}/postgres`, { pool: { connectMilliseconds: 300 } })
+    const late = await get('/users/usr_1')
+    expect(late).toMatchObject({ status: 503, body: { code: 'SERVICE_UNAVAILABLE' } })
+    expect(late.milliseconds).toBeGreaterThan(290)
+    expect(late.milliseconds).toBeLessThan(3_000)
+    silent.close()
+  })
+
+  it('and a transaction whose statement got no answer leaves no connection behind in it', async () => {
+    gateway = await listen(cluster.url, { pool: { size: 1, statementMilliseconds: 200 } })
+    await get('/users/usr_1')
+    await expect(
+      gateway.database.driver.transactions.transact(async () => {
+        cluster.freeze()
+        await gateway.database.prisma.user.deleteMany({})
+      }),
+    ).rejects.toThrow()
+    cluster.thaw()
+    expect((await get('/users/usr_1')).status).toBe(404)
+    const observer = new pg.Client({ connectionString: cluster.url })
+    await observer.connect()
+    const { rows } = await observer.query(`SELECT FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'`)
+    await observer.end()
+    expect(rows).toHaveLength(0)
+  })
+})
+
+describe.skipIf(!canMakeClusters)('a client that has gone', () => {
+  it('costs no further statement', async () => {
+    gateway = await listen(cluster.url)
+    const { prisma } = gateway.database
+    const user = { tenantAppId, id: 'usr_gone', name: 'Ada', email: 'ada@example.com' }
+    await prisma.user.create({ data: user })
+    const account = { tenantAppId, userId: user.id, id: 'acc_gone', platform: 'TWITCH' }
+    await prisma.account.create({ data: { ...account, platformAccountId: 'ada', displayName: 'Ada' } })
+    const gone = new AbortController()
+    await whileLocked('account', async () => {
+      const asked = fetch(`${gateway.address}/graphql`, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify({ query: '{ user(id: "usr_gone") { accounts { id profile { id } } } }' }),
+        signal: gone.signal,
+      })
+      while (!gateway.statements.some((sql) => sql.includes('FROM "account"'))) await new Promise(setImmediate)
+      gone.abort()
+      await expect(asked).rejects.toThrow()
+      await gateway.logged(({ cutOff }) => cutOff === true)
+    })
+    // What was under way has its answer before this one.
+    while (gateway.database.driver.connections().inUse > 0) await new Promise(setImmediate)
+    await get('/users/usr_1')
+    expect(gateway.statements.filter((sql) => sql.includes('FROM "profile"'))).toEqual([])
+    expect(gateway.log.filter(({ level }) => Number(level) >= 50)).toEqual([])
+  })
+
+  it('is no error of ours in the middle of a transaction either, and leaves nothing of it', async () => {
+    gateway = await listen(cluster.url)
+    const { prisma } = gateway.database
+    const gone = new AbortController()
+    await whileLocked('account', async () => {
+      const asked = fetch(`${gateway.address}/graphql`, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          query: 'mutation { syncProfile(input: { accountId: "acc_gone", username: "ada" }) { profile { id } } }',
+        }),
+        signal: gone.signal,
+      })
+      while (!gateway.statements.some((sql) => sql.includes('FOR UPDATE'))) await new Promise(setImmediate)
+      gone.abort()
+      await expect(asked).rejects.toThrow()
+      await gateway.logged(({ cutOff }) => cutOff === true)
+    })
+    while (gateway.database.driver.connections().inUse > 0) await new Promise(setImmediate)
+    await get('/users/usr_1')
+    expect(await prisma.profile.count()).toBe(0)
+    expect(gateway.log.filter(({ level }) => Number(level) >= 50)).toEqual([])
+  })
+})
+
+describe.skipIf(!canMakeClusters)('a client that is too slow', () => {
+  const timeouts = {
+    headersMilliseconds: 300,
+    requestMilliseconds: 600,
+    keepAliveMilliseconds: 300,
+    idleMilliseconds: 1_000,
+  }
+
+  /** Writes to the gateway as it stands, and gives what came until the gateway closed the connection. */
+  async function write(...parts: readonly string[]): Promise<{ text: string; milliseconds: number }> {
+    const socket = connect(Number(new URL(gateway.address).port), '127.0.0.1')
+    const began = performance.now()
+    let text = ''
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString()
+    })
+    for (const part of parts) socket.write(part)
+    await once(socket, 'close')
+    return { text, milliseconds: performance.now() - began }
+  }
+
+  it('with its headers is told 408', async () => {
+    gateway = await listen(cluster.url, { timeouts })
+    const { text, milliseconds } = await write('GET /health HTTP/1.1\r\n')
+    expect(text).toMatch(/^HTTP\/1.1 408 .*REQUEST_TIMEOUT/s)
+    expect(milliseconds).toBeLessThan(2_000)
+  })
+
+  it('with its body is told 408', async () => {
+    gateway = await listen(cluster.url, { timeouts })
+    const head = `POST /users HTTP/1.1\r\nhost: x\r\nx-api-key: ${key}\r\ncontent-type: application/json\r\n`
+    const { text } = await write(head, 'content-length: 100\r\n\r\n{"name":')
+    expect(text).toMatch(/^HTTP\/1.1 408 .*REQUEST_TIMEOUT/s)
+  })
+
+  it('with its next request finds the connection closed', async () => {
+    gateway = await listen(cluster.url, { timeouts: { ...timeouts, keepAliveMilliseconds: 200 } })
+    const { text, milliseconds } = await write('GET /health HTTP/1.1\r\nhost: x\r\n\r\n')
+    expect(text).toMatch(/^HTTP\/1.1 200 .*{"status":"ok"}$/s)
+    expect(milliseconds).toBeGreaterThan(190)
+  })
+})

@@ -1,0 +1,64 @@
+import { createKey } from '../../src/auth/key.service.ts'
+import { openDatabase } from '../../src/db/database.ts'
+import { deployMigrations } from '../../src/db/migrate.ts'
+
+/** A tenant whose every row says whose it is: each text of it holds the tenant's mark. */
+export interface MarkedTenant {
+  readonly number: number
+  readonly key: string
+}
+
+export const usersPerTenant = 10
+
+/** An id that says whose it is; `shared` for one that every tenant has. */
+export function idOf(prefix: string, tenant: number, row: number | 'shared'): string {
+  return row === 'shared' ? `${prefix}_shared` : `${prefix}${markOf(tenant)}${row}`
+}
+
+function markOf(tenant: number): string {
+  return `_of${tenant}_`
+}
+
+/** The tenants whose marks are in a text. */
+export function tenantsIn(text: string): Set<number> {
+  return new Set(Array.from(text.matchAll(/_of(\d+)_/g), ([, number]) => Number(number)))
+}
+
+/**
+ * Migrates a database and makes tenants in it, each with users who have an account and its profile. One user a tenant has
+ * the same ids in all of them, so that rows are mixed up where something goes by the id alone.
+ */
+export async function createMarkedTenants(url: string, count: number): Promise<MarkedTenant[]> {
+  const database = await openDatabase({ kind: 'postgresql', url })
+  await deployMigrations(database)
+  const { prisma } = database
+  const tenants: MarkedTenant[] = []
+  for (let number = 0; number < count; number += 1) {
+    const mark = markOf(number)
+    const tenantAppId = `ten${mark}`
+    await prisma.tenantApp.create({ data: { id: tenantAppId, name: `Tenant${mark}` } })
+    const rows = ['shared' as const, ...Array.from({ length: usersPerTenant }, (_, row) => row)]
+    const platform = { tenantAppId, platform: 'TWITCH' }
+    await prisma.user.createMany({
+      data: rows.map((row) => ({
+        ...{ tenantAppId, id: idOf('usr', number, row) },
+        ...{ name: `Ada${mark}${row}`, email: `ada${mark}${row}@example.com` },
+      })),
+    })
+    await prisma.account.createMany({
+      data: rows.map((row) => ({
+        ...{ ...platform, id: idOf('acc', number, row), userId: idOf('usr', number, row) },
+        ...{ platformAccountId: `ada${mark}${row}`, displayName: `Ada${mark}` },
+      })),
+    })
+    await prisma.profile.createMany({
+      data: rows.map((row) => ({
+        ...{ ...platform, id: idOf('prf', number, row), accountId: idOf('acc', number, row) },
+        ...{ platformAccountId: `ada${mark}${row}`, username: `ada${mark}`, fullName: `Ada${mark}` },
+      })),
+    })
+    tenants.push({ number, key: (await createKey(database, { tenantAppId, name: 'soak' })).key })
+  }
+  await database.close()
+  return tenants
+}

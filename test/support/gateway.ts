@@ -1,0 +1,96 @@
+import type { FastifyInstance } from 'fastify'
+import { type AppOptions, createApp } from '../../src/app.ts'
+import { createKey } from '../../src/auth/key.service.ts'
+import type { PoolSettings, ReplicaSettings } from '../../src/config.ts'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import { deployMigrations } from '../../src/db/migrate.ts'
+import type { ReplicaObserver } from '../../src/db/replica.ts'
+import { createStatementMeter } from '../../src/db/statement-meter.ts'
+import { createRecentWrites } from '../../src/limits/recent-writes.ts'
+import { createLogger } from '../../src/logger.ts'
+import { closeServices, createServices, type Services } from '../../src/services.ts'
+import { createTenant } from '../../src/tenant/tenant.service.ts'
+
+/** A gateway in this process that listens, on a PostgreSQL server that may fail. */
+export interface ListeningGateway {
+  readonly app: FastifyInstance
+  readonly database: Database
+  readonly services: Services
+  readonly address: string
+  /** The log's lines, parsed. */
+  readonly log: Record<string, unknown>[]
+  /** The SQL statements that were sent. */
+  readonly statements: string[]
+  /** Waits for a line of the log, or finds one that is there. */
+  logged(matches: (line: Record<string, unknown>) => boolean): Promise<Record<string, unknown>>
+  close(): Promise<void>
+}
+
+/** Starts the gateway on a migrated database. */
+export async function listen(
+  url: string,
+  {
+    pool = {},
+    replicas,
+    onReplica,
+    ...options
+  }: Partial<AppOptions> & {
+    readonly pool?: Partial<PoolSettings>
+    readonly replicas?: ReplicaSettings
+    readonly onReplica?: ReplicaObserver
+  } = {},
+): Promise<ListeningGateway> {
+  const meter = createStatementMeter()
+  const statements: string[] = []
+  const observe = (sql: string) => {
+    const end = meter.observe(sql)
+    statements.push(sql)
+    return end
+  }
+  const database = await openDatabase(
+    { kind: 'postgresql', url, pool, replicas },
+    { observe, mayLag: meter.mayLag, ...(onReplica && { onReplica }) },
+  )
+  const log: Record<string, unknown>[] = []
+  const waiting = new Set<() => void>()
+  const write = (line: string) => {
+    log.push(JSON.parse(line))
+    for (const wake of waiting) wake()
+  }
+  const services = createServices(database)
+  const app = await createApp({
+    ...{ services, meter, logger: createLogger({ logLevel: 'info' }, { write }) },
+    recentWrites: replicas && createRecentWrites(replicas.lagMilliseconds),
+    ...{ graphiql: false, introspection: true, corsOrigins: [], ...options },
+  })
+  const address = await app.listen({ host: '127.0.0.1', port: 0 })
+  return {
+    ...{ app, database, services, address, log, statements },
+    logged: (matches) =>
+      new Promise((resolve) => {
+        const look = () => {
+          const line = log.find(matches)
+          if (!line) return
+          waiting.delete(look)
+          resolve(line)
+        }
+        waiting.add(look)
+        look()
+      }),
+    async close() {
+      await app.close()
+      await closeServices(services)
+      await database.close()
+    },
+  }
+}
+
+/** Migrates a database, and makes a tenant with a key that may do everything. */
+export async function prepare(url: string): Promise<{ readonly tenantAppId: string; readonly key: string }> {
+  const database = await openDatabase({ kind: 'postgresql', url })
+  await deployMigrations(database)
+  const { id: tenantAppId } = await createTenant(database, 'Faults')
+  const { key } = await createKey(database, { tenantAppId, name: 'faults' })
+  await database.close()
+  return { tenantAppId, key }
+}
