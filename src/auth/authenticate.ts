@@ -17,11 +17,14 @@ export interface Authenticator {
 }
 
 // The times are compared by the database, whose clock all gateways share.
-const findKey = repeated(`
+const findKey = repeated(
+  `
   SELECT k.tenant_app_id, t.name, k.id, k.name, array_to_string(k.scopes, ' '),
     coalesce(k.last_used_at < now() - interval '1 minute', true)
   FROM api_key k JOIN tenant_app t ON t.id = k.tenant_app_id
-  WHERE k.hash = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`)
+  WHERE k.hash = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`,
+  { isShort: true },
+)
 
 const noteUse = `
   UPDATE api_key SET last_used_at = now()

@@ -66,5 +66,5 @@ function createPlan(table: Table, by: string, names: ReadonlySet<string> | undef
   const statement =
     `SELECT ${selection.list} FROM "${table.name}" ` +
     `WHERE "tenant_app_id" = $1 AND "${table.columnOf(by).column}" = ANY($2) ORDER BY "created_at", "id"`
-  return { statement: repeated(statement), selection }
+  return { statement: repeated(statement, { isShort: true }), selection }
 }

@@ -57,9 +57,9 @@ export function createListRead(sql: SqlQueryable, model: DataModel): ListRead {
     return selection
   }
 
-  function query(text: string, args: readonly (string | readonly string[])[]) {
+  function query(text: string, args: readonly (string | readonly string[])[], isShort = false) {
     return sql.queryRaw({
-      sql: repeated(text),
+      sql: repeated(text, { isShort }),
       args: [...args],
       argTypes: args.map((arg) => ({ scalarType: 'string', arity: typeof arg === 'string' ? 'scalar' : 'list' })),
     })
@@ -75,6 +75,8 @@ export function createListRead(sql: SqlQueryable, model: DataModel): ListRead {
         `SELECT ${list} FROM "${table.name}" WHERE ${where} ` +
           `ORDER BY "${time}" ${request.direction}, "id" ${request.direction} LIMIT ${request.limit}`,
         args,
+        // Without conditions an index leads to the page; a text in the middle of another is looked for in every row.
+        request.conditions.length === 0,
       )
       return rows.map(toRecord) as Rows[typeof modelName][]
     },

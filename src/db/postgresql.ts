@@ -5,8 +5,9 @@ import type { PoolSettings, ReplicaSettings } from '../config.ts'
 import type { Driver } from './driver.ts'
 import { connectToShadowDatabase } from './embedded.ts'
 import { joinTransactions } from './join-transactions.ts'
-import { statementName } from './named-statements.ts'
+import { isShortRead, statementName } from './named-statements.ts'
 import { observeAdapters, type StatementObserver } from './observed-adapter.ts'
+import { PipeliningPool } from './pipelining-pool.ts'
 import { createConnectionClass } from './postgresql-connection.ts'
 import { listenOnPostgresql } from './postgresql-listener.ts'
 import { createReplica, type ReplicaObserver } from './replica.ts'
@@ -110,8 +111,7 @@ function setUpSession(settings: Readonly<Record<string, string>>): (client: pg.C
 
 function openPool(settings: pg.PoolConfig, waits: PoolSettings, onIdleError: (error: Error) => void): pg.Pool {
   // node-postgres waits forever by default, for a connection as for an answer.
-  const pool = new pg.Pool({
-    ...settings,
+  const waiting: pg.PoolConfig = {
     max: waits.size,
     Client: createConnectionClass(waits.connectMilliseconds),
     connectionTimeoutMillis: waits.acquireMilliseconds,
@@ -120,7 +120,8 @@ function openPool(settings: pg.PoolConfig, waits: PoolSettings, onIdleError: (er
       statement_timeout: String(waits.statementMilliseconds),
       idle_in_transaction_session_timeout: String(idleInTransactionMilliseconds),
     }),
-  })
+  }
+  const pool = new PipeliningPool({ ...settings, ...waiting }, isShortRead)
   pool.on('error', onIdleError)
   return pool
 }

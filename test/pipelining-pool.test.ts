@@ -1,0 +1,73 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { PipeliningPool } from '../src/db/pipelining-pool.ts'
+import { adminUrl } from './support/postgresql.ts'
+
+describe.skipIf(adminUrl === undefined)('short reads of one turn of the event loop', () => {
+  let pool: PipeliningPool
+  beforeEach(() => {
+    pool = new PipeliningPool(
+      { connectionString: adminUrl, query_timeout: 1_000 },
+      (text) => !text.startsWith('/* long */'),
+    )
+    pool.on('error', () => undefined)
+    pool.on('connect', (client) => client.on('error', () => undefined))
+  })
+  afterEach(() => pool.end())
+
+  const read = (text: string, ...values: unknown[]) => pool.query({ text, values, rowMode: 'array' })
+  /** The first value of each answer, or why there is none. */
+  const answers = async (reads: readonly Promise<{ rows: unknown[][] }>[]) =>
+    (await Promise.allSettled(reads)).map((outcome) =>
+      outcome.status === 'fulfilled' ? outcome.value.rows[0]?.[0] : (outcome.reason as Error).message,
+    )
+  const pids = async (text: string, count: number) =>
+    new Set(await answers(Array.from({ length: count }, () => read(text)))).size
+
+  it('go over a connection together, four at most; others have one each', async () => {
+    expect(await pids('SELECT pg_backend_pid()', 12)).toBe(3)
+    expect(await pids('/* long */ SELECT pg_backend_pid()', 6)).toBe(6)
+    expect(pool.idleCount).toBe(6)
+  })
+
+  it('get each its own answer', async () => {
+    const given = Array.from({ length: 50 }, (_, index) => `value ${index}`)
+    expect(await answers(given.map((value) => read('SELECT $1::text', value)))).toEqual(given)
+  })
+
+  it('fail alone; the connection is not used again', async () => {
+    const [before] = await answers([read('SELECT pg_backend_pid()')])
+    const divide = (by: number) => read('SELECT 12 / $1::int', by)
+    expect(await answers([divide(1), divide(0), divide(2)])).toEqual([12, 'division by zero', 6])
+    expect(await answers([read('SELECT pg_backend_pid()')])).not.toEqual([before])
+    expect(pool.totalCount).toBe(1)
+  })
+
+  it('that come after the end of their connection fail, and no others', async () => {
+    const [first, ...others] = await answers([
+      read('SELECT 1'),
+      read('SELECT pg_terminate_backend(pg_backend_pid())'),
+      ...[read('SELECT 2'), read('SELECT 3'), read('SELECT 4')],
+    ])
+    expect(first).toBe(1)
+    expect(others).toEqual([...Array(3).fill(expect.stringMatching(/terminat/i)), 4])
+    expect(await answers([read('SELECT 5')])).toEqual([5])
+  })
+
+  it('that wait behind one that is given up fail with it', async () => {
+    expect(await answers([read('SELECT 1'), read('SELECT pg_sleep(30)'), read('SELECT 2')])).toEqual([
+      ...[1, 'Query read timeout'],
+      expect.stringMatching(/timeout|terminated/),
+    ])
+    expect(pool.totalCount).toBe(0)
+    expect(await answers([read('SELECT 3')])).toEqual([3])
+  })
+
+  it('all fail when no connection can be made', async () => {
+    const nowhere = new PipeliningPool({ connectionString: 'postgresql://nobody@127.0.0.1:1/none' }, () => true)
+    const reads = [1, 2].map((value) => nowhere.query({ text: 'SELECT $1', values: [value] }))
+    for (const outcome of await Promise.allSettled(reads)) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'ECONNREFUSED' } })
+    }
+    await nowhere.end()
+  })
+})
