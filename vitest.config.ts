@@ -1,8 +1,14 @@
+import { availableParallelism } from 'node:os'
+import path from 'node:path'
 import { defineConfig } from 'vitest/config'
+
+const faults = 'test/faults/**/*.test.ts'
+
+// A hundred processes load the same files: each file is compiled once.
+process.env['NODE_COMPILE_CACHE'] ??= path.join(import.meta.dirname, 'node_modules/.cache/compiled')
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/template.ts'],
     // A database of its own for each file, so files run side by side; the tests of a file run in order.
     pool: 'forks',
@@ -11,5 +17,22 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     env: { TZ: 'Asia/Kolkata' },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'behaviour',
+          include: ['test/**/*.test.ts'],
+          exclude: [faults],
+          maxWorkers: Math.max(2, availableParallelism() - 1),
+          sequence: { groupOrder: 1 },
+        },
+      },
+      // They say how soon something is noticed and over: one after the other, with the machine to themselves.
+      {
+        extends: true,
+        test: { name: 'faults', include: [faults], maxWorkers: 1, sequence: { groupOrder: 2 } },
+      },
+    ],
   },
 })

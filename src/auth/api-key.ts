@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 const prefix = 'fus_'
@@ -23,7 +23,7 @@ export function isWellFormedApiKey(text: string): boolean {
 
 /** What is stored of a key: its SHA-256, hexadecimal. A key has 256 random bits, so no salt and no slow hash is needed. */
 export function hashApiKey(key: string): string {
-  return createHash('sha256').update(key).digest('hex')
+  return hash('sha256', key)
 }
 
 function checksum(body: string): string {

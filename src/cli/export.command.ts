@@ -3,12 +3,10 @@ import { createWriteStream } from 'node:fs'
 import { finished } from 'node:stream/promises'
 import { Command } from 'commander'
 import { readConfig } from '../config.ts'
-import { createLogger } from '../logger.ts'
 import { findTenant } from '../tenant/tenant.service.ts'
-import { exportTenant } from '../transfer/export.ts'
 import { withMigratedDatabase } from './with-database.ts'
 
-/** `fusion export` */
+/** `fusion export`. What it does is loaded when it is called. */
 export function exportCommand(): Command {
   return new Command('export')
     .description('write every user, profile and job of a tenant: a JSON record a line, ready for import')
@@ -16,6 +14,10 @@ export function exportCommand(): Command {
     .option('--out <file>', 'write to a file instead of stdout')
     .action(({ tenant: name, out }: { tenant: string; out?: string }) =>
       withMigratedDatabase(async (database) => {
+        const [{ createLogger }, { exportTenant }] = await Promise.all([
+          import('../logger.ts'),
+          import('../transfer/export.ts'),
+        ])
         const tenant = await findTenant(database, name)
         const target = out === undefined ? process.stdout : createWriteStream(out)
         for await (const record of exportTenant(database, tenant, createLogger(readConfig(), process.stderr))) {

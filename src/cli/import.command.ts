@@ -4,10 +4,10 @@ import { SingleBar } from 'cli-progress'
 import { Command } from 'commander'
 import { OperatorError } from '../operator.ts'
 import { findTenant } from '../tenant/tenant.service.ts'
-import { importFile, type Rejection } from '../transfer/import.ts'
+import type { Rejection } from '../transfer/import.ts'
 import { withMigratedDatabase } from './with-database.ts'
 
-/** `fusion import` */
+/** `fusion import`. What it does is loaded when it is called. */
 export function importCommand(): Command {
   return new Command('import')
     .description('bring users, profiles and jobs in: a JSON record a line, as the REST interface writes them')
@@ -20,6 +20,7 @@ export function importCommand(): Command {
 }
 
 async function importFiles(files: readonly string[], tenantName: string, rejectsFile?: string): Promise<void> {
+  const { importFile } = await import('../transfer/import.ts')
   const rejects = rejectsFile === undefined ? undefined : createWriteStream(rejectsFile)
   let rejected = 0
   const onReject = (rejection: Rejection) => {

@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { Command } from 'commander'
-import { printSortedSchema } from '../graphql/schema.ts'
 
-/** `fusion schema` */
+/** `fusion schema`. The schema is loaded when it is called. */
 export function schemaCommand(): Command {
   return new Command('schema')
     .description('print the GraphQL schema, sorted')
     .option('--out <file>', 'write it to a file instead')
-    .action(({ out }: { out?: string }) => {
+    .action(async ({ out }: { out?: string }) => {
+      const { printSortedSchema } = await import('../graphql/schema.ts')
       if (out === undefined) process.stdout.write(printSortedSchema())
       else writeFileSync(out, printSortedSchema())
     })

@@ -1,4 +1,3 @@
-import { InvalidArgumentError } from 'commander'
 import type { Config } from '../config.ts'
 import type { Logger } from '../context.ts'
 import { removeOldAnswers } from '../idempotency/idempotency.ts'
@@ -9,9 +8,7 @@ import { loadHandlers } from '../job/load-handlers.ts'
 import { startWorker } from '../job/worker.ts'
 import { graceOf } from '../server.ts'
 import type { Services } from '../services.ts'
-
-export const defaultConcurrency = 4
-export const defaultLeaseSeconds = 30
+import { defaultLeaseSeconds } from './work-options.ts'
 
 /**
  * The handlers of a worker: those in the box, and those of a file, which come first.
@@ -49,22 +46,4 @@ export function startWork({ database, queue, changes }: Services, options: WorkO
     await worker?.stop(graceOf(options.shutdownMilliseconds))
     await stopUpkeep()
   }
-}
-
-/** Reads `--concurrency`. */
-export function readConcurrency(text: string): number {
-  return readNumber(text, 1, 1_000)
-}
-
-/** Reads `--lease`. */
-export function readLeaseSeconds(text: string): number {
-  return readNumber(text, 1, 3_600)
-}
-
-function readNumber(text: string, min: number, max: number): number {
-  const number = Number(text)
-  if (!/^\d+$/.test(text) || number < min || number > max) {
-    throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}.`)
-  }
-  return number
 }

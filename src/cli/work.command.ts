@@ -1,27 +1,8 @@
 import { Command } from 'commander'
-import { readConfig } from '../config.ts'
-import { serveMetrics } from '../http/metrics-route.ts'
-import { createLogger } from '../logger.ts'
-import { createMetrics, measureProcess } from '../metrics.ts'
-import { exitAtLatest, untilToldToStop } from '../server.ts'
-import { closeServices, createServices } from '../services.ts'
-import {
-  defaultConcurrency,
-  defaultLeaseSeconds,
-  readConcurrency,
-  readHandlers,
-  readLeaseSeconds,
-  startWork,
-} from './start-work.ts'
-import { withMigratedDatabase } from './with-database.ts'
+import type { RunOptions } from './work.ts'
+import { defaultConcurrency, defaultLeaseSeconds, readConcurrency, readLeaseSeconds } from './work-options.ts'
 
-interface Options {
-  readonly handlers?: string
-  readonly concurrency: number
-  readonly lease: number
-}
-
-/** `fusion work` */
+/** `fusion work`. What it does is loaded when it is called. */
 export function workCommand(): Command {
   return new Command('work')
     .description(
@@ -38,27 +19,5 @@ export function workCommand(): Command {
       readLeaseSeconds,
       defaultLeaseSeconds,
     )
-    .action(work)
-}
-
-async function work({ handlers: file, concurrency, lease }: Options): Promise<void> {
-  const toldToStop = untilToldToStop()
-  const config = readConfig()
-  const handlers = await readHandlers(config, file)
-  const logger = createLogger(config)
-  await withMigratedDatabase(async (database) => {
-    const metrics = createMetrics()
-    measureProcess(metrics, () => database.driver.connections())
-    const services = createServices(database, { metrics })
-    const stopMetrics = await serveMetrics(metrics, config.host, config.metricsPort)
-    const stopWork = startWork(services, { ...config, logger, handlers, concurrency, leaseSeconds: lease })
-    logger.info({ jobTypes: [...handlers.keys()] }, 'working')
-    await toldToStop
-    logger.info('stopping')
-    exitAtLatest(config.shutdownMilliseconds, logger)
-    await stopWork()
-    await stopMetrics()
-    await closeServices(services)
-    logger.info('stopped')
-  })
+    .action(async (options: RunOptions) => (await import('./work.ts')).work(options))
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Viewer } from '../auth/viewer.ts'
 import type { Database } from '../db/database.ts'
 import { repeated } from '../db/named-statements.ts'
@@ -101,7 +101,7 @@ export async function removeOldAnswers({ sql }: Pick<Database, 'sql'>): Promise<
 }
 
 function sha256(value: string): string {
-  return createHash('sha256').update(value).digest('hex')
+  return hash('sha256', value)
 }
 
 function inUse(): GatewayError {

@@ -1,0 +1,22 @@
+import { InvalidArgumentError } from 'commander'
+
+export const defaultConcurrency = 4
+export const defaultLeaseSeconds = 30
+
+/** Reads `--concurrency`. */
+export function readConcurrency(text: string): number {
+  return readNumber(text, 1, 1_000)
+}
+
+/** Reads `--lease`. */
+export function readLeaseSeconds(text: string): number {
+  return readNumber(text, 1, 3_600)
+}
+
+function readNumber(text: string, min: number, max: number): number {
+  const number = Number(text)
+  if (!/^\d+$/.test(text) || number < min || number > max) {
+    throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}.`)
+  }
+  return number
+}

@@ -1,0 +1,37 @@
+import { readConfig } from '../config.ts'
+import { serveMetrics } from '../http/metrics-route.ts'
+import { createLogger } from '../logger.ts'
+import { createMetrics, measureProcess } from '../metrics.ts'
+import { exitAtLatest, untilToldToStop } from '../server.ts'
+import { closeServices, createServices } from '../services.ts'
+import { readHandlers, startWork } from './start-work.ts'
+import { withMigratedDatabase } from './with-database.ts'
+
+export interface RunOptions {
+  readonly handlers?: string
+  readonly concurrency: number
+  readonly lease: number
+}
+
+/** Works on the jobs of all tenants until told to stop. */
+export async function work({ handlers: file, concurrency, lease }: RunOptions): Promise<void> {
+  const toldToStop = untilToldToStop()
+  const config = readConfig()
+  const handlers = await readHandlers(config, file)
+  const logger = createLogger(config)
+  await withMigratedDatabase(async (database) => {
+    const metrics = createMetrics()
+    measureProcess(metrics, () => database.driver.connections())
+    const services = createServices(database, { metrics })
+    const stopMetrics = await serveMetrics(metrics, config.host, config.metricsPort)
+    const stopWork = startWork(services, { ...config, logger, handlers, concurrency, leaseSeconds: lease })
+    logger.info({ jobTypes: [...handlers.keys()] }, 'working')
+    await toldToStop
+    logger.info('stopping')
+    exitAtLatest(config.shutdownMilliseconds, logger)
+    await stopWork()
+    await stopMetrics()
+    await closeServices(services)
+    logger.info('stopped')
+  })
+}
