@@ -17,7 +17,7 @@ export function toShownError(thrown: unknown, log: Logger): GatewayError {
   return new GatewayError('INTERNAL', 'Something went wrong on our side. The request id finds it in our log.')
 }
 
-/** A statement that is not sent since nobody waits for it: Prisma Client makes an error of its own of that, and keeps its code. */
+/** A statement that is not sent since nobody waits: Prisma Client makes an error of its own of that, and keeps its code. */
 function isOfOneWhoHasGone(thrown: unknown): boolean {
   return (thrown as { code?: unknown } | null | undefined)?.code === clientHasGone().code
 }

@@ -32,7 +32,13 @@ const exempt = [/waiting-queues\.ts$/, /key\.service\.ts$/, /authenticate\.ts$/,
 const suites = [
   ['test/isolation.generated.test.ts', 'test/isolation.test.ts'],
   ['test/jobs.test.ts', 'test/job-work.test.ts', 'test/job-requests.test.ts', 'test/subscriptions.test.ts'],
-  ['test/transfer.test.ts', 'test/linking.test.ts', 'test/bad-input.test.ts', 'test/lists.test.ts'],
+  [
+    'test/idempotency.test.ts',
+    'test/transfer.test.ts',
+    'test/linking.test.ts',
+    'test/bad-input.test.ts',
+    'test/lists.test.ts',
+  ],
 ]
 
 function findMutants(root: string, files: readonly string[]): Mutant[] {

@@ -10,9 +10,9 @@ interface Read {
 }
 
 /**
- * A pool in which short reads that are asked for in one turn of the event loop go over a connection together: in one packet,
- * answered in order (node-postgres.com/features/pipelining). What a process does for a small statement is mostly the
- * sending and receiving of it, and this halves it. Each is still a statement of its own, and fails alone.
+ * A pool in which short reads that are asked for in one turn of the event loop go over a connection together: in one
+ * packet, answered in order (node-postgres.com/features/pipelining). What a process does for a small statement is mostly
+ * the sending and receiving of it, and this halves it. Each is still a statement of its own, and fails alone.
  */
 export class PipeliningPool extends pg.Pool {
   private waiting: Read[] = []

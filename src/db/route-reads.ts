@@ -16,9 +16,9 @@ import type { Replica } from './replica.ts'
 export type MayLag = () => object | undefined
 
 /**
- * Sends reads that may lag to the replicas, one request after the other, and everything else to the primary: Prisma Client's and the batched ones
- * alike, since both come this way. A read that fails on a replica is made again on the primary: whatever was
- * wrong, it has done nothing. Only a server that is lost is left out for everybody.
+ * Sends reads that may lag to the replicas, one request after the other, and everything else to the primary: Prisma
+ * Client's and the batched ones alike, since both come this way. A read that fails on a replica is made again on the
+ * primary: whatever was wrong, it has done nothing. Only a server that is lost is left out for everybody.
  */
 export function routeReads(
   primary: SqlMigrationAwareDriverAdapterFactory,

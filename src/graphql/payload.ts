@@ -49,8 +49,8 @@ export function definePayload<Result>(
 
 /**
  * Runs a mutation's work and turns refused input into `userErrors`. Within a transaction, what was refused leaves the rest
- * standing; outside of one it is tried again when another transaction was in the way. Whatever the request has read before is forgotten,
- * so that what it reads next is what was written.
+ * standing; outside of one it is tried again when another transaction was in the way. Whatever the request has read before
+ * is forgotten, so that what it reads next is what was written.
  */
 export async function toPayload<Result>(context: Context, work: () => Promise<Result>): Promise<Payload<Result>> {
   try {

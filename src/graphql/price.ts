@@ -28,8 +28,8 @@ const constants = new WeakMap<OperationDefinitionNode, number>()
 
 /**
  * What an operation of a valid document may cost, before it runs: a point for each node (user, account, profile, email,
- * job) that it may return, and one at least for each field of the root. A list counts as long as its arguments allow, or as its field says
- * (`extensions: { items }`), or as 5.
+ * job) that it may return, and one at least for each field of the root. A list counts as long as its arguments allow, or
+ * as its field says (`extensions: { items }`), or as 5.
  *
  * @param variables as they came; what is wrong with them is somebody else's to say
  */

@@ -67,7 +67,7 @@ const noEntry = uuidv5('', entryNamespace)
 
 const secondsInADay = 86_400
 
-/** The queue of a migrated database: pg-boss, on the same connections as everything else. Nothing is sent before it is used. */
+/** The queue of a migrated database: pg-boss, on the connections of everything else. Nothing is sent before it is used. */
 export function createJobQueue(
   { driver }: Pick<Database, 'driver'>,
   backoff: Backoff = { delaySeconds: 5, maxDelaySeconds: 3_600 },
