@@ -1,12 +1,16 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { PipeliningPool } from '../src/db/pipelining-pool.ts'
-import { adminUrl } from './support/postgresql.ts'
+import { adminUrl, databaseUrl, runAsAdmin } from './support/postgresql.ts'
 
 describe.skipIf(adminUrl === undefined)('short reads of one turn of the event loop', () => {
+  const name = `fusion_pipelining_${randomUUID().slice(0, 8)}`
   let pool: PipeliningPool
+  beforeAll(() => runAsAdmin(`CREATE DATABASE ${name}`))
+  afterAll(() => runAsAdmin(`DROP DATABASE ${name} WITH (FORCE)`))
   beforeEach(() => {
     pool = new PipeliningPool(
-      { connectionString: adminUrl, query_timeout: 1_000 },
+      { connectionString: databaseUrl(name), query_timeout: 1_000 },
       (text) => !text.startsWith('/* long */'),
     )
     pool.on('error', () => undefined)
@@ -40,6 +44,22 @@ describe.skipIf(adminUrl === undefined)('short reads of one turn of the event lo
     expect(await answers([divide(1), divide(0), divide(2)])).toEqual([12, 'division by zero', 6])
     expect(await answers([read('SELECT pg_backend_pid()')])).not.toEqual([before])
     expect(pool.totalCount).toBe(1)
+  })
+
+  it('that could not be prepared fail for one reason, also those that use what another was to prepare', async () => {
+    await pool.query('CREATE TABLE locked ()')
+    const blocker = await pool.connect()
+    await blocker.query('BEGIN; LOCK TABLE locked')
+    const client = await pool.connect()
+    await client.query(`SET statement_timeout = '100ms'`)
+    client.release()
+    const wait = () => pool.query({ name: 'wait', text: 'SELECT count(*) FROM locked' })
+    const outcomes = await Promise.allSettled([wait(), wait(), wait()])
+    expect(outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.code)).toEqual(
+      Array(3).fill('57014'),
+    )
+    await blocker.query('ROLLBACK')
+    blocker.release()
   })
 
   it('that come after the end of their connection fail, and no others', async () => {

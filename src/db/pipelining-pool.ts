@@ -3,6 +3,9 @@ import pg from 'pg'
 /** How many reads go over a connection together at most: each waits for those before it. */
 const maxTogether = 4
 
+/** PostgreSQL's `invalid_sql_statement_name`. */
+const missingStatement = '26000'
+
 interface Read {
   readonly config: pg.QueryConfig
   resolve(result: pg.QueryResult): void
@@ -56,8 +59,9 @@ function send(client: pg.PoolClient, release: (error?: Error) => void, reads: re
   let failure: Error | undefined
   stream.cork()
   for (const { config, resolve, reject } of reads) {
-    client.query(config, (error, result) => {
-      if (error) reject(error)
+    client.query(config, (error: (Error & { readonly code?: string }) | undefined, result) => {
+      // A statement that one before could not prepare is not there, for the reason that is known already.
+      if (error) reject(error.code === missingStatement ? (failure ?? error) : error)
       else resolve(result)
       failure ??= error
       left -= 1
