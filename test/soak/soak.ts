@@ -9,7 +9,7 @@ import { megabytes, runSoak } from './run-soak.ts'
 const help = `npm run test:soak [-- OPTIONS]
 
   --minutes N  how long, after warming up (default: 10)
-  --quick      half a minute
+  --quick      half a minute, after warming up
   --help       this
 `
 
@@ -34,7 +34,7 @@ if (values.help) {
   process.exitCode = 1
 } else {
   const { problems, heapBefore, heapAfter, ...counts } = await runSoak({
-    ...{ seconds: minutes * 60, shapes: 1_000, tenants: 50, clients: 16, say },
+    ...{ seconds: minutes * 60, shapes: 1_000, warmingRounds: 20, maxGrowth: 0.1, tenants: 50, clients: 16, say },
   })
   for (const [name, count] of Object.entries(counts)) say(`${name.padEnd(12)} ${count}`)
   say(`${'heap'.padEnd(12)} ${megabytes(heapBefore)} → ${megabytes(heapAfter)}`)
