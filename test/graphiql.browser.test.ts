@@ -8,6 +8,7 @@ import { openDemo } from '../src/seed/demo.ts'
 import { createServices } from '../src/services.ts'
 import { answerTo, findChromium, launchChromium, otherHostName, visitGraphiql } from './support/chromium.ts'
 import { createTestDatabase, type TestDatabase } from './support/database.ts'
+import { patientLoad } from './support/patient-load.ts'
 
 const executablePath = findChromium('GraphiQL in a browser')
 
@@ -32,6 +33,7 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
       graphiql: true,
       introspection: true,
       corsOrigins: [],
+      load: patientLoad,
     }
     gateways = [await createApp({ ...options, demoKey }), await createApp(options)]
     demo = await gateways[0].listen({ host: '127.0.0.1', port: 0 })

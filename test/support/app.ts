@@ -7,6 +7,7 @@ import { createMetrics } from '../../src/metrics.ts'
 import { closeServices, createServices, type Services } from '../../src/services.ts'
 import { createTenant } from '../../src/tenant/tenant.service.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
+import { patientLoad } from './patient-load.ts'
 
 /** A tenant with a key that may do everything. */
 export interface TestTenant {
@@ -72,6 +73,7 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
     graphiql: true,
     introspection: true,
     corsOrigins: [],
+    load: patientLoad,
     ...options,
   })
   let tenants = 0

@@ -10,6 +10,7 @@ import { createRecentWrites } from '../../src/limits/recent-writes.ts'
 import { createLogger } from '../../src/logger.ts'
 import { closeServices, createServices, type Services } from '../../src/services.ts'
 import { createTenant } from '../../src/tenant/tenant.service.ts'
+import { patientLoad } from './patient-load.ts'
 
 /** A gateway in this process that listens, on a PostgreSQL server that may fail. */
 export interface ListeningGateway {
@@ -61,7 +62,7 @@ export async function listen(
   const app = await createApp({
     ...{ services, meter, logger: createLogger({ logLevel: 'info' }, { write }) },
     recentWrites: replicas && createRecentWrites(replicas.lagMilliseconds),
-    ...{ graphiql: false, introspection: true, corsOrigins: [], ...options },
+    ...{ graphiql: false, introspection: true, corsOrigins: [], load: patientLoad, ...options },
   })
   const address = await app.listen({ host: '127.0.0.1', port: 0 })
   return {
