@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Condition, ListRequest } from '../src/db/list.ts'
+import { isShortRead } from '../src/db/named-statements.ts'
 import { startTestApp, type TestApp } from './support/app.ts'
 
 let app: TestApp
@@ -61,6 +62,19 @@ function asPrismaAsks({ field, is, value }: Condition): object {
   const operators = { '=': 'equals', '<': 'lt', '>': 'gt', '>=': 'gte', in: 'in' } as const
   return { [field]: { [operators[is]]: value } }
 }
+
+// First of all: the names of statements are soon used up by those that are made up below.
+it('a page by an index is a short read, for which others may wait; a search and a count are not', async () => {
+  const { list } = app.database
+  const page = { orderBy: 'createdAt', direction: 'ASC', limit: 2 } as const
+  const search = [{ field: 'name', is: 'contains', value: 'a' }] as const
+  const statements = await app.statementsOf(async () => {
+    await list.rows('User', tenantAppId, { ...page, conditions: [] })
+    await list.rows('User', tenantAppId, { ...page, conditions: search })
+    await list.count('User', tenantAppId, [])
+  })
+  expect(statements.map(isShortRead)).toEqual([true, false, false])
+})
 
 it('a list holds what findMany holds, and counts it', async () => {
   await fc.assert(

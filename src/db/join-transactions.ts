@@ -4,11 +4,11 @@ import type {
   SqlDriverAdapter,
   SqlMigrationAwareDriverAdapterFactory,
   SqlQuery,
-  SqlQueryable,
   SqlResultSet,
   Transaction,
 } from '@prisma/driver-adapter-utils'
-import { GatewayError } from '../errors.ts'
+import { DelegatingAdapter } from './delegating-adapter.ts'
+import { isToBeUndone, JoinedTransaction } from './joined-transaction.ts'
 import { inTransaction } from './transaction.ts'
 import { isConflict } from './violations.ts'
 
@@ -113,157 +113,24 @@ export function joinTransactions(factory: SqlMigrationAwareDriverAdapterFactory)
 /** Why a transaction is undone that is to be run again. */
 const again = new Error('The transaction is run again')
 
-/** A transaction that many send to: one statement at a time, as a connection can take them. */
-class JoinedTransaction implements SqlQueryable {
-  readonly provider
-  readonly adapterName
-  private readonly sql: SqlQueryable
-  private last: Promise<unknown> = Promise.resolve()
-  private hasEnded = false
-  private savepoints = 0
-  private readonly done: ReadonlyMap<string, unknown>
-  /** What has to be done before this is run again. From the first on no statement is sent: it is to be undone anyway. */
-  readonly postponed = new Map<string, () => Promise<unknown>>()
-  /** Whether another transaction was in the way of a statement: whoever caught that cannot have mended it. */
-  metConflict = false
-  /** The error of a statement after which no savepoint was gone back to. */
-  private failure: { readonly error: unknown } | undefined
-
-  constructor(sql: SqlQueryable, done: ReadonlyMap<string, unknown>) {
-    this.sql = sql
-    this.done = done
-    this.provider = sql.provider
-    this.adapterName = sql.adapterName
-  }
-
-  queryRaw(query: SqlQuery): Promise<SqlResultSet> {
-    return this.inTurn(() => this.sql.queryRaw(query))
-  }
-
-  executeRaw(query: SqlQuery): Promise<number> {
-    return this.inTurn(() => this.sql.executeRaw(query))
-  }
-
-  async attempt<Result>(work: () => Promise<Result>): Promise<Result> {
-    const savepoint = await this.startSavepoint()
-    try {
-      const result = await work()
-      await savepoint.commit()
-      return result
-    } catch (error) {
-      await savepoint.rollback()
-      throw error
-    }
-  }
-
-  postpone<Result>(key: string, work: () => Promise<Result>): Result {
-    if (this.done.has(key)) return this.done.get(key) as Result
-    this.postponed.set(key, work)
-    throw isToBeUndone()
-  }
-
-  /**
-   * PostgreSQL takes COMMIT after a statement that has failed, and undoes everything without an error: so it is not sent.
-   *
-   * @throws the error of that statement
-   */
-  requireWhole(): void {
-    if (this.failure) throw this.failure.error
-  }
-
-  async startSavepoint(): Promise<Transaction> {
-    // Work that comes later may have something to postpone as well: all of it is done in one go.
-    if (this.postponed.size > 0) return this.standIn()
-    this.savepoints += 1
-    const name = `savepoint_${this.savepoints}`
-    await this.run(`SAVEPOINT ${name}`)
-    return {
-      provider: this.provider,
-      adapterName: this.adapterName,
-      options: { usePhantomQuery: true },
-      queryRaw: (query) => this.queryRaw(query),
-      executeRaw: (query) => this.executeRaw(query),
-      commit: () => this.run(`RELEASE SAVEPOINT ${name}`),
-      rollback: async () => {
-        await this.run(`ROLLBACK TO SAVEPOINT ${name}`)
-        this.failure = undefined
-      },
-    }
-  }
-
-  private standIn(): Transaction {
-    return {
-      provider: this.provider,
-      adapterName: this.adapterName,
-      options: { usePhantomQuery: true },
-      queryRaw: (query) => this.queryRaw(query),
-      executeRaw: (query) => this.executeRaw(query),
-      commit: async () => undefined,
-      rollback: async () => undefined,
-    }
-  }
-
-  /** Waits for what is under way. What comes later is refused: the connection may be somebody else's by then. */
-  async end(): Promise<void> {
-    this.hasEnded = true
-    await this.last
-  }
-
-  private async run(sql: string): Promise<void> {
-    await this.executeRaw({ sql, args: [], argTypes: [] })
-  }
-
-  private inTurn<Result>(send: () => Promise<Result>): Promise<Result> {
-    if (this.hasEnded) return Promise.reject(new Error('A statement came after the end of its transaction'))
-    if (this.postponed.size > 0) return Promise.reject(isToBeUndone())
-    const result = this.last.then(send)
-    this.last = result.catch((error: unknown) => {
-      this.metConflict ||= isConflict(error)
-      this.failure ??= { error }
-    })
-    return result
-  }
-}
-
-/** It ends the work that is under way, and nobody sees it. */
-function isToBeUndone(): GatewayError {
-  return new GatewayError('SERVICE_UNAVAILABLE', 'This has to be done outside of the transaction.')
-}
-
-class JoiningAdapter implements SqlDriverAdapter {
-  readonly provider
-  readonly adapterName
-  private readonly inner: SqlDriverAdapter
+/** Sends to the transaction that is under way, if there is one. */
+class JoiningAdapter extends DelegatingAdapter {
   private readonly current: AsyncLocalStorage<JoinedTransaction>
 
   constructor(inner: SqlDriverAdapter, current: AsyncLocalStorage<JoinedTransaction>) {
-    this.inner = inner
+    super(inner)
     this.current = current
-    this.provider = inner.provider
-    this.adapterName = inner.adapterName
   }
 
-  queryRaw(query: SqlQuery): Promise<SqlResultSet> {
+  override queryRaw(query: SqlQuery): Promise<SqlResultSet> {
     return (this.current.getStore() ?? this.inner).queryRaw(query)
   }
 
-  executeRaw(query: SqlQuery): Promise<number> {
+  override executeRaw(query: SqlQuery): Promise<number> {
     return (this.current.getStore() ?? this.inner).executeRaw(query)
   }
 
-  executeScript(script: string): Promise<void> {
-    return this.inner.executeScript(script)
-  }
-
-  startTransaction(isolationLevel?: IsolationLevel): Promise<Transaction> {
-    return this.current.getStore()?.startSavepoint() ?? this.inner.startTransaction(isolationLevel)
-  }
-
-  getConnectionInfo() {
-    return this.inner.getConnectionInfo?.() ?? { supportsRelationJoins: true }
-  }
-
-  dispose(): Promise<void> {
-    return this.inner.dispose()
+  override startTransaction(isolationLevel?: IsolationLevel): Promise<Transaction> {
+    return this.current.getStore()?.startSavepoint() ?? super.startTransaction(isolationLevel)
   }
 }

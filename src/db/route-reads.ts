@@ -1,12 +1,11 @@
 import type {
-  IsolationLevel,
   SqlDriverAdapter,
   SqlMigrationAwareDriverAdapterFactory,
   SqlQuery,
   SqlResultSet,
-  Transaction,
 } from '@prisma/driver-adapter-utils'
 import { isServerLost, isStatementTimeout } from './availability.ts'
+import { DelegatingAdapter } from './delegating-adapter.ts'
 import type { Replica } from './replica.ts'
 
 /**
@@ -49,47 +48,22 @@ export function routeReads(
   }
 }
 
-class RoutedAdapter implements SqlDriverAdapter {
-  readonly provider
-  readonly adapterName
-  private readonly primary: SqlDriverAdapter
+class RoutedAdapter extends DelegatingAdapter {
   private readonly replica: () => Replica | undefined
 
   constructor(primary: SqlDriverAdapter, replica: () => Replica | undefined) {
-    this.primary = primary
+    super(primary)
     this.replica = replica
-    this.provider = primary.provider
-    this.adapterName = primary.adapterName
   }
 
-  queryRaw(query: SqlQuery): Promise<SqlResultSet> {
+  override queryRaw(query: SqlQuery): Promise<SqlResultSet> {
     const replica = this.replica()
-    if (!replica) return this.primary.queryRaw(query)
+    if (!replica) return super.queryRaw(query)
     return replica.read(query).catch((error: unknown) => {
       // It would take as long there.
       if (isStatementTimeout(error)) throw error
       if (isServerLost(error)) replica.leaveOut(error)
-      return this.primary.queryRaw(query)
+      return super.queryRaw(query)
     })
-  }
-
-  executeRaw(query: SqlQuery): Promise<number> {
-    return this.primary.executeRaw(query)
-  }
-
-  executeScript(script: string): Promise<void> {
-    return this.primary.executeScript(script)
-  }
-
-  startTransaction(isolationLevel?: IsolationLevel): Promise<Transaction> {
-    return this.primary.startTransaction(isolationLevel)
-  }
-
-  getConnectionInfo() {
-    return this.primary.getConnectionInfo?.() ?? { supportsRelationJoins: true }
-  }
-
-  dispose(): Promise<void> {
-    return this.primary.dispose()
   }
 }
