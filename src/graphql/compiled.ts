@@ -13,9 +13,9 @@ import {
 import { compileQuery, isCompiledQuery } from 'graphql-jit'
 import type { Context } from '../context.ts'
 import type { Metrics } from '../metrics.ts'
-import { coerceVariables } from './coerce-variables.ts'
+import { declareCoerced } from './coerced-variables.ts'
 import { countFields } from './count-fields.ts'
-import { schema } from './schema.ts'
+import { executableSchema, schema } from './schema.ts'
 
 /** An operation as a function: what graphql-js works out anew for each run is worked out once. */
 export type CompiledQuery = (
@@ -73,15 +73,10 @@ export function compileAhead(document: DocumentNode): void {
  */
 export function compile(document: DocumentNode, operationName: string | null | undefined): CompiledQuery | undefined {
   if (isForGraphQLJs(document) || fieldsOf(document) > maxFields) return undefined
-  const compiled = compileQuery(schema, document, operationName ?? undefined, { disablingCapturingStackErrors: true })
-  if (!isCompiledQuery(compiled)) return undefined
-  const run = compiled.query as CompiledQuery
-  return (root, context, variables) => {
-    // graphql-jit 0.8 asks for variables that have a default. Their values are read by graphql-js, defaults included,
-    // and reading them a second time changes nothing.
-    const { errors, coerced = {} } = coerceVariables(document, operationName, variables)
-    return errors ? { errors } : run(root, context, coerced)
-  }
+  const compiled = compileQuery(executableSchema, declareCoerced(document), operationName ?? undefined, {
+    disablingCapturingStackErrors: true,
+  })
+  return isCompiledQuery(compiled) ? (compiled.query as CompiledQuery) : undefined
 }
 
 function isForGraphQLJs(document: DocumentNode): boolean {

@@ -10,11 +10,12 @@ import type { Viewer } from '../auth/viewer.ts'
 import type { Context, Logger } from '../context.ts'
 import { toCallerError } from './caller-error.ts'
 import { coerceVariables } from './coerce-variables.ts'
+import { declareCoerced } from './coerced-variables.ts'
 import { type CompiledQuery, compiledQuery } from './compiled.ts'
 import { countNodes } from './count-nodes.ts'
 import { fieldNames } from './field-names.ts'
 import { requireScope } from './require-scope.ts'
-import { guardedSchema, schema } from './schema.ts'
+import { executableSchema, guardedSchema } from './schema.ts'
 import { mayRead, scopesOf } from './scopes-of.ts'
 
 /** A validated operation, with what it is executed on. */
@@ -24,6 +25,8 @@ export interface Operation {
   readonly variables?: Readonly<Record<string, unknown>> | null | undefined
   readonly context: Context
 }
+
+type Values = Readonly<Record<string, unknown>>
 
 /** Who subscribes, for as long as they do. */
 export interface Subscriber {
@@ -51,27 +54,32 @@ export function executeOperation(operation: Operation, event?: unknown): Promise
 }
 
 async function run(operation: Operation, event: unknown): Promise<ExecutionResult> {
-  const { document, operationName, context } = operation
+  const { document, operationName, variables, context } = operation
+  const { errors, coerced = {} } = coerceVariables(document, operationName, variables ?? {})
+  if (errors) return shown({ errors }, operation)
   context.loaders.select(fieldNames(document))
   const compiled =
     event === undefined && mayRead(context.viewer, document) && compiledQuery(document, operationName, context.metrics)
-  return compiled ? runCompiled(compiled, operation) : interpret(operation, event)
+  return compiled ? runCompiled(compiled, operation, coerced) : interpret(operation, coerced, event)
 }
 
-/** Runs an operation with graphql-js. */
-export async function interpret(operation: Operation, event?: unknown): Promise<ExecutionResult> {
-  const errors = variableErrors(operation)
+/** Executes an operation with graphql-js. */
+export async function interpret(operation: Operation, coerced: Values, event?: unknown): Promise<ExecutionResult> {
   operation.context.metrics.operationRuns.inc({ executor: 'interpreted' })
-  return shown(errors ? { errors } : await execute({ ...argumentsOf(operation), rootValue: event }), operation)
+  return shown(await execute({ ...argumentsOf(operation, coerced), rootValue: event }), operation)
 }
 
 /**
- * Runs an operation that was compiled, for a key that may see all that it names. Its answer is that of graphql-js
+ * Executes a compiled operation, for a key that has every scope the operation names. The answer equals that of graphql-js
  * (test/compiled.test.ts).
  */
-export async function runCompiled(compiled: CompiledQuery, operation: Operation): Promise<ExecutionResult> {
+export async function runCompiled(
+  compiled: CompiledQuery,
+  operation: Operation,
+  coerced: Values,
+): Promise<ExecutionResult> {
   operation.context.metrics.operationRuns.inc({ executor: 'compiled' })
-  return shown(await compiled(undefined, operation.context, operation.variables ?? {}), operation)
+  return shown(await compiled(undefined, operation.context, coerced), operation)
 }
 
 /**
@@ -83,9 +91,13 @@ export async function subscribeToOperation(
   operation: Operation,
   { signal, checkKey, spend, asRequest }: Subscriber,
 ): Promise<ExecutionResult | AsyncIterableIterator<ExecutionResult>> {
-  const errors = variableErrors(operation)
+  const { errors, coerced = {} } = coerceVariables(
+    operation.document,
+    operation.operationName,
+    operation.variables ?? {},
+  )
   if (errors) return shown({ errors }, operation)
-  const events = await createSourceEventStream(argumentsOf(operation))
+  const events = await createSourceEventStream(argumentsOf(operation, coerced))
   if (!(Symbol.asyncIterator in events)) return shown(events, operation)
   const iterator = events[Symbol.asyncIterator]()
   // Nobody is left to end what a client that went away meanwhile has begun.
@@ -131,22 +143,17 @@ function requireTheSame(before: Viewer, now: Viewer, document: DocumentNode): vo
   for (const scope of scopesOf(document)) if (before.scopes.includes(scope)) requireScope(now, scope)
 }
 
-/** What is wrong with the variables: a few errors, where graphql-js would go on to fifty. */
-function variableErrors({ document, operationName, variables }: Operation) {
-  return coerceVariables(document, operationName, variables ?? {}).errors
-}
-
 function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error))
 }
 
-function argumentsOf({ document, operationName, variables, context }: Operation) {
+function argumentsOf({ document, operationName, context }: Operation, coerced: Values) {
   return {
     // A key that may see all that is named need not be asked at each field.
-    schema: mayRead(context.viewer, document) ? schema : guardedSchema,
-    document,
+    schema: mayRead(context.viewer, document) ? executableSchema : guardedSchema,
+    document: declareCoerced(document),
     operationName: operationName ?? null,
-    variableValues: variables ?? {},
+    variableValues: coerced,
     contextValue: context,
   }
 }

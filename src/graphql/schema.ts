@@ -9,12 +9,16 @@ import '../job/job.requests.graphql.ts'
 import '../job/job.work.graphql.ts'
 import '../job/job.subscriptions.graphql.ts'
 import { builder } from './builder.ts'
+import { acceptCoerced } from './coerced-variables.ts'
 
 /** The executable schema: everything that the files above define. */
 export const schema = builder.toSchema()
 
-/** The same schema, in which each field looks at the scopes of the key before it answers. */
-export const guardedSchema = builder.toSchema({ guarded: true })
+/** The same schema, for executing documents whose variables are coerced already. */
+export const executableSchema = acceptCoerced(schema)
+
+/** The same again, in which each field checks the scopes of the key before it resolves. */
+export const guardedSchema = acceptCoerced(builder.toSchema({ guarded: true }))
 
 /** The schema as the text that schema.graphql holds. */
 export function printSortedSchema(): string {
