@@ -1,65 +1,57 @@
 import cors from '@fastify/cors'
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
-import { v4 as uuidv4 } from 'uuid'
-import { createAuthenticator } from './auth/authenticate.ts'
-import type { HttpTimeouts, LoadLimits } from './config.ts'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import { createAuthenticator } from './auth/authenticator.ts'
+import type { Services } from './context.ts'
 import type { StatementCount, StatementMeter } from './db/statement-meter.ts'
-import { registerGraphQL } from './graphql/register.ts'
-import type { TrustedDocuments } from './graphql/trusted-documents.ts'
-import {
-  answerBadUrl,
-  answerClientError,
-  answerErrors,
-  refuseOtherMethods,
-  setCommonHeaders,
-} from './http/answer-errors.ts'
-import { createChooseReads } from './http/choose-reads.ts'
+import { registerGraphQL } from './graphql/http/route.ts'
+import type { TrustedDocuments } from './graphql/http/trusted-documents.ts'
+import { createOperations } from './graphql/operation/run.ts'
+import { createAuthenticate } from './http/authenticate.ts'
+import { setCommonHeaders } from './http/common-headers.ts'
+import { corsOptions } from './http/cors.ts'
 import { drainConnections } from './http/drain.ts'
+import { answerErrors } from './http/errors.ts'
 import { registerHealth } from './http/health.ts'
+import { readJsonBodies } from './http/json-bodies.ts'
 import { logRequests } from './http/log-requests.ts'
 import { registerMetrics } from './http/metrics-route.ts'
-import { readJsonBodies } from './http/read-json-bodies.ts'
-import { shedLoad } from './http/shed-load.ts'
+import { registerRoutes } from './http/routes.ts'
+import { type HttpTimeouts, serverOptions } from './http/server-options.ts'
+import { type LoadLimits, shedLoad } from './http/shed-load.ts'
 import { traceRequests } from './http/trace-requests.ts'
-import { createAdmission } from './limits/admission.ts'
 import { type RateLimit, unlimited } from './limits/rate-limit.ts'
 import type { RecentWrites } from './limits/recent-writes.ts'
-import { registerOpenApi } from './rest/openapi.ts'
-import { registerRest } from './rest/register.ts'
-import type { Services } from './services.ts'
-import type { Tracing } from './tracing.ts'
+import { registerOpenApi } from './rest/openapi/document.ts'
+import { serveRoutes } from './rest/serve-routes.ts'
+import type { Tracing } from './telemetry/tracing.ts'
 
 export interface AppOptions {
   readonly services: Services
   readonly meter: StatementMeter
   readonly logger: FastifyBaseLogger
-  /** Where the traces of requests go; none are made when absent. */
+  /** Traces requests. Without it none are traced. */
   readonly tracing?: Tracing | undefined
-  /** How long a client is waited for. */
   readonly timeouts?: HttpTimeouts
-  /** How much is taken on. */
   readonly load?: LoadLimits
-  /** Whether `/metrics` is served elsewhere. */
+  /** The port of `/metrics`. Without it the app serves `/metrics` itself. */
   readonly metricsPort?: number | undefined
-  /** Whether a browser that opens /graphql gets GraphiQL. */
+  /** Whether browsers that open /graphql get GraphiQL. */
   readonly graphiql: boolean
   /** Whether the schema may be explored by introspection and suggestions. */
   readonly introspection: boolean
-  /** The documents that clients were built with; any document runs when absent. */
+  /** The documents of clients. Without them every document is executed. */
   readonly trustedDocuments?: TrustedDocuments | undefined
-  /** Origins whose pages may call the gateway; none: no page of another origin may. */
+  /** Origins whose pages may call the gateway. */
   readonly corsOrigins: readonly string[]
-  /** How long a key that was found is taken to be good. */
-  readonly rememberKeyMilliseconds?: number
-  /** How much a key may ask in a minute; as much as it likes when absent. */
+  /** How long API keys are cached, so how late a revocation can take effect. */
+  readonly keyCacheMilliseconds?: number
+  /** Without it keys are not limited. */
   readonly rateLimit?: RateLimit
-  /** Who has written a moment ago, where reads may come from replicas. */
+  /** The keys that have written recently, if there are replicas. */
   readonly recentWrites?: RecentWrites | undefined
-  /** The key of the demo tenant, filled into GraphiQL for a browser on this machine. */
+  /** The key of the demo tenant, which GraphiQL shows to browsers on this machine. */
   readonly demoKey?: string | undefined
 }
-
-const maxBodyBytes = 1024 * 1024
 
 const defaultTimeouts: HttpTimeouts = {
   headersMilliseconds: 10_000,
@@ -70,105 +62,44 @@ const defaultTimeouts: HttpTimeouts = {
 
 const defaultLoad: LoadLimits = { maxInFlight: 500, maxEventLoopDelayMilliseconds: 1_000 }
 
-/** How often Node looks for connections that take too long. */
-const lookMilliseconds = 1_000
-
-/** Makes the gateway: both faces over one schema. It never listens; closing it leaves the services open. */
+/** Creates the gateway. It does not listen. Closing it leaves the services open. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
-  const { services, meter, logger, corsOrigins, rememberKeyMilliseconds = 3_000 } = options
-  const { headersMilliseconds, requestMilliseconds, keepAliveMilliseconds, idleMilliseconds } =
-    options.timeouts ?? defaultTimeouts
-  const app = Fastify({
-    loggerInstance: logger,
-    genReqId: ({ headers }) => saneRequestId(headers['x-request-id']) ?? uuidv4(),
-    // log-requests.ts writes the one line a request.
-    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
-    bodyLimit: maxBodyBytes,
-    http: {
-      headersTimeout: headersMilliseconds,
-      connectionsCheckingInterval: Math.min(lookMilliseconds, headersMilliseconds),
-    },
-    requestTimeout: requestMilliseconds,
-    keepAliveTimeout: keepAliveMilliseconds,
-    connectionTimeout: idleMilliseconds,
-    // A request that comes on an open connection while the gateway stops is answered like any other.
-    return503OnClosing: false,
-    exposeHeadRoutes: false,
-    frameworkErrors: answerBadUrl,
-    clientErrorHandler: answerClientError,
-    // An id may be long in percent-encoding; what is too long to be one is answered like any id that nobody has.
-    routerOptions: { maxParamLength: 16_384 },
-  })
-  const chooseReads = createChooseReads(options.recentWrites)
-  const admit = createAdmission(options.rateLimit ?? unlimited)
-  const authenticator = createAuthenticator(services.database, logger, rememberKeyMilliseconds)
+  const { services, meter, logger, corsOrigins, keyCacheMilliseconds = 3_000, rateLimit = unlimited } = options
+  const app = Fastify(serverOptions(logger, options.timeouts ?? defaultTimeouts))
+  const operations = createOperations({ ...options, rateLimit })
+  const authenticator = createAuthenticator(services.database, logger, keyCacheMilliseconds)
+  const authenticate = createAuthenticate(authenticator, meter)
   app.addHook('onClose', () => authenticator.settle())
 
   app.decorateRequest('viewer', null)
-  app.decorateRequest('operation', undefined)
-  app.decorateRequest('sqlCount')
+  app.decorateRequest('operationName', undefined)
+  app.decorateRequest('statements')
   app.addHook('onRequest', async (request, reply) => {
-    const count: StatementCount = { statements: 0 }
-    request.sqlCount = count
+    const statements: StatementCount = { statements: 0 }
+    request.statements = statements
     reply.raw.once('close', () => {
-      count.isAbandoned = !reply.raw.writableFinished
+      statements.isAbandoned = !reply.raw.writableFinished
     })
     setCommonHeaders(reply)
   })
-
   traceRequests(app, options.tracing)
   readJsonBodies(app)
   answerErrors(app)
   logRequests(app, services.metrics)
-  if (corsOrigins.length > 0) await app.register(cors, corsFor(corsOrigins))
-  await shedLoad(app, options.load ?? defaultLoad, services.metrics)
+  if (corsOrigins.length > 0) await app.register(cors, corsOptions(corsOrigins))
+  shedLoad(app, options.load ?? defaultLoad, services.metrics)
 
-  const methods = collectMethods(app)
-  registerHealth(app, services.database)
-  if (options.metricsPort === undefined) registerMetrics(app, services.metrics)
-  registerOpenApi(app)
-  registerRest(app, { services, meter, authenticator, admit, chooseReads })
-  registerGraphQL(app, { ...options, authenticator, admit, chooseReads })
-  // A copy, since what it registers is noted as well.
-  refuseOtherMethods(app, structuredClone(methods))
+  registerRoutes(app, (routes) => {
+    registerHealth(routes, services.database)
+    if (options.metricsPort === undefined) registerMetrics(routes, services.metrics)
+    registerOpenApi(routes, operations)
+    serveRoutes(routes, { services, operations, authenticate })
+  })
+  // In a scope of its own, because it answers errors in its own format.
+  await app.register(async (scope) => registerGraphQL(scope, { ...options, operations, authenticate }))
 
-  // Those who follow jobs are told that this is the end, or they would keep the gateway from ending.
+  // Ends the subscriptions, which would keep the gateway running.
   app.addHook('preClose', () => services.changes.close())
   drainConnections(app)
   return app
-}
-
-/** The caller's own request id, where it is one that a log can hold. */
-function saneRequestId(header: string | string[] | undefined): string | undefined {
-  return typeof header === 'string' && /^[\w.:/+=-]{1,128}$/.test(header) ? header : undefined
-}
-
-function corsFor(origins: readonly string[]) {
-  return {
-    origin: [...origins],
-    methods: ['GET', 'HEAD', 'POST', 'PUT'],
-    allowedHeaders: ['content-type', 'idempotency-key', 'x-api-key', 'x-request-id'],
-    exposedHeaders: [
-      'idempotent-replayed',
-      'link',
-      'location',
-      'ratelimit',
-      'ratelimit-policy',
-      'retry-after',
-      'x-cost',
-      'x-request-id',
-    ],
-    maxAge: 600,
-  }
-}
-
-/** Notes which methods each path gets from here on. */
-function collectMethods(app: FastifyInstance): Map<string, Set<string>> {
-  const methods = new Map<string, Set<string>>()
-  app.addHook('onRoute', ({ url, method }) => {
-    const known = methods.get(url) ?? new Set()
-    for (const name of [method].flat()) known.add(name)
-    methods.set(url, known)
-  })
-  return methods
 }

@@ -10,11 +10,11 @@ import { seedCommand } from './cli/seed.command.ts'
 import { serveCommand } from './cli/serve.command.ts'
 import { tenantsCommand } from './cli/tenants.command.ts'
 import { workCommand } from './cli/work.command.ts'
-import { isDatabaseUnavailable } from './db/availability.ts'
-import { OperatorError } from './operator.ts'
-import { packageVersion } from './package-version.ts'
+import { isDatabaseUnavailable } from './db/errors.ts'
+import { OperatorError } from './errors.ts'
+import { packageVersion } from './telemetry/package-version.ts'
 
-// A reader that has seen enough (`fusion keys list | head -1`) is no error.
+// A reader that stops early (`fusion keys list | head -1`) is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
   process.exit(0)
@@ -24,7 +24,7 @@ const program = new Command('fusion')
   .description('Fusion Gateway: GraphQL and REST over users, accounts, profiles and jobs')
   .exitOverride()
   .version(packageVersion())
-  .showHelpAfterError('Run it with --help to see how it is called.')
+  .showHelpAfterError('Run the command with --help for its usage.')
 
 const commands = [
   ...[serveCommand(), workCommand()],
@@ -40,19 +40,19 @@ try {
   process.exitCode = report(error)
 }
 
-/** Exit codes: 0 done, 1 the command failed, 2 it was called wrongly. */
+/** Exit codes: 0 success, 1 failure, 2 wrong usage. */
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
   process.stderr.write(`${explain(error)}\n`)
   return 1
 }
 
-/** What went wrong, for somebody who can mend it; with a stack only where nobody but us can. */
+/** The message of an error. A stack is printed only for defects. */
 function explain(error: unknown): string {
   if (error instanceof OperatorError) return error.message
   if (isDatabaseUnavailable(error)) return `The database cannot be reached: ${reasonOf(error)}`
   if (isDriverAdapterError(error)) return `The database refused: ${reasonOf(error)}`
-  // The system's errors name the call and what it was called with: "listen EADDRINUSE: address already in use".
+  // Errors of the system name the call and its arguments: "listen EADDRINUSE: address already in use".
   if (error instanceof Error && 'syscall' in error) return error.message
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

@@ -1,149 +1,175 @@
-import type { z } from 'zod'
-import { environment } from './environment.ts'
-import { OperatorError } from './operator.ts'
+import { z } from 'zod'
+import type { DatabaseLocation } from './db/location.ts'
+import { OperatorError } from './errors.ts'
+import type { HttpTimeouts } from './http/server-options.ts'
+import type { LoadLimits } from './http/shed-load.ts'
 
-/** Where rows live: a PostgreSQL server, or the embedded PGlite in a folder (`memory` for none). */
-export type DatabaseLocation =
-  | {
-      readonly kind: 'postgresql'
-      readonly url: string
-      readonly pool?: Partial<PoolSettings>
-      readonly replicas?: ReplicaSettings | undefined
-    }
-  | { readonly kind: 'embedded'; readonly dataDir: string }
-
-/** How many connections to PostgreSQL there are at most, and how long each is waited for. */
-export interface PoolSettings {
-  readonly size: number
-  readonly connectMilliseconds: number
-  /** How long a statement waits for a connection. */
-  readonly acquireMilliseconds: number
-  /** How long a statement may take. */
-  readonly statementMilliseconds: number
-}
-
-/** Servers that follow the primary by streaming replication, for reads. */
-export interface ReplicaSettings {
-  readonly urls: readonly string[]
-  /** How far behind one may be: for so long a key that has written reads from the primary. */
-  readonly lagMilliseconds: number
-}
-
-/** How long a client is waited for. */
-export interface HttpTimeouts {
-  /** Until the headers of a request are there. */
-  readonly headersMilliseconds: number
-  /** Until the request is there whole. */
-  readonly requestMilliseconds: number
-  /** Until the next request comes on a connection. */
-  readonly keepAliveMilliseconds: number
-  /** Until something is sent or taken on a connection that is in use. */
-  readonly idleMilliseconds: number
-}
-
-/** How much is taken on; what is more is refused. */
-export interface LoadLimits {
-  /** How many requests are answered at a time. */
-  readonly maxInFlight: number
-  /** How late timers may be: the longer, the more every answer waits for the others' work. */
-  readonly maxEventLoopDelayMilliseconds: number
-}
-
-/** Everything that the environment decides. */
+/** The configuration of a process. docs/configuration.md describes the variables. */
 export interface Config {
   readonly database: DatabaseLocation
   readonly host: string
   readonly port: number
   readonly timeouts: HttpTimeouts
-  /** How long what is under way may take to end after the process was told to stop. */
+  /** How long the process may take to stop. */
   readonly shutdownMilliseconds: number
   readonly load: LoadLimits
-  /** Where the metrics are served; beside everything else when absent. */
+  /** The port of `/metrics`; undefined: the port of the gateway. */
   readonly metricsPort: number | undefined
-  /** The collector that traces are sent to; none are made when absent. */
+  /** The OTLP collector; undefined: requests are not traced. */
   readonly traceCollector: string | undefined
-  readonly logLevel: z.infer<typeof environment>['LOG_LEVEL']
+  readonly logLevel: z.output<typeof environment>['LOG_LEVEL']
   readonly graphiql: boolean
   readonly introspection: boolean
-  /** The file of trusted documents, and what becomes of others. */
-  readonly trusted: { readonly file: string; readonly others: 'log' | 'refuse' } | undefined
+  /** The file of trusted documents, and what happens to other documents. */
+  readonly trusted: { readonly file: string; readonly others: 'log' | 'reject' } | undefined
   /** How long finished jobs are kept; 0: for ever. */
   readonly jobRetentionDays: number
-  /** Whether the `fetch_content` jobs may fetch from addresses that are not on the public internet. */
+  /** Whether `fetch_content` may fetch from private networks. */
   readonly fetchPrivateNetworks: boolean
   readonly corsOrigins: readonly string[]
-  /** How many points a key may spend in a minute; 0: as many as it likes. */
+  /** Points per key and minute; 0: no limit. */
   readonly pointsPerMinute: number
-  /** Where several gateways count those points together. */
+  /** Where several gateways count points together. */
   readonly redisUrl: string | undefined
 }
 
+const onOff = z.enum(['on', 'off'], 'must be "on" or "off"').transform((word) => word === 'on')
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+
+const port = integer('a number from 0 to 65535', 0, 65_535)
+
+const environment = z.object({
+  DATABASE_URL: z.string().refine(isPostgresUrl, 'must be a URL: postgresql://user@host:port/database').optional(),
+  DATABASE_REPLICA_URLS: list(isPostgresUrl, 'must be URLs separated by commas: postgresql://user@host:port/database'),
+  REPLICA_LAG: seconds(5),
+  DATABASE_POOL_SIZE: integer('a number of connections from 1 to 1000', 1, 1_000).default(10),
+  DATABASE_CONNECT_TIMEOUT: seconds(5),
+  DATABASE_ACQUIRE_TIMEOUT: seconds(5),
+  DATABASE_STATEMENT_TIMEOUT: seconds(4),
+  DATA_DIR: z.string().default('./data'),
+  HOST: z.string().default('127.0.0.1'),
+  PORT: port.default(4000),
+  HEADERS_TIMEOUT: seconds(10),
+  REQUEST_TIMEOUT: seconds(30),
+  KEEP_ALIVE_TIMEOUT: seconds(72),
+  IDLE_TIMEOUT: seconds(120),
+  SHUTDOWN_TIMEOUT: seconds(10),
+  MAX_IN_FLIGHT: integer('a number of requests, at least 1', 1).default(500),
+  MAX_EVENT_LOOP_DELAY: seconds(1),
+  METRICS_PORT: port.optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: url(/^https?:\/\//, 'http://host:4318').optional(),
+  LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
+  GRAPHIQL: onOff.optional(),
+  INTROSPECTION: onOff.optional(),
+  TRUSTED_DOCUMENTS: z.string().optional(),
+  TRUSTED_DOCUMENTS_MODE: z.enum(['off', 'log', 'only'], 'must be off, log or only').default('only'),
+  JOB_RETENTION_DAYS: integer('a number of days from 0 (for ever) to 36500', 0, 36_500).default(30),
+  FETCH_PRIVATE_NETWORKS: onOff.default(false),
+  RATE_LIMIT: integer('a number of points, 0 (no limit) or more', 0).default(600_000),
+  REDIS_URL: url(/^rediss?:\/\//, 'redis://host:port').optional(),
+  CORS_ORIGINS: list(isOrigin, 'must be origins such as https://app.example.com, without a path, separated by commas'),
+})
+
+/** A duration: in seconds in the environment, in milliseconds in the configuration. */
+function seconds(byDefault: number) {
+  const message = 'must be a number of seconds from 0.001 to 86400'
+  return z.coerce
+    .number(message)
+    .min(0.001, message)
+    .max(86_400, message)
+    .default(byDefault)
+    .transform((value) => Math.round(value * 1_000))
+}
+
+function integer(description: string, min: number, max = Number.MAX_SAFE_INTEGER) {
+  const message = `must be ${description}`
+  return z.coerce.number(message).int(message).min(min, message).max(max, message)
+}
+
+function url(scheme: RegExp, example: string) {
+  return z.string().refine((text) => scheme.test(text) && URL.canParse(text), `must be a URL: ${example}`)
+}
+
+function list(isValid: (entry: string) => boolean, message: string) {
+  return z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').map((entry) => entry.trim()))
+    .transform((entries) => entries.filter((entry) => entry !== ''))
+    .refine((entries) => entries.every(isValid), message)
+}
+
+function isPostgresUrl(text: string): boolean {
+  return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text)
+}
+
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text
+}
+
 /**
- * Reads the configuration. An empty variable counts as unset.
+ * Reads the configuration. Empty variables count as unset.
  *
- * @param env the environment, `process.env` but in tests
- * @throws OperatorError naming every variable that cannot be used, and what it must be; never its value, which may be secret
+ * @param env the environment; tests pass their own
+ * @throws OperatorError naming every invalid variable and what it must be. It never has a value, which may be secret
  */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
-  const parsed = environment.safeParse(given)
-  if (!parsed.success) {
-    throw new OperatorError(parsed.error.issues.map((issue) => `${String(issue.path[0])} ${issue.message}`).join('\n'))
+  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
+  const { data, error } = environment.safeParse(set)
+  if (error) {
+    throw new OperatorError(error.issues.map(({ path, message }) => `${String(path[0])} ${message}`).join('\n'))
   }
-  return toConfig(parsed.data)
+  return toConfig(data)
 }
 
-function toConfig(given: z.infer<typeof environment>): Config {
-  const { DATABASE_URL, HOST, PORT, LOG_LEVEL, GRAPHIQL, CORS_ORIGINS } = given
-  const { INTROSPECTION, TRUSTED_DOCUMENTS, TRUSTED_DOCUMENTS_MODE } = given
-  const { JOB_RETENTION_DAYS, FETCH_PRIVATE_NETWORKS, RATE_LIMIT, REDIS_URL } = given
+function toConfig(env: z.output<typeof environment>): Config {
+  const isEmbedded = env.DATABASE_URL === undefined
   return {
-    database: locationOf(given),
+    database: databaseOf(env),
+    host: env.HOST,
+    port: env.PORT,
     timeouts: {
-      // Node takes no request whose headers may come later than its body.
-      headersMilliseconds: Math.min(given.HEADERS_TIMEOUT, given.REQUEST_TIMEOUT),
-      requestMilliseconds: given.REQUEST_TIMEOUT,
-      keepAliveMilliseconds: given.KEEP_ALIVE_TIMEOUT,
-      idleMilliseconds: given.IDLE_TIMEOUT,
+      // Node rejects options with which the headers may come later than the whole request.
+      headersMilliseconds: Math.min(env.HEADERS_TIMEOUT, env.REQUEST_TIMEOUT),
+      requestMilliseconds: env.REQUEST_TIMEOUT,
+      keepAliveMilliseconds: env.KEEP_ALIVE_TIMEOUT,
+      idleMilliseconds: env.IDLE_TIMEOUT,
     },
-    shutdownMilliseconds: given.SHUTDOWN_TIMEOUT,
-    load: { maxInFlight: given.MAX_IN_FLIGHT, maxEventLoopDelayMilliseconds: given.MAX_EVENT_LOOP_DELAY },
-    metricsPort: given.METRICS_PORT,
-    traceCollector: given.OTEL_EXPORTER_OTLP_ENDPOINT,
-    host: HOST,
-    port: PORT,
-    logLevel: LOG_LEVEL,
-    graphiql: GRAPHIQL ?? DATABASE_URL === undefined,
-    introspection: INTROSPECTION ?? DATABASE_URL === undefined,
+    shutdownMilliseconds: env.SHUTDOWN_TIMEOUT,
+    load: { maxInFlight: env.MAX_IN_FLIGHT, maxEventLoopDelayMilliseconds: env.MAX_EVENT_LOOP_DELAY },
+    metricsPort: env.METRICS_PORT,
+    traceCollector: env.OTEL_EXPORTER_OTLP_ENDPOINT,
+    logLevel: env.LOG_LEVEL,
+    graphiql: env.GRAPHIQL ?? isEmbedded,
+    introspection: env.INTROSPECTION ?? isEmbedded,
     trusted:
-      TRUSTED_DOCUMENTS === undefined || TRUSTED_DOCUMENTS_MODE === 'off'
+      env.TRUSTED_DOCUMENTS === undefined || env.TRUSTED_DOCUMENTS_MODE === 'off'
         ? undefined
-        : { file: TRUSTED_DOCUMENTS, others: TRUSTED_DOCUMENTS_MODE === 'only' ? 'refuse' : 'log' },
-    jobRetentionDays: JOB_RETENTION_DAYS,
-    fetchPrivateNetworks: FETCH_PRIVATE_NETWORKS,
-    corsOrigins: CORS_ORIGINS,
-    pointsPerMinute: RATE_LIMIT,
-    redisUrl: REDIS_URL,
+        : { file: env.TRUSTED_DOCUMENTS, others: env.TRUSTED_DOCUMENTS_MODE === 'only' ? 'reject' : 'log' },
+    jobRetentionDays: env.JOB_RETENTION_DAYS,
+    fetchPrivateNetworks: env.FETCH_PRIVATE_NETWORKS,
+    corsOrigins: env.CORS_ORIGINS,
+    pointsPerMinute: env.RATE_LIMIT,
+    redisUrl: env.REDIS_URL,
   }
 }
 
-function locationOf(given: z.infer<typeof environment>): DatabaseLocation {
-  if (given.DATABASE_URL === undefined && given.DATABASE_REPLICA_URLS.length > 0) {
-    throw new OperatorError('DATABASE_REPLICA_URLS needs DATABASE_URL, the primary that they follow.')
+function databaseOf(env: z.output<typeof environment>): DatabaseLocation {
+  const { DATABASE_URL: url, DATABASE_REPLICA_URLS: replicas } = env
+  if (url === undefined && replicas.length > 0) {
+    throw new OperatorError('DATABASE_REPLICA_URLS needs DATABASE_URL, the URL of the primary.')
   }
-  if (given.DATABASE_URL === undefined) return { kind: 'embedded', dataDir: given.DATA_DIR }
+  if (url === undefined) return { kind: 'embedded', dataDir: env.DATA_DIR }
   return {
     kind: 'postgresql',
-    url: given.DATABASE_URL,
+    url,
     pool: {
-      size: given.DATABASE_POOL_SIZE,
-      connectMilliseconds: given.DATABASE_CONNECT_TIMEOUT,
-      acquireMilliseconds: given.DATABASE_ACQUIRE_TIMEOUT,
-      statementMilliseconds: given.DATABASE_STATEMENT_TIMEOUT,
+      size: env.DATABASE_POOL_SIZE,
+      connectMilliseconds: env.DATABASE_CONNECT_TIMEOUT,
+      acquireMilliseconds: env.DATABASE_ACQUIRE_TIMEOUT,
+      statementMilliseconds: env.DATABASE_STATEMENT_TIMEOUT,
     },
-    replicas:
-      given.DATABASE_REPLICA_URLS.length > 0
-        ? { urls: given.DATABASE_REPLICA_URLS, lagMilliseconds: given.REPLICA_LAG }
-        : undefined,
+    replicas: replicas.length > 0 ? { urls: replicas, lagMilliseconds: env.REPLICA_LAG } : undefined,
   }
 }

@@ -1,51 +1,56 @@
 import type { Viewer } from './auth/viewer.ts'
 import type { Database } from './db/database.ts'
-import type { Transactions } from './db/driver.ts'
-import type { JobChanges } from './job/job.changes.ts'
-import type { JobQueue } from './job/job.queue.ts'
-import { createLoaders, type Loaders } from './loaders.ts'
-import type { Metrics } from './metrics.ts'
-import type { Services } from './services.ts'
-import type { RequestTrace } from './tracing.ts'
+import { createLoaders, type Loaders } from './db/read/loaders.ts'
+import { createIdempotency, type Idempotency } from './idempotency/idempotency.ts'
+import { createJobChanges, type JobChanges } from './job/changes/job-changes.ts'
+import { type Backoff, createJobStore, type JobStore } from './job/store/job-store.ts'
+import type { Logger } from './telemetry/logger.ts'
+import { createMetrics, type Metrics } from './telemetry/metrics.ts'
+import type { RequestTrace } from './telemetry/tracing.ts'
 
-/** As much of a pino logger as is needed below the servers. */
-export interface Logger {
-  error(details: object, message: string): void
-  warn(details: object, message: string): void
+/** What a process shares between its requests. */
+export interface Services {
+  readonly database: Database
+  readonly jobs: JobStore
+  readonly changes: JobChanges
+  readonly idempotency: Idempotency
+  readonly metrics: Metrics
 }
 
-/** What every resolver and service gets: who asks, the database and its jobs, and the loaders of this one request. */
-export interface Context {
+/** Creates the services of an open database. They send no statement before they are used. */
+export function createServices(
+  database: Database,
+  { backoff, metrics = createMetrics() }: { readonly backoff?: Backoff; readonly metrics?: Metrics } = {},
+): Services {
+  return {
+    database,
+    jobs: createJobStore(database, backoff),
+    changes: createJobChanges(database.driver),
+    idempotency: createIdempotency(database),
+    metrics,
+  }
+}
+
+/** The context of one request, or of one page of a stream. Every resolver and every service gets it. */
+export interface Context extends Pick<Database, 'prisma' | 'insertRow' | 'transact'> {
   readonly viewer: Viewer
-  readonly prisma: Database['prisma']
-  readonly create: Database['create']
-  readonly transactions: Transactions
-  readonly queue: JobQueue
-  readonly metrics: Metrics
+  readonly jobs: JobStore
   readonly changes: JobChanges
+  readonly metrics: Metrics
+  /** Reads rows of the viewer's tenant. They remember what they have read, so no two requests share them. */
   readonly loaders: Loaders
   readonly log: Logger
-  /** The trace of the request; undefined where none is made. */
+  /** The trace of the request, if it is traced. */
   readonly trace: RequestTrace | undefined
 }
 
-/** A context for one request, or one page of a stream: loaders remember what they have read, so they are never shared. */
 export function createContext(
-  { database, queue, changes, metrics }: Services,
+  { database, jobs, changes, metrics }: Services,
   viewer: Viewer,
   log: Logger,
   trace?: RequestTrace,
 ): Context {
-  return {
-    viewer,
-    prisma: database.prisma,
-    create: database.create,
-    transactions: database.driver.transactions,
-    queue,
-    changes,
-    metrics,
-    loaders: createLoaders(database, viewer.tenantAppId),
-    log,
-    trace,
-  }
+  const { prisma, insertRow, transact, reads } = database
+  const loaders = createLoaders(reads, viewer.tenantAppId)
+  return { prisma, insertRow, transact, viewer, jobs, changes, metrics, loaders, log, trace }
 }

@@ -1,7 +1,6 @@
 /**
- * Every error that a caller may see, in one registry: its code, the status that HTTP gives it, its title.
- * A service throws a `GatewayError`; the two faces decide how it looks. Whatever is thrown that is not one is
- * a defect of ours: it is logged whole and shown as INTERNAL.
+ * Every error that a client may see: its code, its HTTP status and its title. Services throw a `GatewayError`; GraphQL and
+ * REST format it. Any other error is a defect: it is logged whole and shown as INTERNAL.
  */
 export const errorCodes = {
   MALFORMED_REQUEST: { status: 400, title: 'Malformed request' },
@@ -15,7 +14,7 @@ export const errorCodes = {
   NOT_ACCEPTABLE: { status: 406, title: 'No acceptable media type' },
   REQUEST_TIMEOUT: { status: 408, title: 'Request not complete in time' },
   IDEMPOTENCY_KEY_IN_USE: { status: 409, title: 'The first request with this key is still running' },
-  IDEMPOTENCY_KEY_REUSED: { status: 422, title: 'The idempotency key was used for something else' },
+  IDEMPOTENCY_KEY_REUSED: { status: 422, title: 'The idempotency key was used for another request' },
   METHOD_NOT_ALLOWED: { status: 405, title: 'Method not allowed' },
   PAYLOAD_TOO_LARGE: { status: 413, title: 'Body too large' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'Unsupported media type' },
@@ -25,18 +24,17 @@ export const errorCodes = {
   SERVICE_UNAVAILABLE: { status: 503, title: 'Temporarily unavailable' },
 } as const satisfies Record<string, { status: number; title: string }>
 
-/** How long a client should wait before it asks again, in seconds, when the gateway cannot answer. */
+/** How long a client should wait before it tries again when the gateway is unavailable, in seconds. */
 export const retryAfterSeconds = 5
 
-/** A stable, documented code: the same word in GraphQL's `extensions.code` and in a problem document's `code`. */
+/** A stable code: the same in GraphQL's `extensions.code` and in the `code` of a problem document. */
 export type ErrorCode = keyof typeof errorCodes
 
-/** Whether a word is one of the codes. */
 export function isErrorCode(word: unknown): word is ErrorCode {
   return typeof word === 'string' && Object.hasOwn(errorCodes, word)
 }
 
-/** Why one input field was refused. */
+/** Why a field of an input was rejected. */
 export type FieldErrorCode =
   | 'REQUIRED'
   | 'INVALID_TYPE'
@@ -46,46 +44,71 @@ export type FieldErrorCode =
   | 'NOT_FOUND'
   | 'CONFLICT'
 
-/** One refused input field: where it is (`name`, or `input.emails[0]`), why, and what would be accepted. */
+/** A rejected field of an input: its path (`name`, `emails.0.value`), why, and what is accepted. */
 export interface FieldError {
   readonly field: string
   readonly code: FieldErrorCode
   readonly message: string
 }
 
-/** An error that may be shown to a caller as it is: its message holds nothing of our insides. */
+interface GatewayErrorOptions extends ErrorOptions {
+  readonly fields?: readonly FieldError[]
+  /** Numbers for programs: what was requested and what is allowed. They become part of the answer. */
+  readonly details?: Readonly<Record<string, number>>
+  /** Headers of the answer. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** An error for the client. Its message reveals nothing internal. */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError'
   readonly code: ErrorCode
   readonly fields: readonly FieldError[]
-  /** Numbers that a program may want: what was asked, and what would be allowed. */
   readonly details: Readonly<Record<string, number>>
+  readonly headers: Readonly<Record<string, string>>
 
   constructor(
     code: ErrorCode,
     message: string,
-    fields: readonly FieldError[] = [],
-    { details = {}, ...options }: ErrorOptions & { readonly details?: Readonly<Record<string, number>> } = {},
+    { fields = [], details = {}, headers = {}, ...options }: GatewayErrorOptions = {},
   ) {
     super(message, options)
     this.code = code
     this.fields = fields
     this.details = details
+    this.headers = { ...headersByCode[code], ...headers }
   }
 }
 
-/** What a request is given up with when nobody waits for its answer any more. */
+const headersByCode: Partial<Record<ErrorCode, Readonly<Record<string, string>>>> = {
+  UNAUTHENTICATED: { 'www-authenticate': 'ApiKey header="x-api-key"' },
+  IDEMPOTENCY_KEY_IN_USE: { 'retry-after': '1' },
+  SERVICE_UNAVAILABLE: { 'retry-after': String(retryAfterSeconds) },
+}
+
+/** The error with further headers of the answer. */
+export function withHeaders(error: GatewayError, headers: Readonly<Record<string, string>>): GatewayError {
+  const { code, message, fields, details } = error
+  return new GatewayError(code, message, { fields, details, headers: { ...error.headers, ...headers } })
+}
+
+/** The error of a request whose client has gone. Nobody sees it. */
 export function clientHasGone(): GatewayError {
   return new GatewayError('SERVICE_UNAVAILABLE', 'The client has gone.')
 }
 
-/** A refused input: one entry a field. */
+/** The rejection of an input. */
 export function invalidInput(fields: readonly FieldError[]): GatewayError {
-  const summary = fields.map((field) => `${field.field} ${field.message}`).join('; ')
-  return new GatewayError('BAD_USER_INPUT', `Invalid input: ${summary}.`, fields)
+  const summary = fields.map(({ field, message }) => `${field} ${message}`).join('; ')
+  return new GatewayError('BAD_USER_INPUT', `Invalid input: ${summary}.`, { fields })
 }
 
-/** A single refused input field. */
+/** The rejection of one field of an input. */
 export function invalidField(field: string, code: FieldErrorCode, message: string): GatewayError {
   return invalidInput([{ field, code, message }])
+}
+
+/** An error that an operator can fix. The command line prints its message without a stack. */
+export class OperatorError extends Error {
+  override readonly name = 'OperatorError'
 }

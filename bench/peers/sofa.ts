@@ -13,8 +13,8 @@ const { useSofa } = await import('sofa-api')
 const { scopes } = await import('../../src/auth/scopes.ts')
 const { createContext } = await import('../../src/context.ts')
 const { openDatabase } = await import('../../src/db/database.ts')
-const { schema } = await import('../../src/graphql/schema.ts')
-const { createServices } = await import('../../src/services.ts')
+const { schema } = await import('../../src/graphql/operation/schema.ts')
+const { createServices } = await import('../../src/context.ts')
 
 const services = createServices(await openDatabase({ kind: 'postgresql', url: process.env['DATABASE_URL'] ?? '' }))
 const viewer = { tenantAppId: seeded.tenant, tenantName: '', keyId: '', keyName: '', scopes }

@@ -1,10 +1,10 @@
-import type { Account as AccountRow } from '../db/generated/prisma/client.ts'
-import { builder } from '../graphql/builder.ts'
-import { existing } from '../graphql/existing.ts'
-import { defineMutation } from '../graphql/mutation.ts'
-import { Node, registerNode } from '../graphql/node.ts'
-import { definePayload } from '../graphql/payload.ts'
+import { builder } from '../graphql/schema/builder.ts'
+import { defineMutation } from '../graphql/schema/mutation.ts'
+import { Node, registerNode } from '../graphql/schema/node.ts'
+import { loadReferencedRow, loadRow, loadRows } from '../graphql/schema/rows.ts'
 import { User } from '../user/user.graphql.ts'
+import { userById } from '../user/user.rows.ts'
+import { accountById, accountIds, accountsOfUser } from './account.rows.ts'
 import { linkAccount, unlinkAccount, updateAccount } from './account.service.ts'
 
 export const Account = builder.prismaObject('Account', {
@@ -12,26 +12,26 @@ export const Account = builder.prismaObject('Account', {
   description: "A user's account on a platform.",
   interfaces: [Node],
   fields: (t) => ({
-    platform: t.exposeString('platform', { description: 'The platform, in upper case: `YOUTUBE`.' }),
-    platformAccountId: t.exposeString('platformAccountId', { description: "The platform's own id of the account." }),
-    displayName: t.exposeString('displayName', { description: 'The name shown on the platform.' }),
+    platform: t.exposeString('platform', { description: 'The platform in upper case, such as `YOUTUBE`.' }),
+    platformAccountId: t.exposeString('platformAccountId', { description: 'The id of the account on the platform.' }),
+    displayName: t.exposeString('displayName', { description: 'The name that the platform shows.' }),
     user: t.field({
       type: User,
       scope: 'users:read',
       description: 'The user who linked the account.',
-      resolve: async ({ userId }, _, { loaders }) => existing(await loaders.userById.load(userId)),
+      resolve: ({ userId }, _, { loaders }) => loadReferencedRow(loaders, userById, userId),
     }),
   }),
 })
 
-registerNode('Account', 'users:read', (id, { loaders }) => loaders.accountById.load(id))
+registerNode('Account', accountIds, 'users:read', accountById)
 
 builder.prismaObjectField(User, 'accounts', (t) =>
   t.field({
     type: [Account],
     scope: 'users:read',
-    description: 'The platform accounts that the user has linked, oldest first.',
-    resolve: ({ id }, _, { loaders }) => loaders.accountsOfUser.load(id),
+    description: "The user's platform accounts, oldest first.",
+    resolve: ({ id }, _, { loaders }) => loadRows(loaders, accountsOfUser, id),
   }),
 )
 
@@ -40,81 +40,66 @@ builder.queryField('account', (t) =>
     type: Account,
     nullable: true,
     scope: 'users:read',
-    description: 'An account by id; null when the tenant has none with it.',
-    args: { id: t.arg.id({ required: true, description: "The account's id." }) },
-    resolve: (_, { id }, { loaders }) => loaders.accountById.load(id),
+    description: 'Returns the account with this id, or null if your tenant has none.',
+    args: { id: t.arg.id({ required: true, description: 'The id of the account.' }) },
+    resolve: (_, { id }, { loaders }) => loadRow(loaders, accountById, id),
   }),
 )
 
 const LinkAccountInput = builder.inputType('LinkAccountInput', {
-  description: 'A platform account to link to a user.',
+  description: 'The input of `linkAccount`.',
   fields: (t) => ({
     userId: t.id({ required: true, description: 'The id of the user.' }),
-    platform: t.string({ required: true, description: 'The platform, in upper case: `YOUTUBE`.' }),
+    platform: t.string({ required: true, description: 'The platform in upper case, such as `YOUTUBE`.' }),
     platformAccountId: t.string({
       required: true,
-      description: "The platform's own id of the account: 1–128 characters. One account of the tenant may have it.",
+      description: 'The id of the account on the platform: 1–128 characters. It is unique per platform in your tenant.',
     }),
-    displayName: t.string({ required: true, description: 'The name shown on the platform: 1–200 characters.' }),
-    id: t.id({ description: 'The id to keep, for an account that comes from elsewhere; made when absent.' }),
+    displayName: t.string({ required: true, description: 'The name that the platform shows: 1–200 characters.' }),
+    id: t.id({ description: 'The id of an account that comes from another system. Created if absent.' }),
   }),
 })
 
-const LinkAccountPayload = definePayload<AccountRow>('LinkAccountPayload', 'account', Account, 'The linked account.')
-
 defineMutation('linkAccount', {
-  payload: LinkAccountPayload,
   scope: 'users:write',
   description:
-    'Links a platform account to a user. Linking it to the same user again answers the first link; ' +
-    'to another user of the tenant is refused as CONFLICT.',
+    'Links a platform account to a user. Linking it to the same user again returns the first link unchanged. An account ' +
+    'of another user is rejected with CONFLICT.',
   input: LinkAccountInput,
-  inputDescription: 'The account.',
-  work: linkAccount,
+  inputDescription: 'The account to link.',
+  result: { field: 'account', type: Account, description: 'The linked account.' },
+  run: linkAccount,
 })
 
 const UpdateAccountInput = builder.inputType('UpdateAccountInput', {
-  description: 'What to change of an account. Its platform and platform account id never change.',
+  description: 'The input of `updateAccount`. The platform and the platform account id cannot change.',
   fields: (t) => ({
-    id: t.id({ required: true, description: "The account's id." }),
-    displayName: t.string({ description: 'The name shown on the platform: 1–200 characters. Null: unchanged.' }),
+    id: t.id({ required: true, description: 'The id of the account.' }),
+    displayName: t.string({ description: 'The name that the platform shows: 1–200 characters. Null keeps it.' }),
   }),
 })
 
-const UpdateAccountPayload = definePayload<AccountRow>(
-  'UpdateAccountPayload',
-  'account',
-  Account,
-  'The account as it is now.',
-  'users:read',
-)
-
 defineMutation('updateAccount', {
-  payload: UpdateAccountPayload,
   scope: 'users:write',
   description: 'Changes an account.',
   input: UpdateAccountInput,
-  inputDescription: 'What to change.',
-  work: updateAccount,
+  inputDescription: 'The changes.',
+  result: { field: 'account', type: Account, description: 'The changed account.', scope: 'users:read' },
+  hasOneWrite: true,
+  run: updateAccount,
 })
 
 const UnlinkAccountInput = builder.inputType('UnlinkAccountInput', {
-  description: 'The account to unlink.',
-  fields: (t) => ({ id: t.id({ required: true, description: "The account's id." }) }),
+  description: 'The input of `unlinkAccount`.',
+  fields: (t) => ({ id: t.id({ required: true, description: 'The id of the account.' }) }),
 })
 
-const UnlinkAccountPayload = definePayload<string>(
-  'UnlinkAccountPayload',
-  'unlinkedAccountId',
-  'ID',
-  'The id of the account that is gone.',
-)
-
 defineMutation('unlinkAccount', {
-  payload: UnlinkAccountPayload,
   scope: 'users:write',
-  description: 'Unlinks an account; its profile and emails go with it.',
+  description: 'Unlinks an account and deletes its profile and emails.',
   input: UnlinkAccountInput,
-  inputDescription: 'The account.',
-  work: unlinkAccount,
+  inputDescription: 'The account to unlink.',
+  result: { field: 'unlinkedAccountId', type: 'ID', description: 'The id of the unlinked account.' },
+  hasOneWrite: true,
+  run: unlinkAccount,
 })

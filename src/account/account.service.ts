@@ -1,91 +1,76 @@
+import type { z } from 'zod'
 import type { Context } from '../context.ts'
+import { isForeignKeyViolation } from '../db/errors.ts'
 import type { Account } from '../db/generated/prisma/client.ts'
-import { isPossibleId, newId } from '../db/ids.ts'
-import { isForeignKeyViolation } from '../db/violations.ts'
+import { isPossibleId } from '../db/ids.ts'
 import { invalidField } from '../errors.ts'
-import { checkFields, id, text, upperCaseWord } from '../input/rules.ts'
-import { notAUser } from '../user/user.service.ts'
-
-const rules = { id, platform: upperCaseWord, platformAccountId: text(128), displayName: text(200) }
-
-/** An account to link, as the caller gave it. */
-export interface AccountLink {
-  readonly userId: string
-  readonly platform: string
-  readonly platformAccountId: string
-  readonly displayName: string
-  /** The id to keep, for an account that comes from elsewhere. */
-  readonly id?: string | null | undefined
-}
+import { parseInput } from '../input/parse-input.ts'
+import { userNotFound } from '../user/user.service.ts'
+import { accountChange, accountLink } from './account.input.ts'
+import { accountIds } from './account.rows.ts'
 
 /**
- * Links a platform account to a user. A second link of the same platform account to the same user answers the first,
- * as it is.
+ * Links a platform account to a user. Linking it to the same user again returns the first link unchanged.
  *
- * @throws GatewayError BAD_USER_INPUT: NOT_FOUND for a user that the tenant does not have; CONFLICT when another user
- *   has the platform account, or another account the id; or a field that is refused
+ * @throws GatewayError BAD_USER_INPUT: an invalid field, NOT_FOUND for the user, CONFLICT if another user has the platform
+ *   account or another account has the id
  */
-export async function linkAccount({ viewer, prisma }: Context, link: AccountLink): Promise<Account> {
+export async function linkAccount({ viewer, prisma }: Context, input: z.input<typeof accountLink>): Promise<Account> {
   const { tenantAppId } = viewer
-  const { userId, platform, platformAccountId, displayName } = link
-  checkFields(link, rules)
+  const { id, userId, platform, platformAccountId, displayName } = parseInput(accountLink, input)
   if (!isPossibleId(userId) || !(await prisma.user.findFirst({ where: { tenantAppId, id: userId } }))) {
-    throw notAUser('userId')
+    throw userNotFound('userId')
   }
   const now = new Date()
-  const row = { tenantAppId, id: link.id ?? newId('Account'), userId, platform, platformAccountId, displayName }
+  const row = { tenantAppId, id: id ?? accountIds.create(), userId, platform, platformAccountId, displayName }
   const [linked] = await prisma.account
     .createManyAndReturn({ data: { ...row, createdAt: now, updatedAt: now }, skipDuplicates: true })
     .catch((error: unknown) => {
-      // The user was deleted in this very moment.
-      throw isForeignKeyViolation(error) ? notAUser('userId') : error
+      // The user was deleted between the two statements.
+      throw isForeignKeyViolation(error) ? userNotFound('userId') : error
     })
   if (linked) return linked
-  const first = await prisma.account.findFirst({ where: { tenantAppId, platform, platformAccountId } })
-  if (first?.userId === userId) return first
-  throw first
+  const existing = await prisma.account.findFirst({ where: { tenantAppId, platform, platformAccountId } })
+  if (existing?.userId === userId) return existing
+  throw existing
     ? invalidField('platformAccountId', 'CONFLICT', 'is linked to another user')
     : invalidField('id', 'CONFLICT', 'is the id of another account')
 }
 
-/** What to change of an account. Its platform and platform account id never change. */
-export interface AccountChange {
-  readonly id: string
-  /** Absent or null: unchanged. */
-  readonly displayName?: string | null | undefined
-}
-
 /**
- * Changes an account of the viewer's tenant.
+ * Changes an account of the viewer's tenant. Its platform and platform account id cannot change.
  *
- * @throws GatewayError BAD_USER_INPUT naming every field that is refused, `id` with NOT_FOUND among them
+ * @throws GatewayError BAD_USER_INPUT naming every invalid field; NOT_FOUND for `id`
  */
-export async function updateAccount({ viewer, prisma }: Context, { id, displayName }: AccountChange): Promise<Account> {
-  checkFields({ displayName }, { displayName: rules.displayName })
+export async function updateAccount(
+  { viewer, prisma }: Context,
+  { id, ...input }: z.input<typeof accountChange> & { readonly id: string },
+): Promise<Account> {
+  const { displayName } = parseInput(accountChange, input)
+  if (!isPossibleId(id)) throw accountNotFound('id')
   const where = { tenantAppId: viewer.tenantAppId, id }
-  const [account] = isPossibleId(id)
-    ? displayName == null
+  const [account] =
+    displayName == null
       ? await prisma.account.findMany({ where, take: 1 })
       : await prisma.account.updateManyAndReturn({ where, data: { displayName } })
-    : []
-  if (!account) throw notAnAccount('id')
+  if (!account) throw accountNotFound('id')
   return account
 }
 
 /**
- * Unlinks an account, with its profile and emails: the foreign keys take them along in the same statement.
+ * Unlinks an account. Foreign keys delete its profile and emails in the same statement.
  *
- * @returns the id that is gone
- * @throws GatewayError BAD_USER_INPUT with NOT_FOUND when the tenant has no such account
+ * @returns the id of the account
+ * @throws GatewayError BAD_USER_INPUT with NOT_FOUND
  */
 export async function unlinkAccount({ viewer, prisma }: Context, { id }: { id: string }): Promise<string> {
   const where = { tenantAppId: viewer.tenantAppId, id }
   const { count } = isPossibleId(id) ? await prisma.account.deleteMany({ where }) : { count: 0 }
-  if (count === 0) throw notAnAccount('id')
+  if (count === 0) throw accountNotFound('id')
   return id
 }
 
-/** The refusal of an id that no account of the tenant has. */
-export function notAnAccount(field: string) {
+/** The rejection of an id that no account of the tenant has. */
+export function accountNotFound(field: string) {
   return invalidField(field, 'NOT_FOUND', 'is not the id of an account')
 }

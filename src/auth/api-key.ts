@@ -8,20 +8,20 @@ const checksumLength = 6
 const pattern = new RegExp(`^${prefix}[0-9A-Za-z]{${secretLength + checksumLength}}$`)
 
 /**
- * A new key: `fus_`, 32 random bytes in base62 (43 characters), and the CRC-32 of all that in base62 (6 characters).
- * The prefix lets a scanner find a leaked key, the checksum lets the gateway turn down a mistyped one without a query.
+ * Generates a key: `fus_`, 32 random bytes in base62 (43 characters), and the CRC-32 of both in base62 (6 characters). With
+ * the prefix a scanner finds leaked keys, and with the checksum the gateway rejects mistyped keys without a statement.
  */
 export function generateApiKey(): string {
   const body = prefix + toBase62(BigInt(`0x${randomBytes(32).toString('hex')}`), secretLength)
   return body + checksum(body)
 }
 
-/** Whether the text is a key at all: right alphabet, right length, right checksum. */
+/** Whether the text has the alphabet, the length and the checksum of a key. */
 export function isWellFormedApiKey(text: string): boolean {
   return pattern.test(text) && text.endsWith(checksum(text.slice(0, -checksumLength)))
 }
 
-/** What is stored of a key: its SHA-256, hexadecimal. A key has 256 random bits, so no salt and no slow hash is needed. */
+/** The SHA-256 of a key in hexadecimal, which the database stores. A key has 256 random bits, so it needs no salt. */
 export function hashApiKey(key: string): string {
   return hash('sha256', key)
 }

@@ -1,4 +1,7 @@
-/** What a key may do. A key has any number of these. */
+import { GatewayError } from '../errors.ts'
+import type { Viewer } from './viewer.ts'
+
+/** What API keys can be allowed to do. */
 export const scopes = [
   'users:read',
   'users:write',
@@ -11,7 +14,10 @@ export const scopes = [
 
 export type Scope = (typeof scopes)[number]
 
-/**
- * What a field needs: a scope; or `inherited`, where whoever may reach the object may read the field too.
- */
+/** What a field needs: a scope, or nothing beyond access to its object (`inherited`). */
 export type FieldScope = Scope | 'inherited'
+
+/** @throws GatewayError FORBIDDEN if the viewer lacks the scope */
+export function requireScope({ scopes: granted }: Viewer, scope: Scope): void {
+  if (!granted.includes(scope)) throw new GatewayError('FORBIDDEN', `This needs the scope ${scope}.`)
+}

@@ -1,4 +1,4 @@
-/** Whoever presented the key: the tenant it belongs to, and what it may do. */
+/** The holder of the API key of a request. */
 export interface Viewer {
   readonly tenantAppId: string
   readonly tenantName: string

@@ -6,16 +6,16 @@ import { readConfig } from '../config.ts'
 import { findTenant } from '../tenant/tenant.service.ts'
 import { withMigratedDatabase } from './with-database.ts'
 
-/** `fusion export`. What it does is loaded when it is called. */
+/** `fusion export`. Its code is loaded when it is called. */
 export function exportCommand(): Command {
   return new Command('export')
-    .description('write every user, profile and job of a tenant: a JSON record a line, ready for import')
+    .description('export the users, profiles and jobs of a tenant: a JSON record per line, which import accepts')
     .requiredOption('--tenant <name>', 'the tenant to export')
-    .option('--out <file>', 'write to a file instead of stdout')
+    .option('--out <file>', 'write to this file instead of stdout')
     .action(({ tenant: name, out }: { tenant: string; out?: string }) =>
       withMigratedDatabase(async (database) => {
         const [{ createLogger }, { exportTenant }] = await Promise.all([
-          import('../logger.ts'),
+          import('../telemetry/logger.ts'),
           import('../transfer/export.ts'),
         ])
         const tenant = await findTenant(database, name)

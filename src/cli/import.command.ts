@@ -1,19 +1,20 @@
-import { createReadStream, createWriteStream, statSync } from 'node:fs'
+import { createReadStream, type WriteStream } from 'node:fs'
+import { open, stat } from 'node:fs/promises'
 import { finished } from 'node:stream/promises'
-import { SingleBar } from 'cli-progress'
 import { Command } from 'commander'
-import { OperatorError } from '../operator.ts'
+import { OperatorError } from '../errors.ts'
 import { findTenant } from '../tenant/tenant.service.ts'
 import type { Rejection } from '../transfer/import.ts'
+import { showProgress } from './progress.ts'
 import { withMigratedDatabase } from './with-database.ts'
 
-/** `fusion import`. What it does is loaded when it is called. */
+/** `fusion import`. Its code is loaded when it is called. */
 export function importCommand(): Command {
   return new Command('import')
-    .description('bring users, profiles and jobs in: a JSON record a line, as the REST interface writes them')
+    .description('import users, profiles and jobs: a JSON record per line, in the format of the REST interface')
     .argument('<file...>', 'the files, in order; - is stdin')
     .requiredOption('--tenant <name>', 'the tenant to import into')
-    .option('--rejects <file>', 'write every record that was refused there too, with file, line and reason')
+    .option('--rejects <file>', 'write rejected records to this file, with file, line and reason')
     .action((files: string[], { tenant, rejects }: { tenant: string; rejects?: string }) =>
       importFiles(files, tenant, rejects),
     )
@@ -21,7 +22,8 @@ export function importCommand(): Command {
 
 async function importFiles(files: readonly string[], tenantName: string, rejectsFile?: string): Promise<void> {
   const { importFile } = await import('../transfer/import.ts')
-  const rejects = rejectsFile === undefined ? undefined : createWriteStream(rejectsFile)
+  const sizes = new Map(await Promise.all(files.map(async (name) => [name, await sizeOf(name)] as const)))
+  const rejects = rejectsFile === undefined ? undefined : await createFile(rejectsFile)
   let rejected = 0
   const onReject = (rejection: Rejection) => {
     rejected += 1
@@ -30,30 +32,37 @@ async function importFiles(files: readonly string[], tenantName: string, rejects
   }
   await withMigratedDatabase(async (database) => {
     const { id: tenantAppId } = await findTenant(database, tenantName)
-    const started = performance.now()
+    const startedAt = performance.now()
     let imported = 0
     for (const name of files) {
-      const bar = new SingleBar({ format: `${name} {bar} {percentage}%, {eta_formatted} left`, noTTYOutput: false })
-      if (name !== '-' && process.stderr.isTTY) bar.start(sizeOf(name), 0)
+      const progress = await showProgress(name, sizes.get(name) ?? 0)
       const chunks = name === '-' ? process.stdin : createReadStream(name)
-      imported += await importFile(
-        database,
-        { name, chunks },
-        { tenantAppId, onReject, onProgress: (bytes) => bar.update(bytes) },
-      )
-      bar.stop()
+      const options = { tenantAppId, onReject, onProgress: progress.update }
+      imported += await importFile(database, { name, chunks }, options)
+      progress.end()
     }
-    const seconds = (performance.now() - started) / 1_000
+    const seconds = (performance.now() - startedAt) / 1_000
+    const rate = Math.round(imported / seconds)
     process.stdout.write(
-      `Imported ${imported} records in ${seconds.toFixed(1)} s (${Math.round(imported / seconds)} records/s), refused ${rejected}.\n`,
+      `Imported ${imported} records in ${seconds.toFixed(1)} s (${rate} records/s), rejected ${rejected}.\n`,
     )
   })
   if (rejects) await finished(rejects.end())
   if (rejected > 0) process.exitCode = 1
 }
 
-function sizeOf(file: string): number {
-  const stats = statSync(file, { throwIfNoEntry: false })
-  if (!stats) throw new OperatorError(`There is no file ${file}.`)
+/** The size of a file in bytes; 0 for stdin. */
+async function sizeOf(file: string): Promise<number> {
+  if (file === '-') return 0
+  const stats = await stat(file).catch(() => undefined)
+  if (!stats) throw new OperatorError(`The file ${file} does not exist.`)
+  if (stats.isDirectory()) throw new OperatorError(`${file} is a folder.`)
   return stats.size
+}
+
+async function createFile(file: string): Promise<WriteStream> {
+  const handle = await open(file, 'w').catch((error: Error) => {
+    throw new OperatorError(`The file ${file} cannot be written: ${error.message}.`)
+  })
+  return handle.createWriteStream()
 }

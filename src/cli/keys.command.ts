@@ -15,23 +15,19 @@ interface CreateOptions {
 
 /** `fusion keys …` */
 export function keysCommand(): Command {
-  const command = new Command('keys').description('make, list, rotate and revoke API keys')
+  const command = new Command('keys').description('create, list, rotate and revoke API keys')
 
   command
     .command('create')
-    .description('make a key; prints it once, alone on stdout')
-    .requiredOption('--tenant <name>', 'the tenant that the key sees')
-    .option('--name <name>', 'what the key is for', 'unnamed')
+    .description('create a key and print it on stdout. It is shown only once')
+    .requiredOption('--tenant <name>', 'the tenant that the key belongs to')
+    .option('--name <name>', 'the name of the key', 'unnamed')
     .option(
       '--expires <when>',
       'a date (2027-01-31), a time (2027-01-31T08:00:00Z), or days from now (90d)',
       readExpiry,
     )
-    .option(
-      '--scopes <list>',
-      `what the key may do, separated by commas; all when left out: ${scopes.join(', ')}`,
-      readList,
-    )
+    .option('--scopes <list>', `the scopes, separated by commas; all by default: ${scopes.join(', ')}`, readList)
     .action(({ tenant: tenantName, name, expires, scopes: given }: CreateOptions) =>
       withMigratedDatabase(async (database) => {
         const tenant = await findTenant(database, tenantName)
@@ -41,14 +37,14 @@ export function keysCommand(): Command {
           expiresAt: expires,
           scopes: given,
         })
-        process.stderr.write(`Made ${row.id} for ${tenant.name}. This is the only time the key is shown.\n`)
+        process.stderr.write(`Created ${row.id} for ${tenant.name}. The key is shown only now.\n`)
         process.stdout.write(`${key}\n`)
       }),
     )
 
   command
     .command('list')
-    .description('list the keys, never what they are')
+    .description('list the keys, without their secrets')
     .action(() =>
       withMigratedDatabase(async (database) => {
         const keys = await listKeys(database)
@@ -69,21 +65,21 @@ export function keysCommand(): Command {
 
   command
     .command('rotate')
-    .argument('<id>', "the key's id, from keys list")
-    .option('--grace <time>', 'how long the old key works on: 30m, 24h, 7d, or 0', readGrace, 24 * hour)
-    .description('make a successor of a key; prints it once, alone on stdout')
+    .argument('<id>', 'the id of the key, from keys list')
+    .option('--grace <time>', 'how long the old key stays valid: 30m, 24h, 7d, or 0', readGrace, 24 * hour)
+    .description('create the successor of a key and print it on stdout. It is shown only once')
     .action((id: string, { grace }: { readonly grace: number }) =>
       withMigratedDatabase(async (database) => {
         const { row, key } = await rotateKey(database, id, grace)
-        process.stderr.write(`Made ${row.id}, which follows ${id}. This is the only time the key is shown.\n`)
+        process.stderr.write(`Created ${row.id}, the successor of ${id}. The key is shown only now.\n`)
         process.stdout.write(`${key}\n`)
       }),
     )
 
   command
     .command('revoke')
-    .argument('<id>', "the key's id, from keys list")
-    .description('revoke a key: it stops working')
+    .argument('<id>', 'the id of the key, from keys list')
+    .description('revoke a key')
     .action((id: string) =>
       withMigratedDatabase(async (database) => {
         await revokeKey(database, id)
@@ -117,13 +113,13 @@ function readGrace(text: string): number {
   return Number(count) * ({ m: hour / 60, h: hour, d: 24 * hour }[unit ?? ''] ?? 0)
 }
 
-/** `90d` ⇒ ninety days from now; otherwise a date or a time as ISO 8601 writes it. */
+/** `90d` ⇒ ninety days from now; otherwise a date or a time in ISO 8601. */
 function readExpiry(text: string): Date {
   const [, days] = /^(\d{1,5})d$/.exec(text) ?? []
   if (days !== undefined) return new Date(Date.now() + Number(days) * 86_400_000)
   const [, date] = /^(\d{4}-\d{2}-\d{2})(?:T[\d:.]+(?:Z|[+-]\d{2}:\d{2}))?$/.exec(text) ?? []
   const time = new Date(text)
-  // JavaScript takes 2027-02-30 for the second of March.
+  // JavaScript reads 2027-02-30 as March 2.
   if (!date || Number.isNaN(time.getTime()) || new Date(date).toISOString().slice(0, 10) !== date) {
     throw new InvalidArgumentError('Give a date (2027-01-31), a time (2027-01-31T08:00:00Z), or days from now (90d).')
   }

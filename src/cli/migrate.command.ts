@@ -1,16 +1,21 @@
 import { Command } from 'commander'
 import { openDatabase } from '../db/database.ts'
-import { createMigration, deployMigrations, markMigrationRolledBack, readMigrationStatus } from '../db/migrate.ts'
-import { OperatorError } from '../operator.ts'
+import {
+  createMigration,
+  deployMigrations,
+  markMigrationRolledBack,
+  readMigrationStatus,
+} from '../db/migrations/migrations.ts'
+import { OperatorError } from '../errors.ts'
 import { withDatabase } from './with-database.ts'
 
 /** `fusion migrate …` */
 export function migrateCommand(): Command {
-  const command = new Command('migrate').description('apply, inspect and write database migrations')
+  const command = new Command('migrate').description('apply, list and write database migrations')
 
   command
     .command('deploy')
-    .description('apply the pending migrations; safe to run from several gateways at once')
+    .description('apply the pending migrations. Several processes may do so at the same time')
     .action(() =>
       withDatabase(async (database) => {
         const applied = await deployMigrations(database)
@@ -22,7 +27,7 @@ export function migrateCommand(): Command {
 
   command
     .command('status')
-    .description('compare the database with the migrations; exits with 1 when they differ')
+    .description('compare the database with the migrations. Exits with 1 if they differ')
     .action(() =>
       withDatabase(async (database) => {
         const { applied, pending, unknown, failed } = await readMigrationStatus(database.sql)
@@ -35,8 +40,8 @@ export function migrateCommand(): Command {
 
   command
     .command('resolve')
-    .argument('<migration>', 'a failed one, as status names it')
-    .description('note that a failed migration is undone, by you or by itself, so that deploy runs it again')
+    .argument('<migration>', 'the name of a failed migration, from migrate status')
+    .description('record that a failed migration has been undone, so that deploy applies it again')
     .action((name: string) =>
       withDatabase(async (database) => {
         const { failed } = await readMigrationStatus(database.sql)
@@ -49,13 +54,13 @@ export function migrateCommand(): Command {
 
   command
     .command('new')
-    .argument('<name>', 'a few words: what changes')
-    .description('write the migration that takes the database to prisma/schema.prisma; touches no database')
+    .argument('<name>', 'a few words for the change')
+    .description('write the migration that prisma/schema.prisma needs. Touches no database')
     .action(async (name: string) => {
       const database = await openDatabase({ kind: 'embedded', dataDir: 'memory' })
       try {
-        const file = await createMigration(database.driver.adapters, name)
-        process.stdout.write(file === undefined ? 'The migrations agree with schema.prisma.\n' : `Wrote ${file}\n`)
+        const file = await createMigration(database.driver, name)
+        process.stdout.write(file === undefined ? 'The migrations match schema.prisma.\n' : `Wrote ${file}\n`)
       } finally {
         await database.close()
       }

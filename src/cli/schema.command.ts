@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { Command } from 'commander'
 
-/** `fusion schema`. The schema is loaded when it is called. */
+/** `fusion schema`. Its code is loaded when it is called. */
 export function schemaCommand(): Command {
   return new Command('schema')
     .description('print the GraphQL schema, sorted')
-    .option('--out <file>', 'write it to a file instead')
+    .option('--out <file>', 'write to this file instead of stdout')
     .action(async ({ out }: { out?: string }) => {
-      const { printSortedSchema } = await import('../graphql/schema.ts')
+      const { printSortedSchema } = await import('../graphql/operation/schema.ts')
       if (out === undefined) process.stdout.write(printSortedSchema())
       else writeFileSync(out, printSortedSchema())
     })

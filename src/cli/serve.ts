@@ -1,20 +1,20 @@
 import type { Logger } from 'pino'
 import { createApp } from '../app.ts'
 import { type Config, readConfig } from '../config.ts'
+import { createServices } from '../context.ts'
 import { type Database, openDatabase } from '../db/database.ts'
-import { deployMigrations } from '../db/migrate.ts'
+import { deployMigrations } from '../db/migrations/migrations.ts'
 import { createStatementMeter, type StatementMeter } from '../db/statement-meter.ts'
-import { readTrustedDocuments } from '../graphql/trusted-documents.ts'
+import { readTrustedDocuments } from '../graphql/http/trusted-documents.ts'
 import { serveMetrics } from '../http/metrics-route.ts'
 import { createRateLimit } from '../limits/rate-limit.ts'
 import { createRecentWrites } from '../limits/recent-writes.ts'
 import { connectToRedis, type RedisConnection } from '../limits/redis.ts'
-import { createLogger } from '../logger.ts'
-import { createMetrics, type Metrics, measureProcess } from '../metrics.ts'
 import { openDemo } from '../seed/demo.ts'
-import { exitAtLatest, exitOnceDone, stopAnswering, untilToldToStop } from '../server.ts'
-import { closeServices, createServices } from '../services.ts'
-import { startTracing } from '../tracing.ts'
+import { createLogger } from '../telemetry/logger.ts'
+import { createMetrics, type Metrics, measureProcess } from '../telemetry/metrics.ts'
+import { startTracing } from '../telemetry/start-tracing.ts'
+import { exitAtLatest, exitWhenDone, stopAnswering, untilToldToStop } from './lifecycle.ts'
 import { readHandlers, startWork } from './start-work.ts'
 import { requireMigrations } from './with-database.ts'
 
@@ -24,18 +24,18 @@ export interface ServeOptions {
 }
 
 /**
- * Serves both faces until told to stop.
+ * Serves GraphQL and REST until the process is told to stop.
  *
- * The embedded database is migrated and filled with a demo tenant when it is empty, and its jobs are worked on here,
- * since no other process can open it; a PostgreSQL server is only looked at.
+ * The embedded database is migrated and gets a demo tenant if it is empty. This process runs its jobs, because no other process
+ * can open it. A PostgreSQL server is not changed.
  *
- * @throws OperatorError when migrations are pending on a PostgreSQL server
+ * @throws OperatorError if a PostgreSQL server lacks migrations
  */
 export async function serve({ handlers: file, concurrency }: ServeOptions): Promise<void> {
-  // From here on Ctrl-C lets what is being written be finished first.
+  // From here on, Ctrl-C lets writes under way finish.
   const toldToStop = untilToldToStop()
   const config = readConfig()
-  const worksOnJobs = file !== undefined || config.database.kind === 'embedded'
+  const runsJobs = file !== undefined || config.database.kind === 'embedded'
   const handlers = await readHandlers(config, file)
   const logger = createLogger(config)
   const tracing = await startTracing(config.traceCollector, logger)
@@ -48,23 +48,16 @@ export async function serve({ handlers: file, concurrency }: ServeOptions): Prom
   const { trusted } = config
   const trustedDocuments = trusted && readTrustedDocuments(trusted.file, trusted.others, logger)
   const rateLimit = createRateLimit(config.pointsPerMinute, logger, redis, metrics)
-  const recentWrites = recentWritesOf(config, redis)
+  const recentWrites = createRecentWritesFor(config, redis)
   let stopMetrics = async () => {}
   try {
     stopMetrics = await serveMetrics(metrics, config.host, config.metricsPort)
     const demoKey = await prepare(database, config)
     const app = await createApp({
       ...config,
-      services,
-      meter,
-      logger,
-      tracing,
-      rateLimit,
-      recentWrites,
-      trustedDocuments,
-      demoKey,
+      ...{ services, meter, logger, tracing, rateLimit, recentWrites, trustedDocuments, demoKey },
     })
-    const stopWork = startWork(services, { ...config, logger, concurrency, ...(worksOnJobs && { handlers }) })
+    const stopWork = startWork(services, { ...config, logger, concurrency, ...(runsJobs && { handlers }) })
     try {
       const address = await app.listen({ host: config.host, port: config.port })
       if (demoKey !== undefined) process.stdout.write(welcome(address, demoKey, config))
@@ -78,32 +71,33 @@ export async function serve({ handlers: file, concurrency }: ServeOptions): Prom
   } finally {
     redis?.close()
     await stopMetrics()
-    await closeServices(services)
+    await services.changes.close()
     await database.close()
-    const isSent = (await tracing?.stop()) ?? true
-    if (!isSent) exitOnceDone()
+    const areSpansSent = (await tracing?.stop()) ?? true
+    if (!areSpansSent) exitWhenDone()
   }
 }
 
 function open({ database }: Config, meter: StatementMeter, metrics: Metrics, logger: Logger): Promise<Database> {
   return openDatabase(database, {
     observe: meter.observe,
-    mayLag: meter.mayLag,
+    laggingReader: meter.laggingReader,
     onBatch: (size) => metrics.batchSize.observe(size),
     onIdleError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
     onReplica: (replica, isUsable, reason) => {
       metrics.replicaIsUsable.set({ replica }, Number(isUsable))
-      if (isUsable) logger.info({ replica }, 'a replica is read from')
-      else if (reason !== undefined) logger.warn({ replica, err: reason }, 'a replica is left out')
+      if (isUsable) logger.info({ replica }, 'a replica is used')
+      else if (reason !== undefined) logger.warn({ replica, err: reason }, 'a replica is no longer used')
     },
   })
 }
 
-function recentWritesOf({ database }: Config, redis: RedisConnection | undefined) {
+function createRecentWritesFor({ database }: Config, redis: RedisConnection | undefined) {
   if (database.kind === 'embedded' || !database.replicas) return undefined
   return createRecentWrites(database.replicas.lagMilliseconds, redis)
 }
 
+/** @returns the key of the demo tenant, if there is one */
 async function prepare(database: Database, { database: location }: Config): Promise<string | undefined> {
   if (location.kind === 'embedded') {
     await deployMigrations(database)

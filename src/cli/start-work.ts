@@ -1,23 +1,23 @@
 import type { Config } from '../config.ts'
-import type { Logger } from '../context.ts'
-import { removeOldAnswers } from '../idempotency/idempotency.ts'
-import type { JobHandlers } from '../job/handler.ts'
+import type { Services } from '../context.ts'
+import { removeExpiredAnswers } from '../idempotency/idempotency.ts'
 import { createFetchContent } from '../job/handlers/fetch-content.ts'
-import { startUpkeep } from '../job/job.upkeep.ts'
-import { loadHandlers } from '../job/load-handlers.ts'
-import { startWorker } from '../job/worker.ts'
-import { graceOf } from '../server.ts'
-import type { Services } from '../services.ts'
+import type { JobHandlers } from '../job/worker/handler.ts'
+import { loadHandlers } from '../job/worker/load-handlers.ts'
+import { startUpkeep } from '../job/worker/upkeep.ts'
+import { startWorker } from '../job/worker/worker.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import { graceOf } from './lifecycle.ts'
 import { defaultLeaseSeconds } from './work-options.ts'
 
 /**
- * The handlers of a worker: those in the box, and those of a file, which come first.
+ * The handlers of a worker: those of the gateway, and those of a file, which take precedence.
  *
- * @throws OperatorError when the file cannot be used
+ * @throws OperatorError if the file cannot be used
  */
 export async function readHandlers(config: Config, file: string | undefined): Promise<JobHandlers> {
-  const inTheBox = createFetchContent({ allowPrivateNetworks: config.fetchPrivateNetworks })
-  return new Map([['fetch_content', inTheBox], ...(file === undefined ? [] : await loadHandlers(file))])
+  const fetchContent = createFetchContent({ allowPrivateNetworks: config.fetchPrivateNetworks })
+  return new Map([['fetch_content', fetchContent], ...(file === undefined ? [] : await loadHandlers(file))])
 }
 
 export interface WorkOptions {
@@ -25,23 +25,22 @@ export interface WorkOptions {
   readonly jobRetentionDays: number
   /** How long the process may take to stop. */
   readonly shutdownMilliseconds: number
-  /** Without them no job is worked on here. */
+  /** Without handlers this process runs no jobs. */
   readonly handlers?: JobHandlers
   readonly concurrency: number
   readonly leaseSeconds?: number
 }
 
 /**
- * Starts what a process does beside answering requests: working on jobs, and keeping them in order.
+ * Starts the worker and the upkeep of a process.
  *
- * @returns stops it, and resolves when the last job is let go
+ * @returns stops them, and resolves when the last job has ended
  */
-export function startWork({ database, queue, changes }: Services, options: WorkOptions): () => Promise<void> {
+export function startWork({ database, jobs, changes }: Services, options: WorkOptions): () => Promise<void> {
   const { logger: log, jobRetentionDays: retentionDays, handlers, concurrency } = options
   const { leaseSeconds = defaultLeaseSeconds } = options
-  const store = { prisma: database.prisma, queue }
-  const stopUpkeep = startUpkeep({ store, log, retentionDays, removeOld: () => removeOldAnswers(database) })
-  const worker = handlers && startWorker({ store, changes, handlers, concurrency, leaseSeconds, log })
+  const stopUpkeep = startUpkeep({ jobs, log, retentionDays, removeExpired: () => removeExpiredAnswers(database) })
+  const worker = handlers && startWorker({ jobs, changes, handlers, concurrency, leaseSeconds, log })
   return async () => {
     await worker?.stop(graceOf(options.shutdownMilliseconds))
     await stopUpkeep()

@@ -1,7 +1,7 @@
 /**
- * Rows as a table for people on a terminal, or as tab-separated lines for programs elsewhere.
+ * Prints rows as a table on a terminal, and as tab-separated lines elsewhere.
  *
- * @param rows the first is the header, which programs do not get
+ * @param rows the first one is the header, which is printed only on a terminal
  */
 export function printTable(rows: readonly (readonly string[])[], out: NodeJS.WriteStream = process.stdout): void {
   if (!out.isTTY) {

@@ -5,12 +5,12 @@ import { withMigratedDatabase } from './with-database.ts'
 
 /** `fusion tenants …` */
 export function tenantsCommand(): Command {
-  const command = new Command('tenants').description('make and list tenants')
+  const command = new Command('tenants').description('create and list tenants')
 
   command
     .command('create')
-    .argument('<name>', 'a name that no other tenant has')
-    .description('make a tenant; prints its id')
+    .argument('<name>', 'the name, which no other tenant has')
+    .description('create a tenant and print its id')
     .action((name: string) =>
       withMigratedDatabase(async (database) => {
         const { id } = await createTenant(database, name)

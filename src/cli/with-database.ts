@@ -1,9 +1,9 @@
 import { readConfig } from '../config.ts'
 import { type Database, openDatabase } from '../db/database.ts'
-import { deployMigrations, readMigrationStatus } from '../db/migrate.ts'
-import { OperatorError } from '../operator.ts'
+import { deployMigrations, readMigrationStatus } from '../db/migrations/migrations.ts'
+import { OperatorError } from '../errors.ts'
 
-/** Runs a command on the configured database as it is, and closes it. */
+/** Runs a command on the configured database and closes it. */
 export async function withDatabase<Result>(work: (database: Database) => Promise<Result>): Promise<Result> {
   const database = await openDatabase(readConfig().database)
   try {
@@ -14,9 +14,9 @@ export async function withDatabase<Result>(work: (database: Database) => Promise
 }
 
 /**
- * Runs a command on the configured database when it has all migrations; the embedded one gets them first.
+ * Runs a command on the configured database if it has all migrations. The embedded database gets them first.
  *
- * @throws OperatorError when a PostgreSQL server lacks migrations
+ * @throws OperatorError if a PostgreSQL server lacks migrations
  */
 export function withMigratedDatabase<Result>(work: (database: Database) => Promise<Result>): Promise<Result> {
   return withDatabase(async (database) => {
@@ -27,14 +27,14 @@ export function withMigratedDatabase<Result>(work: (database: Database) => Promi
 }
 
 /**
- * Makes sure that the database has every migration of this version.
+ * Requires that the database has every migration of this version.
  *
- * @throws OperatorError naming those that it lacks, and the command that applies them
+ * @throws OperatorError naming the missing migrations and the command that applies them
  */
 export async function requireMigrations(database: Database): Promise<void> {
   const { pending, failed } = await readMigrationStatus(database.sql)
   if (failed.length > 0) {
-    throw new OperatorError(`A migration failed half way: ${failed.join(', ')}. See: npm run fusion -- migrate status`)
+    throw new OperatorError(`A migration has failed: ${failed.join(', ')}. See: npm run fusion -- migrate status`)
   }
   if (pending.length > 0) {
     throw new OperatorError(

@@ -2,20 +2,20 @@ import { Command } from 'commander'
 import type { RunOptions } from './work.ts'
 import { defaultConcurrency, defaultLeaseSeconds, readConcurrency, readLeaseSeconds } from './work-options.ts'
 
-/** `fusion work`. What it does is loaded when it is called. */
+/** `fusion work`. Its code is loaded when it is called. */
 export function workCommand(): Command {
   return new Command('work')
-    .description(
-      'work on the jobs of all tenants until told to stop; with the embedded database `serve` does so itself',
-    )
+    .description('run the jobs of all tenants. With the embedded database, `serve` does so itself')
+    .option('--handlers <file>', 'the functions that the file exports run the jobs of the types they are named after')
     .option(
-      '--handlers <file>',
-      'the functions that the file exports work on the jobs of the type they are named after',
+      '--concurrency <count>',
+      'the number of jobs that run at the same time',
+      readConcurrency,
+      defaultConcurrency,
     )
-    .option('--concurrency <count>', 'how many jobs to work on at a time', readConcurrency, defaultConcurrency)
     .option(
       '--lease <seconds>',
-      'when others get the jobs of a worker that died',
+      'how long other workers wait for a worker that has died',
       readLeaseSeconds,
       defaultLeaseSeconds,
     )

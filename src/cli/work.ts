@@ -1,9 +1,9 @@
 import { readConfig } from '../config.ts'
+import { createServices } from '../context.ts'
 import { serveMetrics } from '../http/metrics-route.ts'
-import { createLogger } from '../logger.ts'
-import { createMetrics, measureProcess } from '../metrics.ts'
-import { exitAtLatest, untilToldToStop } from '../server.ts'
-import { closeServices, createServices } from '../services.ts'
+import { createLogger } from '../telemetry/logger.ts'
+import { createMetrics, measureProcess } from '../telemetry/metrics.ts'
+import { exitAtLatest, untilToldToStop } from './lifecycle.ts'
 import { readHandlers, startWork } from './start-work.ts'
 import { withMigratedDatabase } from './with-database.ts'
 
@@ -13,7 +13,7 @@ export interface RunOptions {
   readonly lease: number
 }
 
-/** Works on the jobs of all tenants until told to stop. */
+/** Runs the jobs of all tenants until the process is told to stop. */
 export async function work({ handlers: file, concurrency, lease }: RunOptions): Promise<void> {
   const toldToStop = untilToldToStop()
   const config = readConfig()
@@ -31,7 +31,7 @@ export async function work({ handlers: file, concurrency, lease }: RunOptions): 
     exitAtLatest(config.shutdownMilliseconds, logger)
     await stopWork()
     await stopMetrics()
-    await closeServices(services)
+    await services.changes.close()
     logger.info('stopped')
   })
 }

@@ -1,14 +1,22 @@
-import type { PrismaClient } from './generated/prisma/client.ts'
+import type { Prisma, PrismaClient } from './generated/prisma/client.ts'
 
-/** A column as Prisma knows it: the field's name and type, the column's name. */
+/** The name of a model of schema.prisma. */
+export type Model = Prisma.ModelName
+
+/** A row of a model, as Prisma Client returns it. */
+export type Row<M extends Model> = Prisma.TypeMap['model'][M]['payload']['scalars']
+
+/** A column and the field of schema.prisma that it stores. */
 export interface Column {
   readonly field: string
   readonly column: string
-  /** Prisma's name of the type (`String`, `DateTime`, …), or of the enum. */
+  /** Prisma's name of the type (`String`, `DateTime`, …), or the name of the enum. */
   readonly type: string
+  /** PostgreSQL's name of the type. */
+  readonly sqlType: string
 }
 
-/** A table: its name and its columns, in the order of schema.prisma. */
+/** A table and its columns, in the order of schema.prisma. */
 export interface Table {
   readonly name: string
   readonly columns: readonly Column[]
@@ -16,8 +24,8 @@ export interface Table {
   columnOf(field: string): Column
 }
 
-/** Finds a model's table. */
-export type DataModel = (model: string) => Table
+/** Returns the table of a model. */
+export type DataModel = (model: Model) => Table
 
 interface RuntimeField {
   readonly name: string
@@ -32,9 +40,9 @@ interface RuntimeModel {
 }
 
 /**
- * Tables and columns from the data model that is generated into Prisma Client, so that no column is typed by hand.
- * Prisma keeps it in a property it does not document (Pothos reads the same one): test/batched-read.test.ts holds
- * what is read by it equal to `findMany`.
+ * Reads tables and columns from the data model in the generated Prisma Client, so that they are named in schema.prisma
+ * alone. Prisma keeps the data model in an undocumented property, which Pothos reads too; test/db/batched-read.test.ts
+ * fails if it changes.
  */
 export function readDataModel(prisma: PrismaClient): DataModel {
   const { models } = (prisma as unknown as { _runtimeDataModel: { models: Record<string, RuntimeModel> } })
@@ -47,10 +55,31 @@ export function readDataModel(prisma: PrismaClient): DataModel {
   }
 }
 
+const sqlTypes: Record<string, string> = {
+  String: 'text',
+  Int: 'integer',
+  BigInt: 'bigint',
+  Float: 'double precision',
+  Boolean: 'boolean',
+  DateTime: 'timestamptz',
+  Json: 'json',
+}
+
+function sqlTypeOf({ kind, type }: RuntimeField): string {
+  // schema.prisma maps enums to their names in snake case. Prisma's data model does not have the mapping.
+  if (kind === 'enum') return type.replace(/(?<!^)[A-Z]/g, '_$&').toLowerCase()
+  const name = sqlTypes[type]
+  if (name === undefined) throw new Error(`Add PostgreSQL's name of the type ${type} to sqlTypes`)
+  return name
+}
+
 function toTable(modelName: string, model: RuntimeModel): Table {
   const columns = model.fields
-    .filter((field) => field.kind !== 'object')
-    .map((field) => ({ field: field.name, column: field.dbName ?? field.name, type: field.type }))
+    .filter(({ kind }) => kind !== 'object')
+    .map((field) => ({
+      ...{ field: field.name, column: field.dbName ?? field.name, type: field.type },
+      sqlType: sqlTypeOf(field),
+    }))
   return {
     name: model.dbName ?? modelName,
     columns,

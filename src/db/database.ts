@@ -1,25 +1,28 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { SqlDriverAdapter } from '@prisma/driver-adapter-utils'
-import type { DatabaseLocation } from '../config.ts'
-import { type BatchedRead, createBatchedRead } from './batch.ts'
-import { type CreateRow, createCreateRow } from './create.ts'
+import { createAdapters, type StatementObserver } from './adapter.ts'
 import { type DataModel, readDataModel } from './data-model.ts'
 import type { Driver } from './driver.ts'
-import { openEmbedded } from './embedded.ts'
+import { openEmbedded } from './embedded/embedded.ts'
 import { PrismaClient } from './generated/prisma/client.ts'
-import { createListRead, type ListRead } from './list.ts'
-import type { StatementObserver } from './observed-adapter.ts'
-import { openPostgresql } from './postgresql.ts'
-import type { ReplicaObserver } from './replica.ts'
-import type { MayLag } from './route-reads.ts'
+import { createInserts, type Inserts } from './insert.ts'
+import type { JoinedTransaction } from './joined-transaction.ts'
+import type { DatabaseLocation } from './location.ts'
+import { openPostgres } from './postgres/postgres.ts'
+import { createBatchedRead } from './read/batch.ts'
+import { createListRead } from './read/list.ts'
+import type { Reads } from './read/loaders.ts'
+import type { ReplicaObserver } from './replicas/replica.ts'
+import type { LaggingReader } from './replicas/route-reads.ts'
+import { createTransact, type Transact } from './transactions.ts'
 
-/** The open database: Prisma Client for most writes, its driver adapter for reads. */
-export interface Database {
+/** An open database. Prisma Client does most writes; reads and frequent writes bypass its query engine. */
+export interface Database extends Inserts {
   readonly prisma: PrismaClient
-  readonly read: BatchedRead
-  readonly list: ListRead
-  readonly create: CreateRow
-  /** The adapter itself, for the few statements that are written by hand. */
+  /** Sends statements written by hand. */
   readonly sql: SqlDriverAdapter
+  readonly reads: Reads
+  readonly transact: Transact
   readonly model: DataModel
   readonly driver: Driver
   /** Ends every connection. */
@@ -27,42 +30,43 @@ export interface Database {
 }
 
 export interface DatabaseOptions {
-  /** Shown every SQL statement before it is sent. */
+  /** Observes every SQL statement. */
   readonly observe?: StatementObserver
-  /** Told how many keys each batched read reads at once. */
+  /** Called with the number of keys of each batched read. */
   readonly onBatch?: (size: number) => void
-  /** Told of a connection that broke while nobody used it. */
+  /** Called when an idle connection breaks. */
   readonly onIdleError?: (error: Error) => void
-  /** Whether what is read now may come from a replica; nothing does when absent. */
-  readonly mayLag?: MayLag
-  /** Told of each replica that is used or left out from now on. */
+  /** Identifies the request that reads now, if replicas may serve it. Without it no replica is used. */
+  readonly laggingReader?: LaggingReader
+  /** Called when a replica starts or stops being used. */
   readonly onReplica?: ReplicaObserver
 }
 
 /** Opens the database at a location. Neither migrates it nor sends it anything yet. */
 export async function openDatabase(location: DatabaseLocation, options: DatabaseOptions = {}): Promise<Database> {
-  const { observe = () => undefined, onIdleError = () => undefined } = options
   const driver =
     location.kind === 'postgresql'
-      ? openPostgresql(location.url, { ...options, ...location, observe, onIdleError })
-      : await openEmbedded(location.dataDir, { observe })
+      ? openPostgres(location.url, { ...options, ...location })
+      : await openEmbedded(location.dataDir)
   return createDatabase(driver, options)
 }
 
-/** A database over a driver that is open already. Closing the one closes the other. */
+/** Creates the database of an open driver. Closing it closes the driver. */
 export async function createDatabase(
   driver: Driver,
-  { onBatch }: Pick<DatabaseOptions, 'onBatch'> = {},
+  { observe, onBatch }: Pick<DatabaseOptions, 'observe' | 'onBatch'> = {},
 ): Promise<Database> {
-  const prisma = new PrismaClient({ adapter: driver.adapters })
+  const current = new AsyncLocalStorage<JoinedTransaction>()
+  const adapters = createAdapters(driver, { current, ...(observe && { observe }) })
+  const prisma = new PrismaClient({ adapter: adapters })
+  const sql = await adapters.connect()
   const model = readDataModel(prisma)
-  const sql = await driver.adapters.connect()
   return {
+    ...createInserts(sql, model),
     prisma,
-    read: createBatchedRead(sql, model, onBatch),
-    list: createListRead(sql, model),
-    create: createCreateRow(sql, model),
     sql,
+    reads: { batch: createBatchedRead(sql, model, onBatch), list: createListRead(sql, model) },
+    transact: createTransact(sql, current),
     model,
     driver,
     async close() {

@@ -1,53 +1,38 @@
-import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils'
-import type { BackendProfile, Db } from 'pg-boss'
-import type { JoinedAdapters } from './join-transactions.ts'
+import type { Connector } from './adapter.ts'
 import type { Listener, ListenerEvents } from './listener.ts'
 
-/** Runs work in a transaction, in a part of one, and outside of any. */
-export type Transactions = Omit<JoinedAdapters, 'adapters'>
-
-/** The connections of a process, at this moment. */
+/** How many connections a process has. */
 export interface Connections {
   readonly inUse: number
   readonly idle: number
-  /** How many statements and transactions wait for one. */
+  /** Statements and transactions that wait for a connection. */
   readonly waiting: number
 }
 
-/** A database that is open: either dialect looks the same from here on. */
-export interface Driver {
-  /** Makes the adapters that Prisma Client, the batched reads and the schema engine send their SQL through. */
-  readonly adapters: SqlMigrationAwareDriverAdapterFactory
-
-  /** One transaction for all that some work sends (join-transactions.ts). */
-  readonly transactions: Transactions
-
+/** An open database: PostgreSQL and PGlite look the same from here on. */
+export interface Driver extends Connector {
   /**
-   * Whether a migration that did not finish has left nothing behind, so that it can simply be run again: so it is where
-   * nobody else has the database, and a script is one transaction.
+   * Whether an interrupted migration left nothing behind and can be run again. True for the embedded database: no other
+   * process uses it, and a script is one transaction.
    */
   readonly undoesInterruptedMigrations: boolean
 
-  /** What pg-boss works with outside of our transactions, and what it calls this dialect. */
-  readonly queue: { readonly db: Db; readonly backend: BackendProfile }
-
   /**
-   * Runs `work` on a single session while no other gateway runs its own: for migrations. Waits its turn.
+   * Runs `work` on a single session while no other gateway does the same. Migrations use it. Waits for its turn.
    *
-   * @param work given adapters whose statements all go to that session
+   * @param work receives a connector whose statements all go to that session
    */
-  exclusively<Result>(work: (adapters: SqlMigrationAwareDriverAdapterFactory) => Promise<Result>): Promise<Result>
+  exclusively<Result>(work: (connector: Connector) => Promise<Result>): Promise<Result>
 
   /**
-   * Listens to what is announced on a channel (NOTIFY), by this process or another.
+   * Listens to a notification channel.
    *
-   * @throws when the database cannot be reached
+   * @throws if the database cannot be reached
    */
   listen(channel: string, events: ListenerEvents): Promise<Listener>
 
-  /** How many connections the statements have, and how many statements wait for one. */
   connections(): Connections
 
-  /** Ends every connection. What is under way fails. */
+  /** Ends every connection. Statements under way fail. */
   close(): Promise<void>
 }

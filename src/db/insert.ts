@@ -1,43 +1,67 @@
 import type { SqlQueryable } from '@prisma/driver-adapter-utils'
-import { columnType } from './column-types.ts'
-import type { DataModel, Table } from './data-model.ts'
+import type { DataModel, Model, Row, Table } from './data-model.ts'
+import { selectColumns } from './read/columns.ts'
+import { execute, query, statement } from './statement.ts'
 
-/** A value of a row to insert: text, or what PostgreSQL reads from its text. */
+/** The value of a column: text, or a value whose text PostgreSQL can read. */
 export type InsertValue = string | number | bigint | boolean | Date | null
 
-/** What happens to a row whose id is there already: it is passed over, or these fields of it are written where they differ. */
-export type OnConflict = 'pass over' | { readonly update: readonly string[] }
+/** What happens to a row whose id exists: nothing, or the values of these fields replace the existing ones. */
+export type OnConflict = 'skip' | { readonly update: readonly string[] }
 
-/** Rows to insert: the fields that they give, and their values in that order. Other columns get their default. */
+/** Rows to insert: the fields that they set, and a list of values per row in the same order. */
 export interface InsertRows {
   readonly fields: readonly string[]
   readonly rows: readonly (readonly InsertValue[])[]
   readonly onConflict?: OnConflict
 }
 
-/**
- * Inserts many rows with one statement, whatever their number: a column is one array parameter.
- *
- * @returns how many rows were inserted or changed
- */
-export function insertRows(
-  sql: SqlQueryable,
-  model: DataModel,
-  modelName: string,
-  { fields, rows, onConflict = 'pass over' }: InsertRows,
-): Promise<number> {
-  if (rows.length === 0) return Promise.resolve(0)
-  return sql.executeRaw({
-    sql: insertStatement(model(modelName), fields, onConflict),
-    args: fields.map((_, index) => rows.map((row) => toText(row[index] ?? null))),
-    argTypes: fields.map(() => ({ scalarType: 'string', arity: 'list' })),
-  })
+/** Inserts rows, without the query engine of Prisma Client (docs/decisions/0001-bypass-prisma-client.md). */
+export interface Inserts {
+  /**
+   * Inserts one row with one statement. Columns without a value get their default.
+   *
+   * @returns the row, as Prisma's `create` would return it
+   */
+  insertRow<M extends Model>(model: M, row: Partial<Row<M>>): Promise<Row<M>>
+  /**
+   * Inserts any number of rows with one statement: the values of a column are one array parameter.
+   *
+   * @returns the number of rows that were inserted or changed
+   */
+  insertRows(model: Model, rows: InsertRows): Promise<number>
+}
+
+/** Creates the inserts of a database. */
+export function createInserts(sql: SqlQueryable, model: DataModel): Inserts {
+  return {
+    async insertRow(modelName, row) {
+      const table = model(modelName)
+      const { list, toRow } = selectColumns(table)
+      const columns = Object.keys(row).map((field) => table.columnOf(field))
+      const names = columns.map(({ column }) => `"${column}"`).join(', ')
+      const values = columns.map(({ sqlType }, index) => `$${index + 1}::${sqlType}`).join(', ')
+      const insert = statement(`INSERT INTO "${table.name}" (${names}) VALUES (${values}) RETURNING ${list}`)
+      const [inserted = []] = await query(sql, insert, Object.values(row).map(toText))
+      return toRow(inserted) as Row<typeof modelName>
+    },
+
+    async insertRows(modelName, { fields, rows, onConflict = 'skip' }) {
+      if (rows.length === 0) return 0
+      const insert = statement(insertStatement(model(modelName), fields, onConflict))
+      return execute(
+        sql,
+        insert,
+        fields.map((_, index) => rows.map((row) => toText(row[index] ?? null))),
+      )
+    },
+  }
 }
 
 function insertStatement(table: Table, fields: readonly string[], onConflict: OnConflict): string {
   const columns = fields.map((field) => table.columnOf(field))
   const names = columns.map(({ column }) => `"${column}"`).join(', ')
-  const values = columns.map(({ column, type }) => `"${column}"::${columnType(type)}`).join(', ')
+  const values = columns.map(({ column, sqlType }) => `"${column}"::${sqlType}`).join(', ')
   const arrays = columns.map((_, index) => `$${index + 1}::text[]`).join(', ')
   return (
     `INSERT INTO "${table.name}" (${names}) SELECT ${values} ` +
@@ -46,19 +70,19 @@ function insertStatement(table: Table, fields: readonly string[], onConflict: On
 }
 
 function conflictClause(table: Table, onConflict: OnConflict): string {
-  if (onConflict === 'pass over') return 'ON CONFLICT DO NOTHING'
+  if (onConflict === 'skip') return 'ON CONFLICT DO NOTHING'
   const columns = onConflict.update.map((field) => table.columnOf(field))
-  // json has no equality of its own; its text is what is kept, so its text is what is compared.
-  const side = (of: string) =>
-    columns.map(({ column, type }) => `${of}."${column}"${type === 'Json' ? '::text' : ''}`).join(', ')
+  // The type json has no equality. Its text is what is stored, so its text is compared.
+  const valuesOf = (source: string) =>
+    columns.map(({ column, type }) => `${source}."${column}"${type === 'Json' ? '::text' : ''}`).join(', ')
   return (
     `ON CONFLICT (tenant_app_id, id) DO UPDATE SET ` +
     columns.map(({ column }) => `"${column}" = excluded."${column}"`).join(', ') +
-    ` WHERE (${side(`"${table.name}"`)}) IS DISTINCT FROM (${side('excluded')})`
+    ` WHERE (${valuesOf(`"${table.name}"`)}) IS DISTINCT FROM (${valuesOf('excluded')})`
   )
 }
 
-function toText(value: InsertValue): string | null {
+function toText(value: unknown): string | null {
   if (value === null) return null
   return value instanceof Date ? value.toISOString() : String(value)
 }

@@ -1,10 +1,7 @@
 import type { SqlQuery, SqlQueryable, SqlResultSet, Transaction } from '@prisma/driver-adapter-utils'
-import { GatewayError } from '../errors.ts'
-import { isConflict } from './violations.ts'
+import { isConflict } from './errors.ts'
 
-const nothing = async () => undefined
-
-/** A transaction that many send to: one statement at a time, as a connection can take them. */
+/** A transaction that many senders share. Its connection takes one statement at a time. */
 export class JoinedTransaction implements SqlQueryable {
   readonly provider
   readonly adapterName
@@ -12,17 +9,17 @@ export class JoinedTransaction implements SqlQueryable {
   private last: Promise<unknown> = Promise.resolve()
   private hasEnded = false
   private savepoints = 0
-  private readonly done: ReadonlyMap<string, unknown>
-  /** What has to be done before this is run again. From the first on no statement is sent: it is to be undone anyway. */
-  readonly postponed = new Map<string, () => Promise<unknown>>()
-  /** Whether another transaction was in the way of a statement: whoever caught that cannot have mended it. */
-  metConflict = false
-  /** The error of a statement after which no savepoint was gone back to. */
-  private failure: { readonly error: unknown } | undefined
+  /**
+   * The error of a statement after which no savepoint was restored. PostgreSQL can only roll back then: it accepts COMMIT,
+   * and rolls back without an error.
+   */
+  failure: { readonly error: unknown } | undefined
+  /** The error of a statement that conflicted with another transaction, even if a sender caught it. */
+  conflict: { readonly error: unknown } | undefined
+  isUndone = false
 
-  constructor(sql: SqlQueryable, done: ReadonlyMap<string, unknown>) {
+  constructor(sql: SqlQueryable) {
     this.sql = sql
-    this.done = done
     this.provider = sql.provider
     this.adapterName = sql.adapterName
   }
@@ -35,7 +32,13 @@ export class JoinedTransaction implements SqlQueryable {
     return this.inTurn(() => this.sql.executeRaw(query))
   }
 
-  async attempt<Result>(work: () => Promise<Result>): Promise<Result> {
+  /** Makes the transaction roll back when its work has ended. The result of the work is still returned. */
+  undo(): void {
+    this.isUndone = true
+  }
+
+  /** Runs work in a savepoint, which is restored if the work fails. */
+  async savepoint<Result>(work: () => Promise<Result>): Promise<Result> {
     const savepoint = await this.startSavepoint()
     try {
       const result = await work()
@@ -47,50 +50,25 @@ export class JoinedTransaction implements SqlQueryable {
     }
   }
 
-  postpone<Result>(key: string, work: () => Promise<Result>): Result {
-    if (this.done.has(key)) return this.done.get(key) as Result
-    this.postponed.set(key, work)
-    throw isToBeUndone()
-  }
-
-  /**
-   * PostgreSQL takes COMMIT after a statement that has failed, and undoes everything without an error: so it is not sent.
-   *
-   * @throws the error of that statement
-   */
-  requireWhole(): void {
-    if (this.failure) throw this.failure.error
-  }
-
   async startSavepoint(): Promise<Transaction> {
-    // Work that comes later may have something to postpone as well: all of it is done in one go.
-    if (this.postponed.size > 0) return this.part(nothing, nothing)
     this.savepoints += 1
     const name = `savepoint_${this.savepoints}`
     await this.run(`SAVEPOINT ${name}`)
-    return this.part(
-      () => this.run(`RELEASE SAVEPOINT ${name}`),
-      async () => {
-        await this.run(`ROLLBACK TO SAVEPOINT ${name}`)
-        this.failure = undefined
-      },
-    )
-  }
-
-  /** What looks like a transaction to those who send to it. */
-  private part(commit: () => Promise<void>, rollback: () => Promise<void>): Transaction {
     return {
       provider: this.provider,
       adapterName: this.adapterName,
       options: { usePhantomQuery: true },
       queryRaw: (query) => this.queryRaw(query),
       executeRaw: (query) => this.executeRaw(query),
-      commit,
-      rollback,
+      commit: () => this.run(`RELEASE SAVEPOINT ${name}`),
+      rollback: async () => {
+        await this.run(`ROLLBACK TO SAVEPOINT ${name}`)
+        this.failure = undefined
+      },
     }
   }
 
-  /** Waits for what is under way. What comes later is refused: the connection may be somebody else's by then. */
+  /** Waits for the statements under way and rejects later ones: another transaction may have the connection by then. */
   async end(): Promise<void> {
     this.hasEnded = true
     await this.last
@@ -101,18 +79,12 @@ export class JoinedTransaction implements SqlQueryable {
   }
 
   private inTurn<Result>(send: () => Promise<Result>): Promise<Result> {
-    if (this.hasEnded) return Promise.reject(new Error('A statement came after the end of its transaction'))
-    if (this.postponed.size > 0) return Promise.reject(isToBeUndone())
+    if (this.hasEnded) return Promise.reject(new Error('A statement was sent after the end of its transaction'))
     const result = this.last.then(send)
     this.last = result.catch((error: unknown) => {
-      this.metConflict ||= isConflict(error)
+      if (isConflict(error)) this.conflict ??= { error }
       this.failure ??= { error }
     })
     return result
   }
-}
-
-/** It ends the work that is under way, and nobody sees it. */
-export function isToBeUndone(): GatewayError {
-  return new GatewayError('SERVICE_UNAVAILABLE', 'This has to be done outside of the transaction.')
 }

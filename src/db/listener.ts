@@ -1,12 +1,12 @@
-/** A subscription to what the database announces (LISTEN). */
+/** A subscription to a notification channel (LISTEN). */
 export interface Listener {
   close(): Promise<void>
 }
 
-/** What a listener tells. */
+/** Callbacks of a listener. */
 export interface ListenerEvents {
-  /** Something was announced. */
+  /** A notification was received. */
   onMessage(payload: string): void
-  /** The connection was lost and is there again: what was announced meanwhile is not known. */
+  /** The connection was lost and made again. Notifications sent in between were missed. */
   onGap(): void
 }

@@ -1,37 +1,36 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { clientHasGone } from '../errors.ts'
-import type { StatementObserver } from './observed-adapter.ts'
-import type { MayLag } from './route-reads.ts'
+import type { StatementObserver } from './adapter.ts'
 
 /** The SQL statements of one request. */
 export interface StatementCount {
-  /** How many it has sent so far. */
+  /** How many were sent so far. */
   statements: number
-  /** Whether nobody waits for its answer any more: no further statement is sent then, but to end a transaction. */
+  /** Whether the client has gone: only statements that end a transaction are sent then. */
   isAbandoned?: boolean
-  /** Whether it only reads, and may see rows as they were a moment ago. */
+  /** Whether the request only reads, and may read rows that are slightly out of date. */
   mayLag?: boolean
-  /** Shown each of them, where the request is traced. */
+  /** Observes each statement, if the request is traced. */
   observe?: StatementObserver | undefined
 }
 
-/** Tells whose statement it is that passes the driver adapter. */
+/** Attributes statements to requests. */
 export interface StatementMeter {
-  /** To be given to `openDatabase`. */
+  /** Observes the statements of a database. */
   readonly observe: StatementObserver
-  /** Whether what is sent now may go to a replica. To be given to `openDatabase`. */
-  readonly mayLag: MayLag
-  /** Adds the statements that `work` sends, however deep and late, to a count. */
+  /** The request that the statements sent now belong to, if replicas may serve its reads. */
+  readonly laggingReader: () => object | undefined
+  /** Runs work and adds the statements that it sends to a count. */
   run<Result>(count: StatementCount, work: () => Result): Result
 }
 
-/** What ends a transaction, or a part of it. */
+/** Statements that end a transaction or a savepoint. */
 const endings = /^(COMMIT|ROLLBACK|RELEASE)\b/
 
 /**
- * A meter for one process. Statements sent outside of `run` are nobody's.
+ * Creates the meter of a process. Statements sent outside of `run` belong to no request.
  *
- * @param onEnd told how long each statement took, whoever sent it, and whether it failed
+ * @param onEnd called with the duration of each statement and whether it failed
  */
 export function createStatementMeter(
   onEnd: (seconds: number, hasFailed: boolean) => void = () => undefined,
@@ -40,21 +39,33 @@ export function createStatementMeter(
   return {
     observe(sql) {
       const count = storage.getStore()
-      if (count?.isAbandoned && !endings.test(sql)) {
-        throw clientHasGone()
-      }
+      if (count?.isAbandoned && !endings.test(sql)) throw clientHasGone()
       if (count) count.statements += 1
       const end = count?.observe?.(sql)
-      const began = performance.now()
+      const startedAt = performance.now()
       return (error) => {
-        onEnd((performance.now() - began) / 1_000, error !== undefined)
+        onEnd((performance.now() - startedAt) / 1_000, error !== undefined)
         end?.(error)
       }
     },
-    mayLag() {
+    laggingReader() {
       const count = storage.getStore()
       return count?.mayLag ? count : undefined
     },
     run: (count, work) => storage.run(count, work),
+  }
+}
+
+/** Runs work whose statements are counted and traced for a request, and sent even if its client has gone. */
+export async function runAttributed<Result>(
+  meter: StatementMeter,
+  request: StatementCount,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const own: StatementCount = { statements: 0, observe: request.observe }
+  try {
+    return await meter.run(own, work)
+  } finally {
+    request.statements += own.statements
   }
 }

@@ -3,14 +3,13 @@ import { Server, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 
-/** How long a client that keeps a connection open may take to use it for the last time. */
+/** How long a client may use an open connection for one more request. */
 const graceMilliseconds = 500
 
 /**
- * Lets connections end when the gateway stops, so that no request is lost on its way: no new one is taken, each answer
- * from then on tells its client to close, and only a connection that stays silent for a moment is closed from here.
- * Node would close silent ones at once, and a request that has just been sent on one with it; and it would wait for ever
- * for one that has never sent a request, as browsers and pools open ahead of need.
+ * Lets connections end when the gateway stops, without losing requests. It accepts no new connections, each answer tells its
+ * client to close, and only connections that stay silent are closed. Node would close silent connections at once, and lose a
+ * request that was just sent; and it would wait for ever for connections that never sent one, which browsers open in advance.
  */
 export function drainConnections(app: FastifyInstance): void {
   const unused = new Set<Socket>()
@@ -23,7 +22,7 @@ export function drainConnections(app: FastifyInstance): void {
   app.addHook('preClose', async () => {
     if (!app.server.listening) return
     const closed = once(app.server, 'close')
-    // Not that of http.Server, which closes the silent connections too; Fastify calls it afterwards.
+    // The method of http.Server, which Fastify calls later, closes silent connections too.
     Server.prototype.close.call(app.server)
     await Promise.race([closed, sleep(graceMilliseconds, undefined, { ref: false })])
     for (const socket of unused) socket.destroy()

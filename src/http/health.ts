@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Database } from '../db/database.ts'
-import { readMigrationStatus } from '../db/migrate.ts'
+import { readMigrationStatus } from '../db/migrations/migrations.ts'
 
 /**
- * Serves the probes. `/health`: the process is alive. `/ready`: it is not stopping, and the database answers and has every
- * migration of this version; why not stands in the log and not in the answer, since anybody may ask.
+ * Serves the probes. `/health` answers while the process runs. `/ready` answers 200 while the gateway is not stopping, the
+ * database answers, and it has every migration of this version. The log has the reason if it does not; the answer has none,
+ * because anyone can request it.
  */
 export function registerHealth(app: FastifyInstance, database: Database): void {
   let isStopping = false
@@ -26,7 +27,7 @@ export function registerHealth(app: FastifyInstance, database: Database): void {
       try {
         const { pending, failed } = await readMigrationStatus(database.sql)
         if (pending.length === 0 && failed.length === 0) return { status: 'ready' }
-        request.log.warn({ pending, failed }, 'not ready: migrations are not applied')
+        request.log.warn({ pending, failed }, 'not ready: migrations are missing')
       } catch (error) {
         request.log.warn({ err: error }, 'not ready: the database does not answer')
       }

@@ -1,7 +1,7 @@
 import Fastify, { type FastifyInstance } from 'fastify'
-import type { Metrics } from '../metrics.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 
-/** Serves `/metrics`, in the text format of Prometheus. */
+/** Serves `/metrics` in the text format of Prometheus. */
 export function registerMetrics(app: FastifyInstance, { registry }: Metrics): void {
   app.route({
     method: ['GET', 'HEAD'],
@@ -14,11 +14,11 @@ export function registerMetrics(app: FastifyInstance, { registry }: Metrics): vo
 }
 
 /**
- * Serves `/metrics` and nothing else, where the gateway's callers do not reach.
+ * Serves only `/metrics`, on a port of its own.
  *
- * @param port none: not at all
- * @returns ends it
- * @throws the system's error when it cannot listen there
+ * @param port undefined: not at all
+ * @returns stops serving
+ * @throws the system's error if it cannot listen
  */
 export async function serveMetrics(
   metrics: Metrics,

@@ -1,70 +1,78 @@
-import underPressure from '@fastify/under-pressure'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { LoadLimits } from '../config.ts'
 import { GatewayError } from '../errors.ts'
-import type { Metrics } from '../metrics.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 
-/** Probes and measurements are answered all the same: they tell what goes on. */
-const probes = new Set(['/health', '/ready', '/metrics'])
+/** How much load a process accepts. */
+export interface LoadLimits {
+  /** The maximum number of requests at a time. */
+  readonly maxInFlight: number
+  /** The maximum mean delay of the event loop. */
+  readonly maxEventLoopDelayMilliseconds: number
+}
 
-/** Refuses what is more than can be done, before anything is done for it, so that what was taken on keeps its pace. */
-export async function shedLoad(
+/** Probes and metrics are always answered: they show what is going on. */
+const exempt = new Set(['/health', '/ready', '/metrics'])
+
+/** Rejects requests that exceed the limits before any work is done for them, so that accepted requests stay fast. */
+export function shedLoad(
   app: FastifyInstance,
   { maxInFlight, maxEventLoopDelayMilliseconds }: LoadLimits,
   { requestsInFlight, requestsShed }: Metrics,
-): Promise<void> {
-  await app.register(underPressure, {
-    maxEventLoopDelay: maxEventLoopDelayMilliseconds,
-    // It measures; what becomes of a request is decided below.
-    pressureHandler: () => undefined,
-  })
-  const isLate = watchLateness(app, maxEventLoopDelayMilliseconds)
+): void {
+  const isEventLoopLate = watchEventLoop(app, maxEventLoopDelayMilliseconds)
   let inFlight = 0
 
-  function refuse(reason: 'in_flight' | 'event_loop'): never {
+  function reject(reason: 'in_flight' | 'event_loop'): never {
     requestsShed.inc({ reason })
-    throw new GatewayError('SERVICE_UNAVAILABLE', 'There is too much to do right now. Try again shortly.')
+    throw new GatewayError('SERVICE_UNAVAILABLE', 'The gateway has too many requests right now. Try again shortly.')
   }
 
-  function takeOn(reply: FastifyReply): void {
+  function count(reply: FastifyReply): void {
     inFlight += 1
     requestsInFlight.set(inFlight)
-    const letGo = () => {
-      reply.raw.off('close', letGo)
-      reply.raw.off('idle', letGo)
+    const release = () => {
+      reply.raw.off('close', release)
+      reply.raw.off('idle', release)
       inFlight -= 1
       requestsInFlight.set(inFlight)
     }
-    reply.raw.once('close', letGo).once('idle', letGo)
+    reply.raw.once('close', release).once('idle', release)
   }
 
   app.addHook('onRequest', async (request, reply) => {
-    if (probes.has(request.routeOptions.url ?? '')) return
-    if (inFlight >= maxInFlight) refuse('in_flight')
-    if (isLate()) refuse('event_loop')
-    takeOn(reply)
+    if (exempt.has(request.routeOptions.url ?? '')) return
+    if (inFlight >= maxInFlight) reject('in_flight')
+    if (isEventLoopLate()) reject('event_loop')
+    count(reply)
   })
 }
 
-/** A request that waits for news from here on is no work that is under way. */
-export function isIdleFromHere({ raw }: FastifyReply): void {
+/** Stops counting a request as in flight: from now on it only waits for events. */
+export function releaseSlot({ raw }: FastifyReply): void {
   raw.emit('idle')
 }
 
+const resolutionMilliseconds = 10
+const intervalMilliseconds = 1_000
+
 /**
- * Looks whether the event loop is late, second after second. A single long step makes one measurement large, or infinite;
- * but it is over by then, and to refuse what comes after it would help nobody.
+ * Measures the delay of the event loop every second. The event loop is late after two late seconds in a row: a single long step
+ * is over when it is noticed.
  */
-function watchLateness(app: FastifyInstance, maxMilliseconds: number): () => boolean {
-  let last = 0
-  let lateInARow = 0
+function watchEventLoop(app: FastifyInstance, maxMilliseconds: number): () => boolean {
+  const delay = monitorEventLoopDelay({ resolution: resolutionMilliseconds })
+  delay.enable()
+  let lateSeconds = 0
   const timer = setInterval(() => {
-    const { eventLoopDelay } = app.memoryUsage()
-    // Two looks may fall between two measurements.
-    if (eventLoopDelay === last) return
-    last = eventLoopDelay
-    lateInARow = eventLoopDelay > maxMilliseconds ? lateInARow + 1 : 0
-  }, 1_000).unref()
-  app.addHook('onClose', async () => clearInterval(timer))
-  return () => lateInARow >= 2
+    // There is no sample if the loop was blocked for the whole interval.
+    const mean = delay.count > 0 ? delay.mean / 1e6 - resolutionMilliseconds : Number.POSITIVE_INFINITY
+    delay.reset()
+    lateSeconds = mean > maxMilliseconds ? lateSeconds + 1 : 0
+  }, intervalMilliseconds).unref()
+  app.addHook('onClose', async () => {
+    clearInterval(timer)
+    delay.disable()
+  })
+  return () => lateSeconds >= 2
 }

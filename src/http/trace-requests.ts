@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import type { Tracing } from '../tracing.ts'
+import type { Tracing } from '../telemetry/tracing.ts'
 
-/** Makes a trace of each request. To be called when its statements are counted already. */
+/** Traces requests. Its hook must run after the one that creates the count of statements. */
 export function traceRequests(app: FastifyInstance, tracing: Tracing | undefined): void {
   app.decorateRequest('trace', undefined)
   if (!tracing) return
@@ -10,7 +10,7 @@ export function traceRequests(app: FastifyInstance, tracing: Tracing | undefined
     const trace = tracing.begin({ method, route: routeOptions.url, headers })
     if (!trace) return
     request.trace = trace
-    request.sqlCount.observe = trace.observe
+    request.statements.observe = trace.observe
     reply.raw.once('close', () =>
       trace.end({
         requestId: request.id,

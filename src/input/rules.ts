@@ -1,89 +1,203 @@
+import { z } from 'zod'
 import { isPossibleId } from '../db/ids.ts'
-import { isStorableText } from '../db/storable.ts'
-import { type FieldError, invalidInput } from '../errors.ts'
+import { isStorableText, isStorableTime } from '../db/storable.ts'
+import type { FieldErrorCode } from '../errors.ts'
+import { hasProtoKey, isShallow } from './json.ts'
 
-/** Why a value is refused, or undefined. */
-export type Rule<Value> = (value: Value) => Omit<FieldError, 'field'> | undefined
+// The rules of inputs. The inputs of a noun are built from them, for GraphQL, REST and import alike.
 
-type Rules<Fields> = { readonly [Field in keyof Fields]?: Rule<NonNullable<Fields[Field]>> }
-
-/**
- * Holds values against the rules of their fields. What is absent or null is not looked at.
- *
- * @throws GatewayError BAD_USER_INPUT naming every field that is refused
- */
-export function checkFields<Fields extends object>(fields: Fields, rules: Rules<Fields>): void {
-  const errors = Object.entries(rules).flatMap(([field, rule]): FieldError[] => {
-    const value = fields[field as keyof Fields]
-    const refusal = value == null ? undefined : (rule as Rule<unknown>)(value)
-    return refusal ? [{ field, ...refusal }] : []
-  })
-  if (errors.length > 0) throw invalidInput(errors)
+interface Refusal {
+  readonly code: FieldErrorCode
+  readonly message: string
 }
 
-/** The longest text that a list is filtered by: no name and no email is longer. */
-const maxFilterLength = 320
-
-function refusals(field: string, value: string): FieldError[] {
-  if (!isStorableText(value)) return [{ field, ...unstorable }]
-  if (value.length <= maxFilterLength) return []
-  return [{ field, code: 'TOO_LONG', message: `must have at most ${maxFilterLength} characters` }]
-}
-
-const unstorable = {
-  code: 'INVALID_FORMAT',
-  message: 'must not contain NUL characters or halves of surrogate pairs',
-} as const
-
-/**
- * Refuses texts of a filter that no row can hold, and that the database could not even be asked for.
- *
- * @throws GatewayError BAD_USER_INPUT naming each as `filter.<field>`
- */
-export function checkFilterTexts(filter: Readonly<Record<string, string | null | undefined>>): void {
-  const errors = Object.entries(filter).flatMap(([field, value]): FieldError[] =>
-    value == null ? [] : refusals(`filter.${field}`, value),
-  )
-  if (errors.length > 0) throw invalidInput(errors)
-}
-
-/** 1 to `max` characters, not all of them blank. Characters as a reader counts them: "𝒜" is one. */
-export function text(max: number): Rule<string> {
-  return (value) => {
-    if (!isStorableText(value)) return unstorable
-    if (value.trim() === '') return { code: 'REQUIRED', message: 'must not be blank' }
-    return [...value].length > max ? { code: 'TOO_LONG', message: `must have at most ${max} characters` } : undefined
+/** A check that reports a code of this gateway. It does not run after an earlier check of the same value has failed. */
+export function rule<Value>(refusalOf: (value: Value) => Refusal | undefined): z.core.CheckFn<Value> {
+  return (payload) => {
+    if (payload.issues.length > 0) return
+    const refusal = refusalOf(payload.value)
+    if (!refusal) return
+    const { code, message } = refusal
+    payload.issues.push({ code: 'custom', input: payload.value, message, params: { code } })
   }
 }
 
-/** 1 to `max` characters that match a pattern, which `message` describes. */
-export function matching(max: number, pattern: RegExp, message: string): Rule<string> {
-  const isText = text(max)
-  return (value) => isText(value) ?? (pattern.test(value) ? undefined : { code: 'INVALID_FORMAT', message })
-}
+/** A text that the database can store. */
+export const storableText = z
+  .string()
+  .check(
+    rule((value) =>
+      isStorableText(value)
+        ? undefined
+        : { code: 'INVALID_FORMAT', message: 'must not contain NUL characters or unpaired surrogates' },
+    ),
+  )
 
-/** A name of the platforms' world in upper case: `YOUTUBE`, `NON_BINARY`. */
-export const upperCaseWord = matching(
-  64,
-  /^[A-Z][A-Z0-9_]*$/,
-  'must be upper case: a letter, then letters, digits and underscores',
+/** A text that is not blank. */
+export const filledText = storableText.check(
+  rule((value) => (value.trim() === '' ? { code: 'REQUIRED', message: 'must not be blank' } : undefined)),
 )
 
-/** An id that a row may keep: 1–128 characters. */
-export const id: Rule<string> = (value) =>
-  isPossibleId(value) ? undefined : { code: 'INVALID_FORMAT', message: 'must be an id of 1 to 128 characters' }
+/** Limits the length of a text, in characters as a reader counts them: "𝒜" is one. */
+export function atMost(max: number) {
+  return rule<string>((value) =>
+    [...value].length > max ? { code: 'TOO_LONG', message: `must have at most ${max} characters` } : undefined,
+  )
+}
+
+/** A text of 1 to `max` characters that is not blank. */
+export function text(max: number) {
+  return filledText.check(atMost(max))
+}
+
+/** Requires a text to match a pattern, which the message describes. */
+export function matching(pattern: RegExp, message: string) {
+  return rule<string>((value) => (pattern.test(value) ? undefined : { code: 'INVALID_FORMAT', message }))
+}
+
+/** An identifier in upper case, such as a platform: `YOUTUBE`, `NON_BINARY`. */
+export const upperCaseWord = text(64).check(
+  matching(/^[A-Z][A-Z0-9_]*$/, 'must be upper case: a letter, then letters, digits and underscores'),
+)
+
+/** An id that a row can have. */
+export const id = z
+  .string()
+  .check(
+    rule((value) =>
+      isPossibleId(value) ? undefined : { code: 'INVALID_FORMAT', message: 'must be an id of 1 to 128 characters' },
+    ),
+  )
 
 /** An absolute http or https URL. */
-export const httpUrl: Rule<string> = (value) => {
-  const refusal = text(2_048)(value)
-  if (refusal) return refusal
-  return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
-    ? undefined
-    : { code: 'INVALID_FORMAT', message: 'must be an absolute http or https URL' }
+export const httpUrl = text(2_048).check(
+  rule((value) =>
+    URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
+      ? undefined
+      : { code: 'INVALID_FORMAT', message: 'must be an absolute http or https URL' },
+  ),
+)
+
+/** An integer in a range. */
+export function integer(min: number, max: number) {
+  const message = `must be from ${min} to ${max}`
+  return z
+    .number()
+    .check(
+      rule((value) =>
+        Number.isInteger(value) && value >= min && value <= max ? undefined : { code: 'OUT_OF_RANGE', message },
+      ),
+    )
 }
 
 /** A number of things: 0 to 2^53 − 1. */
-export const count: Rule<number> = (value) =>
-  Number.isSafeInteger(value) && value >= 0
-    ? undefined
-    : { code: 'OUT_OF_RANGE', message: 'must be a whole number from 0 to 9007199254740991' }
+export const count = z
+  .number()
+  .check(
+    rule((value) =>
+      Number.isSafeInteger(value) && value >= 0
+        ? undefined
+        : { code: 'OUT_OF_RANGE', message: 'must be a whole number from 0 to 9007199254740991' },
+    ),
+  )
+
+/** A time that the database can store. */
+export const time = z
+  .date()
+  .check(
+    rule((value) =>
+      isStorableTime(value) ? undefined : { code: 'OUT_OF_RANGE', message: 'must be in the years 1 to 9999' },
+    ),
+  )
+
+/** A list with a maximum length, which is checked before its entries. */
+export function listOf<Entry extends z.ZodType>(entry: Entry, max: number) {
+  const isShort = rule<unknown[]>((list) =>
+    list.length > max ? { code: 'TOO_LONG', message: `must have at most ${max} entries` } : undefined,
+  )
+  return z.array(z.unknown()).check(isShort).pipe(z.array(entry))
+}
+
+/** Fields that can each be absent or null. */
+export function nullish<Shape extends z.ZodRawShape>(shape: Shape) {
+  const entries = Object.entries(shape).map(([name, field]) => [name, (field as z.ZodType).nullish()])
+  return Object.fromEntries(entries) as { [Name in keyof Shape]: z.ZodOptional<z.ZodNullable<Shape[Name]>> }
+}
+
+type JsonObject = Record<string, unknown>
+
+/** A JSON object that is passed on unchanged. */
+const jsonObject = z.custom<JsonObject>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'must be a JSON object',
+)
+
+/** A JSON object that a row stores. */
+export const storedObject = jsonObject.check(
+  rule((value) =>
+    isShallow(value) ? undefined : { code: 'TOO_LONG', message: 'must be nested at most 64 levels deep' },
+  ),
+)
+
+const maxSmallBytes = 16 * 1024
+
+/** A JSON object that a row stores in a list. */
+export const smallObject = jsonObject.check(
+  rule((value) =>
+    isShallow(value) && Buffer.byteLength(JSON.stringify(value)) <= maxSmallBytes
+      ? undefined
+      : { code: 'TOO_LONG', message: 'must have at most 16 KiB and be nested at most 64 levels deep' },
+  ),
+)
+
+/** Rejects objects with a key `__proto__`. Prisma would drop it silently. */
+export const withoutProtoKey = rule<JsonObject>((value) =>
+  hasProtoKey(value) ? { code: 'INVALID_FORMAT', message: 'must have no key __proto__' } : undefined,
+)
+
+/** The longest text that a list can be filtered by. No name and no email address is longer. */
+const maxFilterLength = 320
+
+/** A text that a list is filtered by. */
+export const filterText = storableText.check(
+  rule((value) =>
+    value.length > maxFilterLength
+      ? { code: 'TOO_LONG', message: `must have at most ${maxFilterLength} characters` }
+      : undefined,
+  ),
+)
+
+/** The name that an operator gives to a tenant or a key: 1–200 characters in one line, because lists print one per line. */
+export const operatorName = z
+  .string()
+  .trim()
+  .refine((name) => name !== '' && [...name].length <= 200 && name.isWellFormed() && !/\p{Cc}/u.test(name))
+
+// Records of an import have the format of the REST interface: keys in snake case, times and dates as texts. A field
+// without a value may be absent or null.
+
+/** A time in a record. */
+export const recordTime = z.iso
+  .datetime({ offset: true, error: 'must be a date-time' })
+  .transform((value) => new Date(value))
+  .pipe(time)
+
+/** A date in a record: `1990:05:17`, or with hyphens, as other services write it. */
+export const recordDate = z
+  .string()
+  .regex(/^\d{4}[:-]\d{2}[:-]\d{2}$/, 'must be a date, such as 1990:05:17')
+  .transform((value) => value.replaceAll(':', '-'))
+  .refine((value) => new Date(value).toJSON()?.startsWith(value) && value > '0001', 'must be a date that exists')
+
+/** A field of a record that can have no value. */
+export function orNull<Schema extends z.ZodType>(schema: Schema) {
+  return schema.nullish().transform((value) => value ?? null)
+}
+
+/** A list of a record that can have no value. */
+export function orEmpty<Schema extends z.ZodType>(schema: Schema) {
+  return z
+    .array(schema)
+    .nullish()
+    .transform((value) => value ?? [])
+}

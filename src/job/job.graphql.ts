@@ -1,20 +1,21 @@
 import type { JobStatus as JobStatusRow } from '../db/generated/prisma/enums.ts'
-import { builder } from '../graphql/builder.ts'
-import { Node, registerNode } from '../graphql/node.ts'
-import { defineOrder } from '../graphql/order.ts'
-import { readPageRequest, toConnection } from '../graphql/pagination.ts'
-import type { JsonObject } from '../graphql/scalars.ts'
+import { builder } from '../graphql/schema/builder.ts'
+import { readPageRequest, toConnection } from '../graphql/schema/connection.ts'
+import { Node, registerNode } from '../graphql/schema/node.ts'
+import { defineOrder } from '../graphql/schema/order.ts'
+import { asParent, loadRow } from '../graphql/schema/rows.ts'
+import type { JsonObject } from '../graphql/schema/scalars.ts'
 import { countJobs, type JobList, readJobPage } from './job.list.ts'
-import type { JobFailure } from './job.store.ts'
+import { type JobFailure, jobById, jobIds } from './job.rows.ts'
 
 const JobStatus = builder.enumType('JobStatus', {
-  description: 'Where a job stands.',
+  description: 'The state of a job.',
   values: {
-    PENDING: { description: 'Waits for its turn.' },
-    RUNNING: { description: 'Is being worked on.' },
-    SUCCEEDED: { description: 'Done; the result is there.' },
-    FAILED: { description: 'Given up.' },
-    CANCELLED: { description: 'Called off.' },
+    PENDING: { description: 'The job waits for a worker.' },
+    RUNNING: { description: 'A worker runs the job.' },
+    SUCCEEDED: { description: 'The job succeeded and has its result.' },
+    FAILED: { description: 'The job failed, and no attempt is left.' },
+    CANCELLED: { description: 'The job was cancelled.' },
   } satisfies Record<JobStatusRow, { description: string }>,
 })
 
@@ -22,81 +23,83 @@ const JobError = builder.objectRef<JobFailure>('JobError').implement({
   scope: 'inherited',
   description: 'Why an attempt of a job failed.',
   fields: (t) => ({
-    code: t.exposeString('code', { description: 'What went wrong, in one word: `TIMEOUT`, `LEASE_LOST`.' }),
-    message: t.exposeString('message', { description: 'What went wrong, in a sentence.' }),
-    attempt: t.exposeInt('attempt', { description: 'Which attempt: 1 for the first.' }),
-    at: t.field({ type: 'DateTime', description: 'When.', resolve: ({ at }) => new Date(at) }),
+    code: t.exposeString('code', { description: 'The error code, such as `TIMEOUT` or `LEASE_LOST`.' }),
+    message: t.exposeString('message', { description: 'The error message.' }),
+    attempt: t.exposeInt('attempt', { description: 'The number of the attempt, from 1.' }),
+    at: t.field({ type: 'DateTime', description: 'The time of the failure.', resolve: ({ at }) => new Date(at) }),
   }),
 })
 
 export const Job = builder.prismaObject('Job', {
   scope: 'inherited',
-  description: 'Asynchronous work: what was asked, what came of it, how often it was tried.',
+  description: 'Asynchronous work with a payload, a result and attempts.',
   interfaces: [Node],
   fields: (t) => ({
-    status: t.expose('status', { type: JobStatus, description: 'Where the job stands.' }),
-    jobType: t.exposeString('jobType', { nullable: true, description: 'The kind of work: `fetch_content`, say.' }),
+    status: t.expose('status', { type: JobStatus, description: 'The state of the job.' }),
+    jobType: t.exposeString('jobType', {
+      nullable: true,
+      description: 'The type of the job, such as `fetch_content`.',
+    }),
     payload: t.field({
       type: 'JSONObject',
       nullable: true,
-      description: 'The input of the work.',
+      description: 'The input of the job.',
       resolve: ({ payload }) => payload as JsonObject | null,
     }),
     result: t.field({
       type: 'JSONObject',
       nullable: true,
-      description: 'The output of the work.',
+      description: 'The output of the job.',
       resolve: ({ result }) => result as JsonObject | null,
     }),
-    attempts: t.exposeInt('attempts', { description: 'How often the work was begun.' }),
+    attempts: t.exposeInt('attempts', { description: 'The number of times the job was started.' }),
     maxAttempts: t.exposeInt('maxAttempts', {
       nullable: true,
-      description: 'How often it may be begun. Null for a job that was brought from elsewhere.',
+      description: 'The maximum number of attempts. Null for an imported job.',
     }),
     error: t.field({
       type: JobError,
       nullable: true,
-      description: 'Why the last attempt failed; null when none has, and when the job succeeded after all.',
+      description: 'The error of the last failed attempt. Null if no attempt failed or the job succeeded.',
       resolve: ({ error }) => error as JobFailure | null,
     }),
     progress: t.exposeFloat('progress', {
       nullable: true,
-      description: 'How far this attempt has come, from 0 to 1, when its worker reports it.',
+      description: 'The progress of this attempt from 0 to 1, if its worker reports it.',
     }),
     progressMessage: t.exposeString('progressMessage', {
       nullable: true,
-      description: 'Where this attempt stands, in the words of its worker.',
+      description: 'What this attempt is doing, in the words of its worker.',
     }),
     runAt: t.expose('runAt', {
       type: 'DateTime',
       nullable: true,
-      description:
-        'The job does not start before this. Null for one that was brought from elsewhere: nobody works on it.',
+      description: 'The job does not start before this time. Null for an imported job, which no worker runs.',
     }),
     startedAt: t.expose('startedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When the present attempt began, or the last one of a job that is finished.',
+      description: 'The start of the present attempt, or of the last one if the job is finished.',
     }),
     finishedAt: t.expose('finishedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When the job succeeded, was given up or was called off.',
+      description: 'The time when the job succeeded, failed or was cancelled.',
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the job was made.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the job last changed.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The creation time.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'The time of the last change.' }),
   }),
 })
 
-registerNode('Job', 'jobs:read', (id, { loaders }) => loaders.jobById.load(id))
+registerNode('Job', jobIds, 'jobs:read', jobById)
 
 export const JobFilter = builder.inputType('JobFilter', {
-  description: 'Which jobs to show. A field that is absent or null does not restrict the list.',
+  description: 'Selects jobs. An absent or null field does not restrict the list.',
   fields: (t) => ({
-    status: t.field({ type: JobStatus, description: 'In this state.' }),
-    jobType: t.string({ description: 'Exactly this kind of work.' }),
-    createdAfter: t.field({ type: 'DateTime', description: 'Made after this time.' }),
-    createdBefore: t.field({ type: 'DateTime', description: 'Made before this time.' }),
+    status: t.field({ type: JobStatus, description: 'The state.' }),
+    jobType: t.string({ description: 'The exact type.' }),
+    createdAfter: t.field({ type: 'DateTime', description: 'Created after this time.' }),
+    createdBefore: t.field({ type: 'DateTime', description: 'Created before this time.' }),
   }),
 })
 
@@ -107,36 +110,37 @@ builder.queryFields((t) => ({
     type: Job,
     nullable: true,
     scope: 'jobs:read',
-    description: 'A job by id; null when the tenant has none with it.',
-    args: { id: t.arg.id({ required: true, description: "The job's id." }) },
-    resolve: (_, { id }, { loaders }) => loaders.jobById.load(id),
+    description: 'Returns the job with this id, or null if your tenant has none.',
+    args: { id: t.arg.id({ required: true, description: 'The id of the job.' }) },
+    resolve: (_, { id }, { loaders }) => loadRow(loaders, jobById, id),
   }),
   jobs: t.connection(
     {
       type: Job,
       scope: 'jobs:read',
-      description: "The tenant's jobs, oldest first, page by page.",
+      description: "Lists your tenant's jobs, oldest first.",
       args: {
-        filter: t.arg({ type: JobFilter, description: 'Which jobs to show; all when absent.' }),
-        orderBy: t.arg({ type: JobOrder, description: 'The order; oldest first when absent.' }),
+        filter: t.arg({ type: JobFilter, description: 'Selects jobs. All by default.' }),
+        orderBy: t.arg({ type: JobOrder, description: 'The order. Oldest first by default.' }),
       },
       resolve: async (_, { filter, orderBy, ...args }, context) => {
         const page = readPageRequest(args)
         const list: JobList = { filter: filter ?? {}, direction: orderBy?.direction ?? 'ASC' }
-        return { ...toConnection(page, await readJobPage(context, list, page)), list }
+        const rows = await readJobPage(context, list, page)
+        return { ...toConnection(page, rows.map(asParent<'Job'>)), list }
       },
     },
     {
       name: 'JobConnection',
       scope: 'inherited',
-      description: "A page of the tenant's jobs.",
+      description: 'A page of jobs.',
       fields: (connection) => ({
         totalCount: connection.int({
-          description: 'How many jobs the whole list has. Counted only when asked for.',
+          description: 'The number of jobs in the whole list. It is counted only if requested.',
           resolve: ({ list }, _, context) => countJobs(context, list.filter),
         }),
       }),
     },
-    { name: 'JobEdge', scope: 'inherited', description: 'A job and where it stands in the list.' },
+    { name: 'JobEdge', scope: 'inherited', description: 'A job and its cursor.' },
   ),
 }))

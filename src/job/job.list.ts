@@ -1,26 +1,26 @@
 import type { Context } from '../context.ts'
-import { type CreatedFilter, createdBetween } from '../db/created-between.ts'
 import type { JobStatus } from '../db/generated/prisma/client.ts'
-import { type Direction, keysetPage } from '../db/keyset.ts'
-import type { Condition } from '../db/list.ts'
-import type { PageRequest } from '../db/page.ts'
-import { checkFilterTexts } from '../input/rules.ts'
+import { type Condition, type CreatedFilter, createdBetween, type ListedRow } from '../db/read/list.ts'
+import { type Direction, type PageRequest, windowOf } from '../db/read/page.ts'
+import { parseInput } from '../input/parse-input.ts'
+import { jobFilter } from './job.input.ts'
 
-/** Which jobs a list shows. What is absent or null does not restrict it. */
+export type ListedJob = ListedRow<'Job'>
+
+/** Limits a list of jobs. Absent and null do not restrict it. */
 export interface JobFilter extends CreatedFilter {
   readonly status?: JobStatus | null | undefined
   readonly jobType?: string | null | undefined
 }
 
-/** Which jobs a list shows, and in which order. */
 export interface JobList {
   readonly filter: JobFilter
   readonly direction: Direction
 }
 
-/** @throws GatewayError BAD_USER_INPUT when a text is one that no row can have */
+/** @throws GatewayError BAD_USER_INPUT if a text of the filter is one that no row can have */
 export function jobConditions({ status, jobType, ...created }: JobFilter): Condition[] {
-  checkFilterTexts({ jobType })
+  parseInput(jobFilter, { jobType }, 'filter')
   return [
     ...(status != null ? [{ field: 'status', is: '=' as const, value: status }] : []),
     ...(jobType != null ? [{ field: 'jobType', is: '=' as const, value: jobType }] : []),
@@ -29,15 +29,19 @@ export function jobConditions({ status, jobType, ...created }: JobFilter): Condi
 }
 
 /**
- * One page of jobs, with one row more than asked when there are more: one statement.
+ * Reads a page of jobs with one statement. There is one row more than the page has if there are more.
  *
- * @throws GatewayError BAD_USER_INPUT when a text of the filter is one that no row can have
+ * @throws GatewayError BAD_USER_INPUT if a text of the filter is one that no row can have
  */
-export async function readJobPage({ loaders }: Context, { filter, direction }: JobList, page: PageRequest) {
-  return loaders.jobList.read({ conditions: jobConditions(filter), ...keysetPage(page, direction) })
+export async function readJobPage(
+  { loaders }: Context,
+  { filter, direction }: JobList,
+  page: PageRequest,
+): Promise<ListedJob[]> {
+  return loaders.list('Job', { conditions: jobConditions(filter), ...windowOf(page, direction) })
 }
 
-/** How many jobs a filter shows: one statement. */
+/** Counts the jobs that match a filter, with one statement. */
 export async function countJobs({ loaders }: Context, filter: JobFilter): Promise<number> {
-  return loaders.jobList.count(jobConditions(filter))
+  return loaders.count('Job', jobConditions(filter))
 }

@@ -1,17 +1,18 @@
 import type { Job as JobRow } from '../db/generated/prisma/client.ts'
-import { builder } from '../graphql/builder.ts'
-import { readPageRequest } from '../graphql/pagination.ts'
-import { followJob, followJobs } from './job.follow.ts'
+import { builder } from '../graphql/schema/builder.ts'
+import { readPageRequest } from '../graphql/schema/connection.ts'
+import { asParent } from '../graphql/schema/rows.ts'
+import { followJob, followJobs } from './changes/follow-jobs.ts'
 import { Job, JobFilter } from './job.graphql.ts'
+import type { ListedJob } from './job.list.ts'
 
 builder.subscriptionFields((t) => ({
   job: t.field({
     type: Job,
     nullable: true,
     scope: 'jobs:read',
-    description:
-      'A job as it is now, and then after every change. Null, and the end, when the tenant has none with that id.',
-    args: { id: t.arg.id({ required: true, description: "The job's id." }) },
+    description: 'Sends a job now and after every change. Sends null and ends if your tenant has no job with this id.',
+    args: { id: t.arg.id({ required: true, description: 'The id of the job.' }) },
     subscribe: (_, args, context) => followJob(context, args),
     resolve: (job: JobRow | null) => job,
   }),
@@ -19,14 +20,14 @@ builder.subscriptionFields((t) => ({
     type: [Job],
     scope: 'jobs:read',
     description:
-      "The tenant's newest jobs as they are now, newest first, and then those that have changed, each time there are " +
-      "some. A job that has left the filter's state is shown once more.",
+      "Sends your tenant's newest jobs now, newest first, and later the jobs that have changed. A job that no longer has " +
+      'the state of the filter is sent once more.',
     args: {
-      filter: t.arg({ type: JobFilter, description: 'Which jobs to show; all when absent.' }),
-      first: t.arg.int({ description: 'How many jobs to begin with: 1–500; 20 when absent.' }),
+      filter: t.arg({ type: JobFilter, description: 'Selects jobs. All by default.' }),
+      first: t.arg.int({ description: 'The number of jobs to send first: 1–500. 20 by default.' }),
     },
     subscribe: (_, { filter, first }, context) =>
       followJobs(context, { filter: filter ?? {}, page: readPageRequest({ first }) }),
-    resolve: (jobs: JobRow[]) => jobs,
+    resolve: (jobs: ListedJob[]) => jobs.map(asParent<'Job'>),
   }),
 }))

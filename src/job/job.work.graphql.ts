@@ -1,57 +1,50 @@
-import type { Job as JobRow } from '../db/generated/prisma/client.ts'
-import { builder } from '../graphql/builder.ts'
-import { defineMutation } from '../graphql/mutation.ts'
-import { definePayload } from '../graphql/payload.ts'
+import { builder } from '../graphql/schema/builder.ts'
+import { defineMutation } from '../graphql/schema/mutation.ts'
 import { Job } from './job.graphql.ts'
-import type { JobLease as JobLeaseShape } from './job.lease.ts'
-import { claim, complete, extend, fail, report } from './job.work.ts'
+import { claim, complete, extend, fail, report } from './job.work.service.ts'
+import type { JobLease as JobLeaseShape } from './store/leases.ts'
 
 const JobLease = builder.objectRef<JobLeaseShape>('JobLease').implement({
   scope: 'inherited',
-  description: 'A job that a worker holds. When the lease runs out, the job waits for another worker.',
+  description: 'A job that a worker holds. When the lease expires, the job waits for another worker.',
   fields: (t) => ({
     job: t.field({ type: Job, description: 'The job.', resolve: ({ job }) => job }),
     leaseToken: t.exposeString('leaseToken', {
-      description: 'What the worker must show to change the job. With every start there is another.',
+      description: 'Proves that the worker holds the job. Each start of the job has its own token.',
     }),
-    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'When the lease runs out.' }),
+    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'The time when the lease expires.' }),
   }),
 })
 
-const idDescription = "The job's id."
-const tokenDescription = 'The token of the lease. A stale one is refused as CONFLICT, and changes nothing.'
-const leaseSecondsDescription = 'How long the lease lasts from now: 1–3600 seconds; 60 when absent.'
+const idDescription = 'The id of the job.'
+const tokenDescription = 'The token of the lease. A stale token is rejected with CONFLICT.'
+const leaseSecondsDescription = 'The duration of the lease from now: 1–3600 seconds. 60 by default.'
+const theJob = { field: 'job', type: Job, description: 'The job.' }
 
 const ClaimJobsInput = builder.inputType('ClaimJobsInput', {
-  description: 'Which jobs to work on.',
+  description: 'The input of `claimJobs`.',
   fields: (t) => ({
     jobTypes: t.stringList({
       required: true,
-      description: 'The kinds of work that the worker can do, at most 50. The first comes first.',
+      description: 'The types that the worker can handle: at most 50. Jobs of the first type are claimed first.',
     }),
-    limit: t.int({ description: 'How many jobs at most: 1–100; 1 when absent.' }),
+    limit: t.int({ description: 'The maximum number of jobs: 1–100. 1 by default.' }),
     leaseSeconds: t.int({ description: leaseSecondsDescription }),
   }),
 })
 
-const ClaimJobsPayload = definePayload<JobLeaseShape[]>(
-  'ClaimJobsPayload',
-  'leases',
-  [JobLease],
-  'The jobs that are now held, and started; empty when none is due.',
-)
-
 defineMutation('claimJobs', {
-  payload: ClaimJobsPayload,
   scope: 'jobs:work',
-  description: 'Takes jobs that are due and starts them. Nobody else gets them while the lease lasts.',
+  description: 'Claims due jobs and starts them. No other worker gets them before the lease expires.',
   input: ClaimJobsInput,
-  inputDescription: 'Which jobs.',
-  work: claim,
+  inputDescription: 'The jobs to claim.',
+  result: { field: 'leases', type: [JobLease], description: 'The claimed jobs. Empty if none is due.' },
+  hasOneWrite: true,
+  run: claim,
 })
 
 const ExtendJobLeaseInput = builder.inputType('ExtendJobLeaseInput', {
-  description: 'The lease to extend.',
+  description: 'The input of `extendJobLease`.',
   fields: (t) => ({
     id: t.id({ required: true, description: idDescription }),
     leaseToken: t.string({ required: true, description: tokenDescription }),
@@ -59,84 +52,74 @@ const ExtendJobLeaseInput = builder.inputType('ExtendJobLeaseInput', {
   }),
 })
 
-const ExtendJobLeasePayload = definePayload<JobLeaseShape>(
-  'ExtendJobLeasePayload',
-  'lease',
-  JobLease,
-  'The lease as it is now.',
-)
-
 defineMutation('extendJobLease', {
-  payload: ExtendJobLeasePayload,
   scope: 'jobs:work',
-  description: 'Holds a job for longer.',
+  description: 'Extends the lease of a job.',
   input: ExtendJobLeaseInput,
-  inputDescription: 'The lease.',
-  work: extend,
+  inputDescription: 'The lease to extend.',
+  result: { field: 'lease', type: JobLease, description: 'The extended lease.' },
+  hasOneWrite: true,
+  run: extend,
 })
 
 const ReportJobProgressInput = builder.inputType('ReportJobProgressInput', {
-  description: 'How far a job has come.',
+  description: 'The input of `reportJobProgress`.',
   fields: (t) => ({
     id: t.id({ required: true, description: idDescription }),
     leaseToken: t.string({ required: true, description: tokenDescription }),
-    progress: t.float({ required: true, description: 'From 0 to 1.' }),
-    message: t.string({ description: 'Where the work stands, in words: at most 2,000 characters.' }),
+    progress: t.float({ required: true, description: 'The progress from 0 to 1.' }),
+    message: t.string({ description: 'What the worker is doing: at most 2,000 characters.' }),
   }),
 })
 
-const jobAsItIs = 'The job as it is now.'
-
-const ReportJobProgressPayload = definePayload<JobRow>('ReportJobProgressPayload', 'job', Job, jobAsItIs)
-
 defineMutation('reportJobProgress', {
-  payload: ReportJobProgressPayload,
   scope: 'jobs:work',
-  description: 'Tells those who follow a job how far it has come.',
+  description: 'Reports the progress of a job to its subscribers.',
   input: ReportJobProgressInput,
   inputDescription: 'The progress.',
-  work: report,
+  result: theJob,
+  hasOneWrite: true,
+  run: report,
 })
 
 const CompleteJobInput = builder.inputType('CompleteJobInput', {
-  description: 'What came of a job.',
+  description: 'The input of `completeJob`.',
   fields: (t) => ({
     id: t.id({ required: true, description: idDescription }),
     leaseToken: t.string({ required: true, description: tokenDescription }),
-    result: t.field({ type: 'JSONObject', description: 'The output of the work.' }),
+    result: t.field({ type: 'JSONObject', description: 'The output of the job.' }),
   }),
 })
 
-const CompleteJobPayload = definePayload<JobRow>('CompleteJobPayload', 'job', Job, jobAsItIs)
-
 defineMutation('completeJob', {
-  payload: CompleteJobPayload,
   scope: 'jobs:work',
   description: 'Ends a job that succeeded.',
   input: CompleteJobInput,
   inputDescription: 'The result.',
-  work: complete,
+  result: theJob,
+  hasOneWrite: true,
+  run: complete,
 })
 
 const FailJobInput = builder.inputType('FailJobInput', {
-  description: 'Why an attempt of a job failed.',
+  description: 'The input of `failJob`.',
   fields: (t) => ({
     id: t.id({ required: true, description: idDescription }),
     leaseToken: t.string({ required: true, description: tokenDescription }),
-    code: t.string({ required: true, description: 'What went wrong, in one word: at most 64 characters.' }),
-    message: t.string({ required: true, description: 'What went wrong, in a sentence: at most 2,000 characters.' }),
-    retryable: t.boolean({ description: 'Whether another attempt makes sense; true when absent.' }),
+    code: t.string({ required: true, description: 'The error code: at most 64 characters.' }),
+    message: t.string({ required: true, description: 'The error message: at most 2,000 characters.' }),
+    retryable: t.boolean({ description: 'Whether another attempt can succeed. True by default.' }),
   }),
 })
 
-const FailJobPayload = definePayload<JobRow>('FailJobPayload', 'job', Job, jobAsItIs)
-
 defineMutation('failJob', {
-  payload: FailJobPayload,
   scope: 'jobs:work',
   description:
-    'Ends an attempt that failed. The job waits for another, ever longer, while attempts are left; then it is given up.',
+    'Ends an attempt that failed. The job waits for the next attempt, longer each time. If no attempt is left, the job ' +
+    'fails.',
   input: FailJobInput,
-  inputDescription: 'What went wrong.',
-  work: fail,
+  inputDescription: 'The failure.',
+  result: theJob,
+  hasOneWrite: true,
+  run: fail,
 })

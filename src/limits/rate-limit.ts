@@ -1,39 +1,37 @@
-import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
-import type { Logger } from '../context.ts'
 import { GatewayError } from '../errors.ts'
-import { createMetrics, type Metrics } from '../metrics.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
+import { createMemoryCounter, createRedisCounter, type PointCounter } from './point-counter.ts'
 import type { RedisConnection } from './redis.ts'
 
-/** What a key has of its budget for the minute that is running. */
+/** The budget of a key in the present minute. */
 export interface Budget {
-  /** Points for a minute. */
+  /** Points per minute. */
   readonly points: number
   readonly remaining: number
-  /** When the minute ends, in whole seconds from now. */
+  /** The time until the minute ends, in whole seconds. */
   readonly resetSeconds: number
 }
 
-/** How many points a key may spend in a minute. */
+/** Limits how many points a key can spend in a minute. */
 export interface RateLimit {
   /**
-   * Takes points from a key's budget.
+   * Takes points from a key's budget. Takes nothing if there are not enough.
    *
-   * @returns what is left; undefined when nothing limits the key
-   * @throws GatewayError RATE_LIMITED when there is not enough
+   * @returns what is left; undefined if keys are not limited
+   * @throws GatewayError RATE_LIMITED if there are not enough points; TOO_EXPENSIVE if there can never be enough
    */
   spend(keyId: string, points: number): Promise<Budget | undefined>
 }
 
-const windowSeconds = 60
-
-/** Nothing is limited. */
+/** No key is limited. */
 export const unlimited: RateLimit = { spend: async () => undefined }
 
 /**
- * Limits each key to so many points a minute.
+ * Creates the rate limit.
  *
- * @param points for a minute; 0 for no limit
- * @param redis where gateways count together; each counts for itself when there is none, and while it is away
+ * @param points points per key and minute; 0 for no limit
+ * @param redis where gateways count together. Each counts by itself if there is none, and while it does not answer
  */
 export function createRateLimit(
   points: number,
@@ -42,84 +40,55 @@ export function createRateLimit(
   metrics: Metrics = createMetrics(),
 ): RateLimit {
   if (points === 0) return unlimited
-  const own = new RateLimiterMemory({ points, duration: windowSeconds })
-  const limiter = redis
-    ? new RateLimiterRedis({
-        ...{ storeClient: redis.client, useRedisPackage: true, keyPrefix: 'fusion-gateway:rate' },
-        ...{ points, duration: windowSeconds, rejectIfRedisNotReady: true },
-      })
-    : own
-
+  const own = createMemoryCounter(points)
+  const shared = redis && createRedisCounter(points, redis)
   let isAlone = false
 
-  /** A key is limited all the same while Redis is away or does not answer: by what this process has seen. */
-  async function withLimiter<Result>(work: (limiter: RateLimiterAbstract) => Promise<Result>): Promise<Result> {
-    if (!redis) return work(own)
+  async function take(keyId: string, cost: number): ReturnType<PointCounter> {
+    if (!shared) return own(keyId, cost)
     try {
-      const result = await redis.ask(() => work(limiter))
+      const taken = await shared(keyId, cost)
       isAlone = false
       metrics.rateLimitIsAlone.set(0)
-      return result
+      return taken
     } catch (error) {
-      if (error instanceof GatewayError) throw error
-      if (!isAlone) log.warn({ err: error }, 'Redis does not answer: this process counts the points of keys alone')
+      if (!isAlone) log.warn({ err: error }, 'Redis does not answer: this process counts the points of keys by itself')
       isAlone = true
       metrics.rateLimitIsAlone.set(1)
-      return work(own)
-    }
-  }
-
-  const budget = ({
-    remainingPoints,
-    msBeforeNext,
-  }: Pick<RateLimiterRes, 'remainingPoints' | 'msBeforeNext'>): Budget => ({
-    points,
-    remaining: Math.max(0, remainingPoints),
-    resetSeconds: Math.max(1, Math.ceil(msBeforeNext / 1_000)),
-  })
-
-  /** Points are taken and then counted, so that two gateways cannot both take the last. What was too much is given back. */
-  async function take(limiter: RateLimiterAbstract, keyId: string, cost: number): Promise<Budget> {
-    try {
-      return budget(await limiter.consume(keyId, cost))
-    } catch (error) {
-      if (!(error instanceof RateLimiterRes)) throw error
-      await limiter.reward(keyId, cost)
-      metrics.requestsRateLimited.inc()
-      throw new RateLimited(
-        budget({ msBeforeNext: error.msBeforeNext, remainingPoints: points - error.consumedPoints + cost }),
-        cost,
-      )
+      return own(keyId, cost)
     }
   }
 
   return {
     async spend(keyId, cost) {
       if (cost > points) throw tooExpensive(cost, points)
-      return withLimiter((limiter) => take(limiter, keyId, cost))
+      const { isTaken, spent, resetMilliseconds } = await take(keyId, cost)
+      const budget: Budget = {
+        points,
+        remaining: Math.max(0, points - spent),
+        resetSeconds: Math.max(1, Math.ceil(resetMilliseconds / 1_000)),
+      }
+      if (isTaken) return budget
+      metrics.requestsRateLimited.inc()
+      throw new RateLimited(budget, cost)
     },
   }
 }
 
-/** Refuses what costs more than is ever allowed. */
+/** The rejection of an operation that costs more than is ever allowed. */
 export function tooExpensive(cost: number, maximum: number): GatewayError {
-  const message = `This may cost ${cost} points. At most ${maximum} are allowed.`
-  return new GatewayError('TOO_EXPENSIVE', message, [], { details: { cost, maximum } })
+  const message = `The operation may cost ${cost} points. At most ${maximum} are allowed.`
+  return new GatewayError('TOO_EXPENSIVE', message, { details: { cost, maximum } })
 }
 
-/** A key has spent its points. */
+/** The rejection of an operation whose key has not enough points left. */
 export class RateLimited extends GatewayError {
   readonly budget: Budget
 
   constructor(budget: Budget, cost: number) {
-    super(
-      'RATE_LIMITED',
-      `Points needed: ${cost}. Points that the key has left in this minute: ${budget.remaining}.`,
-      [],
-      {
-        details: { cost, maximum: budget.points, remaining: budget.remaining },
-      },
-    )
+    const { points: maximum, remaining } = budget
+    const message = `The operation costs more points (${cost}) than the key has left in this minute (${remaining}).`
+    super('RATE_LIMITED', message, { details: { cost, maximum, remaining } })
     this.budget = budget
   }
 }

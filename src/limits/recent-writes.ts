@@ -1,36 +1,32 @@
+import { LRUCache } from 'lru-cache'
 import type { RedisConnection } from './redis.ts'
 
-/** Which keys have written a moment ago: what they read must show it. */
+/** Remembers which keys have written recently. Their reads must see what they wrote. */
 export interface RecentWrites {
-  /** Notes that a key writes now. */
+  /** Remembers that a key has written now. */
   note(keyId: string): Promise<void>
   has(keyId: string): Promise<boolean>
 }
 
-/** How many keys are remembered at most. */
 const maxKeys = 100_000
 
 const prefix = 'fusion-gateway:wrote:'
 
 /**
- * Remembers who has written for so long.
+ * Creates the memory of recent writes.
  *
- * @param redis where gateways remember together; each for itself when there is none, and while it is away
+ * @param milliseconds how long a write is recent
+ * @param redis where gateways remember together. Each remembers by itself if there is none, and while it does not answer
  */
 export function createRecentWrites(milliseconds: number, redis?: RedisConnection): RecentWrites {
-  /** When each key has written last. The oldest comes first. */
-  const written = new Map<string, number>()
-
+  const written = new LRUCache<string, true>({ max: maxKeys, ttl: milliseconds, ttlResolution: 0 })
   return {
     async note(keyId) {
-      written.delete(keyId)
-      if (written.size >= maxKeys) written.delete(written.keys().next().value ?? '')
-      written.set(keyId, performance.now())
+      written.set(keyId, true)
       await redis?.remember(prefix + keyId, milliseconds)
     },
     async has(keyId) {
-      if (performance.now() - (written.get(keyId) ?? Number.NEGATIVE_INFINITY) < milliseconds) return true
-      return (await redis?.remembers(prefix + keyId)) ?? false
+      return written.has(keyId) || ((await redis?.remembers(prefix + keyId)) ?? false)
     },
   }
 }

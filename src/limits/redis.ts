@@ -1,31 +1,30 @@
 import { createClient } from '@redis/client'
-import type { Logger } from '../context.ts'
-import { GatewayError } from '../errors.ts'
+import type { Logger } from '../telemetry/logger.ts'
 
 /** How long Redis may take to answer. */
 const answerMilliseconds = 500
 
-/** How long it is left alone after it has not answered: each try may cost a request as long as an answer may take. */
+/** How long Redis is not asked after it has not answered. Each attempt can delay a request by the time above. */
 const pauseMilliseconds = 1_000
 
-/** A connection to Redis that comes back by itself. */
+/** A connection to Redis that reconnects by itself. */
 export interface RedisConnection {
-  readonly client: object
+  isReady(): boolean
   /**
-   * Asks Redis for something.
+   * Runs a Lua script with one key.
    *
-   * @throws what the work throws; and an Error when Redis is away, silent, or left alone since it was
+   * @throws Error if Redis does not answer, or has not answered a moment ago
    */
-  ask<Result>(work: () => Promise<Result>): Promise<Result>
-  /** Keeps a key for so long. Never rejects: while Redis is away, nothing is kept. */
+  runScript(script: string, key: string, args: readonly string[]): Promise<readonly unknown[]>
+  /** Stores a key for some time. Never rejects: if Redis does not answer, nothing is stored. */
   remember(key: string, milliseconds: number): Promise<void>
-  /** Whether a key is kept; no while Redis is away. */
+  /** Whether a key is stored. False if Redis does not answer. */
   remembers(key: string): Promise<boolean>
   close(): void
 }
 
 /**
- * Connects to Redis, beside everything else: nothing waits for it, and what it is asked while it is away fails at once.
+ * Connects to Redis in the background. Nothing waits for the connection; while there is none, every call fails at once.
  *
  * @param url `redis://host:port/database`
  */
@@ -33,7 +32,7 @@ export function connectToRedis(url: string, log: Logger): RedisConnection {
   const client = createClient({
     url,
     disableOfflineQueue: true,
-    // A connection on which nobody answers any more is made anew.
+    // Replaces a connection on which nothing answers.
     pingInterval: 2_000,
     socket: {
       connectTimeout: 2_000,
@@ -41,28 +40,28 @@ export function connectToRedis(url: string, log: Logger): RedisConnection {
       reconnectStrategy: (tries) => Math.min(100 * 2 ** tries, 2_000),
     },
   })
-  let isAway = false
-  // One line when it goes and one when it is back, not one for each try.
+  let isConnected = true
+  // One line when the connection is lost and one when it is back, not one per attempt.
   client.on('error', (error: unknown) => {
-    if (!isAway) log.warn({ err: error }, 'Redis is away')
-    isAway = true
+    if (isConnected) log.warn({ err: error }, 'Redis is not reachable')
+    isConnected = false
   })
   client.on('ready', () => {
-    if (isAway) log.warn({}, 'Redis is back')
-    isAway = false
+    if (!isConnected) log.warn({}, 'Redis is reachable again')
+    isConnected = true
   })
   client.connect().catch(() => undefined)
   let askAgainAt = 0
 
   async function ask<Result>(work: () => Promise<Result>): Promise<Result> {
     if (performance.now() < askAgainAt) throw new Error('Redis did not answer a moment ago')
-    const { promise: late, reject } = Promise.withResolvers<never>()
-    // The client's own timeouts are of what it has not sent yet; a server that hangs has been sent everything.
+    const { promise: timeout, reject } = Promise.withResolvers<never>()
+    // The client's own timeouts cover commands that it has not sent. A server that hangs has received them.
     const timer = setTimeout(() => reject(new Error('Redis does not answer')), answerMilliseconds)
     try {
-      return await Promise.race([work(), late])
+      return await Promise.race([work(), timeout])
     } catch (error) {
-      if (!(error instanceof GatewayError)) askAgainAt = performance.now() + pauseMilliseconds
+      askAgainAt = performance.now() + pauseMilliseconds
       throw error
     } finally {
       clearTimeout(timer)
@@ -70,8 +69,10 @@ export function connectToRedis(url: string, log: Logger): RedisConnection {
   }
 
   return {
-    client,
-    ask,
+    isReady: () => client.isReady,
+    async runScript(script, key, args) {
+      return (await ask(() => client.eval(script, { keys: [key], arguments: [...args] }))) as unknown[]
+    },
     async remember(key, milliseconds) {
       await ask(() => client.set(key, '1', { expiration: { type: 'PX', value: milliseconds } })).catch(() => undefined)
     },

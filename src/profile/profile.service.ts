@@ -1,74 +1,76 @@
-import { notAnAccount } from '../account/account.service.ts'
+import type { z } from 'zod'
+import { accountNotFound } from '../account/account.service.ts'
 import type { Context } from '../context.ts'
 import type { EmailRecord, Prisma, Profile } from '../db/generated/prisma/client.ts'
-import { isPossibleId, newId } from '../db/ids.ts'
-import { type EmailInput, type ProfileFields, readProfileFields } from './profile.input.ts'
+import { isPossibleId } from '../db/ids.ts'
+import { emailRecordIds } from '../email-record/email-record.rows.ts'
+import { parseInput } from '../input/parse-input.ts'
+import { type Email, profileChange } from './profile.input.ts'
+import { profileIds } from './profile.rows.ts'
 
 /**
- * Makes the profile of an account, or changes it: in one transaction, or not at all. An absent field is kept, null
- * clears, a given list replaces the list. An email that stays (same value and type) keeps its id and when it was made.
+ * Creates or changes the profile of an account. An email that stays (same value and type) keeps its id and creation time.
+ * Runs in a transaction.
  *
- * @throws GatewayError BAD_USER_INPUT naming every field that is refused, `accountId` with NOT_FOUND among them
+ * @throws GatewayError BAD_USER_INPUT naming every invalid field; NOT_FOUND for `accountId`
  */
 export async function syncProfile(
   { viewer, prisma }: Context,
-  { accountId, ...fields }: ProfileFields & { readonly accountId: string },
+  { accountId, ...input }: z.input<typeof profileChange> & { readonly accountId: string },
 ): Promise<Profile> {
   const { tenantAppId } = viewer
-  const { columns, emails } = readProfileFields(fields)
-  if (!isPossibleId(accountId)) throw notAnAccount('accountId')
-  return prisma.$transaction(async (transaction) => {
-    // Held until the end, so that two calls for one account do not mix.
-    const [account] = await transaction.$queryRaw<{ platform: string; platformAccountId: string }[]>`
-      SELECT platform, platform_account_id AS "platformAccountId" FROM account
-      WHERE tenant_app_id = ${tenantAppId} AND id = ${accountId} FOR UPDATE`
-    if (!account) throw notAnAccount('accountId')
-    const where = { tenantAppId_accountId: { tenantAppId, accountId } }
-    const create = { ...(columns as object), ...account, tenantAppId, id: newId('Profile'), accountId }
-    const profile = await transaction.profile.upsert({ where, create, update: columns })
-    if (emails) await replaceEmails(transaction, profile, emails)
-    return profile
+  const { emails, phoneNumbers, addresses, ...scalars } = parseInput(profileChange, input)
+  if (!isPossibleId(accountId)) throw accountNotFound('accountId')
+  // Locked until the end of the transaction, so that two calls for one account do not interleave.
+  const [account] = await prisma.$queryRaw<{ platform: string; platformAccountId: string }[]>`
+    SELECT platform, platform_account_id AS "platformAccountId" FROM account
+    WHERE tenant_app_id = ${tenantAppId} AND id = ${accountId} FOR UPDATE`
+  if (!account) throw accountNotFound('accountId')
+  const columns = {
+    ...scalars,
+    ...(phoneNumbers !== undefined && { phoneNumbers: (phoneNumbers ?? []) as Prisma.InputJsonArray }),
+    ...(addresses !== undefined && { addresses: (addresses ?? []) as Prisma.InputJsonArray }),
+  } as Omit<Prisma.ProfileUncheckedCreateInput, 'tenantAppId' | 'id' | 'accountId' | keyof typeof account>
+  const profile = await prisma.profile.upsert({
+    where: { tenantAppId_accountId: { tenantAppId, accountId } },
+    create: { ...columns, ...account, tenantAppId, id: profileIds.create(), accountId },
+    update: columns,
   })
+  if (emails !== undefined) await replaceEmails(prisma, profile, emails ?? [])
+  return profile
 }
 
 async function replaceEmails(
-  transaction: Prisma.TransactionClient,
+  prisma: Context['prisma'],
   { tenantAppId, id: profileId }: Profile,
-  emails: readonly Required<EmailInput>[],
+  emails: readonly Email[],
 ): Promise<void> {
-  const left = await transaction.emailRecord.findMany({
+  const removed = await prisma.emailRecord.findMany({
     where: { tenantAppId, profileId },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   })
-  const added: Required<EmailInput>[] = []
+  const added: Email[] = []
   for (const email of emails) {
-    const index = left.findIndex(({ value, type }) => value === email.value && type === email.type)
-    const [stays] = index === -1 ? [] : left.splice(index, 1)
-    if (!stays) added.push(email)
-    else if (hasChanged(stays, email)) {
-      const { isVerified, isPrimary } = email as EmailRecord
-      await transaction.emailRecord.updateMany({
-        where: { tenantAppId, id: stays.id },
-        data: { isVerified, isPrimary },
-      })
+    const index = removed.findIndex(({ value, type }) => value === email.value && type === email.type)
+    const [kept] = index === -1 ? [] : removed.splice(index, 1)
+    if (!kept) added.push(email)
+    else if (hasChanged(kept, email)) {
+      const { isVerified, isPrimary } = email
+      await prisma.emailRecord.updateMany({ where: { tenantAppId, id: kept.id }, data: { isVerified, isPrimary } })
     }
   }
-  if (left.length > 0) {
-    await transaction.emailRecord.deleteMany({ where: { tenantAppId, id: { in: left.map(({ id }) => id) } } })
+  if (removed.length > 0) {
+    await prisma.emailRecord.deleteMany({ where: { tenantAppId, id: { in: removed.map(({ id }) => id) } } })
   }
   const now = new Date()
-  await transaction.emailRecord.createMany({
+  await prisma.emailRecord.createMany({
     data: added.map((email) => ({
-      ...(email as EmailRecord),
-      tenantAppId,
-      profileId,
-      id: newId('EmailRecord'),
-      createdAt: now,
-      updatedAt: now,
+      ...email,
+      ...{ tenantAppId, profileId, id: emailRecordIds.create(), createdAt: now, updatedAt: now },
     })),
   })
 }
 
-function hasChanged(record: EmailRecord, { isVerified, isPrimary }: Required<EmailInput>): boolean {
+function hasChanged(record: EmailRecord, { isVerified, isPrimary }: Email): boolean {
   return record.isVerified !== isVerified || record.isPrimary !== isPrimary
 }

@@ -1,23 +1,22 @@
 import { type GraphQLInputType, type GraphQLLeafType, isInputObjectType, isListType, isNonNullType } from 'graphql'
 import { type FieldError, invalidInput } from '../errors.ts'
-import type { CompiledOperation } from './operation.ts'
+import type { Values } from '../graphql/operation/coerce-variables.ts'
 import type { Route } from './route.ts'
-
-type Values = Readonly<Record<string, unknown>>
+import type { StoredOperation } from './stored-operation.ts'
 
 /**
- * Checks variables against their types in the schema, so that REST has no rules of types of its own, and drops the
- * fields that an input type does not have. GraphQL's own check would name types where the client knows fields.
+ * Checks variables against their types in the schema, and drops fields that an input type does not have. graphql-js would
+ * report types where the client knows fields.
  *
  * @returns the variables to execute with
- * @throws GatewayError BAD_USER_INPUT naming every field that is missing or of another type, as the REST client wrote it
+ * @throws GatewayError BAD_USER_INPUT with every field that is missing or has the wrong type, under its name in REST
  */
-export function checkVariables(route: Route, { variableTypes }: CompiledOperation, variables: Values): Values {
+export function checkVariables(route: Route, { variableTypes }: StoredOperation, variables: Values): Values {
   const errors: FieldError[] = []
   const checked: Record<string, unknown> = {}
   for (const [name, type] of variableTypes) {
     const value = check(type, variables[name], name, (error) => {
-      errors.push({ ...error, field: fieldName(route, error.field) })
+      errors.push({ ...error, field: restNameOf(route, error.field) })
     })
     if (value !== undefined) checked[name] = value
   }
@@ -25,27 +24,27 @@ export function checkVariables(route: Route, { variableTypes }: CompiledOperatio
   return checked
 }
 
-/** A refused input's name as the REST client wrote it: `input.name` ⇒ `name`, `first` ⇒ `limit`. */
-export function fieldName({ parameters, body }: Route, field: string): string {
+/** The name of a variable's field in REST: `input.name` ⇒ `name`, `first` ⇒ `limit`. */
+export function restNameOf({ parameters, body }: Route, field: string): string {
   const parameter = parameters.find(({ variable }) => variable === field)
   if (parameter) return parameter.name
   return body && field.startsWith(`${body.variable}.`) ? field.slice(body.variable.length + 1) : field
 }
 
-function check(type: GraphQLInputType, value: unknown, field: string, refuse: (error: FieldError) => void): unknown {
+function check(type: GraphQLInputType, value: unknown, field: string, reject: (error: FieldError) => void): unknown {
   if (isNonNullType(type)) {
-    if (value != null) return check(type.ofType, value, field, refuse)
-    return refuse({ field, code: 'REQUIRED', message: 'is required' })
+    if (value != null) return check(type.ofType, value, field, reject)
+    return reject({ field, code: 'REQUIRED', message: 'is required' })
   }
   if (value == null) return value
   if (isListType(type)) {
-    if (Array.isArray(value)) return value.map((item, index) => check(type.ofType, item, `${field}[${index}]`, refuse))
-    return refuse({ field, code: 'INVALID_TYPE', message: 'must be an array' })
+    if (Array.isArray(value)) return value.map((item, index) => check(type.ofType, item, `${field}[${index}]`, reject))
+    return reject({ field, code: 'INVALID_TYPE', message: 'must be an array' })
   }
   if (isInputObjectType(type)) {
-    if (typeof value !== 'object') return refuse({ field, code: 'INVALID_TYPE', message: 'must be an object' })
+    if (typeof value !== 'object') return reject({ field, code: 'INVALID_TYPE', message: 'must be an object' })
     const known = Object.values(type.getFields())
-      .map(({ name, type: of }) => [name, check(of, (value as Values)[name], `${field}.${name}`, refuse)] as const)
+      .map(({ name, type: of }) => [name, check(of, (value as Values)[name], `${field}.${name}`, reject)] as const)
       .filter(([, fieldValue]) => fieldValue !== undefined)
     return Object.fromEntries(known)
   }
@@ -53,7 +52,7 @@ function check(type: GraphQLInputType, value: unknown, field: string, refuse: (e
     type.parseValue(value)
     return value
   } catch {
-    return refuse({ field, code: 'INVALID_TYPE', message: `must be ${describe(type)}` })
+    return reject({ field, code: 'INVALID_TYPE', message: `must be ${describe(type)}` })
   }
 }
 

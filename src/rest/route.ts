@@ -1,35 +1,35 @@
-/** What a route reads of a request. */
+/** The parts of a request that a route reads. */
 export interface RouteInput {
   readonly params: Readonly<Record<string, string>>
-  /** A parameter given twice is an array. */
+  /** A parameter that is given twice is an array. */
   readonly query: Readonly<Record<string, string | readonly string[] | undefined>>
-  /** The JSON body; undefined when there is none. */
+  /** The JSON body; undefined if there is none. */
   readonly body: unknown
 }
 
-/** A value that is sent in the path or in the query string. */
+/** A parameter in the path or the query string. */
 export interface Parameter {
   readonly in: 'path' | 'query'
   readonly name: string
-  /** The variable that it becomes: its type in the operation is the parameter's, and refusals of it are the parameter's. */
+  /** The variable that it becomes. It has the variable's type, and errors of the variable name the parameter. */
   readonly variable: string
   readonly description: string
 }
 
-/** A value that is sent as the JSON body. */
+/** A JSON body. */
 export interface Body {
-  /** The variable that it becomes. Its type in the operation is the body's. */
+  /** The variable that it becomes. It has the variable's type. */
   readonly variable: string
-  /** Fields of that type which the path says already. */
+  /** Fields of that type that come from the path. */
   readonly without?: readonly string[]
   readonly required: boolean
   readonly description: string
 }
 
-/** A REST route: a stored GraphQL operation, how its variables are read, and which part of its data is the answer. */
+/** A REST route: a GraphQL operation, how a request becomes its variables, and which part of its data is the answer. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT'
-  /** As Fastify writes it: `/users/:id`. */
+  /** In Fastify's syntax: `/users/:id`. */
   readonly url: string
   readonly summary: string
   readonly description?: string
@@ -37,16 +37,16 @@ export interface Route {
   readonly operation: string
   readonly parameters: readonly Parameter[]
   readonly body?: Body
-  /** The operation's variables. May throw BAD_USER_INPUT; types are checked against the operation afterwards. */
+  /** Reads the variables. May throw BAD_USER_INPUT. Their types are checked afterwards. */
   readonly variables: (input: RouteInput) => Record<string, unknown>
-  /** Where in the operation's data the answer is: `createUser.user`. Null there means that nothing was found. */
+  /** The path of the answer in the operation's data: `createUser.user`. Null there is a 404. */
   readonly answer: string
-  /** The key that the answer stands under; the answer is the whole body when there is none. */
+  /** The key of the answer in the body. Without it, the answer is the body. */
   readonly under?: string
-  /** The name of the answer's (or of its elements') schema in the OpenAPI document. */
+  /** The name of the answer's schema, or of its elements' schema, in the OpenAPI document. */
   readonly component: string
-  /** Whether the operation made something: 201, with where it is in `Location`. */
-  readonly makes?: (answer: { id: string }) => string
-  /** For a list: the connection in the data that is read page by page. Without `limit` and `cursor` all of it is streamed. */
+  /** The URL of what the operation has created. With it, the status is 201. */
+  readonly location?: (answer: { id: string }) => string
+  /** The connection that a list is read from, page by page. Without `limit` and `cursor`, the whole list is streamed. */
   readonly connection?: string
 }

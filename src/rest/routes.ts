@@ -1,47 +1,49 @@
-import { fullUserFields, jobFields, profileFields, userFields } from './fields.ts'
-import { bodyObject, idList, singleText, wholeNumber } from './inputs.ts'
+import { jobSelection } from '../job/job.record.ts'
+import { profileSelection } from '../profile/profile.record.ts'
+import { fullUserSelection, userSelection } from '../user/user.record.ts'
+import { readIdList, readInteger, readObject, readText } from './inputs.ts'
 import type { Parameter, Route } from './route.ts'
 
 const userErrors = 'userErrors { code message field }'
 
-const userId: Parameter = { in: 'path', name: 'id', variable: 'id', description: "The user's id." }
+const userId: Parameter = { in: 'path', name: 'id', variable: 'id', description: 'The id of the user.' }
 
-/** The documented REST interface: a row a route. */
+/** The REST interface: a route per row. */
 export const routes: readonly Route[] = [
   {
     method: 'POST',
     url: '/users',
     summary: 'Create a user',
     operation: `mutation CreateUser($input: CreateUserInput!) {
-      createUser(input: $input) { user { ${userFields} } ${userErrors} }
+      createUser(input: $input) { user { ${userSelection} } ${userErrors} }
     }`,
     parameters: [],
-    body: { variable: 'input', required: true, description: 'The new user. Unknown fields are ignored.' },
-    variables: (request) => ({ input: bodyObject(request) }),
+    body: { variable: 'input', required: true, description: 'The user to create. Unknown fields are ignored.' },
+    variables: (request) => ({ input: readObject(request) }),
     answer: 'createUser.user',
     component: 'NewUser',
-    makes: ({ id }) => `/users/${encodeURIComponent(id)}`,
+    location: ({ id }) => `/users/${encodeURIComponent(id)}`,
   },
   {
     method: 'GET',
     url: '/users',
     summary: 'List users',
     description:
-      'Every user of the tenant, oldest first, streamed. With `limit` or `cursor`: one page, and the header `Link` ' +
-      'with `rel="next"` while there is more. A stream that fails is cut off, never ended as if it were complete.',
+      'Streams all users of the tenant, oldest first. With `limit` or `cursor` it returns one page, and the header `Link` ' +
+      'with `rel="next"` if there are more. If a stream fails, the connection is closed before the end of the list.',
     operation: `query ListUsers($first: Int, $after: String) {
-      users(first: $first, after: $after) { nodes { ${fullUserFields} } pageInfo { hasNextPage endCursor } }
+      users(first: $first, after: $after) { nodes { ${fullUserSelection} } pageInfo { hasNextPage endCursor } }
     }`,
     parameters: [
       {
         in: 'query',
         name: 'limit',
         variable: 'first',
-        description: 'How many users: 1–500. 20 when only `cursor` is given.',
+        description: 'The number of users: 1–500. 20 if only `cursor` is given.',
       },
-      { in: 'query', name: 'cursor', variable: 'after', description: 'Where the page begins: from the last `Link`.' },
+      { in: 'query', name: 'cursor', variable: 'after', description: 'The start of the page, from the last `Link`.' },
     ],
-    variables: (request) => ({ first: wholeNumber(request, 'limit'), after: singleText(request, 'cursor') }),
+    variables: (request) => ({ first: readInteger(request, 'limit'), after: readText(request, 'cursor') }),
     answer: 'users.nodes',
     under: 'users',
     component: 'User',
@@ -51,7 +53,7 @@ export const routes: readonly Route[] = [
     method: 'GET',
     url: '/users/:id',
     summary: 'Get a user',
-    operation: `query GetUser($id: ID!) { user(id: $id) { ${fullUserFields} } }`,
+    operation: `query GetUser($id: ID!) { user(id: $id) { ${fullUserSelection} } }`,
     parameters: [userId],
     variables: ({ params }) => ({ id: params['id'] }),
     answer: 'user',
@@ -62,18 +64,18 @@ export const routes: readonly Route[] = [
     url: '/users/:id',
     summary: 'Update a user',
     description:
-      'A field that is left out stays as it is. `phone: null` clears the phone; `name: null` and `email: null` change nothing.',
+      'Absent fields keep their value. `phone: null` clears the phone number; `name: null` and `email: null` change nothing.',
     operation: `mutation UpdateUser($input: UpdateUserInput!) {
-      updateUser(input: $input) { user { ${fullUserFields} } ${userErrors} }
+      updateUser(input: $input) { user { ${fullUserSelection} } ${userErrors} }
     }`,
     parameters: [{ ...userId, variable: 'input.id' }],
     body: {
       variable: 'input',
       without: ['id'],
       required: true,
-      description: 'What to change. Unknown fields are ignored.',
+      description: 'The changes. Unknown fields are ignored.',
     },
-    variables: (request) => ({ input: { ...bodyObject(request), id: request.params['id'] } }),
+    variables: (request) => ({ input: { ...readObject(request), id: request.params['id'] } }),
     answer: 'updateUser.user',
     component: 'User',
   },
@@ -82,21 +84,21 @@ export const routes: readonly Route[] = [
     url: '/fusion/profiles',
     summary: 'Get profiles of accounts',
     description:
-      'The profiles in the order asked, each once; unknown ids are left out. The ids, at most 500, come as the JSON body ' +
-      'of the GET or in `account_ids`, not in both.',
+      'Returns the profiles in the order of the ids, each once. Unknown ids are ignored. At most 500 ids are sent as the JSON ' +
+      'body of the GET or in `account_ids`, not in both.',
     operation: `query GetProfiles($accountIds: [ID!]!) {
-      profiles(accountIds: $accountIds) { ${profileFields} }
+      profiles(accountIds: $accountIds) { ${profileSelection} }
     }`,
     parameters: [
       {
         in: 'query',
         name: 'account_ids',
         variable: 'accountIds',
-        description: 'The ids of the accounts: a JSON array, or the parameter repeated, or ids separated by commas.',
+        description: 'The ids of the accounts: a JSON array, the parameter repeated, or ids separated by commas.',
       },
     ],
     body: { variable: 'accountIds', required: false, description: 'The ids of the accounts.' },
-    variables: (request) => ({ accountIds: idList(request, 'account_ids') }),
+    variables: (request) => ({ accountIds: readIdList(request, 'account_ids') }),
     answer: 'profiles',
     under: 'profiles',
     component: 'Profile',
@@ -106,9 +108,9 @@ export const routes: readonly Route[] = [
     url: '/fusion/jobs/:id',
     summary: 'Get a job',
     operation: `query GetJob($id: ID!) {
-      job(id: $id) { ${jobFields} }
+      job(id: $id) { ${jobSelection} }
     }`,
-    parameters: [{ in: 'path', name: 'id', variable: 'id', description: "The job's id." }],
+    parameters: [{ in: 'path', name: 'id', variable: 'id', description: 'The id of the job.' }],
     variables: ({ params }) => ({ id: params['id'] }),
     answer: 'job',
     component: 'Job',

@@ -1,18 +1,17 @@
 import {
-  type DocumentNode,
   GraphQLEnumType,
   type GraphQLOutputType,
   type GraphQLScalarType,
   type GraphQLSchema,
-  getOperationAST,
   isListType,
   isNonNullType,
   isObjectType,
   Kind,
+  type OperationDefinitionNode,
   type SelectionSetNode,
 } from 'graphql'
 
-/** What an operation answers, as far as REST needs to know: the keys in order, and the type of each value. */
+/** What REST knows of an operation's answer: the keys in their order, and the type of each value. */
 export type Shape = ObjectShape | ListShape | LeafShape
 
 export interface ObjectShape {
@@ -43,49 +42,55 @@ interface LeafShape {
 /**
  * The shape of the value at a path of an operation's data.
  *
- * @param document one operation, written without fragments
- * @param path keys of the answer, joined by dots: `createUser.user`; lists are passed through
+ * @param operation written without fragments
+ * @param path keys of the answer, joined by dots: `createUser.user`
  */
-export function shapeOf(schema: GraphQLSchema, document: DocumentNode, path: string): Shape {
-  const operation = getOperationAST(document)
-  const root = operation && schema.getRootType(operation.operation)
-  if (!operation || !root) throw new Error('The document holds no operation of this schema')
-  let shape = compile(root, operation.selectionSet)
+export function shapeOf(schema: GraphQLSchema, operation: OperationDefinitionNode, path: string): Shape {
+  const root = schema.getRootType(operation.operation)
+  if (!root) throw new Error(`The schema has no ${operation.operation}`)
+  let shape = readShape(root, operation.selectionSet)
   for (const key of path.split('.')) {
     const fields = shape.kind === 'object' ? shape.fields : []
     const next = fields.find((field) => field.key === key)
-    if (!next) throw new Error(`The operation answers nothing at ${path}`)
+    if (!next) throw new Error(`The operation's data has nothing at ${path}`)
     shape = next.shape
   }
   return shape
 }
 
-function compile(type: GraphQLOutputType, selectionSet: SelectionSetNode | undefined): Shape {
-  if (isNonNullType(type)) return compile(type.ofType, selectionSet)
-  if (isListType(type)) return { kind: 'list', of: compile(type.ofType, selectionSet) }
+function readShape(type: GraphQLOutputType, selectionSet: SelectionSetNode | undefined): Shape {
+  if (isNonNullType(type)) return readShape(type.ofType, selectionSet)
+  if (isListType(type)) return { kind: 'list', of: readShape(type.ofType, selectionSet) }
   if (!isObjectType(type)) return { kind: 'leaf', type: type as LeafShape['type'] }
   const fields = (selectionSet?.selections ?? []).map((selection): FieldShape => {
-    if (selection.kind !== Kind.FIELD) throw new Error('Stored operations are written without fragments')
+    if (selection.kind !== Kind.FIELD) throw new Error('Stored operations have no fragments')
     const field = type.getFields()[selection.name.value]
     if (!field) throw new Error(`${type.name} has no field ${selection.name.value}`)
     return {
       key: selection.alias?.value ?? selection.name.value,
       nullable: !isNonNullType(field.type),
       description: field.description ?? undefined,
-      shape: compile(field.type, selection.selectionSet),
+      shape: readShape(field.type, selection.selectionSet),
     }
   })
   return { kind: 'object', name: type.name, fields }
 }
 
-/** The one field that the interface document allows to be null. Any other without a value is left out. */
+/** The value at a path of an operation's data: `createUser.user`. */
+export function valueAt(data: object, path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>((value, key) => (value as Record<string, unknown> | null | undefined)?.[key], data)
+}
+
+/** Whether a field is null in REST if it has no value. The interface document allows it for `phone` alone. */
 export function keepsNull(key: string): boolean {
   return key === 'phone'
 }
 
 /**
- * A value of an operation's data as the REST clients know it: fields without a value left out, dates written with
- * colons, enum values in lower case. Free-form JSON is passed through untouched.
+ * Encodes a value for REST: fields without a value are omitted, dates have colons, enum values are in lower case. JSON objects
+ * are unchanged.
  *
  * `{ date_of_birth: '1990-05-17', gender: null, status: 'PENDING' }` ⇒ `{ date_of_birth: '1990:05:17', status: 'pending' }`
  */

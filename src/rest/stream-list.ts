@@ -1,19 +1,18 @@
 import { Readable } from 'node:stream'
 
-/** One page of a list: its items, ready to be written, and where the next one begins. */
+/** A page of a list. */
 export interface Page {
   readonly items: readonly unknown[]
+  /** The cursor of the next page; undefined if this is the last one. */
   readonly next: string | undefined
 }
 
 /**
- * A JSON object with one key that holds a whole list, written page by page: `{"users":[…]}`.
+ * Streams a whole list as the only key of a JSON object: `{"users":[…]}`. It holds one page at a time, reads the next one when
+ * the client has received the last, and stops when the client goes away. If a page fails, the stream is destroyed, so that the
+ * client sees a closed connection and not a list that looks complete.
  *
- * It never holds more than a page, reads the next one when the client has taken the last, and stops when the client
- * goes away. When a page fails the stream is destroyed with the error, so the client sees a cut connection and not a
- * list that looks complete.
- *
- * @param first the first page, read already, so that an error in it can still be answered with a status
+ * @param first the first page. An error in it can still be answered with a status
  */
 export function streamList(key: string, first: Page, readPage: (cursor: string) => Promise<Page>): Readable {
   async function* chunks() {

@@ -1,14 +1,14 @@
 /** Random numbers that are the same for the same seed. */
 export interface Random {
-  /** From 0 up to, and without, 1. */
+  /** A number from 0 (inclusive) to 1 (exclusive). */
   next(): number
-  /** A whole number from 0 up to, and without, `limit`. */
+  /** An integer from 0 (inclusive) to `limit` (exclusive). */
   below(limit: number): number
   /** One of the items. */
   pick<Item>(items: readonly Item[]): Item
 }
 
-/** mulberry32: 32 bits of state, which is plenty for made-up names. @see https://gist.github.com/tommyettinger/46a874533244883189143505d203312c */
+/** mulberry32. @see https://gist.github.com/tommyettinger/46a874533244883189143505d203312c */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0
   const next = () => {

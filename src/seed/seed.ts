@@ -1,16 +1,15 @@
 import { hash } from 'node:crypto'
 import { v7 as uuidv7 } from 'uuid'
 import type { Database } from '../db/database.ts'
-import { insertRows } from '../db/insert.ts'
-import { type IdScheme, madeUpFields, makeUpPeople, type PeopleOptions } from './people.ts'
-import { createRandom } from './random.ts'
+import { nouns } from '../noun/nouns.ts'
+import { createPerson, type IdScheme, type PersonOptions } from './person.ts'
 
 export interface SeedOptions {
   readonly tenantAppId: string
   readonly users: number
-  /** The same seed makes the same rows. */
+  /** The same seed creates the same rows. */
   readonly seed: number
-  /** Told after each batch how many users are written in all. */
+  /** Called after each batch with the number of users written so far. */
   readonly onProgress?: (users: number) => void
 }
 
@@ -18,25 +17,24 @@ const batchSize = 1_000
 const writers = 3
 
 /**
- * Fills a tenant with made-up users, each with 3 accounts, their profiles and 2 emails a profile. Rows that are there
- * already are left alone, so running it again with the same seed changes nothing.
+ * Fills a tenant with made-up users, each with accounts, profiles and emails. Rows that exist are skipped, so running it
+ * again with the same seed changes nothing.
  *
- * @returns how many rows were written
+ * @returns the number of rows that were written
  */
 export async function seedTenant(database: Database, options: SeedOptions): Promise<number> {
   const { tenantAppId, users, seed, onProgress = () => undefined } = options
-  const random = createRandom(seed)
-  const people: PeopleOptions = { tenantAppId, random, ids: seededIds(seed), accountsPerUser: 3, emailsPerProfile: 2 }
+  const people: PersonOptions = { tenantAppId, seed, idScheme: uuidScheme(seed) }
   let written = 0
   let done = 0
   let next = 0
-  // Made up in order, so that they are the same each time; written side by side, since one connection uses one core.
+  // Several writers, because one connection uses one core of the server.
   async function writeBatches(): Promise<void> {
     while (next < users) {
-      const from = next
-      const count = Math.min(batchSize, users - from)
+      const first = next
+      const count = Math.min(batchSize, users - first)
       next += count
-      const rows = await writePeople(database, people, from, count)
+      const rows = await writePeople(database, people, first, count)
       written += rows
       done += count
       onProgress(done)
@@ -46,31 +44,26 @@ export async function seedTenant(database: Database, options: SeedOptions): Prom
   return written
 }
 
-/** Makes up people and inserts them: a statement a model. */
+/** Writes the rows of people: one statement per noun. */
 export async function writePeople(
-  { sql, model }: Database,
-  people: PeopleOptions,
-  from: number,
+  { insertRows }: Database,
+  options: PersonOptions,
+  first: number,
   count: number,
 ): Promise<number> {
-  const rows = makeUpPeople(people, from, count)
+  const people = Array.from({ length: count }, (_, index) => createPerson(options, first + index))
   let written = 0
-  for (const [name, fields] of Object.entries(madeUpFields)) {
-    written += await insertRows(sql, model, name, { fields, rows: rows[name as keyof typeof rows] })
+  for (const { seed } of nouns) {
+    const rows = people.flatMap((person) => seed?.rowsOf?.(person) ?? [])
+    if (seed) written += await insertRows(seed.model, { fields: seed.fields, rows })
   }
   return written
 }
 
-/** UUIDv7 ids of our usual form, made of the seed and the row's number alone. */
-function seededIds(seed: number): IdScheme {
-  const id = (prefix: string, user: number, ...numbers: number[]) => {
-    const random = hash('sha256', [prefix, seed, user, ...numbers].join(), 'buffer')
-    return `${prefix}_${uuidv7({ msecs: Date.UTC(2026, 0) + user * 1_000, random })}`
-  }
-  return {
-    user: (user) => id('usr', user),
-    account: (user, account) => id('acc', user, account),
-    profile: (user, account) => id('prf', user, account),
-    email: (user, account, email) => id('eml', user, account, email),
+/** UUIDv7 ids that follow from the seed and the numbers. */
+function uuidScheme(seed: number): IdScheme {
+  return (prefix, ...numbers) => {
+    const random = hash('sha256', [prefix, seed, ...numbers].join(), 'buffer')
+    return `${prefix}${uuidv7({ msecs: Date.UTC(2026, 0) + (numbers[0] ?? 0) * 1_000, random })}`
   }
 }

@@ -1,34 +1,35 @@
 import type { Database } from '../db/database.ts'
 import type { TenantApp } from '../db/generated/prisma/client.ts'
-import { newId } from '../db/ids.ts'
-import { isName, OperatorError } from '../operator.ts'
+import { OperatorError } from '../errors.ts'
+import { operatorName } from '../input/rules.ts'
+import { tenantIds } from './tenant.rows.ts'
 
 /**
- * Makes a tenant.
+ * Creates a tenant.
  *
- * @throws OperatorError when the name is blank, longer than 200 characters, more than a line, or taken
+ * @throws OperatorError if the name is blank, longer than 200 characters or one line, or taken
  */
-export async function createTenant({ prisma }: Database, name: string): Promise<TenantApp> {
-  const trimmed = name.trim()
-  if (!isName(trimmed)) throw new OperatorError('A tenant needs a name of 1–200 characters, in one line.')
-  const data = { id: newId('TenantApp'), name: trimmed }
+export async function createTenant({ prisma }: Pick<Database, 'prisma'>, name: string): Promise<TenantApp> {
+  const parsed = operatorName.safeParse(name)
+  if (!parsed.success) throw new OperatorError('The name of a tenant must have 1–200 characters in one line.')
+  const data = { id: tenantIds.create(), name: parsed.data }
   const [tenant] = await prisma.tenantApp.createManyAndReturn({ data, skipDuplicates: true })
-  if (!tenant) throw new OperatorError(`There is a tenant with the name ${trimmed} already.`)
+  if (!tenant) throw new OperatorError(`A tenant with the name ${parsed.data} already exists.`)
   return tenant
 }
 
-/** All tenants, by name. */
-export function listTenants({ prisma }: Database): Promise<TenantApp[]> {
+/** Lists all tenants by name. */
+export function listTenants({ prisma }: Pick<Database, 'prisma'>): Promise<TenantApp[]> {
   return prisma.tenantApp.findMany({ orderBy: { name: 'asc' } })
 }
 
 /**
- * The tenant of a name.
+ * Returns the tenant with a name.
  *
- * @throws OperatorError when there is none
+ * @throws OperatorError if there is none
  */
-export async function findTenant({ prisma }: Database, name: string): Promise<TenantApp> {
+export async function findTenant({ prisma }: Pick<Database, 'prisma'>, name: string): Promise<TenantApp> {
   const tenant = await prisma.tenantApp.findFirst({ where: { name } })
-  if (!tenant) throw new OperatorError(`There is no tenant with the name ${name}. See: npm run fusion -- tenants list`)
+  if (!tenant) throw new OperatorError(`No tenant has the name ${name}. See: npm run fusion -- tenants list`)
   return tenant
 }

@@ -1,69 +1,57 @@
 import { scopes } from '../auth/scopes.ts'
 import type { Viewer } from '../auth/viewer.ts'
-import { createContext, type Logger } from '../context.ts'
+import { createContext, createServices } from '../context.ts'
 import type { Database } from '../db/database.ts'
 import type { TenantApp } from '../db/generated/prisma/client.ts'
-import { executeOperation } from '../graphql/execute.ts'
-import { maxPageSize } from '../graphql/pagination.ts'
-import { schema } from '../graphql/schema.ts'
-import { fullUserFields, jobFields, profileFields } from '../rest/fields.ts'
-import { compileOperation } from '../rest/operation.ts'
-import { encode } from '../rest/shape.ts'
-import { valueAt } from '../rest/value-at.ts'
-import { createServices } from '../services.ts'
-
-type Json = Record<string, unknown>
-
-const page = '($first: Int, $after: String)'
-const pageInfo = 'pageInfo { hasNextPage endCursor }'
-
-const operations = {
-  users: {
-    operation: `query ExportUsers${page} { users(first: $first, after: $after) { nodes { ${fullUserFields} } ${pageInfo} } }`,
-    answer: 'users.nodes',
-  },
-  profiles: {
-    operation: `query ExportProfiles($ids: [ID!]!) { profiles(accountIds: $ids) { account_id: accountId ${profileFields} } }`,
-    answer: 'profiles',
-  },
-  jobs: {
-    operation: `query ExportJobs${page} { jobs(first: $first, after: $after) { nodes { ${jobFields} } ${pageInfo} } }`,
-    answer: 'jobs.nodes',
-  },
-}
+import { executeOperation } from '../graphql/operation/execute.ts'
+import { createPreparer } from '../graphql/operation/prepare.ts'
+import { maxPageSize } from '../graphql/schema/connection.ts'
+import type { Export, Json } from '../noun/noun.ts'
+import { nouns } from '../noun/nouns.ts'
+import { encode, valueAt } from '../rest/shape.ts'
+import { storeOperation } from '../rest/stored-operation.ts'
+import type { Logger } from '../telemetry/logger.ts'
 
 /**
- * Gives every record of a tenant, as the REST interface writes it: users with their accounts, each page followed by its
- * profiles (with the account's id), then jobs. The tenant's own id is left out, since it is another one where the
- * records are imported. It holds no more than a page.
+ * Exports every record of a tenant in the format of the REST interface: users with their accounts, each page followed by its
+ * profiles, then jobs. It holds one page at a time.
  */
 export async function* exportTenant(database: Database, tenant: TenantApp, log: Logger): AsyncGenerator<Json> {
-  const viewer = viewerOf(tenant)
   const services = createServices(database)
+  const preparer = createPreparer({ introspection: false, metrics: services.metrics })
+  const viewer = viewerOf(tenant)
 
-  async function* pages(name: keyof typeof operations, variables: Json): AsyncGenerator<Json[]> {
-    const { answer } = operations[name]
-    const { document, shape } = compileOperation(schema, operations[name])
-    let after: string | undefined
+  /** Reads pages of records: one page, or all pages of a connection. */
+  async function* pages({ operation: text, path, connection, without = [] }: Export, variables: Json) {
+    const { operation, shape } = storeOperation(preparer, text, path)
+    let after: unknown
     do {
       const context = createContext(services, viewer, log)
-      const { data, errors } = await executeOperation({ document, variables: { ...variables, after }, context })
+      const { data, errors } = await executeOperation({ operation, variables: { ...variables, after }, context })
       if (errors?.[0]) throw errors[0].originalError ?? errors[0]
-      yield encode(shape, valueAt(data ?? {}, answer)) as Json[]
-      const { hasNextPage, endCursor } = (valueAt(data ?? {}, `${name}.pageInfo`) ?? {}) as Json
-      after = hasNextPage === true ? String(endCursor) : undefined
+      const records = encode(shape, valueAt(data ?? {}, path)) as Json[]
+      yield records.map((record) =>
+        Object.fromEntries(Object.entries(record).filter(([key]) => !without.includes(key))),
+      )
+      const { hasNextPage, endCursor } = (valueAt(data ?? {}, `${connection}.pageInfo`) ?? {}) as Json
+      after = hasNextPage === true ? endCursor : undefined
     } while (after !== undefined)
   }
 
-  for await (const users of pages('users', { first: maxPageSize })) {
-    for (const { tenant_app_id: _, ...user } of users) yield user
-    const accountIds = users.flatMap(({ accounts }) => (accounts as { id: string }[]).map(({ id }) => id))
-    for (let from = 0; from < accountIds.length; from += maxPageSize) {
-      for await (const profiles of pages('profiles', { ids: accountIds.slice(from, from + maxPageSize) }))
-        yield* profiles
+  for (const { name, transfer } of nouns) {
+    if (!transfer?.export.connection) continue
+    const followers = nouns.flatMap(({ transfer: other }) =>
+      other?.export.belongsTo?.noun === name ? [{ ...other.export, ...other.export.belongsTo }] : [],
+    )
+    for await (const page of pages(transfer.export, { first: maxPageSize })) {
+      yield* page
+      for (const follower of followers) {
+        for (const variables of follower.variablesOf(page)) {
+          for await (const records of pages(follower, variables)) yield* records
+        }
+      }
     }
   }
-  for await (const jobs of pages('jobs', { first: maxPageSize })) yield* jobs
 }
 
 function viewerOf({ id, name }: TenantApp): Viewer {

@@ -1,12 +1,10 @@
 import { isUtf8 } from 'node:buffer'
 import { isDriverAdapterError } from '@prisma/driver-adapter-utils'
-import { isDatabaseUnavailable } from '../db/availability.ts'
-import { createBatchedRead } from '../db/batch.ts'
 import type { Database } from '../db/database.ts'
-import { inTransaction } from '../db/transaction.ts'
+import { isDatabaseUnavailable } from '../db/errors.ts'
+import { RecordError, type Transfer } from '../noun/noun.ts'
+import { nouns } from '../noun/nouns.ts'
 import { readLines } from './read-lines.ts'
-import { type ImportRecord, RecordError, readRecord } from './records.ts'
-import { type WriteRecords, writeJobs, writeProfiles, writeUsers } from './write-records.ts'
 
 /** A file to import. */
 export interface ImportFile {
@@ -14,7 +12,7 @@ export interface ImportFile {
   readonly chunks: AsyncIterable<Uint8Array>
 }
 
-/** A line, or a record of one, that was not imported, and why. */
+/** A line, or a record of one, that was not imported. */
 export interface Rejection {
   readonly file: string
   readonly line: number
@@ -25,36 +23,36 @@ export interface Rejection {
 export interface ImportOptions {
   readonly tenantAppId: string
   readonly onReject: (rejection: Rejection) => void
-  /** Told how many bytes of the file are done. */
+  /** Called with the number of bytes that are done. */
   readonly onProgress?: (bytes: number) => void
 }
 
+/** A valid record and its line. */
 interface Item {
-  readonly record: ImportRecord
+  readonly transfer: Transfer
+  readonly record: unknown
   readonly line: number
   readonly text: string
 }
 
+type Reject = (item: Pick<Item, 'line' | 'text'>, reason: string) => void
+
 const batchSize = 1_000
 
-const writers: { [Kind in ImportRecord['kind']]: WriteRecords<never> } = {
-  user: writeUsers,
-  profile: writeProfiles,
-  job: writeJobs,
-}
+/** What can be imported, and the names for messages. */
+const transfers = nouns.flatMap(({ name, transfer }) => (transfer ? [{ name, transfer }] : []))
 
 /**
- * Imports a file of records, one a line; a line may also be a whole answer of the REST interface (`{"users":[…]}`).
- * Ids are kept. Records that are there already are brought to what the file says, so importing it again changes nothing.
- * A bad record is reported and the rest goes on. It never holds more than a batch.
+ * Imports a file of records, one per line. A line may also be a whole answer of the REST interface (`{"users":[…]}`). Ids are
+ * kept. A record that exists is updated, so importing a file again changes nothing. A bad record is rejected, and the others
+ * are imported. It holds one batch at a time.
  *
- * @returns how many records are imported
- * @throws when the database cannot be reached; what was written until then stays, and running it again goes on
+ * @returns the number of imported records
+ * @throws if the database cannot be reached. Batches that were written stay; running the import again continues
  */
 export async function importFile(database: Database, file: ImportFile, options: ImportOptions): Promise<number> {
   const { tenantAppId, onReject, onProgress = () => undefined } = options
-  const reject = ({ line, text }: Omit<Item, 'record'>, reason: string) =>
-    onReject({ file: file.name, line, reason, text })
+  const reject: Reject = ({ line, text }, reason) => onReject({ file: file.name, line, reason, text })
   let batch: Item[] = []
   let imported = 0
 
@@ -66,7 +64,7 @@ export async function importFile(database: Database, file: ImportFile, options: 
 
   for await (const { bytes, number, offset } of readLines(file.chunks)) {
     for (const item of readItems(bytes, number, reject)) {
-      if (batch.length >= batchSize || (batch[0] && batch[0].record.kind !== item.record.kind)) await flush()
+      if (batch.length >= batchSize || (batch[0] && batch[0].transfer !== item.transfer)) await flush()
       batch.push(item)
     }
     onProgress(offset)
@@ -75,9 +73,7 @@ export async function importFile(database: Database, file: ImportFile, options: 
   return imported
 }
 
-type Reject = (item: Omit<Item, 'record'>, reason: string) => void
-
-/** The records of a line; what cannot be read is rejected. */
+/** The valid records of a line. Others are rejected. */
 function readItems(bytes: Buffer, line: number, reject: Reject): Item[] {
   const text = bytes.toString('utf8')
   if (text.trim() === '') return []
@@ -92,9 +88,9 @@ function readItems(bytes: Buffer, line: number, reject: Reject): Item[] {
     reject({ line, text }, 'is not JSON')
     return []
   }
-  return unwrap(value).flatMap((record): Item[] => {
+  return unwrap(value).flatMap((entry): Item[] => {
     try {
-      return [{ record: readRecord(record), line, text }]
+      return [{ ...readRecord(entry), line, text }]
     } catch (error) {
       reject({ line, text }, (error as Error).message)
       return []
@@ -104,22 +100,39 @@ function readItems(bytes: Buffer, line: number, reject: Reject): Item[] {
 
 /** `{"users":[a, b]}` ⇒ `[a, b]`; anything else is one record. */
 function unwrap(value: unknown): unknown[] {
-  const { users, profiles } = (value ?? {}) as { users?: unknown; profiles?: unknown }
-  if (Array.isArray(users)) return users
-  return Array.isArray(profiles) ? profiles : [value]
+  for (const { transfer } of transfers) {
+    const list = transfer.listKey === undefined ? undefined : Object(value)[transfer.listKey]
+    if (Array.isArray(list)) return list
+  }
+  return [value]
 }
 
-/** Writes a batch at once, or, where that fails, one record after another, to find out which is to blame. */
+/** @throws RecordError naming every invalid field */
+function readRecord(value: unknown): Pick<Item, 'transfer' | 'record'> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new RecordError('is not a JSON object')
+  const found = transfers.find(({ transfer }) => transfer.recognisedBy in value)
+  if (!found) {
+    const known = transfers.map(({ name, transfer }) => `${name} (${transfer.recognisedBy})`)
+    throw new RecordError(`is not a known record: ${known.join(', ')}`)
+  }
+  const { transfer } = found
+  const { data, error } = transfer.record.safeParse(value)
+  if (!error) return { transfer, record: data }
+  throw new RecordError(error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '))
+}
+
+/** Writes a batch at once. If that fails, writes its records one by one, to find the bad ones. */
 async function writeBatch(database: Database, tenantAppId: string, items: Item[], reject: Reject): Promise<number> {
-  if (items.length === 0) return 0
+  const [first] = items
+  if (!first) return 0
   try {
-    await write(database, tenantAppId, items)
+    const records = items.map(({ record }) => record) as never[]
+    await database.transact(() => first.transfer.write(database, tenantAppId, records))
     return items.length
   } catch (error) {
     if (isDatabaseUnavailable(error)) throw error
-    const [only, ...others] = items
-    if (only && others.length === 0) {
-      reject(only, reasonOf(error))
+    if (items.length === 1) {
+      reject(first, reasonOf(error))
       return 0
     }
     let written = 0
@@ -128,19 +141,11 @@ async function writeBatch(database: Database, tenantAppId: string, items: Item[]
   }
 }
 
-async function write({ sql, model }: Database, tenantAppId: string, items: readonly Item[]): Promise<void> {
-  const writer = writers[items[0]?.record.kind ?? 'user'] as WriteRecords<unknown>
-  const values = items.map(({ record }) => record.value)
-  await inTransaction(sql, (transaction) =>
-    writer({ sql: transaction, model, read: createBatchedRead(transaction, model) }, tenantAppId, values),
-  )
-}
-
 function reasonOf(error: unknown): string {
   if (error instanceof RecordError) return error.message
   if (isDriverAdapterError(error)) {
     if (error.cause.kind === 'UniqueConstraintViolation') return 'another record has the same platform account or id'
-    if (error.cause.kind === 'postgres' && error.cause.code === '21000') return 'names one id twice'
+    if (error.cause.kind === 'postgres' && error.cause.code === '21000') return 'has the same id twice'
   }
   throw error
 }

@@ -1,15 +1,15 @@
-/** A line of a file, without its end, and how far in the file it ends. */
+/** A line of a file, without its newline. */
 export interface Line {
   readonly bytes: Buffer
-  /** Counted from 1. */
+  /** From 1. */
   readonly number: number
-  /** How many bytes of the file are read with it. */
+  /** The number of bytes up to the end of the line. */
   readonly offset: number
 }
 
 const newline = 0x0a
 
-/** The lines of a stream of bytes, one at a time. A file that does not end in a newline has a last line all the same. */
+/** Reads the lines of a stream of bytes, one at a time. The last line need not end with a newline. */
 export async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Line> {
   let rest: Buffer[] = []
   let number = 0

@@ -1,11 +1,11 @@
-import type { User as UserRow } from '../db/generated/prisma/client.ts'
-import { builder } from '../graphql/builder.ts'
-import { defineMutation } from '../graphql/mutation.ts'
-import { Node, registerNode } from '../graphql/node.ts'
-import { defineOrder } from '../graphql/order.ts'
-import { readPageRequest, toConnection } from '../graphql/pagination.ts'
-import { definePayload } from '../graphql/payload.ts'
-import { requireScope } from '../graphql/require-scope.ts'
+import { requireScope } from '../auth/scopes.ts'
+import { builder } from '../graphql/schema/builder.ts'
+import { readPageRequest, toConnection } from '../graphql/schema/connection.ts'
+import { defineMutation } from '../graphql/schema/mutation.ts'
+import { Node, registerNode } from '../graphql/schema/node.ts'
+import { defineOrder } from '../graphql/schema/order.ts'
+import { asParent, loadRow } from '../graphql/schema/rows.ts'
+import { userById, userIds } from './user.rows.ts'
 import { countUsers, createUser, deleteUser, readUserPage, type UserList, updateUser } from './user.service.ts'
 
 export const User = builder.prismaObject('User', {
@@ -13,24 +13,24 @@ export const User = builder.prismaObject('User', {
   description: 'A user of the tenant app.',
   interfaces: [Node],
   fields: (t) => ({
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the user was made.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the user was last changed.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The creation time.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'The time of the last change.' }),
     name: t.exposeString('name', { description: 'The full name.' }),
     email: t.exposeString('email', { scope: 'contacts:read', description: 'The email address.' }),
     phone: t.exposeString('phone', { nullable: true, scope: 'contacts:read', description: 'The phone number.' }),
-    tenantAppId: t.exposeID('tenantAppId', { description: 'The tenant app that the user belongs to.' }),
+    tenantAppId: t.exposeID('tenantAppId', { description: 'The id of the tenant app that the user belongs to.' }),
   }),
 })
 
-registerNode('User', 'users:read', (id, { loaders }) => loaders.userById.load(id))
+registerNode('User', userIds, 'users:read', userById)
 
 const UserFilter = builder.inputType('UserFilter', {
-  description: 'Which users to show. A field that is absent or null does not restrict the list.',
+  description: 'Selects users. An absent or null field does not restrict the list.',
   fields: (t) => ({
-    email: t.string({ description: 'Exactly this email address. Needs the scope `contacts:read`.' }),
-    nameContains: t.string({ description: 'A part of the name, in upper or lower case.' }),
-    createdAfter: t.field({ type: 'DateTime', description: 'Made after this time.' }),
-    createdBefore: t.field({ type: 'DateTime', description: 'Made before this time.' }),
+    email: t.string({ description: 'The exact email address. Needs the scope `contacts:read`.' }),
+    nameContains: t.string({ description: 'A part of the name. Case is ignored.' }),
+    createdAfter: t.field({ type: 'DateTime', description: 'Created after this time.' }),
+    createdBefore: t.field({ type: 'DateTime', description: 'Created before this time.' }),
   }),
 })
 
@@ -41,106 +41,93 @@ builder.queryFields((t) => ({
     type: User,
     nullable: true,
     scope: 'users:read',
-    description: 'A user by id; null when the tenant has none with it.',
-    args: { id: t.arg.id({ required: true, description: "The user's id." }) },
-    resolve: (_, { id }, { loaders }) => loaders.userById.load(id),
+    description: 'Returns the user with this id, or null if your tenant has none.',
+    args: { id: t.arg.id({ required: true, description: 'The id of the user.' }) },
+    resolve: (_, { id }, { loaders }) => loadRow(loaders, userById, id),
   }),
   users: t.connection(
     {
       type: User,
       scope: 'users:read',
-      description: "The tenant's users, oldest first, page by page.",
+      description: "Lists your tenant's users, oldest first.",
       args: {
-        filter: t.arg({ type: UserFilter, description: 'Which users to show; all when absent.' }),
-        orderBy: t.arg({ type: UserOrder, description: 'The order; oldest first when absent.' }),
+        filter: t.arg({ type: UserFilter, description: 'Selects users. All by default.' }),
+        orderBy: t.arg({ type: UserOrder, description: 'The order. Oldest first by default.' }),
       },
       resolve: async (_, { filter, orderBy, ...args }, context) => {
-        // Whoever may look for an address knows it when somebody is found.
+        // A viewer who can search for an email address learns it when a user is found.
         if (filter?.email != null) requireScope(context.viewer, 'contacts:read')
         const page = readPageRequest(args)
         const list: UserList = { filter: filter ?? {}, direction: orderBy?.direction ?? 'ASC' }
-        return { ...toConnection(page, await readUserPage(context, list, page)), list }
+        const rows = await readUserPage(context, list, page)
+        return { ...toConnection(page, rows.map(asParent<'User'>)), list }
       },
     },
     {
       name: 'UserConnection',
       scope: 'inherited',
-      description: "A page of the tenant's users.",
+      description: 'A page of users.',
       fields: (connection) => ({
         totalCount: connection.int({
-          description: 'How many users the whole list has. Counted only when asked for.',
+          description: 'The number of users in the whole list. It is counted only if requested.',
           resolve: ({ list }, _, context) => countUsers(context, list.filter),
         }),
       }),
     },
-    { name: 'UserEdge', scope: 'inherited', description: 'A user and where it stands in the list.' },
+    { name: 'UserEdge', scope: 'inherited', description: 'A user and its cursor.' },
   ),
 }))
 
 const CreateUserInput = builder.inputType('CreateUserInput', {
-  description: 'A new user.',
+  description: 'The input of `createUser`.',
   fields: (t) => ({
     name: t.string({ required: true, description: 'The full name: 1–200 characters, trimmed.' }),
-    email: t.string({ required: true, description: 'The email address, up to 320 characters.' }),
+    email: t.string({ required: true, description: 'The email address: up to 320 characters.' }),
     phone: t.string({ required: true, description: 'The phone number: 1–64 characters.' }),
   }),
 })
 
-const CreateUserPayload = definePayload<UserRow>('CreateUserPayload', 'user', User, 'The new user.')
-
 defineMutation('createUser', {
-  payload: CreateUserPayload,
   scope: 'users:write',
-  description: 'Makes a user.',
+  description: 'Creates a user.',
   input: CreateUserInput,
-  inputDescription: 'The new user.',
-  work: createUser,
+  inputDescription: 'The user to create.',
+  result: { field: 'user', type: User, description: 'The new user.' },
+  hasOneWrite: true,
+  run: createUser,
 })
 
 const UpdateUserInput = builder.inputType('UpdateUserInput', {
-  description: 'What to change of a user. A field that is absent stays as it is.',
+  description: 'The input of `updateUser`. Absent fields keep their value.',
   fields: (t) => ({
-    id: t.id({ required: true, description: "The user's id." }),
-    name: t.string({ description: 'The full name: 1–200 characters, trimmed. Null: unchanged.' }),
-    email: t.string({ description: 'The email address, up to 320 characters. Null: unchanged.' }),
+    id: t.id({ required: true, description: 'The id of the user.' }),
+    name: t.string({ description: 'The full name: 1–200 characters, trimmed. Null keeps it.' }),
+    email: t.string({ description: 'The email address: up to 320 characters. Null keeps it.' }),
     phone: t.string({ description: 'The phone number: 1–64 characters. Null clears it.' }),
   }),
 })
 
-const UpdateUserPayload = definePayload<UserRow>(
-  'UpdateUserPayload',
-  'user',
-  User,
-  'The user as it is now.',
-  'users:read',
-)
-
 defineMutation('updateUser', {
-  payload: UpdateUserPayload,
   scope: 'users:write',
   description: 'Changes a user.',
   input: UpdateUserInput,
-  inputDescription: 'What to change.',
-  work: updateUser,
+  inputDescription: 'The changes.',
+  result: { field: 'user', type: User, description: 'The changed user.', scope: 'users:read' },
+  hasOneWrite: true,
+  run: updateUser,
 })
 
 const DeleteUserInput = builder.inputType('DeleteUserInput', {
-  description: 'The user to delete.',
-  fields: (t) => ({ id: t.id({ required: true, description: "The user's id." }) }),
+  description: 'The input of `deleteUser`.',
+  fields: (t) => ({ id: t.id({ required: true, description: 'The id of the user.' }) }),
 })
 
-const DeleteUserPayload = definePayload<string>(
-  'DeleteUserPayload',
-  'deletedUserId',
-  'ID',
-  'The id of the user who is gone.',
-)
-
 defineMutation('deleteUser', {
-  payload: DeleteUserPayload,
   scope: 'users:write',
-  description: "Deletes a user; the user's accounts, profiles and emails go along.",
+  description: "Deletes a user and the user's accounts, profiles and emails.",
   input: DeleteUserInput,
-  inputDescription: 'The user.',
-  work: deleteUser,
+  inputDescription: 'The user to delete.',
+  result: { field: 'deletedUserId', type: 'ID', description: 'The id of the deleted user.' },
+  hasOneWrite: true,
+  run: deleteUser,
 })

@@ -1,31 +1,24 @@
-import { checkFields, matching, text } from '../input/rules.ts'
+import { z } from 'zod'
+import { atMost, filledText, filterText, matching, storableText } from '../input/rules.ts'
 
-/** The fields of a user that a caller may set. */
-export interface UserFields {
-  name?: string
-  email?: string
-  phone?: string | null
-}
+/** The fields of a user that clients set, as the database stores them. */
+export const userFields = { name: filledText, email: filledText, phone: storableText }
 
-type Given = { readonly [Field in keyof UserFields]?: string | null | undefined }
+const name = z
+  .string()
+  .trim()
+  .pipe(userFields.name.check(atMost(200)))
+const email = userFields.email.check(
+  atMost(320),
+  matching(/^[^\s@]+@[^\s@]+$/u, 'must be an email address, such as ada@example.com'),
+)
+const phone = filledText.check(atMost(64))
 
-const rules = {
-  name: text(200),
-  email: matching(320, /^[^\s@]+@[^\s@]+$/u, 'must be an email address, such as ada@example.com'),
-  phone: text(64),
-}
+/** The input of `createUser`. */
+export const newUser = z.object({ name, email, phone })
 
-/**
- * Checks the fields of a user and gives back those to be written.
- * A name is trimmed. Null stays null for `phone` alone; for `name` and `email` it means "leave it".
- *
- * @throws GatewayError BAD_USER_INPUT naming every field that is refused
- */
-export function readUserFields(given: Given): UserFields {
-  const fields: UserFields = {}
-  if (given.name != null) fields.name = given.name.trim()
-  if (given.email != null) fields.email = given.email
-  if (given.phone !== undefined) fields.phone = given.phone
-  checkFields(fields, rules)
-  return fields
-}
+/** The input of `updateUser`. Null leaves `name` and `email` unchanged, and clears `phone`. */
+export const userChange = z.object({ name: name.nullish(), email: email.nullish(), phone: phone.nullish() })
+
+/** The texts of the filter of `users`. */
+export const userFilter = z.object({ email: filterText.nullish(), nameContains: filterText.nullish() })

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { listenOnPostgresql } from '../../src/db/postgresql-listener.ts'
+import { listenOnPostgres } from '../../src/db/postgres/listener.ts'
 import { adminUrl } from '../support/postgresql.ts'
 
 /** A way to the database that may be cut, or be silent. */
@@ -56,7 +56,7 @@ describe.skipIf(adminUrl === undefined)('a connection that listens', () => {
     const until = async (count: number) => {
       while (heard.length < count) await new Promise<void>((resolve) => (wake = resolve))
     }
-    const listener = await listenOnPostgresql({ connectionString: url }, 'fusion_test', events, () => undefined)
+    const listener = await listenOnPostgres({ connectionString: url }, 'fusion_test', events, () => undefined)
     await announce('fusion_test', 'one')
     await until(1)
     for (const socket of sockets) socket.destroy()
@@ -69,7 +69,7 @@ describe.skipIf(adminUrl === undefined)('a connection that listens', () => {
 
   it('can be closed while the server is frozen', async () => {
     const events = { onMessage: () => undefined, onGap: () => undefined }
-    const listener = await listenOnPostgresql({ connectionString: url }, 'fusion_test', events, () => undefined)
+    const listener = await listenOnPostgres({ connectionString: url }, 'fusion_test', events, () => undefined)
     for (const socket of sockets) socket.unpipe().pause()
     const began = performance.now()
     await listener.close()
@@ -79,6 +79,6 @@ describe.skipIf(adminUrl === undefined)('a connection that listens', () => {
   it('that cannot be made says so', async () => {
     const events = { onMessage: () => undefined, onGap: () => undefined }
     const nowhere = { connectionString: 'postgresql://nobody@127.0.0.1:2/none' }
-    await expect(listenOnPostgresql(nowhere, 'x', events, () => undefined)).rejects.toThrow(/ECONNREFUSED/)
+    await expect(listenOnPostgres(nowhere, 'x', events, () => undefined)).rejects.toThrow(/ECONNREFUSED/)
   })
 })

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isDatabaseUnavailable } from '../../src/db/availability.ts'
+import { isDatabaseUnavailable } from '../../src/db/errors.ts'
 import { type Cluster, canMakeClusters, createCluster } from '../support/cluster.ts'
 import { type ListeningGateway, listen, prepare } from '../support/gateway.ts'
 import { startProxy, type TcpProxy } from '../support/proxy.ts'
@@ -238,16 +238,16 @@ describe.skipIf(!canMakeClusters)(
     })
 
     it('lets a connection in and ends it in the same breath', async () => {
-      const { driver, prisma } = gateway.database
+      const { driver, prisma, transact } = gateway.database
       await query(killAll)
       while (driver.connections().idle > 0) await new Promise(setImmediate)
       proxy.hang()
-      const counted = driver.transactions.transact(() => prisma.user.count()).catch((error: unknown) => error)
+      const counted = transact(() => prisma.user.count()).catch((error: unknown) => error)
       // What the server says comes in one piece: that it is ready, and that it ends.
       while ((await query(killAll)).length === 0);
       proxy.restore()
       expect(isDatabaseUnavailable(await counted)).toBe(true)
-      expect(await driver.transactions.transact(() => prisma.user.count())).toBeGreaterThan(0)
+      expect(await transact(() => prisma.user.count())).toBeGreaterThan(0)
     })
 
     it('is slow: all is answered as ever', async () => {

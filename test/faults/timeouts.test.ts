@@ -53,7 +53,7 @@ describe.skipIf(!canMakeClusters)('what takes too long at the database is 503, w
   it('a connection, while others have all of them', async () => {
     gateway = await listen(cluster.url, {
       pool: { size: 2, acquireMilliseconds: 300, statementMilliseconds: 60_000 },
-      rememberKeyMilliseconds: 60_000,
+      keyCacheMilliseconds: 60_000,
     })
     await get('/users/usr_1')
     const answers = whileLocked('"user"', async () => {
@@ -84,7 +84,7 @@ describe.skipIf(!canMakeClusters)('what takes too long at the database is 503, w
     gateway = await listen(cluster.url, { pool: { size: 1, statementMilliseconds: 200 } })
     await get('/users/usr_1')
     await expect(
-      gateway.database.driver.transactions.transact(async () => {
+      gateway.database.transact(async () => {
         cluster.freeze()
         await gateway.database.prisma.user.deleteMany({})
       }),

@@ -10,7 +10,7 @@ import {
   isUnionType,
 } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { schema } from '../../src/graphql/schema.ts'
+import { schema } from '../../src/graphql/operation/schema.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf, subscribe } from '../support/events.ts'
 import { createOneOfEach } from '../support/factories.ts'

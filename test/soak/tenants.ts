@@ -1,6 +1,6 @@
 import { createKey } from '../../src/auth/key.service.ts'
 import { openDatabase } from '../../src/db/database.ts'
-import { deployMigrations } from '../../src/db/migrate.ts'
+import { deployMigrations } from '../../src/db/migrations/migrations.ts'
 
 /** A tenant whose every row says whose it is: each text of it holds the tenant's mark. */
 export interface MarkedTenant {

@@ -1,22 +1,22 @@
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import { type AppOptions, createApp } from '../../src/app.ts'
 import { createKey } from '../../src/auth/key.service.ts'
+import { createServices, type Services } from '../../src/context.ts'
 import { createStatementMeter } from '../../src/db/statement-meter.ts'
-import { createLogger } from '../../src/logger.ts'
-import { createMetrics } from '../../src/metrics.ts'
-import { closeServices, createServices, type Services } from '../../src/services.ts'
+import { createLogger } from '../../src/telemetry/logger.ts'
+import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { createTenant } from '../../src/tenant/tenant.service.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 import { patientLoad } from './patient-load.ts'
 
-/** A tenant with a key that may do everything. */
+/** A tenant and a key with all scopes. */
 export interface TestTenant {
   readonly tenantAppId: string
   readonly name: string
   readonly key: string
 }
 
-/** What a request to one of the faces answered. */
+/** The answer of a GraphQL request. */
 export interface GraphQLAnswer<Data> {
   readonly data: Data
   readonly errors:
@@ -24,15 +24,15 @@ export interface GraphQLAnswer<Data> {
     | undefined
 }
 
-/** The gateway on a database of its own, spoken to as clients do, and the SQL that reaches the driver adapter. */
+/** The gateway on a database of its own, with the requests of clients and the SQL that it sends. */
 export interface TestApp {
   readonly app: FastifyInstance
   readonly database: TestDatabase
   readonly services: Services
-  /** The log's lines, parsed. */
+  /** The lines of the log, parsed. */
   readonly log: Record<string, unknown>[]
   createTenant(name?: string): Promise<TestTenant>
-  /** Sends a GraphQL operation by POST. Errors in the answer are part of it. */
+  /** Sends a GraphQL operation by POST. Does not throw if the answer has errors. */
   graphql<Data = Record<string, unknown>>(
     tenant: TestTenant,
     query: string,
@@ -40,14 +40,14 @@ export interface TestApp {
   ): Promise<GraphQLAnswer<Data>>
   /** Sends a REST request with a JSON body. */
   rest(tenant: TestTenant, method: string, url: string, body?: unknown): Promise<LightMyRequestResponse>
-  /** The SQL statements that `work` sends, without those that look up the key. */
+  /** The SQL statements that `work` sends, without those that read the key. */
   statementsOf(work: () => Promise<unknown>): Promise<string[]>
-  /** How often a key was looked up so far. */
+  /** How many times a key was read so far. */
   lookups(): number
   close(): Promise<void>
 }
 
-/** Starts the gateway, without a socket, on a clone of the template. */
+/** Starts the gateway without a socket, on a clone of the template database. */
 export async function startTestApp(options: Partial<AppOptions> = {}): Promise<TestApp> {
   let statements: string[] = []
   let lookups = 0
@@ -64,9 +64,9 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
   const log: Record<string, unknown>[] = []
   const logger = createLogger({ logLevel: 'info' }, { write: (line) => void log.push(JSON.parse(line)) })
   const services = createServices(database, { backoff: { delaySeconds: 1, maxDelaySeconds: 1 }, metrics })
-  // A revocation is known at once here; that a key is remembered has a test of its own.
+  // Keys are not cached, so a revocation takes effect at once. test/auth/authentication.test.ts tests the cache.
   const app = await createApp({
-    rememberKeyMilliseconds: 0,
+    keyCacheMilliseconds: 0,
     services,
     meter,
     logger,
@@ -124,18 +124,18 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
 
     async close() {
       await app.close()
-      await closeServices(services)
-      const kept = JSON.stringify(log) + (await dump(database))
+      await services.changes.close()
+      const stored = JSON.stringify(log) + (await dump(database))
       await database.close()
-      const told = keys.filter((key) => kept.includes(key))
-      if (told.length > 0) throw new Error('A key is in the log or in the database')
+      const leaked = keys.filter((key) => stored.includes(key))
+      if (leaked.length > 0) throw new Error('A key is in the log or in the database')
     },
   }
 }
 
-/** Every row of every table that may hold what a caller has sent, as text. */
+/** The rows of all tables that store what clients send, as text. */
 async function dump({ prisma }: TestDatabase): Promise<string> {
-  const tables = ['tenant_app', 'api_key', '"user"', 'account', 'profile', 'email_record', 'job', 'pgboss.job']
+  const tables = ['tenant_app', 'api_key', '"user"', 'account', 'profile', 'email_record', 'job']
   const rows = tables.map((table) => `SELECT t::text AS row FROM ${table} t`).join(' UNION ALL ')
   const dumped = await prisma.$queryRawUnsafe<{ row: string }[]>(
     `SELECT string_agg(row, ' ') AS row FROM (${rows}) AS all_rows`,

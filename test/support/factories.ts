@@ -1,18 +1,22 @@
+import { accountIds } from '../../src/account/account.rows.ts'
 import type { Prisma } from '../../src/db/generated/prisma/client.ts'
-import { newId } from '../../src/db/ids.ts'
+import { emailRecordIds } from '../../src/email-record/email-record.rows.ts'
+import { jobIds } from '../../src/job/job.rows.ts'
+import { profileIds } from '../../src/profile/profile.rows.ts'
+import { userIds } from '../../src/user/user.rows.ts'
 import type { TestApp, TestTenant } from './app.ts'
 
 type Given<Input> = Partial<Omit<Input, 'tenantAppId'>>
 
 let number = 0
 
-/** Makes rows of one tenant straight in the database, each with what a test does not care about filled in. */
+/** Creates rows of a tenant directly in the database, with values for what a test does not set. */
 export function factoriesFor({ database: { prisma } }: TestApp, { tenantAppId }: TestTenant) {
   return {
     user: (given: Given<Prisma.UserUncheckedCreateInput> = {}) => {
       number += 1
       const data = {
-        id: newId('User'),
+        id: userIds.create(),
         name: `User ${number}`,
         email: `user${number}@example.com`,
         phone: '+1 555 0100',
@@ -21,7 +25,7 @@ export function factoriesFor({ database: { prisma } }: TestApp, { tenantAppId }:
     },
     account: (userId: string, given: Given<Prisma.AccountUncheckedCreateInput> = {}) => {
       number += 1
-      const data = { id: newId('Account'), platform: 'YOUTUBE', platformAccountId: `channel-${number}` }
+      const data = { id: accountIds.create(), platform: 'YOUTUBE', platformAccountId: `channel-${number}` }
       return prisma.account.create({
         data: { ...data, displayName: `Account ${number}`, ...given, userId, tenantAppId },
       })
@@ -32,20 +36,20 @@ export function factoriesFor({ database: { prisma } }: TestApp, { tenantAppId }:
     ) => {
       const { id: accountId, platform, platformAccountId } = account
       return prisma.profile.create({
-        data: { id: newId('Profile'), accountId, platform, platformAccountId, ...given, tenantAppId },
+        data: { id: profileIds.create(), accountId, platform, platformAccountId, ...given, tenantAppId },
       })
     },
     email: (profileId: string, given: Given<Prisma.EmailRecordUncheckedCreateInput> = {}) => {
       number += 1
-      const data = { id: newId('EmailRecord'), value: `mail${number}@example.com`, type: 'work' }
+      const data = { id: emailRecordIds.create(), value: `mail${number}@example.com`, type: 'work' }
       return prisma.emailRecord.create({ data: { ...data, ...given, profileId, tenantAppId } })
     },
     job: (given: Given<Prisma.JobUncheckedCreateInput> = {}) =>
-      prisma.job.create({ data: { id: newId('Job'), jobType: 'fetch_content', ...given, tenantAppId } }),
+      prisma.job.create({ data: { id: jobIds.create(), jobType: 'fetch_content', ...given, tenantAppId } }),
   }
 }
 
-/** A user with an account, its profile, an email of that, and a job: one row of everything. */
+/** Creates a user, an account, its profile, an email and a job. */
 export async function createOneOfEach(app: TestApp, tenant: TestTenant) {
   const make = factoriesFor(app, tenant)
   const user = await make.user()

@@ -1,28 +1,28 @@
 import type { FastifyInstance } from 'fastify'
 import { type AppOptions, createApp } from '../../src/app.ts'
 import { createKey } from '../../src/auth/key.service.ts'
-import type { PoolSettings, ReplicaSettings } from '../../src/config.ts'
+import { createServices, type Services } from '../../src/context.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
-import { deployMigrations } from '../../src/db/migrate.ts'
-import type { ReplicaObserver } from '../../src/db/replica.ts'
+import type { PoolSettings, ReplicaSettings } from '../../src/db/location.ts'
+import { deployMigrations } from '../../src/db/migrations/migrations.ts'
+import type { ReplicaObserver } from '../../src/db/replicas/replica.ts'
 import { createStatementMeter } from '../../src/db/statement-meter.ts'
 import { createRecentWrites } from '../../src/limits/recent-writes.ts'
-import { createLogger } from '../../src/logger.ts'
-import { closeServices, createServices, type Services } from '../../src/services.ts'
+import { createLogger } from '../../src/telemetry/logger.ts'
 import { createTenant } from '../../src/tenant/tenant.service.ts'
 import { patientLoad } from './patient-load.ts'
 
-/** A gateway in this process that listens, on a PostgreSQL server that may fail. */
+/** A listening gateway in this process, on a PostgreSQL server that the test can break. */
 export interface ListeningGateway {
   readonly app: FastifyInstance
   readonly database: Database
   readonly services: Services
   readonly address: string
-  /** The log's lines, parsed. */
+  /** The lines of the log, parsed. */
   readonly log: Record<string, unknown>[]
   /** The SQL statements that were sent. */
   readonly statements: string[]
-  /** Waits for a line of the log, or finds one that is there. */
+  /** Waits for a line of the log. */
   logged(matches: (line: Record<string, unknown>) => boolean): Promise<Record<string, unknown>>
   close(): Promise<void>
 }
@@ -50,7 +50,7 @@ export async function listen(
   }
   const database = await openDatabase(
     { kind: 'postgresql', url, pool, replicas },
-    { observe, mayLag: meter.mayLag, ...(onReplica && { onReplica }) },
+    { observe, laggingReader: meter.laggingReader, ...(onReplica && { onReplica }) },
   )
   const log: Record<string, unknown>[] = []
   const waiting = new Set<() => void>()
@@ -80,13 +80,13 @@ export async function listen(
       }),
     async close() {
       await app.close()
-      await closeServices(services)
+      await services.changes.close()
       await database.close()
     },
   }
 }
 
-/** Migrates a database, and makes a tenant with a key that may do everything. */
+/** Migrates a database, and creates a tenant and a key with all scopes. */
 export async function prepare(url: string): Promise<{ readonly tenantAppId: string; readonly key: string }> {
   const database = await openDatabase({ kind: 'postgresql', url })
   await deployMigrations(database)

@@ -1,6 +1,6 @@
 import type { TestApp, TestTenant } from './app.ts'
 
-/** A job as the tests look at it. */
+/** A job as the tests read it. */
 export interface ShownJob {
   readonly id: string
   readonly status: string
@@ -18,7 +18,7 @@ export interface ShownJob {
 export const jobFields = `id status attempts maxAttempts result error { code message attempt } progress progressMessage
   runAt startedAt finishedAt`
 
-/** What a mutation about jobs answers. */
+/** The payload of a mutation of jobs. */
 export interface JobAnswer {
   readonly job: ShownJob | null
   readonly lease: { leaseToken: string; expiresAt: string; job: ShownJob } | null
@@ -31,7 +31,7 @@ const answers: Record<string, string> = {
   extendJobLease: `lease { leaseToken expiresAt job { ${jobFields} } }`,
 }
 
-/** Speaks to the jobs of a tenant as a client does. */
+/** Calls the mutations of jobs as a client does. */
 export function jobClient(app: Pick<TestApp, 'graphql'>, tenant: TestTenant) {
   return async function call(mutation: string, input: Record<string, unknown>): Promise<JobAnswer> {
     const type = `${mutation.charAt(0).toUpperCase()}${mutation.slice(1)}Input`
@@ -46,15 +46,8 @@ export function jobClient(app: Pick<TestApp, 'graphql'>, tenant: TestTenant) {
   }
 }
 
-/** Whatever must be there. */
+/** The value, which must not be missing. */
 export function present<Value>(value: Value | null | undefined): Value {
-  if (value === null || value === undefined) throw new Error('It is not there')
+  if (value === null || value === undefined) throw new Error('The value is missing')
   return value
-}
-
-/** What the queue has, by job: `created`, `retry` or `active`. */
-export async function queueEntries({ database }: TestApp): Promise<Record<string, string>> {
-  const rows = await database.prisma.$queryRaw<{ id: string; state: string }[]>`
-    SELECT data->>'id' AS id, state::text AS state FROM pgboss.job`
-  return Object.fromEntries(rows.map(({ id, state }) => [id, state]))
 }

@@ -1,8 +1,15 @@
 import openapiTypescript, { astToString, type OpenAPI3 } from 'openapi-typescript'
-import { createOpenApiDocument } from '../../src/rest/openapi.ts'
+import { createPreparer } from '../../src/graphql/operation/prepare.ts'
+import { createOpenApiDocument } from '../../src/rest/openapi/document.ts'
+import { createMetrics } from '../../src/telemetry/metrics.ts'
+
+/** The content of /openapi.json. */
+export function openApiDocument() {
+  return createOpenApiDocument(createPreparer({ introspection: true, metrics: createMetrics() }))
+}
 
 /** The types that a client generates from /openapi.json. */
 export async function generateOpenApiTypes(): Promise<string> {
-  const types = astToString(await openapiTypescript(createOpenApiDocument() as unknown as OpenAPI3))
+  const types = astToString(await openapiTypescript(openApiDocument() as unknown as OpenAPI3))
   return `// Generated from the OpenAPI document: npm run test:types\n${types}`
 }

@@ -7,7 +7,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the process measures of itself, for Prometheus; unless it is served at an address of its own */
+        /** Metrics in the format of Prometheus, unless they are served on a port of their own */
         get: operations["getMetrics"];
         put?: never;
         post?: never;
@@ -24,7 +24,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the process is alive */
+        /** Whether the process runs */
         get: operations["getHealth"];
         put?: never;
         post?: never;
@@ -41,7 +41,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the gateway can answer: the database does, and all migrations are applied */
+        /** Whether the database answers and has all migrations */
         get: operations["getReadiness"];
         put?: never;
         post?: never;
@@ -60,7 +60,7 @@ export interface paths {
         };
         /**
          * List users
-         * @description Every user of the tenant, oldest first, streamed. With `limit` or `cursor`: one page, and the header `Link` with `rel="next"` while there is more. A stream that fails is cut off, never ended as if it were complete. Scopes: users:read, contacts:read.
+         * @description Streams all users of the tenant, oldest first. With `limit` or `cursor` it returns one page, and the header `Link` with `rel="next"` if there are more. If a stream fails, the connection is closed before the end of the list. Scopes: users:read, contacts:read.
          */
         get: operations["listUsers"];
         put?: never;
@@ -89,7 +89,7 @@ export interface paths {
         get: operations["getUser"];
         /**
          * Update a user
-         * @description A field that is left out stays as it is. `phone: null` clears the phone; `name: null` and `email: null` change nothing. Scopes: users:write, users:read, contacts:read.
+         * @description Absent fields keep their value. `phone: null` clears the phone number; `name: null` and `email: null` change nothing. Scopes: users:write, users:read, contacts:read.
          */
         put: operations["updateUser"];
         post?: never;
@@ -108,7 +108,7 @@ export interface paths {
         };
         /**
          * Get profiles of accounts
-         * @description The profiles in the order asked, each once; unknown ids are left out. The ids, at most 500, come as the JSON body of the GET or in `account_ids`, not in both. Scopes: profiles:read, contacts:read.
+         * @description Returns the profiles in the order of the ids, each once. Unknown ids are ignored. At most 500 ids are sent as the JSON body of the GET or in `account_ids`, not in both. Scopes: profiles:read, contacts:read.
          */
         get: operations["getProfiles"];
         put?: never;
@@ -143,38 +143,38 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description What went wrong, as RFC 9457 writes it. */
+        /** @description An error (RFC 9457). */
         Problem: {
-            /** @description The kind of problem. */
+            /** @description The type of the problem. */
             type: string;
-            /** @description The kind of problem, in words. */
+            /** @description The type of the problem in words. */
             title: string;
             /** @description The HTTP status. */
             status: number;
-            /** @description What is wrong with this request. */
+            /** @description The error of this request. */
             detail: string;
-            /** @description This occurrence of the problem. */
+            /** @description The occurrence of the problem. */
             instance: string;
             /**
-             * @description The kind of problem, for programs.
+             * @description The error code.
              * @enum {string}
              */
             code: "MALFORMED_REQUEST" | "TOO_EXPENSIVE" | "BAD_USER_INPUT" | "UNAUTHENTICATED" | "PERSISTED_QUERY_NOT_FOUND" | "DOCUMENT_NOT_TRUSTED" | "FORBIDDEN" | "NOT_FOUND" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "METHOD_NOT_ALLOWED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL" | "SERVICE_UNAVAILABLE";
-            /** @description The id that finds the request in the log. */
+            /** @description The id of the request in the log. */
             request_id: string;
-            /** @description The points that this would cost; with status 429. */
+            /** @description The price in points, with status 429. */
             cost?: number;
-            /** @description The points of a minute; with status 429. */
+            /** @description The points per minute, with status 429. */
             maximum?: number;
-            /** @description The points that are left; with status 429. */
+            /** @description The points that are left, with status 429. */
             remaining?: number;
-            /** @description The refused fields; with status 422. */
+            /** @description The rejected fields, with status 422. */
             errors?: {
-                /** @description Which field. */
+                /** @description The path of the field. */
                 field: string;
-                /** @description Why. */
+                /** @description The error code of the field. */
                 code: string;
-                /** @description What would be accepted. */
+                /** @description The values that are accepted. */
                 message: string;
             }[];
         };
@@ -183,16 +183,16 @@ export interface components {
             status: "ok" | "ready" | "not ready";
         };
         NewUser: {
-            /** @description The id: the same on GraphQL and on REST. */
+            /** @description The id, the same in GraphQL and REST. */
             id: string;
             /**
              * Format: date-time
-             * @description When the user was made.
+             * @description The creation time.
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When the user was last changed.
+             * @description The time of the last change.
              */
             updated_at: string;
             /** @description The full name. */
@@ -201,30 +201,30 @@ export interface components {
             email: string;
             /** @description The phone number. Needs the scope `contacts:read`. */
             phone: string | null;
-            /** @description The tenant app that the user belongs to. */
+            /** @description The id of the tenant app that the user belongs to. */
             tenant_app_id: string;
         };
         Account: {
-            /** @description The id: the same on GraphQL and on REST. */
+            /** @description The id, the same in GraphQL and REST. */
             id: string;
-            /** @description The platform, in upper case: `YOUTUBE`. */
+            /** @description The platform in upper case, such as `YOUTUBE`. */
             user_platform: string;
-            /** @description The platform's own id of the account. */
+            /** @description The id of the account on the platform. */
             platform_account_id: string;
-            /** @description The name shown on the platform. */
+            /** @description The name that the platform shows. */
             display_name: string;
         };
         User: {
-            /** @description The id: the same on GraphQL and on REST. */
+            /** @description The id, the same in GraphQL and REST. */
             id: string;
             /**
              * Format: date-time
-             * @description When the user was made.
+             * @description The creation time.
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When the user was last changed.
+             * @description The time of the last change.
              */
             updated_at: string;
             /** @description The full name. */
@@ -233,47 +233,47 @@ export interface components {
             email: string;
             /** @description The phone number. Needs the scope `contacts:read`. */
             phone: string | null;
-            /** @description The tenant app that the user belongs to. */
+            /** @description The id of the tenant app that the user belongs to. */
             tenant_app_id: string;
-            /** @description The platform accounts that the user has linked, oldest first. Needs the scope `users:read`. */
+            /** @description The user's platform accounts, oldest first. Needs the scope `users:read`. */
             accounts: components["schemas"]["Account"][];
         };
         EmailRecord: {
             /** @description The email address. */
             value: string;
-            /** @description The kind of address: `personal` or `work`, say. */
+            /** @description The kind of address, such as `personal` or `work`. */
             type?: string;
             /** @description Whether the address is verified. */
             is_verified: boolean;
             /** @description Whether it is the primary address. */
             is_primary: boolean;
-            /** @description The id: the same on GraphQL and on REST. */
+            /** @description The id, the same in GraphQL and REST. */
             id: string;
             /**
              * Format: date-time
-             * @description When the record was made.
+             * @description The creation time.
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When the record was last changed.
+             * @description The time of the last change.
              */
             updated_at: string;
             /** @description The id of the profile that the address belongs to. */
             profile_id: string;
         };
         Profile: {
-            /** @description The id: the same on GraphQL and on REST. */
+            /** @description The id, the same in GraphQL and REST. */
             id: string;
-            /** @description The platform, in upper case: `YOUTUBE`. */
+            /** @description The platform in upper case, such as `YOUTUBE`. */
             user_platform: string;
             /** @description The user name on the platform. */
             username?: string;
-            /** @description Where the profile is on the platform. */
+            /** @description The URL of the profile on the platform. */
             url?: string;
-            /** @description The owner's gender, in upper case: `FEMALE`. */
+            /** @description The owner's gender in upper case, such as `FEMALE`. */
             gender?: string;
-            /** @description The platform's own id of the account. */
+            /** @description The id of the account on the platform. */
             platform_account_id: string;
             /** @description The owner's full name. */
             full_name?: string;
@@ -283,11 +283,11 @@ export interface components {
             last_name?: string;
             /** @description The owner's nickname. */
             nick_name?: string;
-            /** @description The name shown on the platform. */
+            /** @description The name that the platform shows. */
             display_name?: string;
-            /** @description What the owner says of the profile. */
+            /** @description The description that the owner wrote. */
             description?: string;
-            /** @description Where the picture is. */
+            /** @description The URL of the picture. */
             profile_picture_url?: string;
             /**
              * @description The owner's date of birth. Needs the scope `contacts:read`.
@@ -296,66 +296,66 @@ export interface components {
             date_of_birth?: string;
             /** @description The category or niche. */
             category?: string;
-            /** @description The owner's own website. */
+            /** @description The URL of the owner's website. */
             website_url?: string;
-            /** @description The country code: `DE`. */
+            /** @description The country code, such as `DE`. */
             country?: string;
             /** @description The email addresses, oldest first. Needs the scope `contacts:read`. */
             emails: components["schemas"]["EmailRecord"][];
-            /** @description The phone numbers, as the platform gives them. Needs the scope `contacts:read`. */
+            /** @description The phone numbers in the format of the platform. Needs the scope `contacts:read`. */
             phone_numbers: {
                 [key: string]: unknown;
             }[];
-            /** @description The postal addresses, as the platform gives them. Needs the scope `contacts:read`. */
+            /** @description The postal addresses in the format of the platform. Needs the scope `contacts:read`. */
             addresses: {
                 [key: string]: unknown;
             }[];
-            /** @description How many follow the profile. */
+            /** @description The number of followers. */
             followers_count?: number;
-            /** @description How many the profile follows. */
+            /** @description The number of accounts that the profile follows. */
             following_count?: number;
-            /** @description How many have subscribed. */
+            /** @description The number of subscribers. */
             subscribers_count?: number;
-            /** @description How many items were posted. */
+            /** @description The number of posted items. */
             contents_count?: number;
-            /** @description How long the content has been watched in all, in hours. */
+            /** @description The total watch time of the content, in hours. */
             watch_time_in_hours?: number;
             /**
              * Format: date-time
-             * @description When the profile was made on the platform.
+             * @description The time when the profile was created on the platform.
              */
             joined_at?: string;
             /** @description Whether the platform has verified the profile. */
             verified?: boolean;
         };
         Job: {
-            /** @description The id: the same on GraphQL and on REST. */
+            /** @description The id, the same in GraphQL and REST. */
             id: string;
             /**
-             * @description Where the job stands.
+             * @description The state of the job.
              * @enum {string}
              */
             status: "cancelled" | "failed" | "pending" | "running" | "succeeded";
-            /** @description The kind of work: `fetch_content`, say. */
+            /** @description The type of the job, such as `fetch_content`. */
             job_type?: string;
-            /** @description The input of the work. */
+            /** @description The input of the job. */
             payload?: {
                 [key: string]: unknown;
             };
-            /** @description The output of the work. */
+            /** @description The output of the job. */
             result?: {
                 [key: string]: unknown;
             };
-            /** @description How often the work was begun. */
+            /** @description The number of times the job was started. */
             attempts: number;
             /**
              * Format: date-time
-             * @description When the job was made.
+             * @description The creation time.
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When the job last changed.
+             * @description The time of the last change.
              */
             updated_at: string;
         };
@@ -389,7 +389,7 @@ export interface operations {
             /** @description Malformed request: `MALFORMED_REQUEST`. */
             400: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -400,7 +400,7 @@ export interface operations {
             /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
             413: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -411,7 +411,7 @@ export interface operations {
             /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
             415: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -422,7 +422,7 @@ export interface operations {
             /** @description Headers too large: `HEADERS_TOO_LARGE`. */
             431: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -441,7 +441,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is. */
+            /** @description It runs. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -453,7 +453,7 @@ export interface operations {
             /** @description Malformed request: `MALFORMED_REQUEST`. */
             400: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -464,7 +464,7 @@ export interface operations {
             /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
             413: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -475,7 +475,7 @@ export interface operations {
             /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
             415: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -486,7 +486,7 @@ export interface operations {
             /** @description Headers too large: `HEADERS_TOO_LARGE`. */
             431: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -505,7 +505,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It can. */
+            /** @description Ready. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -517,7 +517,7 @@ export interface operations {
             /** @description Malformed request: `MALFORMED_REQUEST`. */
             400: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -528,7 +528,7 @@ export interface operations {
             /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
             413: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -539,7 +539,7 @@ export interface operations {
             /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
             415: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -550,7 +550,7 @@ export interface operations {
             /** @description Headers too large: `HEADERS_TOO_LARGE`. */
             431: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -558,7 +558,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It cannot, for now. */
+            /** @description Not ready. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -572,9 +572,9 @@ export interface operations {
     listUsers: {
         parameters: {
             query?: {
-                /** @description How many users: 1–500. 20 when only `cursor` is given. */
+                /** @description The number of users: 1–500. 20 if only `cursor` is given. */
                 limit?: number;
-                /** @description Where the page begins: from the last `Link`. */
+                /** @description The start of the page, from the last `Link`. */
                 cursor?: string;
             };
             header?: never;
@@ -583,18 +583,18 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Found. */
+            /** @description OK. */
             200: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description The points that this has cost. */
+                    /** @description The price of the request in points. */
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
-                    /** @description The points of a minute: `"points";q=…;w=60`. */
+                    /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
-                    /** @description The next page, with `rel="next"`, while there is more. */
+                    /** @description The next page with `rel="next"`, if there is one. */
                     link?: string;
                     [name: string]: unknown;
                 };
@@ -607,7 +607,7 @@ export interface operations {
             /** @description Malformed request: `MALFORMED_REQUEST`. */
             400: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -618,7 +618,7 @@ export interface operations {
             /** @description No valid API key: `UNAUTHENTICATED`. */
             401: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -629,7 +629,7 @@ export interface operations {
             /** @description The API key lacks a scope: `FORBIDDEN`. */
             403: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -640,7 +640,7 @@ export interface operations {
             /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
             413: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -651,7 +651,7 @@ export interface operations {
             /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
             415: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -662,7 +662,7 @@ export interface operations {
             /** @description Invalid input: `BAD_USER_INPUT`. */
             422: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -673,9 +673,9 @@ export interface operations {
             /** @description Too many points in a minute: `RATE_LIMITED`. */
             429: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description Seconds to wait. */
+                    /** @description The time to wait, in seconds. */
                     "retry-after"?: number;
                     [name: string]: unknown;
                 };
@@ -686,7 +686,7 @@ export interface operations {
             /** @description Headers too large: `HEADERS_TOO_LARGE`. */
             431: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -697,7 +697,7 @@ export interface operations {
             /** @description Internal error: `INTERNAL`. */
             500: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -708,9 +708,9 @@ export interface operations {
             /** @description Temporarily unavailable: `SERVICE_UNAVAILABLE`. */
             503: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description Seconds to wait. */
+                    /** @description The time to wait, in seconds. */
                     "retry-after"?: number;
                     [name: string]: unknown;
                 };
@@ -724,17 +724,17 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The caller's own name for this request. The first answer to it is kept for 24 hours and given again to each retry. */
+                /** @description The client's key for this request. The first answer is stored for 24 hours and returned to each retry. */
                 "idempotency-key"?: string;
             };
             path?: never;
             cookie?: never;
         };
-        /** @description The new user. Unknown fields are ignored. */
+        /** @description The user to create. Unknown fields are ignored. */
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description The email address, up to 320 characters. */
+                    /** @description The email address: up to 320 characters. */
                     email: string;
                     /** @description The full name: 1–200 characters, trimmed. */
                     name: string;
@@ -744,20 +744,20 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Made. */
+            /** @description Created. */
             201: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description The points that this has cost. */
+                    /** @description The price of the request in points. */
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
-                    /** @description The points of a minute: `"points";q=…;w=60`. */
+                    /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
-                    /** @description Where the new user is. */
+                    /** @description The URL of the new user. */
                     location?: string;
-                    /** @description Whether this is the answer of the first time. */
+                    /** @description Present if this is the stored answer of an earlier request. */
                     "idempotent-replayed"?: "true";
                     [name: string]: unknown;
                 };
@@ -768,7 +768,7 @@ export interface operations {
             /** @description Malformed request: `MALFORMED_REQUEST`. */
             400: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -779,7 +779,7 @@ export interface operations {
             /** @description No valid API key: `UNAUTHENTICATED`. */
             401: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -790,7 +790,7 @@ export interface operations {
             /** @description The API key lacks a scope: `FORBIDDEN`. */
             403: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -801,9 +801,9 @@ export interface operations {
             /** @description The first request with this key is still running: `IDEMPOTENCY_KEY_IN_USE`. */
             409: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description Seconds to wait. */
+                    /** @description The time to wait, in seconds. */
                     "retry-after"?: number;
                     [name: string]: unknown;
                 };
@@ -814,7 +814,7 @@ export interface operations {
             /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
             413: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -825,7 +825,7 @@ export interface operations {
             /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
             415: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -833,10 +833,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Invalid input: `BAD_USER_INPUT`; The idempotency key was used for something else: `IDEMPOTENCY_KEY_REUSED`. */
+            /** @description Invalid input: `BAD_USER_INPUT`; The idempotency key was used for another request: `IDEMPOTENCY_KEY_REUSED`. */
             422: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -847,9 +847,9 @@ export interface operations {
             /** @description Too many points in a minute: `RATE_LIMITED`. */
             429: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description Seconds to wait. */
+                    /** @description The time to wait, in seconds. */
                     "retry-after"?: number;
                     [name: string]: unknown;
                 };
@@ -860,7 +860,7 @@ export interface operations {
             /** @description Headers too large: `HEADERS_TOO_LARGE`. */
             431: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -871,7 +871,7 @@ export interface operations {
             /** @description Internal error: `INTERNAL`. */
             500: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -882,9 +882,9 @@ export interface operations {
             /** @description Temporarily unavailable: `SERVICE_UNAVAILABLE`. */
             503: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description Seconds to wait. */
+                    /** @description The time to wait, in seconds. */
                     "retry-after"?: number;
                     [name: string]: unknown;
                 };
@@ -899,23 +899,23 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The user's id. */
+                /** @description The id of the user. */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Found. */
+            /** @description OK. */
             200: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description The points that this has cost. */
+                    /** @description The price of the request in points. */
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
-                    /** @description The points of a minute: `"points";q=…;w=60`. */
+                    /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     [name: string]: unknown;
                 };
@@ -926,7 +926,7 @@ export interface operations {
             /** @description Malformed request: `MALFORMED_REQUEST`. */
             400: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -937,7 +937,7 @@ export interface operations {
             /** @description No valid API key: `UNAUTHENTICATED`. */
             401: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -948,7 +948,7 @@ export interface operations {
             /** @description The API key lacks a scope: `FORBIDDEN`. */
             403: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -959,7 +959,7 @@ export interface operations {
             /** @description Not found: `NOT_FOUND`. */
             404: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -970,7 +970,7 @@ export interface operations {
             /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
             413: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -981,7 +981,7 @@ export interface operations {
             /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
             415: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -992,9 +992,9 @@ export interface operations {
             /** @description Too many points in a minute: `RATE_LIMITED`. */
             429: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description Seconds to wait. */
+                    /** @description The time to wait, in seconds. */
                     "retry-after"?: number;
                     [name: string]: unknown;
                 };
@@ -1005,7 +1005,7 @@ export interface operations {
             /** @description Headers too large: `HEADERS_TOO_LARGE`. */
             431: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -1016,7 +1016,7 @@ export interface operations {
             /** @description Internal error: `INTERNAL`. */
             500: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -1027,9 +1027,9 @@ export interface operations {
             /** @description Temporarily unavailable: `SERVICE_UNAVAILABLE`. */
             503: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description Seconds to wait. */
+                    /** @description The time to wait, in seconds. */
                     "retry-after"?: number;
                     [name: string]: unknown;
                 };
@@ -1043,22 +1043,22 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The caller's own name for this request. The first answer to it is kept for 24 hours and given again to each retry. */
+                /** @description The client's key for this request. The first answer is stored for 24 hours and returned to each retry. */
                 "idempotency-key"?: string;
             };
             path: {
-                /** @description The user's id. */
+                /** @description The id of the user. */
                 id: string;
             };
             cookie?: never;
         };
-        /** @description What to change. Unknown fields are ignored. */
+        /** @description The changes. Unknown fields are ignored. */
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description The email address, up to 320 characters. Null: unchanged. */
+                    /** @description The email address: up to 320 characters. Null keeps it. */
                     email?: string | null;
-                    /** @description The full name: 1–200 characters, trimmed. Null: unchanged. */
+                    /** @description The full name: 1–200 characters, trimmed. Null keeps it. */
                     name?: string | null;
                     /** @description The phone number: 1–64 characters. Null clears it. */
                     phone?: string | null;
@@ -1066,18 +1066,18 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Found. */
+            /** @description OK. */
             200: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description The points that this has cost. */
+                    /** @description The price of the request in points. */
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
-                    /** @description The points of a minute: `"points";q=…;w=60`. */
+                    /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
-                    /** @description Whether this is the answer of the first time. */
+                    /** @description Present if this is the stored answer of an earlier request. */
                     "idempotent-replayed"?: "true";
                     [name: string]: unknown;
                 };
@@ -1088,7 +1088,7 @@ export interface operations {
             /** @description Malformed request: `MALFORMED_REQUEST`. */
             400: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -1099,7 +1099,7 @@ export interface operations {
             /** @description No valid API key: `UNAUTHENTICATED`. */
             401: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -1110,7 +1110,7 @@ export interface operations {
             /** @description The API key lacks a scope: `FORBIDDEN`. */
             403: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -1121,7 +1121,7 @@ export interface operations {
             /** @description Not found: `NOT_FOUND`. */
             404: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -1132,9 +1132,9 @@ export interface operations {
             /** @description The first request with this key is still running: `IDEMPOTENCY_KEY_IN_USE`. */
             409: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description Seconds to wait. */
+                    /** @description The time to wait, in seconds. */
                     "retry-after"?: number;
                     [name: string]: unknown;
                 };
@@ -1145,7 +1145,7 @@ export interface operations {
             /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
             413: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -1156,7 +1156,7 @@ export interface operations {
             /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
             415: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -1164,10 +1164,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Invalid input: `BAD_USER_INPUT`; The idempotency key was used for something else: `IDEMPOTENCY_KEY_REUSED`. */
+            /** @description Invalid input: `BAD_USER_INPUT`; The idempotency key was used for another request: `IDEMPOTENCY_KEY_REUSED`. */
             422: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -1178,9 +1178,9 @@ export interface operations {
             /** @description Too many points in a minute: `RATE_LIMITED`. */
             429: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description Seconds to wait. */
+                    /** @description The time to wait, in seconds. */
                     "retry-after"?: number;
                     [name: string]: unknown;
                 };
@@ -1191,7 +1191,7 @@ export interface operations {
             /** @description Headers too large: `HEADERS_TOO_LARGE`. */
             431: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -1202,7 +1202,7 @@ export interface operations {
             /** @description Internal error: `INTERNAL`. */
             500: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -1213,9 +1213,9 @@ export interface operations {
             /** @description Temporarily unavailable: `SERVICE_UNAVAILABLE`. */
             503: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description Seconds to wait. */
+                    /** @description The time to wait, in seconds. */
                     "retry-after"?: number;
                     [name: string]: unknown;
                 };
@@ -1228,7 +1228,7 @@ export interface operations {
     getProfiles: {
         parameters: {
             query?: {
-                /** @description The ids of the accounts: a JSON array, or the parameter repeated, or ids separated by commas. */
+                /** @description The ids of the accounts: a JSON array, the parameter repeated, or ids separated by commas. */
                 account_ids?: string[];
             };
             header?: never;
@@ -1242,16 +1242,16 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Found. */
+            /** @description OK. */
             200: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description The points that this has cost. */
+                    /** @description The price of the request in points. */
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
-                    /** @description The points of a minute: `"points";q=…;w=60`. */
+                    /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     [name: string]: unknown;
                 };
@@ -1264,7 +1264,7 @@ export interface operations {
             /** @description Malformed request: `MALFORMED_REQUEST`. */
             400: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -1275,7 +1275,7 @@ export interface operations {
             /** @description No valid API key: `UNAUTHENTICATED`. */
             401: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -1286,7 +1286,7 @@ export interface operations {
             /** @description The API key lacks a scope: `FORBIDDEN`. */
             403: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -1297,7 +1297,7 @@ export interface operations {
             /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
             413: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -1308,7 +1308,7 @@ export interface operations {
             /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
             415: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -1319,7 +1319,7 @@ export interface operations {
             /** @description Invalid input: `BAD_USER_INPUT`. */
             422: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -1330,9 +1330,9 @@ export interface operations {
             /** @description Too many points in a minute: `RATE_LIMITED`. */
             429: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description Seconds to wait. */
+                    /** @description The time to wait, in seconds. */
                     "retry-after"?: number;
                     [name: string]: unknown;
                 };
@@ -1343,7 +1343,7 @@ export interface operations {
             /** @description Headers too large: `HEADERS_TOO_LARGE`. */
             431: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -1354,7 +1354,7 @@ export interface operations {
             /** @description Internal error: `INTERNAL`. */
             500: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -1365,9 +1365,9 @@ export interface operations {
             /** @description Temporarily unavailable: `SERVICE_UNAVAILABLE`. */
             503: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description Seconds to wait. */
+                    /** @description The time to wait, in seconds. */
                     "retry-after"?: number;
                     [name: string]: unknown;
                 };
@@ -1382,23 +1382,23 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The job's id. */
+                /** @description The id of the job. */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Found. */
+            /** @description OK. */
             200: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description The points that this has cost. */
+                    /** @description The price of the request in points. */
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
-                    /** @description The points of a minute: `"points";q=…;w=60`. */
+                    /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     [name: string]: unknown;
                 };
@@ -1409,7 +1409,7 @@ export interface operations {
             /** @description Malformed request: `MALFORMED_REQUEST`. */
             400: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -1420,7 +1420,7 @@ export interface operations {
             /** @description No valid API key: `UNAUTHENTICATED`. */
             401: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -1431,7 +1431,7 @@ export interface operations {
             /** @description The API key lacks a scope: `FORBIDDEN`. */
             403: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -1442,7 +1442,7 @@ export interface operations {
             /** @description Not found: `NOT_FOUND`. */
             404: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -1453,7 +1453,7 @@ export interface operations {
             /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
             413: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -1464,7 +1464,7 @@ export interface operations {
             /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
             415: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -1475,9 +1475,9 @@ export interface operations {
             /** @description Too many points in a minute: `RATE_LIMITED`. */
             429: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description Seconds to wait. */
+                    /** @description The time to wait, in seconds. */
                     "retry-after"?: number;
                     [name: string]: unknown;
                 };
@@ -1488,7 +1488,7 @@ export interface operations {
             /** @description Headers too large: `HEADERS_TOO_LARGE`. */
             431: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -1499,7 +1499,7 @@ export interface operations {
             /** @description Internal error: `INTERNAL`. */
             500: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
                     [name: string]: unknown;
                 };
@@ -1510,9 +1510,9 @@ export interface operations {
             /** @description Temporarily unavailable: `SERVICE_UNAVAILABLE`. */
             503: {
                 headers: {
-                    /** @description The request's id: the caller's own where it sent a sane one. */
+                    /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description Seconds to wait. */
+                    /** @description The time to wait, in seconds. */
                     "retry-after"?: number;
                     [name: string]: unknown;
                 };

@@ -1,4 +1,4 @@
-import type { LoadLimits } from '../../src/config.ts'
+import type { LoadLimits } from '../../src/http/shed-load.ts'
 
-/** The test, and often the database, are in the gateway's own thread: what they do makes it late, and is not to be refused. */
+/** Limits for a gateway that shares its thread with the test, and often with the database, which delay its event loop. */
 export const patientLoad: LoadLimits = { maxInFlight: 500, maxEventLoopDelayMilliseconds: 60_000 }

@@ -1,4 +1,4 @@
-import { type JobHandler, PermanentError } from '../handler.ts'
+import { type JobHandler, PermanentError } from '../worker/handler.ts'
 import { fetchLimited } from './fetch-limited.ts'
 import { readFeed } from './read-feed.ts'
 

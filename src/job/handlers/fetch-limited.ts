@@ -1,6 +1,6 @@
 import type { BlockList } from 'node:net'
 import { Agent, buildConnector, fetch, type Response } from 'undici'
-import { PermanentError } from '../handler.ts'
+import { PermanentError } from '../worker/handler.ts'
 import { createPrivateNetworks } from './public-network.ts'
 
 /** What a fetch of somebody else's URL may cost. */

@@ -1,5 +1,5 @@
 import { parseFeed } from 'feedsmith'
-import { PermanentError } from '../handler.ts'
+import { PermanentError } from '../worker/handler.ts'
 
 /** The ids in a feed: of its items, and of the feeds or channels that these belong to. */
 export interface FeedIds {

@@ -1,0 +1,44 @@
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from '../telemetry/logger.ts'
+
+/** The part of the time for stopping that is reserved for closing the database. */
+const closingMilliseconds = 1_000
+
+/** Resolves when the process is told to stop: SIGINT or SIGTERM. Called first, so that no signal is missed. */
+export function untilToldToStop(): Promise<void> {
+  return new Promise((resolve) => {
+    process.once('SIGINT', () => resolve()).once('SIGTERM', () => resolve())
+  })
+}
+
+/** How long requests and jobs under way may take to end, in milliseconds, if stopping may take `shutdownMilliseconds`. */
+export function graceOf(shutdownMilliseconds: number): number {
+  return Math.max(0, shutdownMilliseconds - closingMilliseconds)
+}
+
+/** Ends the process if stopping takes too long: a database that hangs lets no connection be closed. */
+export function exitAtLatest(shutdownMilliseconds: number, log: Logger): void {
+  setTimeout(() => {
+    log.warn({}, 'not everything could be closed in time')
+    process.exit(0)
+  }, shutdownMilliseconds).unref()
+}
+
+/** Ends the process when the command has set its exit code, whatever is still under way. */
+export function exitWhenDone(): void {
+  setTimeout(() => process.exit(), 0)
+}
+
+/**
+ * Stops answering: accepts no new connections and answers the requests under way. Closes their connections if they take too
+ * long, or at the second signal.
+ *
+ * @returns when the last connection is closed
+ */
+export async function stopAnswering(app: FastifyInstance, shutdownMilliseconds: number): Promise<void> {
+  const closeConnections = () => app.server.closeAllConnections()
+  const timer = setTimeout(closeConnections, graceOf(shutdownMilliseconds))
+  process.once('SIGINT', closeConnections).once('SIGTERM', closeConnections)
+  await app.close()
+  clearTimeout(timer)
+}

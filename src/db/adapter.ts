@@ -1,0 +1,158 @@
+import type { AsyncLocalStorage } from 'node:async_hooks'
+import type {
+  IsolationLevel,
+  SqlDriverAdapter,
+  SqlMigrationAwareDriverAdapterFactory,
+  SqlQuery,
+  SqlQueryable,
+  SqlResultSet,
+  Transaction,
+} from '@prisma/driver-adapter-utils'
+import type { JoinedTransaction } from './joined-transaction.ts'
+
+/** Called when a statement has ended, with its error if it failed. */
+export type StatementEnd = (error?: unknown) => void
+
+/**
+ * Called with the text of each statement before it is sent. The statement is not sent if the observer throws. The
+ * function that it returns is called when the statement has ended.
+ */
+export type StatementObserver = (sql: string) => StatementEnd | undefined
+
+/** What reaches a database: a driver adapter of Prisma, and what this gateway does in its place. */
+export interface Connector {
+  readonly factory: SqlMigrationAwareDriverAdapterFactory
+  /**
+   * Runs a script of several statements. adapter-pg 7.10 splits a script at each semicolon, even in a comment or a string;
+   * pglite-prisma-adapter 0.7 neither awaits it nor reports its error.
+   */
+  runScript(script: string): Promise<void>
+  /** Opens an empty database in memory, in which the schema engine replays migrations. */
+  connectToShadowDatabase(): Promise<SqlDriverAdapter>
+  /** Sends a read outside of transactions to a replica, if one may serve it; otherwise calls `sendToPrimary`. */
+  routeRead?(query: SqlQuery, sendToPrimary: () => Promise<SqlResultSet>): Promise<SqlResultSet>
+}
+
+export interface AdapterOptions {
+  readonly observe?: StatementObserver
+  /** The transaction that the statements sent now belong to. */
+  readonly current?: AsyncLocalStorage<JoinedTransaction>
+}
+
+/**
+ * Creates the driver adapters that every statement passes: those of Prisma Client, of this gateway's own reads and writes,
+ * and of the schema engine. They observe each statement and send it to the current transaction, to a replica, or to the
+ * primary.
+ */
+export function createAdapters(
+  connector: Connector,
+  options: AdapterOptions = {},
+): SqlMigrationAwareDriverAdapterFactory {
+  const { factory } = connector
+  return {
+    provider: factory.provider,
+    adapterName: factory.adapterName,
+    connect: async () => new Adapter(await factory.connect(), connector, options),
+    connectToShadowDb: () => connector.connectToShadowDatabase(),
+  }
+}
+
+class ObservedQueryable<Inner extends SqlQueryable> implements SqlQueryable {
+  readonly provider
+  readonly adapterName
+  protected readonly inner: Inner
+  private readonly observe: StatementObserver
+
+  constructor(inner: Inner, observe: StatementObserver = () => undefined) {
+    this.inner = inner
+    this.observe = observe
+    this.provider = inner.provider
+    this.adapterName = inner.adapterName
+  }
+
+  queryRaw(query: SqlQuery): Promise<SqlResultSet> {
+    return this.observed(query.sql, () => this.inner.queryRaw(query))
+  }
+
+  executeRaw(query: SqlQuery): Promise<number> {
+    return this.observed(query.sql, () => this.inner.executeRaw(query))
+  }
+
+  protected observed<Result>(sql: string, send: () => Promise<Result>): Promise<Result> {
+    let end: StatementEnd | undefined
+    try {
+      end = this.observe(sql)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+    const sent = send()
+    // The caller gets the result without waiting for the observer.
+    if (end) sent.then(() => end(), end)
+    return sent
+  }
+}
+
+class Adapter extends ObservedQueryable<SqlDriverAdapter> implements SqlDriverAdapter {
+  private readonly connector: Connector
+  private readonly options: AdapterOptions
+
+  constructor(inner: SqlDriverAdapter, connector: Connector, options: AdapterOptions) {
+    super(inner, options.observe)
+    this.connector = connector
+    this.options = options
+  }
+
+  override queryRaw(query: SqlQuery): Promise<SqlResultSet> {
+    const send = () => this.inner.queryRaw(query)
+    return (
+      this.transaction?.queryRaw(query) ??
+      this.observed(query.sql, () => this.connector.routeRead?.(query, send) ?? send())
+    )
+  }
+
+  override executeRaw(query: SqlQuery): Promise<number> {
+    return this.transaction?.executeRaw(query) ?? super.executeRaw(query)
+  }
+
+  executeScript(script: string): Promise<void> {
+    return this.observed(script, () => this.connector.runScript(script))
+  }
+
+  startTransaction(isolationLevel?: IsolationLevel): Promise<Transaction> {
+    const { observe } = this.options
+    return (
+      this.transaction?.startSavepoint() ??
+      this.observed(
+        'BEGIN',
+        async () => new ObservedTransaction(await this.inner.startTransaction(isolationLevel), observe),
+      )
+    )
+  }
+
+  getConnectionInfo() {
+    return this.inner.getConnectionInfo?.() ?? { supportsRelationJoins: true }
+  }
+
+  dispose(): Promise<void> {
+    return this.inner.dispose()
+  }
+
+  private get transaction(): JoinedTransaction | undefined {
+    return this.options.current?.getStore()
+  }
+}
+
+class ObservedTransaction extends ObservedQueryable<Transaction> implements Transaction {
+  get options() {
+    return this.inner.options
+  }
+
+  // Without phantom queries Prisma sends COMMIT and ROLLBACK as statements, which `executeRaw` has observed.
+  commit(): Promise<void> {
+    return this.options.usePhantomQuery ? this.observed('COMMIT', () => this.inner.commit()) : this.inner.commit()
+  }
+
+  rollback(): Promise<void> {
+    return this.options.usePhantomQuery ? this.observed('ROLLBACK', () => this.inner.rollback()) : this.inner.rollback()
+  }
+}

@@ -1,0 +1,28 @@
+/** Where the rows are: on a PostgreSQL server, or in the embedded PGlite (`dataDir` is a folder, or `memory`). */
+export type DatabaseLocation =
+  | {
+      readonly kind: 'postgresql'
+      readonly url: string
+      readonly pool?: Partial<PoolSettings>
+      readonly replicas?: ReplicaSettings | undefined
+    }
+  | { readonly kind: 'embedded'; readonly dataDir: string }
+
+/** Size and timeouts of the connection pool. */
+export interface PoolSettings {
+  /** Maximum number of connections. */
+  readonly size: number
+  /** How long opening a connection may take. */
+  readonly connectMilliseconds: number
+  /** How long a statement may wait for a connection. */
+  readonly acquireMilliseconds: number
+  /** How long a statement may run. */
+  readonly statementMilliseconds: number
+}
+
+/** Streaming replicas that serve reads. */
+export interface ReplicaSettings {
+  readonly urls: readonly string[]
+  /** How far a replica may lag behind the primary. A key that has written reads from the primary for this long. */
+  readonly lagMilliseconds: number
+}

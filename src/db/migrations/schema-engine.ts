@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import {
+  bindMigrationAwareSqlAdapterFactory,
+  type SqlMigrationAwareDriverAdapterFactory,
+} from '@prisma/driver-adapter-utils'
+import type { SchemaEngine } from '@prisma/schema-engine-wasm'
+
+type Bindings = typeof import('@prisma/schema-engine-wasm/schema_engine_bg')
+
+let loading: Promise<Bindings> | undefined
+
+/**
+ * Starts Prisma's schema engine, which `prisma migrate` uses, as WebAssembly over a driver adapter. It needs no binary from
+ * a download server, and works on PostgreSQL and PGlite alike.
+ *
+ * @param datamodel the text of schema.prisma
+ */
+export async function startSchemaEngine(
+  adapters: SqlMigrationAwareDriverAdapterFactory,
+  datamodel: string,
+): Promise<SchemaEngine> {
+  // The bindings keep their instance in a module variable; a second instance would use the memory of the first.
+  loading ??= loadBindings()
+  const { SchemaEngine } = await loading
+  return SchemaEngine.new(
+    { datamodels: [['schema.prisma', datamodel]] },
+    () => undefined,
+    bindMigrationAwareSqlAdapterFactory(adapters),
+  )
+}
+
+/** The package's own entry point imports the .wasm file as a module, which Node supports only behind a flag. */
+async function loadBindings(): Promise<Bindings> {
+  const bindings = await import('@prisma/schema-engine-wasm/schema_engine_bg')
+  const entry = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm')
+  const wasm = readFileSync(entry.replace('schema_engine.js', 'schema_engine_bg.wasm'))
+  const imports = Object.fromEntries(Object.entries(bindings).map(([name, value]) => [name, unreferenced(name, value)]))
+  const { instance } = await WebAssembly.instantiate(wasm, { './schema_engine_bg.js': imports })
+  bindings.__wbg_set_wasm(instance.exports)
+  const { __wbindgen_start: start } = instance.exports
+  if (typeof start === 'function') start()
+  return bindings
+}
+
+/** The engine never clears the timer of its lock timeout, which would keep the process running for 10 s. */
+function unreferenced(name: string, binding: unknown): WebAssembly.ImportValue {
+  if (!name.startsWith('__wbg_setTimeout')) return binding as WebAssembly.ImportValue
+  return (callback: () => void, milliseconds: number) => setTimeout(callback, milliseconds).unref()
+}

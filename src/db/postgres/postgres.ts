@@ -1,0 +1,150 @@
+import { PrismaPg } from '@prisma/adapter-pg'
+import pg from 'pg'
+import type { Connector } from '../adapter.ts'
+import type { Driver } from '../driver.ts'
+import { connectToShadowDatabase } from '../embedded/embedded.ts'
+import type { PoolSettings, ReplicaSettings } from '../location.ts'
+import { createReplica, type ReplicaObserver } from '../replicas/replica.ts'
+import { createReadRouter, type LaggingReader } from '../replicas/route-reads.ts'
+import { watchReplicas } from '../replicas/watch-replicas.ts'
+import { isShortRead, statementNameOf } from '../statement.ts'
+import { createConnectionClass } from './connection.ts'
+import { listenOnPostgres } from './listener.ts'
+import { PipeliningPool } from './pipelining-pool.ts'
+import { setUpSession } from './session.ts'
+
+/** The advisory lock of migrations: any number that all gateways share and the schema engine does not use (72707369). */
+const migrationLock = 4_070_226
+
+export interface PostgresOptions {
+  /** Called when an idle connection breaks. */
+  readonly onIdleError?: (error: Error) => void
+  readonly pool?: Partial<PoolSettings> | undefined
+  readonly replicas?: ReplicaSettings | undefined
+  /** Identifies the request that reads now, if replicas may serve it. */
+  readonly laggingReader?: LaggingReader | undefined
+  /** Called when a replica starts or stops being used. */
+  readonly onReplica?: ReplicaObserver | undefined
+}
+
+const defaultPool: PoolSettings = {
+  size: 10,
+  connectMilliseconds: 5_000,
+  acquireMilliseconds: 5_000,
+  statementMilliseconds: 4_000,
+}
+
+/** The server ends a statement after `statement_timeout`. This much later the client gives up on a server that hangs. */
+const lateMilliseconds = 1_000
+
+/** A gateway that hangs within a transaction must not hold its locks for longer. */
+const idleInTransactionMilliseconds = 30_000
+
+/**
+ * Opens a pool of connections to a PostgreSQL server. No connection is made before the first statement, but replicas are
+ * watched from now on.
+ *
+ * @param url `postgresql://user:password@host:port/database`
+ */
+export function openPostgres(url: string, options: PostgresOptions = {}): Driver {
+  const { onIdleError = () => undefined } = options
+  const timeouts = { ...defaultPool, ...options.pool }
+  const settings = connectionSettings(url, timeouts)
+  const pool = openPool(settings, timeouts, onIdleError)
+  const replicas = openReplicas(settings, timeouts, options)
+
+  return {
+    ...connectorOf(pool),
+    ...(replicas && { routeRead: replicas.routeRead }),
+    undoesInterruptedMigrations: false,
+
+    // An advisory lock belongs to a session. So all the work uses one session, which stays open however long a migration
+    // takes. The schema engine takes a lock of its own, but gives up waiting for it after 10 s.
+    async exclusively(work) {
+      const Client = createConnectionClass(timeouts.connectMilliseconds)
+      const session = new pg.Pool({ ...settings, Client, max: 1, idleTimeoutMillis: 0 })
+      session.on('error', onIdleError)
+      try {
+        await session.query('SELECT pg_advisory_lock($1)', [migrationLock])
+        return await work(connectorOf(session))
+      } finally {
+        await session.end()
+      }
+    },
+
+    listen: (channel, events) => listenOnPostgres(settings, channel, events, onIdleError),
+
+    connections: () => ({
+      inUse: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+    }),
+
+    async close() {
+      await replicas?.close()
+      await pool.end()
+    },
+  }
+}
+
+function connectionSettings(url: string, { connectMilliseconds }: PoolSettings): pg.PoolConfig {
+  return {
+    connectionString: url,
+    application_name: 'fusion-gateway',
+    connectionTimeoutMillis: connectMilliseconds,
+    onConnect: setUpSession({}),
+  }
+}
+
+function openPool(settings: pg.PoolConfig, timeouts: PoolSettings, onIdleError: (error: Error) => void): pg.Pool {
+  const config: pg.PoolConfig = {
+    ...settings,
+    // Without these node-postgres waits for ever, both for a connection and for an answer.
+    max: timeouts.size,
+    Client: createConnectionClass(timeouts.connectMilliseconds),
+    connectionTimeoutMillis: timeouts.acquireMilliseconds,
+    query_timeout: timeouts.statementMilliseconds + lateMilliseconds,
+    onConnect: setUpSession({
+      statement_timeout: String(timeouts.statementMilliseconds),
+      idle_in_transaction_session_timeout: String(idleInTransactionMilliseconds),
+    }),
+  }
+  const pool = new PipeliningPool(config, ({ name }) => isShortRead(name))
+  pool.on('error', onIdleError)
+  return pool
+}
+
+/** Opens a pool for each replica. Returns undefined if there are none, or no read may use them. */
+function openReplicas(primary: pg.PoolConfig, timeouts: PoolSettings, options: PostgresOptions) {
+  const { replicas, laggingReader, onIdleError = () => undefined, onReplica = () => undefined } = options
+  if (!replicas || replicas.urls.length === 0 || !laggingReader) return undefined
+  const opened = replicas.urls.map((url) => {
+    const settings = connectionSettings(url, timeouts)
+    const pool = openPool(settings, timeouts, onIdleError)
+    return { replica: createReplica(new URL(url).host, prismaPg(pool).connect(), onReplica), pool, settings }
+  })
+  const stopWatching = watchReplicas(primary, opened, replicas.lagMilliseconds)
+  return {
+    routeRead: createReadRouter(
+      opened.map(({ replica }) => replica),
+      laggingReader,
+    ),
+    async close() {
+      await stopWatching()
+      await Promise.all(opened.map(({ pool }) => pool.end()))
+    },
+  }
+}
+
+function connectorOf(pool: pg.Pool): Connector {
+  return {
+    factory: prismaPg(pool),
+    runScript: async (script) => void (await pool.query(script)),
+    connectToShadowDatabase,
+  }
+}
+
+function prismaPg(pool: pg.Pool): PrismaPg {
+  // The adapter passes the name on, and undefined means no name; the adapter's type is narrower.
+  return new PrismaPg(pool, { statementNameGenerator: (query) => statementNameOf(query) as string })
+}

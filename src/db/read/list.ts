@@ -1,0 +1,126 @@
+import type { SqlQueryable } from '@prisma/driver-adapter-utils'
+import type { DataModel, Model, Row, Table } from '../data-model.ts'
+import { type Parameter, query, statement } from '../statement.ts'
+import { isIdField, type SelectedColumns, selectColumns } from './columns.ts'
+import { maxLimit, type Window } from './page.ts'
+import type { SelectedRow } from './relation.ts'
+
+/** A condition on the rows of a list. `contains` matches a part of a text and ignores case. */
+export interface Condition {
+  readonly field: string
+  readonly is: '=' | '<' | '>' | '>=' | 'in' | 'contains'
+  readonly value: string | Date | readonly string[]
+}
+
+/** The rows to read of a list. */
+export interface ListRequest extends Window {
+  readonly conditions: readonly Condition[]
+}
+
+/** A row of a list: its ids, its creation time, and the fields that the operation selects. */
+export type ListedRow<M extends Model> = SelectedRow<M> & Pick<Row<M>, Extract<keyof Row<M>, 'createdAt'>>
+
+/** Reads lists of a tenant's rows. */
+export interface ListRead {
+  /**
+   * Reads rows with one statement. They equal those of Prisma's `findMany`, value for value (test/db/lists.test.ts).
+   *
+   * @param fields if given, rows have these fields, the ids and `createdAt`; otherwise all fields
+   */
+  rows<M extends Model>(
+    model: M,
+    tenantAppId: string,
+    request: ListRequest,
+    fields?: ReadonlySet<string>,
+  ): Promise<ListedRow<M>[]>
+  /** Counts the rows that meet the conditions, with one statement. */
+  count(model: Model, tenantAppId: string, conditions: readonly Condition[]): Promise<number>
+}
+
+/** Creates the reads of lists. They use the driver adapter directly, as batched reads do. */
+export function createListRead(sql: SqlQueryable, model: DataModel): ListRead {
+  const bySelection = new WeakMap<ReadonlySet<string>, Map<string, SelectedColumns>>()
+
+  function columnsOf(table: Table, fields: ReadonlySet<string> = allFields): SelectedColumns {
+    const known = bySelection.get(fields) ?? new Map<string, SelectedColumns>()
+    bySelection.set(fields, known)
+    const isSelected = (field: string) =>
+      fields === allFields || isIdField(field) || field === 'createdAt' || fields.has(field)
+    const columns = known.get(table.name) ?? selectColumns(table, ({ field }) => isSelected(field))
+    known.set(table.name, columns)
+    return columns
+  }
+
+  return {
+    async rows(modelName, tenantAppId, request, fields) {
+      const table = model(modelName)
+      const { list, toRow } = columnsOf(table, fields)
+      const { where, parameters } = whereClause(table, tenantAppId, request)
+      const order = `"${table.columnOf(request.orderBy).column}" ${request.direction}, "id" ${request.direction}`
+      // The inner limit is a constant, from which the planner estimates; the outer one is a parameter, so that the text is
+      // the same for every page size. Without the inner one PostgreSQL would plan the statement anew each time.
+      const text =
+        `SELECT ${list} FROM (SELECT * FROM "${table.name}" WHERE ${where} ORDER BY ${order} LIMIT ${maxLimit}) AS page ` +
+        `LIMIT $${parameters.length + 1}::integer`
+      // Without conditions an index leads to the page. A search for a part of a text may look at every row.
+      const isShortRead = request.conditions.length === 0
+      const rows = await query(sql, statement(text, { isShortRead }), [...parameters, String(request.limit)])
+      return rows.map(toRow) as ListedRow<typeof modelName>[]
+    },
+
+    async count(modelName, tenantAppId, conditions) {
+      const table = model(modelName)
+      const { where, parameters } = whereClause(table, tenantAppId, { conditions, orderBy: 'createdAt' })
+      const rows = await query(sql, statement(`SELECT count(*) FROM "${table.name}" WHERE ${where}`), parameters)
+      return Number(rows[0]?.[0])
+    },
+  }
+}
+
+const allFields: ReadonlySet<string> = new Set()
+
+function whereClause(
+  table: Table,
+  tenantAppId: string,
+  { conditions, orderBy, above, below }: Pick<ListRequest, 'conditions' | 'orderBy' | 'above' | 'below'>,
+) {
+  const parameters: Parameter[] = [tenantAppId]
+  const parameter = (value: Condition['value'], type: string) => {
+    parameters.push(value instanceof Date ? value.toISOString() : value)
+    return `$${parameters.length}::${type}`
+  }
+  const parts = ['"tenant_app_id" = $1']
+  for (const { field, is, value } of conditions) {
+    const { column, sqlType } = table.columnOf(field)
+    if (is === 'in') parts.push(`"${column}" = ANY(${parameter(value, `${sqlType}[]`)})`)
+    else if (is === 'contains') parts.push(`"${column}" ILIKE ${parameter(`%${escapeLike(String(value))}%`, sqlType)}`)
+    else parts.push(`"${column}" ${is} ${parameter(value, sqlType)}`)
+  }
+  const { column } = table.columnOf(orderBy)
+  for (const [sign, bound] of [['>', above] as const, ['<', below] as const]) {
+    if (bound) {
+      const values = `${parameter(bound.time, 'timestamptz')}, ${parameter(bound.id, 'text')}`
+      parts.push(`("${column}", "id") ${sign} (${values})`)
+    }
+  }
+  return { where: parts.join(' AND '), parameters }
+}
+
+/** Makes LIKE match the text literally: without it `50%` would match every text that contains 50. */
+function escapeLike(text: string): string {
+  return text.replace(/[\\%_]/g, '\\$&')
+}
+
+/** Limits on the creation time of rows. Absent and null do not restrict the list. */
+export interface CreatedFilter {
+  readonly createdAfter?: Date | null | undefined
+  readonly createdBefore?: Date | null | undefined
+}
+
+/** The conditions of a creation time strictly between two times. */
+export function createdBetween({ createdAfter, createdBefore }: CreatedFilter): Condition[] {
+  return [
+    ...(createdAfter != null ? [{ field: 'createdAt', is: '>' as const, value: createdAfter }] : []),
+    ...(createdBefore != null ? [{ field: 'createdAt', is: '<' as const, value: createdBefore }] : []),
+  ]
+}

@@ -1,0 +1,27 @@
+import type { Model, Row } from '../data-model.ts'
+
+/** The fields of a model that hold an id. */
+export type IdField<M extends Model> = Extract<keyof Row<M>, 'id' | `${string}Id`>
+
+/** A row with the fields that are always read: its ids. It has others too, but only those that the operation selects. */
+export type SelectedRow<M extends Model> = Pick<Row<M>, IdField<M>>
+
+/** A read of rows by an id: the row that has it, or all rows that have it. A noun declares its relations once. */
+export interface Relation<M extends Model = Model, Result = unknown> {
+  readonly kind: 'one' | 'many'
+  readonly model: M
+  /** The field that holds the id. */
+  readonly by: string
+  /** Only for types: what loading the relation returns. */
+  readonly result?: Result
+}
+
+/** The row whose field `by` has an id: `one('User', 'id')`. Loading it returns null if there is none. */
+export function one<M extends Model>(model: M, by: IdField<M>): Relation<M, SelectedRow<M> | null> {
+  return { kind: 'one', model, by }
+}
+
+/** The rows whose field `by` has an id, oldest first: `many('Account', 'userId')`. */
+export function many<M extends Model>(model: M, by: IdField<M>): Relation<M, readonly SelectedRow<M>[]> {
+  return { kind: 'many', model, by }
+}

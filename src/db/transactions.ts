@@ -1,0 +1,88 @@
+import type { AsyncLocalStorage } from 'node:async_hooks'
+import type { SqlDriverAdapter, Transaction } from '@prisma/driver-adapter-utils'
+import { isConflict } from './errors.ts'
+import { JoinedTransaction } from './joined-transaction.ts'
+
+/** What work can do to the transaction that it runs in. */
+export interface TransactionControl {
+  /** Rolls the transaction back when the work has ended, and returns the result of the work all the same. */
+  undo(): void
+}
+
+export interface TransactOptions {
+  /** Whether the work writes with one statement, which is a transaction by itself: BEGIN and COMMIT are not sent. */
+  readonly hasOneWrite?: boolean
+}
+
+/**
+ * Runs work in a transaction. Every statement that the work sends belongs to it, whether through Prisma Client or not. If
+ * the work fails, nothing is written. A call within a transaction is a savepoint of it.
+ *
+ * Work that conflicts with another transaction (deadlock, serialization failure) is rolled back and run again, at most
+ * three times in all. Nothing else in this gateway retries a conflict.
+ */
+export type Transact = <Result>(
+  work: (transaction: TransactionControl) => Promise<Result>,
+  options?: TransactOptions,
+) => Promise<Result>
+
+const maxTries = 3
+
+/**
+ * Creates `transact`.
+ *
+ * @param sql starts transactions
+ * @param current the transaction that the statements sent now belong to; the adapters look it up there (adapter.ts)
+ */
+export function createTransact(sql: SqlDriverAdapter, current: AsyncLocalStorage<JoinedTransaction>): Transact {
+  return async (work, { hasOneWrite = false } = {}) => {
+    const outer = current.getStore()
+    if (outer) return outer.savepoint(() => work(outer))
+    const run = hasOneWrite ? () => work(notUndoable) : () => runInTransaction(sql, current, work)
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await run()
+      } catch (error) {
+        if (tries >= maxTries || !isConflict(error)) throw error
+      }
+    }
+  }
+}
+
+const notUndoable: TransactionControl = {
+  undo() {
+    throw new Error('Work with one write has no transaction to undo')
+  },
+}
+
+async function runInTransaction<Result>(
+  sql: SqlDriverAdapter,
+  current: AsyncLocalStorage<JoinedTransaction>,
+  work: (transaction: TransactionControl) => Promise<Result>,
+): Promise<Result> {
+  const transaction = await sql.startTransaction()
+  const joined = new JoinedTransaction(transaction)
+  let result: Result
+  try {
+    result = await current.run(joined, () => work(joined)).finally(() => joined.end())
+    const failed = joined.conflict ?? joined.failure
+    if (failed) throw failed.error
+    if (!joined.isUndone) await send(transaction, 'COMMIT')
+  } catch (error) {
+    await rollBack(transaction)
+    // The work may have caught the conflict and failed for another reason because of it.
+    throw joined.conflict?.error ?? error
+  }
+  await (joined.isUndone ? rollBack(transaction) : transaction.commit())
+  return result
+}
+
+async function rollBack(transaction: Transaction): Promise<void> {
+  await send(transaction, 'ROLLBACK').catch(() => undefined)
+  await transaction.rollback()
+}
+
+/** Adapters without phantom queries leave COMMIT and ROLLBACK to their user, and only release the connection. */
+async function send(transaction: Transaction, sql: 'COMMIT' | 'ROLLBACK'): Promise<void> {
+  if (!transaction.options.usePhantomQuery) await transaction.executeRaw({ sql, args: [], argTypes: [] })
+}

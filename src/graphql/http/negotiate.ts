@@ -1,0 +1,33 @@
+import Negotiator from 'negotiator'
+import { GatewayError } from '../../errors.ts'
+
+/** The media types of answers. The first ones are preferred if the client accepts several equally. */
+const mediaTypes = [
+  'application/json',
+  'application/graphql-response+json',
+  'text/event-stream',
+  'multipart/mixed',
+] as const
+
+export type MediaType = (typeof mediaTypes)[number]
+
+/** A media type of a single JSON answer. */
+export type JsonType = Extract<MediaType, `application/${string}`>
+
+/**
+ * Chooses the media type of an answer by the header `accept` and its q-values. Other parameters are ignored.
+ *
+ * @throws GatewayError NOT_ACCEPTABLE. Nothing was executed then: the client would send again what was done
+ * @see https://graphql.github.io/graphql-over-http/draft/#sec-Legacy-Watershed
+ */
+export function negotiate(accept: string | undefined): MediaType {
+  // An empty header accepts everything, like a missing one.
+  const ranges = accept?.replaceAll(/;(?!\s*q\s*=)[^;,]*/gi, '') || '*/*'
+  const type = new Negotiator({ headers: { accept: ranges } }).mediaType([...mediaTypes])
+  if (type === undefined) throw new GatewayError('NOT_ACCEPTABLE', `Accept one of ${mediaTypes.join(', ')}.`)
+  return type as MediaType
+}
+
+export function isJsonType(type: MediaType): type is JsonType {
+  return type.startsWith('application/')
+}

@@ -1,0 +1,81 @@
+import { GatewayError } from '../../errors.ts'
+import { isShallowRequest } from '../../input/json.ts'
+
+/** The parameters of a GraphQL request. */
+export interface GraphQLParams {
+  query?: string
+  /** The id of a document that the gateway knows. */
+  documentId?: string
+  operationName?: string
+  variables?: Record<string, unknown>
+  extensions?: Record<string, unknown>
+}
+
+/**
+ * Reads the parameters from a JSON body.
+ *
+ * @throws GatewayError MALFORMED_REQUEST naming the parameter that has the wrong type
+ * @see https://graphql.github.io/graphql-over-http/draft/#sec-Request-Parameters
+ */
+export function readBodyParams(body: unknown): GraphQLParams {
+  if (Array.isArray(body)) throw malformed('Send one operation, not an array: batching is not supported.')
+  if (!isObject(body)) throw malformed('Send a JSON object with the key query.')
+  return {
+    ...readText(body, 'query'),
+    ...readText(body, 'documentId'),
+    ...readText(body, 'operationName'),
+    ...readObject(body, 'variables'),
+    ...readObject(body, 'extensions'),
+  }
+}
+
+/**
+ * Reads the parameters from a query string.
+ *
+ * @param search the parsed query string. A parameter that is given twice is an array, and rejected
+ * @throws GatewayError MALFORMED_REQUEST naming the parameter that has the wrong type
+ */
+export function readQueryParams(search: Record<string, unknown>): GraphQLParams {
+  return readBodyParams({
+    ...search,
+    ...('variables' in search && { variables: parseJson(search['variables'], 'variables') }),
+    ...('extensions' in search && { extensions: parseJson(search['extensions'], 'extensions') }),
+  })
+}
+
+function readText(
+  source: Record<string, unknown>,
+  name: 'query' | 'documentId' | 'operationName',
+): Partial<GraphQLParams> {
+  const value = source[name]
+  if (value == null || (name !== 'query' && value === '')) return {}
+  if (typeof value !== 'string') throw malformed(`${name} must be a string.`)
+  return { [name]: value }
+}
+
+function readObject(source: Record<string, unknown>, name: 'variables' | 'extensions'): Partial<GraphQLParams> {
+  const value = source[name]
+  if (value == null) return {}
+  if (!isObject(value)) throw malformed(`${name} must be an object.`)
+  return { [name]: value }
+}
+
+function parseJson(value: unknown, name: string): unknown {
+  if (value === '') return undefined
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(String(value))
+  } catch {
+    throw malformed(`${name} must be JSON.`)
+  }
+  if (!isShallowRequest(parsed)) throw malformed(`${name} is nested too deep.`)
+  return parsed
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function malformed(message: string): GatewayError {
+  return new GatewayError('MALFORMED_REQUEST', message)
+}

@@ -1,0 +1,154 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { ExecutionResult } from 'graphql'
+import type { Services } from '../../context.ts'
+import { errorCodes, GatewayError } from '../../errors.ts'
+import type { Authenticate } from '../../http/authenticate.ts'
+import { toRefusal } from '../../http/errors.ts'
+import { readIdempotencyKey } from '../../http/idempotency-key.ts'
+import { contextOf } from '../../http/request.ts'
+import { registerRoutes } from '../../http/routes.ts'
+import { toCallerError } from '../operation/caller-error.ts'
+import type { IdempotencyKey } from '../operation/execute-once.ts'
+import type { OperationRequest } from '../operation/operation-request.ts'
+import type { PreparedOperation } from '../operation/prepare.ts'
+import type { Operations } from '../operation/run.ts'
+import { createDocumentFinder } from './documents.ts'
+import { createGraphiql, wantsPage } from './graphiql.ts'
+import { isJsonType, type JsonType, type MediaType, negotiate } from './negotiate.ts'
+import { type GraphQLParams, readBodyParams, readQueryParams } from './params.ts'
+import { statusOf, withoutNames } from './shown-result.ts'
+import type { TrustedDocuments } from './trusted-documents.ts'
+import { createYogaAnswers } from './yoga.ts'
+
+export interface GraphQLOptions {
+  readonly services: Services
+  readonly operations: Operations
+  readonly authenticate: Authenticate
+  /** Whether browsers that open /graphql get GraphiQL. */
+  readonly graphiql: boolean
+  /** Whether the schema may be explored by introspection and suggestions. */
+  readonly introspection: boolean
+  /** The documents of clients. Without them every document is executed. */
+  readonly trustedDocuments?: TrustedDocuments | undefined
+  /** The key of the demo tenant, which GraphiQL shows to browsers on this machine. */
+  readonly demoKey?: string | undefined
+}
+
+/** Serves /graphql: operations for clients, GraphiQL for browsers. */
+export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): void {
+  const { services, operations, authenticate, introspection } = options
+  const documents = createDocumentFinder(options.trustedDocuments)
+  const graphiql = options.graphiql ? createGraphiql(options.demoKey) : undefined
+  const answerByYoga = createYogaAnswers(app.log, options)
+
+  app.setErrorHandler((error, request, reply) => sendError(reply, toRefusal(error, request)))
+
+  async function answer(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    params: GraphQLParams,
+    idempotencyKey?: IdempotencyKey,
+  ) {
+    const type = negotiate(request.headers.accept)
+    const prepared = operations.prepare(params.query, params.operationName)
+    const { operation, errors } = prepared
+    if (operation) {
+      request.operationName = operation.name
+      documents.store(params)
+      if (operation.kind === 'mutation' && request.method === 'GET') return rejectMutationByGet(reply, type)
+    }
+    const toRequest = (valid: PreparedOperation) => requestOf(request, valid, params, idempotencyKey)
+    if (!isJsonType(type) || operation?.kind === 'subscription') {
+      return answerByYoga(request, reply, {
+        ...{ params, prepared },
+        run: (valid) => operations.run(toRequest(valid)),
+        subscribe: (valid, signal) =>
+          operations.subscribe({ ...toRequest(valid), signal, checkKey: () => authenticate(request) }),
+      })
+    }
+    if (errors) {
+      const result = { errors: errors.map((error) => toCallerError(error, app.log)) }
+      return sendResult(reply, type, params, result, prepared.isBadRequest ? 400 : undefined)
+    }
+    const { result, headers } = await operations.run(toRequest(operation))
+    reply.headers(headers)
+    return sendResult(reply, type, params, result)
+  }
+
+  function requestOf(
+    request: FastifyRequest,
+    operation: PreparedOperation,
+    { variables = {} }: GraphQLParams,
+    idempotencyKey?: IdempotencyKey,
+  ): OperationRequest {
+    const { statements } = request
+    return { operation, variables, context: contextOf(request, services), statements, idempotencyKey }
+  }
+
+  /** Returns the body. A handler must not return the reply: awaiting it waits until the answer is sent. */
+  function sendResult(
+    reply: FastifyReply,
+    type: JsonType,
+    params: GraphQLParams,
+    result: ExecutionResult,
+    status = statusOf(result, type),
+  ): string {
+    reply.code(status).type(`${type}; charset=utf-8`)
+    return JSON.stringify(introspection ? result : withoutNames(result, params))
+  }
+
+  registerRoutes(app, (routes) => {
+    routes.get('/graphql', {
+      async onRequest(request) {
+        if (!(graphiql && wantsPage(request))) await authenticate(request)
+      },
+      async handler(request, reply) {
+        if (graphiql && !request.viewer) return graphiql(request, reply)
+        const params = readQueryParams(request.query as Record<string, unknown>)
+        return answer(request, reply, documents.find(params, request.log))
+      },
+    })
+
+    routes.post('/graphql', {
+      async onRequest(request) {
+        await authenticate(request)
+      },
+      async handler(request, reply) {
+        if (request.body === undefined) throw new GatewayError('MALFORMED_REQUEST', 'The request has no body.')
+        const params = documents.find(readBodyParams(request.body), request.log)
+        // The document itself, however it was named: a retry may name it by its hash.
+        const { query, operationName, variables } = params
+        const idempotencyKey = readIdempotencyKey(request, [query, operationName, variables])
+        return answer(request, reply, params, idempotencyKey)
+      },
+    })
+  })
+}
+
+/** Answers an error in GraphQL's format. */
+function sendError(reply: FastifyReply, error: GatewayError): FastifyReply {
+  const { code, message, details, headers } = error
+  return reply
+    .code(errorCodes[code].status)
+    .headers(headers)
+    .type(`${jsonTypeOf(reply.request.headers.accept)}; charset=utf-8`)
+    .send(JSON.stringify({ errors: [{ message, extensions: { code, ...details } }] }))
+}
+
+/** The type of an error. Clients read the body only if its type is one of GraphQL's. */
+function jsonTypeOf(accept: string | undefined): JsonType {
+  try {
+    const type = negotiate(accept)
+    return isJsonType(type) ? type : 'application/json'
+  } catch {
+    return 'application/json'
+  }
+}
+
+/** In the words of Yoga. */
+function rejectMutationByGet(reply: FastifyReply, type: MediaType): string {
+  const message = 'Can only perform a mutation operation from a POST request.'
+  const contentType = isJsonType(type) ? type : 'application/json'
+  reply.code(405).header('allow', 'POST').type(`${contentType}; charset=utf-8`)
+  return JSON.stringify({ errors: [{ message, extensions: { code: 'BAD_USER_INPUT' } }] })
+}

@@ -1,0 +1,112 @@
+import {
+  GraphQLError,
+  Kind,
+  Lexer,
+  type SelectionSetNode,
+  Source,
+  syntaxError,
+  TokenKind,
+  type ValidationContext,
+  type ValidationRule,
+} from 'graphql'
+
+const maxCharacters = 100_000
+const maxTokens = 2_000
+const maxNesting = 200
+const maxDepth = 12
+const maxFields = 5_000
+const maxAliases = 60
+
+const opening = new Set<string>([TokenKind.BRACE_L, TokenKind.BRACKET_L, TokenKind.PAREN_L])
+const closing = new Set<string>([TokenKind.BRACE_R, TokenKind.BRACKET_R, TokenKind.PAREN_R])
+
+/**
+ * Checks the size of a document before it is parsed. The parser calls itself for each bracket, so a deeply nested document
+ * would exceed the stack.
+ *
+ * @throws GraphQLError, a syntax error, for more than 100,000 characters, 2,000 tokens, or 200 nested brackets
+ */
+export function checkDocumentSize(text: string): void {
+  const lexer = new Lexer(new Source(text))
+  if (text.length > maxCharacters) throw syntaxError(lexer.source, 0, `More than ${maxCharacters} characters.`)
+  let nesting = 0
+  let tokens = 0
+  for (let token = lexer.advance(); token.kind !== TokenKind.EOF; token = lexer.advance()) {
+    tokens += 1
+    if (opening.has(token.kind)) nesting += 1
+    if (closing.has(token.kind)) nesting -= 1
+    if (tokens > maxTokens) throw syntaxError(lexer.source, token.start, `More than ${maxTokens} tokens.`)
+    if (nesting > maxNesting) throw syntaxError(lexer.source, token.start, `Nested more than ${maxNesting} deep.`)
+  }
+}
+
+/** The size of a selection whose fragments are inlined. */
+interface Size {
+  readonly fields: number
+  readonly depth: number
+}
+
+/**
+ * Rejects operations that are too deep or have too many fields, and documents with too many aliases. Back edges multiply rows
+ * with each level, and each alias requests a field once more.
+ */
+export const operationBoundsRule: ValidationRule = (context) => {
+  const fragments = new Map<string, Size>()
+  let aliases = 0
+  return {
+    OperationDefinition(operation) {
+      const { depth, fields } = sizeOf(context, operation.selectionSet, fragments)
+      if (depth > maxDepth) {
+        const message = `The query is nested more than ${maxDepth} fields deep.`
+        context.reportError(new GraphQLError(message, { nodes: operation }))
+      }
+      if (fields > maxFields) {
+        const message = `The operation selects more than ${maxFields} fields after its fragments are inlined.`
+        context.reportError(new GraphQLError(message, { nodes: operation }))
+      }
+    },
+    Field({ alias }) {
+      if (alias) aliases += 1
+    },
+    Document: {
+      leave(node) {
+        if (aliases > maxAliases) {
+          context.reportError(new GraphQLError(`The document has more than ${maxAliases} aliases.`, { nodes: node }))
+        }
+      },
+    },
+  }
+}
+
+/**
+ * Measures a selection. Each fragment is measured once: fragments that each spread the next one several times inline to
+ * millions of fields. Introspection fields add no depth, because they are deep by nature and read no rows.
+ */
+function sizeOf(context: ValidationContext, { selections }: SelectionSetNode, fragments: Map<string, Size>): Size {
+  let fields = 0
+  let depth = 0
+  for (const selection of selections) {
+    const inner =
+      selection.kind === Kind.FRAGMENT_SPREAD
+        ? sizeOfFragment(context, selection.name.value, fragments)
+        : selection.selectionSet
+          ? sizeOf(context, selection.selectionSet, fragments)
+          : { fields: 0, depth: 0 }
+    const isField = selection.kind === Kind.FIELD
+    const isIntrospection = isField && selection.name.value.startsWith('__')
+    fields += inner.fields + (isField ? 1 : 0)
+    if (!isIntrospection) depth = Math.max(depth, inner.depth + (isField ? 1 : 0))
+  }
+  return { fields, depth }
+}
+
+function sizeOfFragment(context: ValidationContext, name: string, fragments: Map<string, Size>): Size {
+  const known = fragments.get(name)
+  if (known) return known
+  // Another rule rejects a fragment that spreads itself.
+  fragments.set(name, { fields: 0, depth: 0 })
+  const fragment = context.getFragment(name)
+  const size = fragment ? sizeOf(context, fragment.selectionSet, fragments) : { fields: 0, depth: 0 }
+  fragments.set(name, size)
+  return size
+}

@@ -1,0 +1,63 @@
+import { type ExecutionResult, GraphQLError, type Source } from 'graphql'
+import { type ErrorCode, errorCodes, type FieldError, GatewayError, isErrorCode } from '../../errors.ts'
+import type { Idempotency } from '../../idempotency/idempotency.ts'
+import { positionOf } from './caller-error.ts'
+import { type Execution, executeOperation } from './execute.ts'
+
+/** The idempotency key of a request. */
+export interface IdempotencyKey {
+  readonly key: string
+  /** The request as text. Requests with the same key must be equal. */
+  readonly request: string
+}
+
+/**
+ * Executes a mutation once per idempotency key. Its effects and its result are stored in one transaction. If it fails on the
+ * side of the gateway, its effects are rolled back, and the client may send it again.
+ *
+ * @throws GatewayError IDEMPOTENCY_KEY_IN_USE, IDEMPOTENCY_KEY_REUSED
+ */
+export async function executeOnce(
+  execution: Execution,
+  { key, request }: IdempotencyKey,
+  idempotency: Idempotency,
+): Promise<{ readonly result: ExecutionResult; readonly isReplay: boolean }> {
+  const { viewer, loaders } = execution.context
+  const { answer, isReplay } = await idempotency.runOnce(
+    { viewer, idempotencyKey: key, request },
+    () => {
+      // An earlier run has read rows that its rollback has undone.
+      loaders.clearAll()
+      return executeOperation(execution)
+    },
+    isFinal,
+  )
+  if (!isReplay || !answer.errors) return { result: answer, isReplay }
+  const { source } = execution.operation.document.loc ?? {}
+  return { result: { ...answer, errors: answer.errors.map((error) => restoreError(error, source)) }, isReplay }
+}
+
+/** Whether sending the request again would change nothing: it did not fail on the side of the gateway. */
+function isFinal({ errors = [] }: ExecutionResult): boolean {
+  return errors.every(({ extensions: { code } }) => isErrorCode(code) && errorCodes[code].status < 500)
+}
+
+/** The JSON of an error. */
+type StoredError = Pick<GraphQLError, 'message' | 'path' | 'locations' | 'extensions'>
+
+/** The extensions that caller-error.ts writes. */
+interface StoredExtensions {
+  readonly code: ErrorCode
+  readonly fields?: readonly FieldError[]
+}
+
+/** Restores an error from its JSON. */
+function restoreError({ message, path, locations, extensions }: StoredError, source: Source | undefined) {
+  const { code, fields = [], ...details } = extensions as unknown as StoredExtensions
+  const positions = source && locations?.map((location) => positionOf(source, location))
+  return new GraphQLError(message, {
+    ...{ source: source ?? null, positions: positions ?? null, path: path ?? null, extensions: extensions ?? {} },
+    // An error without a path is about the document or its variables, and no resolver threw it.
+    originalError: path ? new GatewayError(code, message, { fields, details }) : null,
+  })
+}

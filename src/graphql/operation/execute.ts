@@ -1,0 +1,71 @@
+import { type ExecutionResult, execute } from 'graphql'
+import type { Context } from '../../context.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import { toCallerError } from './caller-error.ts'
+import type { Values } from './coerce-variables.ts'
+import { hasScopes, type PreparedOperation } from './prepare.ts'
+import { executableSchema, guardedSchema } from './schema.ts'
+
+/** An operation to execute, with the variables as the client sent them. */
+export interface Execution {
+  readonly operation: PreparedOperation
+  readonly variables: Values
+  readonly context: Context
+}
+
+/**
+ * Executes an operation.
+ *
+ * @param event the value of a subscription's field
+ * @returns the result, with its errors as the client sees them
+ */
+export async function executeOperation(execution: Execution, event?: unknown): Promise<ExecutionResult> {
+  const { operation, context } = execution
+  const run = async () => toShownResult(await runOperation(execution, event), execution)
+  return context.trace ? context.trace.operation(operation.kind, operation.name, run) : run()
+}
+
+async function runOperation({ operation, variables, context }: Execution, event: unknown): Promise<ExecutionResult> {
+  const { errors, coerced = {} } = operation.coerce(variables)
+  if (errors) return { errors }
+  context.loaders.select(operation.fieldNames)
+  const compiled = event === undefined && hasScopes(context.viewer, operation) ? operation.compiled() : undefined
+  context.metrics.operationRuns.inc({ executor: compiled ? 'compiled' : 'interpreted' })
+  if (compiled) return compiled(undefined, context, coerced)
+  return execute({ ...executionArgs(operation, context, coerced), rootValue: event })
+}
+
+/** The arguments for graphql-js. Fields check scopes only if the viewer lacks one that the operation needs. */
+export function executionArgs(operation: PreparedOperation, context: Context, coerced: Values) {
+  return {
+    schema: hasScopes(context.viewer, operation) ? executableSchema : guardedSchema,
+    document: operation.executable,
+    operationName: operation.name ?? null,
+    variableValues: coerced,
+    contextValue: context,
+  }
+}
+
+/** The result with its errors as the client sees them. */
+export function toShownResult(result: ExecutionResult, { operation, context }: Execution): ExecutionResult {
+  if (!result.errors) return result
+  const { errors, ...rest } = result
+  const log = logOnce(context.log)
+  const source = operation.document.loc?.source
+  // Errors come first: https://spec.graphql.org/October2021/#sec-Response-Format
+  return { errors: errors.map((error) => toCallerError(error, log, source)), ...rest }
+}
+
+/** A batch that fails rejects every field that waits for it with the same error. */
+function logOnce(log: Logger): Logger {
+  const logged = new Set<unknown>()
+  const once = (write: Logger['error']): Logger['error'] => {
+    return (details, message) => {
+      const error = 'err' in details ? details.err : details
+      if (logged.has(error)) return
+      logged.add(error)
+      write(details, message)
+    }
+  }
+  return { error: once((details, message) => log.error(details, message)), warn: (...line) => log.warn(...line) }
+}

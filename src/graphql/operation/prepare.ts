@@ -1,0 +1,158 @@
+import {
+  type DocumentNode,
+  GraphQLError,
+  getOperationAST,
+  NoSchemaIntrospectionCustomRule,
+  type OperationDefinitionNode,
+  parse,
+  specifiedRules,
+  validate,
+} from 'graphql'
+import { LRUCache } from 'lru-cache'
+import type { FieldScope, Scope } from '../../auth/scopes.ts'
+import type { Viewer } from '../../auth/viewer.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
+import { checkDocumentSize, operationBoundsRule } from './bounds.ts'
+import { coerceVariables, type Values } from './coerce-variables.ts'
+import { declareCoerced } from './coerced-variables.ts'
+import { type CompiledOperation, compileOperation } from './compile.ts'
+import { createNodeCount } from './count-nodes.ts'
+import { createPrice } from './price.ts'
+import { schema } from './schema.ts'
+import { allFields, readSelection } from './selection.ts'
+
+/** A validated operation and all that is known about it before it runs. */
+export interface PreparedOperation {
+  /** As the client sent it. */
+  readonly document: DocumentNode
+  readonly definition: OperationDefinitionNode
+  readonly name: string | undefined
+  readonly kind: 'query' | 'mutation' | 'subscription'
+  /** The scopes of all its fields. The scope of a `node` is known when it is loaded. */
+  readonly scopes: readonly Scope[]
+  /** The names of all its fields: the columns to read, of whichever table (test/graphql/field-names.test.ts). */
+  readonly fieldNames: ReadonlySet<string>
+  /** The document that the executors get, with `Coerced` variables. */
+  readonly executable: DocumentNode
+  /** The price in points, for variables as the client sent them. */
+  priceOf(variables: Values): number
+  /** Counts the nodes in the data of an answer. */
+  countNodes(data: unknown): number
+  coerce(variables: Values): ReturnType<typeof coerceVariables>
+  /** The compiled operation, from the second call on; undefined if graphql-js is to execute it. */
+  compiled(): CompiledOperation | undefined
+}
+
+/** An operation, or the errors of its document. */
+export type Preparation =
+  | { readonly operation: PreparedOperation; readonly errors?: undefined }
+  | {
+      readonly operation?: undefined
+      readonly errors: readonly GraphQLError[]
+      /** Whether the request names no operation. The HTTP status is 400 then, whatever the client accepts. */
+      readonly isBadRequest: boolean
+    }
+
+/** Prepares operations: parses, validates and analyses each document once. */
+export interface Preparer {
+  prepare(text: string | undefined, operationName?: string | null): Preparation
+}
+
+export interface PreparerOptions {
+  /** Whether the schema may be introspected. */
+  readonly introspection: boolean
+  readonly metrics: Metrics
+}
+
+/** The prepared documents that are kept, and their total length in characters. */
+const maxDocuments = 1_024
+const maxTotalLength = 8_000_000
+
+interface PreparedDocument {
+  /** Undefined if the document has a syntax error. */
+  readonly document?: DocumentNode
+  readonly errors: readonly GraphQLError[]
+  readonly operations: Map<OperationDefinitionNode, PreparedOperation>
+}
+
+/** Creates a preparer. It keeps the documents that were used last. */
+export function createPreparer({ introspection, metrics }: PreparerOptions): Preparer {
+  const rules = [...specifiedRules, operationBoundsRule, ...(introspection ? [] : [NoSchemaIntrospectionCustomRule])]
+  const documents = new LRUCache<string, PreparedDocument>({
+    max: maxDocuments,
+    maxSize: maxTotalLength,
+    sizeCalculation: (_, text) => text.length + 1,
+  })
+
+  function read(text: string): PreparedDocument {
+    const operations = new Map<OperationDefinitionNode, PreparedOperation>()
+    try {
+      checkDocumentSize(text)
+      const document = parse(text)
+      return { document, errors: validate(schema, document, rules), operations }
+    } catch (error) {
+      if (error instanceof GraphQLError) return { errors: [error], operations }
+      throw error
+    }
+  }
+
+  return {
+    prepare(text, operationName) {
+      if (text === undefined) return badRequest('Must provide query string.')
+      const prepared = documents.get(text) ?? read(text)
+      documents.set(text, prepared)
+      const { document, errors, operations } = prepared
+      if (!document) return { errors, isBadRequest: false }
+      const definition = getOperationAST(document, operationName)
+      if (!definition) return badRequest('Could not determine what operation to execute.')
+      if (errors.length > 0) return { errors, isBadRequest: false }
+      const operation = operations.get(definition) ?? prepareOperation(document, definition, metrics)
+      operations.set(definition, operation)
+      return { operation }
+    },
+  }
+}
+
+/** In the words of Yoga. */
+function badRequest(message: string): Preparation {
+  return { errors: [new GraphQLError(message)], isBadRequest: true }
+}
+
+function prepareOperation(
+  document: DocumentNode,
+  definition: OperationDefinitionNode,
+  { operationsCompiled }: Metrics,
+): PreparedOperation {
+  const selection = readSelection(schema, document, definition)
+  const executable = declareCoerced(document)
+  const name = definition.name?.value
+  const scopes = new Set<Scope>()
+  const fieldNames = new Set<string>()
+  for (const { field, node } of allFields(selection.fields)) {
+    const scope = field.extensions['scope'] as FieldScope | undefined
+    if (scope !== undefined && scope !== 'inherited') scopes.add(scope)
+    fieldNames.add(node.name.value)
+  }
+  let calls = 0
+  let compiled: CompiledOperation | undefined
+  return {
+    ...{ document, definition, name, kind: definition.operation, executable },
+    ...{ scopes: [...scopes], fieldNames },
+    priceOf: createPrice(definition, selection),
+    countNodes: createNodeCount(selection.fields),
+    coerce: (variables) => coerceVariables(schema, definition, variables),
+    compiled() {
+      calls += 1
+      // A document that is sent once is not worth compiling.
+      if (calls !== 2) return compiled
+      operationsCompiled.inc()
+      compiled = compileOperation(executable, name, selection)
+      return compiled
+    },
+  }
+}
+
+/** Whether a viewer has every scope that an operation needs. */
+export function hasScopes({ scopes }: Viewer, operation: PreparedOperation): boolean {
+  return operation.scopes.every((scope) => scopes.includes(scope))
+}

@@ -1,0 +1,105 @@
+import {
+  type FieldNode,
+  type GraphQLField,
+  type GraphQLNamedType,
+  getNullableType,
+  isListType,
+  isObjectType,
+  Kind,
+  type OperationDefinitionNode,
+  valueFromASTUntyped,
+} from 'graphql'
+import { defaultPageSize, maxPageSize } from '../schema/connection.ts'
+import type { ListLength } from '../schema/list-length.ts'
+import type { Values } from './coerce-variables.ts'
+import type { SelectedField, Selection } from './selection.ts'
+
+/** The length that a list of nodes is assumed to have if nothing says otherwise. */
+const defaultLength = 5
+
+/**
+ * Creates the price function of an operation, for its variables as the client sent them.
+ *
+ * The price is a point for each node (user, account, profile, email, job) that the operation may return, and at least one
+ * for each root field. A list has the length that its arguments allow, that its field declares, or 5.
+ */
+export function createPrice(
+  { variableDefinitions = [] }: OperationDefinitionNode,
+  { fields }: Selection,
+): (variables: Values) => number {
+  const defaults = Object.fromEntries(
+    variableDefinitions.map(({ variable, defaultValue }) => [
+      variable.name.value,
+      defaultValue && valueFromASTUntyped(defaultValue),
+    ]),
+  )
+  const priceOf = (variables: Values) => {
+    const pricing = new Pricing({ ...defaults, ...variables })
+    return { price: Math.max(1, pricing.ofFields(fields, undefined, true)), isConstant: !pricing.readsVariables }
+  }
+  const { price, isConstant } = priceOf({})
+  return isConstant ? () => price : (variables) => priceOf(variables).price
+}
+
+class Pricing {
+  /** Whether the price depends on the variables. */
+  readsVariables = false
+  private readonly variables: Values
+
+  constructor(variables: Values) {
+    this.variables = variables
+  }
+
+  /** @param page the length of the lists of a connection or a payload */
+  ofFields(fields: readonly SelectedField[], page: number | undefined, areRoot = false): number {
+    let points = 0
+    for (const field of fields) if (field.node.selectionSet) points += this.ofField(field, page, areRoot)
+    return points
+  }
+
+  private ofField({ field, node, type, selections }: SelectedField, page: number | undefined, isRoot: boolean): number {
+    const ownPage = this.pageOf(field, node)
+    const inner = this.ofFields(selections, ownPage)
+    // An empty list costs as much as one item, or everything below it would be free.
+    const length = isListType(getNullableType(field.type))
+      ? Math.max(1, this.lengthOf(field, node) ?? ownPage ?? page ?? defaultLength)
+      : 1
+    const points = length * (inner + (isNode(type) ? 1 : 0))
+    // A page is read whatever is selected of it, and each root field is a piece of work.
+    return Math.max(points, ownPage ?? 0, isRoot ? 1 : 0)
+  }
+
+  /** The page size in the arguments of a field; undefined if it has no such argument. */
+  private pageOf({ args }: GraphQLField<unknown, unknown>, node: FieldNode): number | undefined {
+    const has = (name: string) => args.some((arg) => arg.name === name)
+    if (has('first')) return toPageSize(this.argument(node, 'first') ?? this.argument(node, 'last') ?? defaultPageSize)
+    const limit = has('input') ? (this.argument(node, 'input') as { limit?: unknown } | null | undefined)?.limit : null
+    return limit == null ? undefined : toPageSize(limit)
+  }
+
+  /** The length that a field declares. */
+  private lengthOf({ extensions }: GraphQLField<unknown, unknown>, node: FieldNode): number | undefined {
+    const length = extensions['listLength'] as ListLength | undefined
+    if (length === undefined || typeof length === 'number') return length
+    const list = this.argument(node, length.asArgument)
+    return Array.isArray(list) ? list.length : 1
+  }
+
+  private argument({ arguments: args = [] }: FieldNode, name: string): unknown {
+    const value = args.find((arg) => arg.name.value === name)?.value
+    if (!value) return undefined
+    if (value.kind === Kind.VARIABLE || value.kind === Kind.LIST || value.kind === Kind.OBJECT) {
+      this.readsVariables = true
+    }
+    return valueFromASTUntyped(value, this.variables as Record<string, unknown>)
+  }
+}
+
+function toPageSize(value: unknown): number {
+  return Number.isInteger(value) && Number(value) > 0 ? Math.min(Number(value), maxPageSize) : defaultPageSize
+}
+
+/** Whether objects of the type are nodes: objects with an id. */
+export function isNode(type: GraphQLNamedType): boolean {
+  return isObjectType(type) ? type.getInterfaces().some(({ name }) => name === 'Node') : type.name === 'Node'
+}

@@ -1,0 +1,63 @@
+import SchemaBuilder from '@pothos/core'
+import PrismaPlugin from '@pothos/plugin-prisma'
+import RelayPlugin from '@pothos/plugin-relay'
+import type { Context } from '../../context.ts'
+import type PrismaTypes from '../../db/generated/pothos.ts'
+import { getDatamodel } from '../../db/generated/pothos.ts'
+import { type JsonObject, scalars } from './scalars.ts'
+import ScopePlugin from './scope-plugin.ts'
+
+/** The Pothos builder of the schema. The nouns define their types with it; graphql/operation/schema.ts builds the schema. */
+export const builder = new SchemaBuilder<{
+  Context: Context
+  PrismaTypes: PrismaTypes
+  DefaultFieldNullability: false
+  DefaultEdgesNullability: false
+  DefaultNodeNullability: false
+  Scalars: {
+    ID: { Input: string; Output: string }
+    DateTime: { Input: Date; Output: Date }
+    Date: { Input: Date; Output: Date }
+    JSONObject: { Input: JsonObject; Output: JsonObject }
+    SafeInt: { Input: number; Output: number }
+  }
+}>({
+  plugins: [ScopePlugin, PrismaPlugin, RelayPlugin],
+  defaultFieldNullability: false,
+  prisma: {
+    client: (context) => context.prisma,
+    dmmf: getDatamodel(),
+  },
+  relay: {
+    cursorType: 'String',
+    clientMutationId: 'omit',
+    // The plugin's `node` would encode the type into the ids. Ids are the same in REST, so node.ts defines its own.
+    nodeQueryOptions: false,
+    nodesQueryOptions: false,
+    edgesFieldOptions: { nullable: false, description: 'The items of this page with their cursors.' },
+    nodeFieldOptions: { nullable: false, description: 'The item.' },
+    nodesFieldOptions: { nullable: { list: false, items: false } },
+    nodesOnConnection: { description: 'The items of this page without their cursors.' },
+    cursorFieldOptions: { description: 'The position of this item. Pass it as `after` or `before`.' },
+    pageInfoTypeOptions: { scope: 'inherited', description: 'The start and end of a page.' },
+    pageInfoFieldOptions: { description: 'The start and end of this page.' },
+    hasNextPageFieldOptions: { description: 'Whether more items follow this page.' },
+    hasPreviousPageFieldOptions: { description: 'Whether more items precede this page.' },
+    startCursorFieldOptions: { description: 'The cursor of the first item of this page.' },
+    endCursorFieldOptions: { description: 'The cursor of the last item of this page.' },
+    firstArgOptions: {
+      description: 'The number of items from the start of the list: 1–500. 20 by default.',
+    },
+    lastArgOptions: {
+      description: 'The number of items from the end of the list: 1–500. Cannot be combined with `first`.',
+    },
+    afterArgOptions: { description: 'Returns only items after this cursor.' },
+    beforeArgOptions: { description: 'Returns only items before this cursor.' },
+  },
+})
+
+for (const [name, scalar] of Object.entries(scalars)) builder.addScalarType(name as keyof typeof scalars, scalar)
+
+builder.queryType({ description: 'Reads.' })
+builder.mutationType({ description: 'Writes.' })
+builder.subscriptionType({ description: 'Live data, sent as server-sent events.' })

@@ -1,0 +1,55 @@
+import { GraphQLError, GraphQLScalarType, type ValueNode, visit } from 'graphql'
+import { GraphQLDate, GraphQLDateTimeISO, GraphQLJSONObject, GraphQLSafeInt } from 'graphql-scalars'
+import { isStorableTime } from '../../db/storable.ts'
+
+/** A JSON object: a phone number, an address, a payload or a result. */
+export type JsonObject = Record<string, unknown>
+
+function described(scalar: GraphQLScalarType, description: string): GraphQLScalarType {
+  return new GraphQLScalarType({ ...scalar.toConfig(), description })
+}
+
+/** Rejects times that PostgreSQL cannot store, such as the year 0. */
+function storable<Output>(name: string, scalar: GraphQLScalarType<Date, Output>): GraphQLScalarType<Date, Output> {
+  const check = (time: Date) => {
+    if (isStorableTime(time)) return time
+    throw new GraphQLError('A time must be in the years 1 to 9999.')
+  }
+  return new GraphQLScalarType({
+    ...scalar.toConfig(),
+    name,
+    parseValue: (value) => check(scalar.parseValue(value)),
+    parseLiteral: (node: ValueNode) => check(scalar.parseLiteral(node)),
+  })
+}
+
+/** Rejects object literals with values that JSON does not have: the scalar would drop them silently. */
+function complete(scalar: GraphQLScalarType): GraphQLScalarType {
+  return new GraphQLScalarType({
+    ...scalar.toConfig(),
+    parseLiteral(node, variables) {
+      visit(node, {
+        EnumValue({ value }) {
+          throw new GraphQLError(`JSON has no value ${value}. If it is a string, put it in quotes.`, { nodes: node })
+        },
+        FloatValue({ value }) {
+          if (!Number.isFinite(Number(value)))
+            throw new GraphQLError(`The number ${value} is too large.`, { nodes: node })
+        },
+      })
+      return scalar.parseLiteral(node, variables)
+    },
+  })
+}
+
+/** The custom scalars. */
+export const scalars = {
+  DateTime: described(
+    // It serializes to a string, because JSON.stringify is slower for a Date.
+    storable('DateTime', GraphQLDateTimeISO),
+    'A point in time: RFC 3339 in UTC with milliseconds, such as `2026-01-31T08:00:00.000Z`.',
+  ),
+  Date: described(storable('Date', GraphQLDate), 'A calendar date: RFC 3339, such as `1990-05-17`.'),
+  JSONObject: described(complete(GraphQLJSONObject), 'A JSON object. Its keys keep their order.'),
+  SafeInt: described(GraphQLSafeInt, 'An integer up to 2^53 − 1, which every JSON parser reads exactly.'),
+}

@@ -1,0 +1,75 @@
+import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core'
+import type { GraphQLFieldResolver } from 'graphql'
+import { type FieldScope, requireScope } from '../../auth/scopes.ts'
+import type { Context } from '../../context.ts'
+
+declare global {
+  export namespace PothosSchemaTypes {
+    interface Plugins<Types extends SchemaTypes> {
+      scope: ScopePlugin<Types>
+    }
+
+    interface BuildSchemaOptions<Types extends SchemaTypes> {
+      /** Whether each field checks the scopes of the viewer before it resolves. */
+      guarded?: boolean
+    }
+
+    interface BaseTypeOptions<Types extends SchemaTypes> {
+      /** The scope for the fields of this type that do not name one. */
+      scope?: FieldScope
+    }
+
+    interface FieldOptions {
+      /** The scope that a viewer needs for this field. */
+      scope?: FieldScope
+    }
+  }
+}
+
+const name = 'scope' as const
+
+/**
+ * Adds the option `scope` to types and fields. In a guarded schema a viewer without the scope gets FORBIDDEN for the field,
+ * and its resolver does not run. The description of a field names its scope
+ * (docs/decisions/0006-scopes-by-our-own-plugin.md).
+ */
+class ScopePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
+  override onOutputFieldConfig(field: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
+    const scope = this.scopeOf(field)
+    if (!scope) return field
+    const extensions = { ...field.extensions, scope }
+    if (scope === 'inherited') return { ...field, extensions }
+    return {
+      ...field,
+      extensions,
+      description: `${field.description ?? ''} Needs the scope \`${scope}\`.`.trim(),
+    }
+  }
+
+  override wrapResolve(
+    resolve: GraphQLFieldResolver<unknown, Types['Context'], object>,
+    field: PothosOutputFieldConfig<Types>,
+  ): GraphQLFieldResolver<unknown, Types['Context'], object> {
+    const scope = this.scopeOf(field)
+    if (!this.options.guarded || !scope || scope === 'inherited') return resolve
+    return (parent, args, context, info) => {
+      requireScope((context as unknown as Context).viewer, scope)
+      return resolve(parent, args, context, info)
+    }
+  }
+
+  override wrapSubscribe(
+    subscribe: GraphQLFieldResolver<unknown, Types['Context'], object> | undefined,
+    field: PothosOutputFieldConfig<Types>,
+  ): GraphQLFieldResolver<unknown, Types['Context'], object> | undefined {
+    return subscribe && this.wrapResolve(subscribe, field)
+  }
+
+  private scopeOf({ pothosOptions, parentType }: PothosOutputFieldConfig<Types>): FieldScope | undefined {
+    return pothosOptions.scope ?? this.buildCache.getTypeConfig(parentType).pothosOptions.scope
+  }
+}
+
+SchemaBuilder.registerPlugin(name, ScopePlugin)
+
+export default name

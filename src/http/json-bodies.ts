@@ -1,0 +1,41 @@
+import { isUtf8 } from 'node:buffer'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { GatewayError } from '../errors.ts'
+import { isShallowRequest } from '../input/json.ts'
+
+/**
+ * Reads JSON bodies and rejects all others: a browser can send forms and plain text to other origins without asking. A GET may
+ * have a body too (GET /fusion/profiles), also without a content type, because existing clients send none.
+ */
+export function readJsonBodies(app: FastifyInstance): void {
+  app.addHttpMethod('GET', { hasBody: true, overrideExisting: true })
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (_request: FastifyRequest, body: Buffer) =>
+    parseJson(body),
+  )
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
+    if (body.length === 0) return undefined
+    if (!hasOptionalContentType(request)) {
+      throw new GatewayError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json.')
+    }
+    return parseJson(body)
+  })
+}
+
+function hasOptionalContentType({ method, headers }: FastifyRequest): boolean {
+  return method === 'GET' && headers['content-type'] === undefined
+}
+
+function parseJson(body: Buffer): unknown {
+  if (body.length === 0) return undefined
+  // Decoding would replace bytes that are not UTF-8 silently, and other text than the client's would be stored.
+  if (!isUtf8(body)) throw new GatewayError('MALFORMED_REQUEST', 'The body is not UTF-8.')
+  let value: unknown
+  try {
+    value = JSON.parse(body.toString('utf8'))
+  } catch {
+    throw new GatewayError('MALFORMED_REQUEST', 'The body is not valid JSON.')
+  }
+  if (!isShallowRequest(value)) throw new GatewayError('MALFORMED_REQUEST', 'The body is nested too deep.')
+  return value
+}

@@ -1,0 +1,28 @@
+import { METHODS } from 'node:http'
+import type { FastifyInstance, HTTPMethods } from 'fastify'
+import { GatewayError } from '../errors.ts'
+
+/** Registers routes, and rejects the other methods of their paths with 405 and the header `Allow`. */
+export function registerRoutes(app: FastifyInstance, register: (app: FastifyInstance) => void): void {
+  const allowedByUrl = new Map<string, string[]>()
+  let isRegistering = true
+  app.addHook('onRoute', ({ url, method }) => {
+    if (isRegistering) allowedByUrl.set(url, [...(allowedByUrl.get(url) ?? []), ...[method].flat()])
+  })
+  register(app)
+  isRegistering = false
+
+  // Every method that Node's parser accepts. CONNECT never becomes a request.
+  const methods = METHODS.filter((method) => method !== 'CONNECT')
+  for (const method of methods) if (!app.supportedMethods.includes(method as HTTPMethods)) app.addHttpMethod(method)
+  for (const [url, allowed] of allowedByUrl) {
+    app.route({
+      method: methods.filter((method) => !allowed.includes(method)) as HTTPMethods[],
+      url,
+      async handler() {
+        const allow = allowed.join(', ')
+        throw new GatewayError('METHOD_NOT_ALLOWED', `Allowed methods: ${allow}.`, { headers: { allow } })
+      },
+    })
+  }
+}

@@ -1,0 +1,130 @@
+import type { Context } from '../../context.ts'
+import type { Job } from '../../db/generated/prisma/client.ts'
+import type { Condition } from '../../db/read/list.ts'
+import type { PageRequest } from '../../db/read/page.ts'
+import { type JobFilter, jobConditions, type ListedJob, readJobPage } from '../job.list.ts'
+import type { Follower } from './job-changes.ts'
+
+/** Values over time: the present one first, then one after each change. `return` ends it at once. */
+export interface LiveValues<Value> extends AsyncIterator<Value, undefined> {
+  return(): Promise<IteratorResult<Value, undefined>>
+  [Symbol.asyncIterator](): LiveValues<Value>
+}
+
+/**
+ * Follows a job. Several changes at once become one value. If the tenant has no job with this id, or no longer has it, the
+ * last value is null.
+ */
+export async function followJob(context: Context, { id }: { readonly id: string }): Promise<LiveValues<Job | null>> {
+  const { viewer, jobs, changes } = context
+  const { tenantAppId } = viewer
+  let isMissing = false
+  async function read(): Promise<Job | null> {
+    const job = (await jobs.find({ tenantAppId, id })) ?? null
+    isMissing = job === null
+    return job
+  }
+  const follower = await changes.follow((change) => change.tenantAppId === tenantAppId && change.id === id)
+  return liveValues(follower, { readPresent: read, readChanged: read, readMissed: read, isOver: () => isMissing })
+}
+
+/**
+ * Follows the tenant's jobs that match a filter: first the newest ones, then those that change. A job that no longer has
+ * the state of the filter is included once more.
+ *
+ * @param page how many of the newest jobs the first value has
+ * @throws GatewayError BAD_USER_INPUT if no job can match the filter
+ */
+export async function followJobs(
+  context: Context,
+  { filter, page }: { readonly filter: JobFilter; readonly page: PageRequest },
+): Promise<LiveValues<ListedJob[]>> {
+  const { viewer, loaders, changes } = context
+  const { status, ...unchanging } = filter
+  const conditions = jobConditions(unchanging)
+  const follower = await changes.follow(
+    (change) =>
+      change.tenantAppId === viewer.tenantAppId &&
+      (status == null || change.status === status || change.before === status),
+  )
+  const read = (condition: Condition) =>
+    loaders.list('Job', {
+      conditions: [...conditions, condition],
+      orderBy: 'updatedAt',
+      direction: 'ASC',
+      limit: maxJobs,
+    })
+  const readNewest = async () => (await readJobPage(context, { filter, direction: 'DESC' }, page)).slice(0, page.size)
+  let isCurrentUntil = new Date()
+
+  return liveValues(follower, {
+    readPresent: readNewest,
+    async readChanged(ids) {
+      const jobs = await read({ field: 'id', is: 'in', value: ids })
+      isCurrentUntil = new Date()
+      return jobs.length > 0 ? jobs : undefined
+    },
+    async readMissed() {
+      // The clock that wrote the rows can differ from this one.
+      const since = new Date(isCurrentUntil.getTime() - clockMarginMilliseconds)
+      const jobs = [...(await readNewest()), ...(await read({ field: 'updatedAt', is: '>=', value: since }))]
+      isCurrentUntil = new Date()
+      return [...new Map(jobs.map((job) => [job.id, job])).values()]
+    },
+  })
+}
+
+/** The most jobs of one value after a gap. */
+const maxJobs = 500
+
+const clockMarginMilliseconds = 60_000
+
+interface LiveReads<Value> {
+  readPresent(): Promise<Value>
+  /** Reads rows that have changed; undefined if none of them matches. */
+  readChanged(ids: readonly string[]): Promise<Value | undefined>
+  /** Reads all that may have changed while notifications were missed. */
+  readMissed(): Promise<Value>
+  /** Whether there can be no more changes. */
+  isOver?(): boolean
+}
+
+/** An iterator, because a generator that waits for changes cannot be ended before there are some. */
+function liveValues<Value>(
+  follower: Follower,
+  { readPresent, readChanged, readMissed, isOver = () => false }: LiveReads<Value>,
+): LiveValues<Value> {
+  let hasStarted = false
+
+  async function read(): Promise<Value | undefined> {
+    if (!hasStarted) {
+      hasStarted = true
+      return readPresent()
+    }
+    const { done, value } = await follower.next()
+    if (done) return undefined
+    return value.hasGap ? readMissed() : readChanged(value.changes.map(({ id }) => id))
+  }
+
+  const values: LiveValues<Value> = {
+    async next() {
+      try {
+        while (!follower.hasEnded && !isOver()) {
+          const value = await read()
+          if (value !== undefined) return { done: false, value }
+        }
+      } catch (error) {
+        follower.return()
+        throw error
+      }
+      follower.return()
+      return { done: true, value: undefined }
+    },
+    async return() {
+      follower.return()
+      return { done: true, value: undefined }
+    },
+    [Symbol.asyncIterator]: () => values,
+  }
+  return values
+}

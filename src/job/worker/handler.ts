@@ -1,0 +1,25 @@
+/** What a handler gets besides the payload. */
+export interface JobContext {
+  /** Aborts when the job is cancelled, its lease expires, or the worker stops. */
+  readonly signal: AbortSignal
+  /** The number of the attempt, from 1. */
+  readonly attempt: number
+  /** Reports how far the work has come, from 0 to 1, and what it is doing. Subscribers see it. */
+  progress(fraction: number, message?: string): void
+}
+
+/**
+ * Does the work of one type of job.
+ *
+ * @returns the result of the job: an object, or nothing
+ * @throws PermanentError if another attempt would fail too; after any other error the job is tried again, with back-off
+ */
+export type JobHandler = (payload: never, context: JobContext) => unknown
+
+/** The handlers of a worker, by job type. */
+export type JobHandlers = ReadonlyMap<string, JobHandler>
+
+/** Thrown by a handler if another attempt would fail too. The job fails at once. */
+export class PermanentError extends Error {
+  override readonly name: string = 'PermanentError'
+}

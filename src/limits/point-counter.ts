@@ -1,0 +1,61 @@
+import { LRUCache } from 'lru-cache'
+import type { RedisConnection } from './redis.ts'
+
+/** What became of points that were to be taken. */
+interface Taken {
+  /** False if the key had not enough points. Then none were taken. */
+  readonly isTaken: boolean
+  /** The points that the key has spent in this window. */
+  readonly spent: number
+  readonly resetMilliseconds: number
+}
+
+/**
+ * Takes points of a key if it has enough left in its window. Checking and taking are one step, so that rejected requests never
+ * change the budget of others, and two gateways never both take the last points.
+ */
+export type PointCounter = (keyId: string, cost: number) => Promise<Taken>
+
+const windowMilliseconds = 60_000
+
+/** How many keys a process counts at most. */
+const maxKeys = 100_000
+
+/** Creates a counter in the memory of this process. */
+export function createMemoryCounter(points: number, now: () => number = () => performance.now()): PointCounter {
+  const windows = new LRUCache<string, { spent: number; readonly endsAt: number }>({ max: maxKeys })
+  return async (keyId, cost) => {
+    const open = windows.get(keyId)
+    const window = open && now() < open.endsAt ? open : { spent: 0, endsAt: now() + windowMilliseconds }
+    const isTaken = window.spent + cost <= points
+    if (isTaken) {
+      window.spent += cost
+      windows.set(keyId, window)
+    }
+    return { isTaken, spent: window.spent, resetMilliseconds: window.endsAt - now() }
+  }
+}
+
+// Redis runs a script as one step.
+const script = `
+  local spent = tonumber(redis.call('GET', KEYS[1]) or '0')
+  local cost = tonumber(ARGV[1])
+  local isTaken = spent + cost <= tonumber(ARGV[2])
+  if isTaken then
+    spent = redis.call('INCRBY', KEYS[1], cost)
+    if spent == cost then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
+  end
+  return { isTaken and 1 or 0, spent, redis.call('PTTL', KEYS[1]) }`
+
+/**
+ * Creates a counter that gateways share.
+ *
+ * @throws Error, from the counter, if Redis does not answer
+ */
+export function createRedisCounter(points: number, redis: RedisConnection): PointCounter {
+  return async (keyId, cost) => {
+    const args = [cost, points, windowMilliseconds].map(String)
+    const [isTaken, spent, resetMilliseconds] = await redis.runScript(script, `fusion-gateway:rate:${keyId}`, args)
+    return { isTaken: isTaken === 1, spent: Number(spent), resetMilliseconds: Number(resetMilliseconds) }
+  }
+}

@@ -1,0 +1,85 @@
+import {
+  type GraphQLEnumType,
+  type GraphQLInputType,
+  type GraphQLScalarType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+} from 'graphql'
+import { keepsNull, type ObjectShape, type Shape } from '../shape.ts'
+
+/** A part of an OpenAPI document. */
+export type Json = Record<string, unknown>
+
+/** A reference to the schema of an answer, or of the elements of a list. The schema is added under its name. */
+export function componentOf(name: string, shape: Shape, schemas: Record<string, Json>): Json {
+  if (shape.kind === 'list') return componentOf(name, shape.of, schemas)
+  if (shape.kind === 'leaf') return leafSchema(shape.type)
+  schemas[name] = objectSchema(shape, schemas)
+  return { $ref: `#/components/schemas/${name}` }
+}
+
+function objectSchema({ fields }: ObjectShape, schemas: Record<string, Json>): Json {
+  return {
+    type: 'object',
+    properties: Object.fromEntries(
+      fields.map(({ key, nullable, description, shape }) => {
+        const schema = outputSchema(shape, schemas)
+        const described = '$ref' in schema || !description ? schema : { ...schema, description }
+        return [key, nullable && keepsNull(key) ? { ...described, type: [described['type'], 'null'] } : described]
+      }),
+    ),
+    // Fields without a value are omitted, except the one that is null.
+    required: fields.filter(({ key, nullable }) => !nullable || keepsNull(key)).map(({ key }) => key),
+  }
+}
+
+function outputSchema(shape: Shape, schemas: Record<string, Json>): Json {
+  if (shape.kind === 'list') return { type: 'array', items: outputSchema(shape.of, schemas) }
+  return shape.kind === 'object' ? componentOf(shape.name, shape, schemas) : leafSchema(shape.type)
+}
+
+/** The schema of a JSON body: an input type without some of its fields, or a scalar type. */
+export function bodySchema(without: readonly string[], type: GraphQLInputType): Json {
+  if (isNonNullType(type)) return bodySchema(without, type.ofType)
+  if (!isInputObjectType(type)) return inputSchema(type)
+  const fields = Object.values(type.getFields()).filter(({ name }) => !without.includes(name))
+  return {
+    type: 'object',
+    ...(type.description && { description: type.description }),
+    properties: Object.fromEntries(
+      fields.map((field) => {
+        const schema = inputSchema(field.type)
+        const nullable = isNonNullType(field.type) ? schema : { ...schema, type: [schema['type'], 'null'] }
+        return [field.name, { ...nullable, ...(field.description && { description: field.description }) }]
+      }),
+    ),
+    required: fields.filter((field) => isNonNullType(field.type)).map(({ name }) => name),
+  }
+}
+
+/** The schema of a scalar, or a list of scalars, that a client sends. */
+export function inputSchema(type: GraphQLInputType): Json {
+  if (isNonNullType(type)) return inputSchema(type.ofType)
+  if (isListType(type)) return { type: 'array', items: inputSchema(type.ofType as GraphQLInputType) }
+  if (isInputObjectType(type)) throw new Error('A parameter must be a scalar or a list of scalars')
+  return leafSchema(type)
+}
+
+function leafSchema(type: GraphQLScalarType | GraphQLEnumType): Json {
+  if (isEnumType(type)) return { type: 'string', enum: type.getValues().map(({ name }) => name.toLowerCase()) }
+  return scalarSchemas[type.name] ?? { description: type.name }
+}
+
+const scalarSchemas: Record<string, Json> = {
+  ID: { type: 'string' },
+  String: { type: 'string' },
+  Int: { type: 'integer' },
+  SafeInt: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+  Float: { type: 'number' },
+  Boolean: { type: 'boolean' },
+  DateTime: { type: 'string', format: 'date-time' },
+  Date: { type: 'string', pattern: '^\\d{4}:\\d{2}:\\d{2}$', example: '1990:05:17' },
+  JSONObject: { type: 'object', additionalProperties: true },
+}

@@ -1,0 +1,151 @@
+import { type ErrorCode, errorCodes } from '../../errors.ts'
+import type { Json } from './json-schema.ts'
+
+/** Describes errors of the registry, by status. */
+export function describeErrors(codes: readonly ErrorCode[]): Record<string, Json> {
+  const byStatus = Object.entries(Object.groupBy(codes, (code) => errorCodes[code].status))
+  return Object.fromEntries(byStatus.map(([status, same = []]) => [status, describeStatus(Number(status), same)]))
+}
+
+function describeStatus(status: number, codes: readonly ErrorCode[]): Json {
+  return {
+    description: `${codes.map((code) => `${errorCodes[code].title}: \`${code}\``).join('; ')}.`,
+    headers: {
+      ...commonHeaders,
+      ...([409, 429, 503].includes(status) && {
+        'retry-after': { description: 'The time to wait, in seconds.', schema: { type: 'integer' } },
+      }),
+    },
+    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+  }
+}
+
+/** Headers of every answer. */
+export const commonHeaders = {
+  'x-request-id': {
+    description: "The id of the request: the client's own if it sent a valid one.",
+    schema: { type: 'string' },
+  },
+}
+
+/** Headers of routes that execute an operation. */
+export const costHeaders = {
+  'x-cost': { description: 'The price of the request in points.', schema: { type: 'integer' } },
+  ratelimit: { description: 'The points that the key has left: `"points";r=…;t=…`.', schema: { type: 'string' } },
+  'ratelimit-policy': { description: 'The points per minute: `"points";q=…;w=60`.', schema: { type: 'string' } },
+}
+
+/** Headers of routes that create an object. */
+export const locationHeader = { location: { description: 'The URL of the new user.', schema: { type: 'string' } } }
+
+/** A request header of routes that write. */
+export const idempotencyKeyParameter = {
+  name: 'idempotency-key',
+  in: 'header',
+  description: "The client's key for this request. The first answer is stored for 24 hours and returned to each retry.",
+  required: false,
+  schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
+}
+
+/** Headers of routes that write. */
+export const replayedHeader = {
+  'idempotent-replayed': {
+    description: 'Present if this is the stored answer of an earlier request.',
+    schema: { type: 'string', enum: ['true'] },
+  },
+}
+
+/** Headers of lists. */
+export const linkHeader = {
+  link: { description: 'The next page with `rel="next"`, if there is one.', schema: { type: 'string' } },
+}
+
+/** The schema of a problem document. */
+export const problemSchema = {
+  type: 'object',
+  description: 'An error (RFC 9457).',
+  properties: {
+    type: { type: 'string', description: 'The type of the problem.' },
+    title: { type: 'string', description: 'The type of the problem in words.' },
+    status: { type: 'integer', description: 'The HTTP status.' },
+    detail: { type: 'string', description: 'The error of this request.' },
+    instance: { type: 'string', description: 'The occurrence of the problem.' },
+    code: { type: 'string', enum: Object.keys(errorCodes), description: 'The error code.' },
+    request_id: { type: 'string', description: 'The id of the request in the log.' },
+    cost: { type: 'integer', description: 'The price in points, with status 429.' },
+    maximum: { type: 'integer', description: 'The points per minute, with status 429.' },
+    remaining: { type: 'integer', description: 'The points that are left, with status 429.' },
+    errors: {
+      type: 'array',
+      description: 'The rejected fields, with status 422.',
+      items: {
+        type: 'object',
+        properties: {
+          field: { type: 'string', description: 'The path of the field.' },
+          code: { type: 'string', description: 'The error code of the field.' },
+          message: { type: 'string', description: 'The values that are accepted.' },
+        },
+        required: ['field', 'code', 'message'],
+      },
+    },
+  },
+  required: ['type', 'title', 'status', 'detail', 'instance', 'code', 'request_id'],
+}
+
+/** The schema of a probe's answer. */
+export const healthSchema = {
+  type: 'object',
+  properties: { status: { type: 'string', enum: ['ok', 'ready', 'not ready'] } },
+  required: ['status'],
+}
+
+const healthContent = { 'application/json': { schema: { $ref: '#/components/schemas/Health' } } }
+
+/** Errors of probes. They need no key and read no input. */
+const probeErrors = describeErrors([
+  'MALFORMED_REQUEST',
+  'PAYLOAD_TOO_LARGE',
+  'UNSUPPORTED_MEDIA_TYPE',
+  'HEADERS_TOO_LARGE',
+])
+
+/** Paths that need no key. */
+export const probes: Record<string, Json> = {
+  '/metrics': {
+    get: {
+      operationId: 'getMetrics',
+      tags: ['probes'],
+      summary: 'Metrics in the format of Prometheus, unless they are served on a port of their own',
+      security: [],
+      responses: {
+        '200': { description: 'The metrics.', content: { 'text/plain': { schema: { type: 'string' } } } },
+        ...probeErrors,
+      },
+    },
+  },
+  '/health': {
+    get: {
+      operationId: 'getHealth',
+      tags: ['probes'],
+      summary: 'Whether the process runs',
+      security: [],
+      responses: {
+        '200': { description: 'It runs.', content: healthContent },
+        ...probeErrors,
+      },
+    },
+  },
+  '/ready': {
+    get: {
+      operationId: 'getReadiness',
+      tags: ['probes'],
+      summary: 'Whether the database answers and has all migrations',
+      security: [],
+      responses: {
+        '200': { description: 'Ready.', content: healthContent },
+        ...probeErrors,
+        '503': { description: 'Not ready.', content: healthContent },
+      },
+    },
+  },
+}

@@ -1,0 +1,105 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { requireScope } from '../auth/scopes.ts'
+import type { Services } from '../context.ts'
+import type { Values } from '../graphql/operation/coerce-variables.ts'
+import type { OperationRequest } from '../graphql/operation/operation-request.ts'
+import type { Operations } from '../graphql/operation/run.ts'
+import { maxPageSize } from '../graphql/schema/connection.ts'
+import type { Authenticate } from '../http/authenticate.ts'
+import { readIdempotencyKey } from '../http/idempotency-key.ts'
+import { contextOf, viewerOf } from '../http/request.ts'
+import { checkVariables } from './check-variables.ts'
+import type { Route, RouteInput } from './route.ts'
+import { dataOf, notFound } from './route-data.ts'
+import { routes } from './routes.ts'
+import { encode, valueAt } from './shape.ts'
+import { type StoredOperation, storeOperation } from './stored-operation.ts'
+import { type Page, streamList } from './stream-list.ts'
+
+export interface RestOptions {
+  readonly services: Services
+  readonly operations: Operations
+  readonly authenticate: Authenticate
+}
+
+/** Serves the routes of the table. */
+export function serveRoutes(app: FastifyInstance, options: RestOptions): void {
+  for (const route of routes) serveRoute(app, route, options)
+}
+
+function serveRoute(app: FastifyInstance, route: Route, { services, operations, authenticate }: RestOptions): void {
+  const stored = storeOperation(operations, route.operation, route.answer)
+  const { operation } = stored
+
+  // Each page has a context of its own, so that its rows are forgotten with it.
+  const requestOf = (request: FastifyRequest, variables: Values): OperationRequest => ({
+    ...{ operation, variables, context: contextOf(request, services), statements: request.statements },
+    idempotencyKey: readIdempotencyKey(request, request.body),
+  })
+
+  async function answerList(request: FastifyRequest, reply: FastifyReply, variables: Values, connection: string) {
+    const { query } = request as RouteInput
+    const key = route.under ?? 'items'
+    const isWhole = query['limit'] === undefined && query['cursor'] === undefined
+    const page = isWhole ? { first: maxPageSize } : variables
+    const { result, headers } = await operations.run(requestOf(request, page))
+    reply.headers(headers).type('application/json; charset=utf-8')
+    const first = toPage(route, stored, connection, dataOf(route, result))
+    if (!isWhole) {
+      if (first.next !== undefined) reply.header('link', `<${urlOfPage(route, query, first.next)}>; rel="next"`)
+      return JSON.stringify({ [key]: first.items })
+    }
+    if (request.method === 'HEAD') return reply.send()
+    // The price of the first page covers the whole list.
+    return streamList(key, first, async (after) => {
+      const next = await operations.execute(requestOf(request, { first: maxPageSize, after }))
+      return toPage(route, stored, connection, dataOf(route, next.result))
+    })
+  }
+
+  async function answerOne(request: FastifyRequest, reply: FastifyReply, variables: Values) {
+    const { result, headers } = await operations.run(requestOf(request, variables))
+    reply.headers(headers)
+    const value = valueAt(dataOf(route, result), route.answer)
+    if (value == null) throw notFound()
+    if (route.location) reply.code(201).header('location', route.location(value as { id: string }))
+    const answer = encode(stored.shape, value)
+    reply.type('application/json; charset=utf-8')
+    // Not the reply: a handler that returns it waits until the answer is sent.
+    return JSON.stringify(route.under === undefined ? answer : { [route.under]: answer })
+  }
+
+  app.route({
+    method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
+    url: route.url,
+    async onRequest(request) {
+      await authenticate(request)
+      // REST has no partial answers, so the viewer needs every scope.
+      for (const scope of operation.scopes) requireScope(viewerOf(request), scope)
+    },
+    async handler(request, reply) {
+      const variables = checkVariables(route, stored, route.variables(request as RouteInput))
+      return route.connection === undefined
+        ? answerOne(request, reply, variables)
+        : answerList(request, reply, variables, route.connection)
+    },
+  })
+}
+
+interface PageInfo {
+  readonly hasNextPage: boolean
+  readonly endCursor: string | null
+}
+
+function toPage({ answer }: Route, { shape }: StoredOperation, connection: string, data: object): Page {
+  const { hasNextPage, endCursor } = valueAt(data, `${connection}.pageInfo`) as PageInfo
+  return {
+    items: encode(shape, valueAt(data, answer)) as unknown[],
+    next: hasNextPage && endCursor !== null ? endCursor : undefined,
+  }
+}
+
+function urlOfPage({ url }: Route, { limit }: RouteInput['query'], cursor: string): string {
+  const search = new URLSearchParams({ ...(typeof limit === 'string' && { limit }), cursor })
+  return `${url}?${search}`
+}

@@ -1,0 +1,129 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+/** The metrics of a process, in the format of Prometheus. */
+export type Metrics = ReturnType<typeof createMetrics>
+
+/** How many operations have series of their own. */
+const maxNames = 100
+
+/** Creates the metrics of a gateway or a worker. */
+export function createMetrics() {
+  const registry = new Registry()
+  const registers = [registry]
+  const names = new Set<string>()
+  const statementSeconds = new Histogram({
+    name: 'fusion_sql_statement_duration_seconds',
+    help: 'Duration of SQL statements, with the wait for a connection',
+    labelNames: ['outcome'] as const,
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
+    registers,
+  })
+
+  return {
+    registry,
+
+    requestSeconds: new Histogram({
+      name: 'fusion_http_request_duration_seconds',
+      help: 'Duration of requests by route, operation and status',
+      labelNames: ['route', 'operation', 'status'] as const,
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5],
+      registers,
+    }),
+
+    requestsInFlight: new Gauge({
+      name: 'fusion_http_requests_in_flight',
+      help: 'Requests in flight, without subscriptions',
+      registers,
+    }),
+
+    requestsShed: new Counter({
+      name: 'fusion_http_requests_shed_total',
+      help: 'Requests rejected because of too much load',
+      labelNames: ['reason'] as const,
+      registers,
+    }),
+
+    requestsRateLimited: new Counter({
+      name: 'fusion_rate_limited_total',
+      help: 'Operations rejected because the key had not enough points',
+      registers,
+    }),
+
+    rateLimitIsAlone: new Gauge({
+      name: 'fusion_rate_limit_alone',
+      help: '1 while Redis does not answer and this process counts the points of keys by itself',
+      registers,
+    }),
+
+    graphqlErrors: new Counter({
+      name: 'fusion_graphql_errors_total',
+      help: 'Errors in GraphQL results by code',
+      labelNames: ['code'] as const,
+      registers,
+    }),
+
+    operationRuns: new Counter({
+      name: 'fusion_graphql_runs_total',
+      help: 'Executed operations by executor: compiled by graphql-jit, or interpreted by graphql-js',
+      labelNames: ['executor'] as const,
+      registers,
+    }),
+
+    operationsCompiled: new Counter({
+      name: 'fusion_graphql_compiled_total',
+      help: 'Compiled operations. A steady rise means that clients do not repeat their documents',
+      registers,
+    }),
+
+    batchSize: new Histogram({
+      name: 'fusion_batch_size',
+      help: 'Number of keys per batched read',
+      buckets: [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000],
+      registers,
+    }),
+
+    replicaIsUsable: new Gauge({
+      name: 'fusion_replica_usable',
+      help: '1 while reads use the replica, 0 while it is down or lags',
+      labelNames: ['replica'] as const,
+      registers,
+    }),
+
+    /** Records the duration of a statement. */
+    observeStatement(seconds: number, hasFailed: boolean): void {
+      statementSeconds.observe({ outcome: hasFailed ? 'failed' : 'ok' }, seconds)
+    },
+
+    /** The label of an operation's name. Clients choose the names, so their number is bounded. */
+    operationLabel(name: string | undefined): string {
+      if (name === undefined || names.has(name)) return name ?? ''
+      if (names.size >= maxNames) return 'other'
+      names.add(name)
+      return name
+    },
+  }
+}
+
+/** The connections of a process. */
+interface Connections {
+  readonly inUse: number
+  readonly idle: number
+  readonly waiting: number
+}
+
+/** Adds the metrics of the process itself: memory, garbage collection, event loop, connections. */
+export function measureProcess({ registry }: Metrics, connections: () => Connections): void {
+  collectDefaultMetrics({ register: registry })
+  new Gauge({
+    name: 'fusion_database_connections',
+    help: 'Database connections in use and idle, and statements that wait for one',
+    labelNames: ['state'] as const,
+    registers: [registry],
+    collect() {
+      const { inUse, idle, waiting } = connections()
+      this.set({ state: 'in_use' }, inUse)
+      this.set({ state: 'idle' }, idle)
+      this.set({ state: 'waiting' }, waiting)
+    },
+  })
+}

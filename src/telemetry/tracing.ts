@@ -1,0 +1,43 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { ExecutionResult } from 'graphql'
+import type { StatementObserver } from '../db/adapter.ts'
+
+/** Traces requests and sends the traces to a collector. */
+export interface Tracing {
+  /**
+   * Starts the trace of a request, or continues the client's.
+   *
+   * @returns undefined if the request is not sampled
+   */
+  begin(request: {
+    readonly method: string
+    readonly route: string | undefined
+    readonly headers: IncomingHttpHeaders
+  }): RequestTrace | undefined
+  /**
+   * Sends the remaining spans, for a second at most.
+   *
+   * @returns whether the collector received them. If not, attempts that are under way can keep the process running
+   */
+  stop(): Promise<boolean>
+}
+
+/** The trace of one request. It has names, and never a key, a document or a value. */
+export interface RequestTrace {
+  /** Traces an operation and the statements that it sends. */
+  operation(kind: string, name: string | undefined, run: () => Promise<ExecutionResult>): Promise<ExecutionResult>
+  /** Traces a statement. */
+  readonly observe: StatementObserver
+  /** Ends the trace when the request is answered or its client has gone. */
+  end(answer: AnsweredRequest): void
+}
+
+export interface AnsweredRequest {
+  readonly requestId: string
+  readonly status: number
+  /** Whether the client went away before it received the whole answer. */
+  readonly isCutOff: boolean
+  readonly tenant: string | undefined
+  /** The name of the key. */
+  readonly key: string | undefined
+}

@@ -1,0 +1,3 @@
+import { idsWithPrefix } from '../db/ids.ts'
+
+export const tenantIds = idsWithPrefix('ten')

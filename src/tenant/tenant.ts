@@ -1,0 +1,4 @@
+import { defineNoun } from '../noun/noun.ts'
+import './tenant.graphql.ts'
+
+defineNoun({ name: 'tenant' })

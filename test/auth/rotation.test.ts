@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createKey, revokeKey, rotateKey } from '../../src/auth/key.service.ts'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+
+let app: TestApp
+let tenant: TestTenant
+
+beforeAll(async () => {
+  app = await startTestApp()
+  tenant = await app.createTenant()
+})
+afterAll(() => app.close())
+
+const make = (options: { scopes?: readonly string[]; expiresAt?: Date } = {}) =>
+  createKey(app.database, { tenantAppId: tenant.tenantAppId, name: 'ci', ...options })
+
+async function works(key: string): Promise<boolean> {
+  return (await app.rest({ ...tenant, key }, 'GET', '/fusion/jobs/nobody')).statusCode === 404
+}
+
+it('both keys work for the grace, with the same scopes; then the old one does not', async () => {
+  const old = await make({ scopes: ['jobs:read'] })
+  const { row, key } = await rotateKey(app.database, old.row.id, 3_600_000)
+  expect(row).toMatchObject({ name: 'ci', scopes: ['jobs:read'], expiresAt: null, revokedAt: null })
+  expect(key).not.toBe(old.key)
+  expect([await works(old.key), await works(key)]).toEqual([true, true])
+  const { expiresAt } = await app.database.prisma.apiKey.findFirstOrThrow({ where: { id: old.row.id } })
+  expect(Math.abs((expiresAt?.getTime() ?? 0) - Date.now() - 3_600_000)).toBeLessThan(60_000)
+  await rotateKey(app.database, row.id, 0)
+  expect([await works(old.key), await works(key)]).toEqual([true, false])
+})
+
+it('the successor lives as long as the old key was to live, and the grace makes no life longer', async () => {
+  const day = 86_400_000
+  const old = await make({ expiresAt: new Date(Date.now() + day) })
+  const { row } = await rotateKey(app.database, old.row.id, 7 * day)
+  expect(Math.abs((row.expiresAt?.getTime() ?? 0) - Date.now() - day)).toBeLessThan(60_000)
+  const { expiresAt } = await app.database.prisma.apiKey.findFirstOrThrow({ where: { id: old.row.id } })
+  expect(expiresAt).toEqual(old.row.expiresAt)
+})
+
+it('a key has one successor; that one may be rotated, and lives as long again', async () => {
+  const old = await make()
+  const { row } = await rotateKey(app.database, old.row.id, 3_600_000)
+  const before = await app.database.prisma.apiKey.count()
+  await expect(rotateKey(app.database, old.row.id, 3_600_000)).rejects.toThrow('was rotated or revoked before')
+  expect(await app.database.prisma.apiKey.count()).toBe(before)
+  expect((await rotateKey(app.database, row.id, 0)).row.expiresAt).toBeNull()
+})
+
+it('a key that is revoked, or that nobody has, has no successor', async () => {
+  const old = await make()
+  await revokeKey(app.database, old.row.id)
+  const before = await app.database.prisma.apiKey.count()
+  await expect(rotateKey(app.database, old.row.id, 0)).rejects.toThrow('is no longer valid')
+  await expect(rotateKey(app.database, 'key_none', 0)).rejects.toThrow('No key has the id key_none')
+  expect(await app.database.prisma.apiKey.count()).toBe(before)
+})

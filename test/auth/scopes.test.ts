@@ -1,0 +1,213 @@
+import { getNamedType, isCompositeType, isInterfaceType, isObjectType, printSchema } from 'graphql'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createKey } from '../../src/auth/key.service.ts'
+import { type FieldScope, scopes } from '../../src/auth/scopes.ts'
+import { executableSchema, guardedSchema, schema } from '../../src/graphql/operation/schema.ts'
+import { routes } from '../../src/rest/routes.ts'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { createOneOfEach, factoriesFor } from '../support/factories.ts'
+
+const fields = Object.values(schema.getTypeMap())
+  .filter((type) => (isObjectType(type) || isInterfaceType(type)) && !type.name.startsWith('__'))
+  .flatMap((type) => {
+    const own = isObjectType(type) || isInterfaceType(type) ? Object.values(type.getFields()) : []
+    return own.map((field) => ({ name: `${type.name}.${field.name}`, type: type.name, field }))
+  })
+
+const scopeOf = (field: (typeof fields)[number]['field']) => field.extensions['scope'] as FieldScope | undefined
+
+let app: TestApp
+let tenant: TestTenant
+let made: Awaited<ReturnType<typeof createOneOfEach>>
+
+beforeAll(async () => {
+  app = await startTestApp()
+  tenant = await app.createTenant()
+  made = await createOneOfEach(app, tenant)
+})
+afterAll(() => app.close())
+
+/** A key of the tenant that may do this and nothing else. */
+async function keyFor(granted: readonly string[]): Promise<TestTenant> {
+  const { tenantAppId, name } = tenant
+  const { key } = await createKey(app.database, { tenantAppId, name: granted.join(), scopes: granted })
+  return { tenantAppId, name, key }
+}
+
+describe('every field says what it needs', () => {
+  it.each(fields)('$name', ({ field }) => {
+    expect([...scopes, 'inherited']).toContain(scopeOf(field))
+    if (scopeOf(field) !== 'inherited') expect(field.description).toContain(`\`${scopeOf(field)}\``)
+  })
+
+  it('and a way in needs a scope, or looks at it itself', () => {
+    const open = fields.filter(
+      ({ type, field }) => /^(Query|Mutation|Subscription)$/.test(type) && scopeOf(field) === 'inherited',
+    )
+    expect(open.map(({ name }) => name)).toEqual(['Query.node', 'Query.nodes', 'Query.viewer'])
+  })
+
+  it('and what identifies a person needs contacts:read', () => {
+    const guarded = fields.filter(({ field }) => scopeOf(field) === 'contacts:read').map(({ name }) => name)
+    expect(guarded.toSorted()).toEqual([
+      'Profile.addresses',
+      'Profile.dateOfBirth',
+      'Profile.emails',
+      'Profile.phoneNumbers',
+      'User.email',
+      'User.phone',
+    ])
+  })
+})
+
+describe('a key without the scope of a field gets FORBIDDEN in its place, and the rest', () => {
+  /** A query that reaches each type, without a scope in the way that the type's own fields have not. */
+  const ways: Record<string, string> = {
+    User: 'node(id: $user) { ... on User { FIELD } }',
+    Account: 'node(id: $account) { ... on Account { FIELD } }',
+    Profile: 'node(id: $profile) { ... on Profile { FIELD } }',
+    EmailRecord: 'node(id: $email) { ... on EmailRecord { FIELD } }',
+    Job: 'node(id: $job) { ... on Job { FIELD } }',
+  }
+  const needed: Record<string, string> = {
+    ...{ User: 'users:read', Account: 'users:read', Profile: 'profiles:read', EmailRecord: 'contacts:read' },
+    Job: 'jobs:read',
+  }
+  const guarded = fields.filter(({ type, field }) => ways[type] && scopeOf(field) !== 'inherited')
+
+  it.each(guarded)('$name', async ({ type, field }) => {
+    const selected = isCompositeType(getNamedType(field.type)) ? `${field.name} { __typename }` : field.name
+    const way = (ways[type] ?? '').replace('FIELD', selected)
+    const variable = /\$\w+/.exec(way)?.[0] ?? ''
+    const query = `query (${variable}: ID!) { ${way} viewer { keyName } }`
+    const ids = { user: made.user.id, account: made.account.id, profile: made.profile.id }
+    const variables = { [variable.slice(1)]: { ...ids, email: made.email.id, job: made.job.id }[variable.slice(1)] }
+    const ownScope = scopeOf(field) ?? ''
+    const others = scopes.filter((scope) => scope !== ownScope)
+    if (needed[type] === ownScope) return
+    const refused = await app.graphql(await keyFor(others), query, variables)
+    expect(refused.errors).toMatchObject([{ path: ['node', field.name], extensions: { code: 'FORBIDDEN' } }])
+    expect(refused.errors?.[0]?.message).toBe(`This needs the scope ${ownScope}.`)
+    expect(refused.data['viewer']).toEqual({ keyName: others.join() })
+    const allowed = await app.graphql(await keyFor([ownScope, needed[type] ?? '']), query, variables)
+    expect(allowed.errors).toBeUndefined()
+  })
+
+  it.each(Object.entries(needed))('a node of the type %s needs %s', async (type, scope) => {
+    const id = { ...made, User: made.user.id, Account: made.account.id, Profile: made.profile.id }
+    const ids: Record<string, string> = { ...id, EmailRecord: made.email.id, Job: made.job.id } as never
+    const query = 'query ($id: ID!) { node(id: $id) { id __typename } }'
+    const others = scopes.filter((one) => one !== scope)
+    const refused = await app.graphql(await keyFor(others), query, { id: ids[type] })
+    expect(refused.errors).toMatchObject([{ path: ['node'], extensions: { code: 'FORBIDDEN' } }])
+    const allowed = await app.graphql(await keyFor([scope]), query, { id: ids[type] })
+    expect(allowed.data['node']).toEqual({ id: ids[type], __typename: type })
+  })
+
+  it('where a list cannot do without, the list is gone, and an alias of it too', async () => {
+    const key = await keyFor(['users:read'])
+    const { data, errors } = await app.graphql(key, '{ users { nodes { id } } b: users { nodes { email } } }')
+    expect(data).toBeNull()
+    expect(errors).toMatchObject([{ path: ['b', 'nodes', 0, 'email'], extensions: { code: 'FORBIDDEN' } }])
+    const phones = await app.graphql(key, '{ users { nodes { name phone } } }')
+    expect(phones.data).toEqual({ users: { nodes: [{ name: made.user.name, phone: null }] } })
+  })
+
+  it('in a fragment as well, and whichever operation of the document runs', async () => {
+    const key = await keyFor(['users:read'])
+    const query = 'fragment Contact on User { phone } query { users { nodes { ...Contact } } }'
+    expect((await app.graphql(key, query)).errors).toMatchObject([{ path: ['users', 'nodes', 0, 'phone'] }])
+  })
+
+  it('and what a mutation has written is written', async () => {
+    const key = await keyFor(['users:write'])
+    const create = (selected: string) =>
+      `mutation { createUser(input: { name: "New", email: "new@example.com", phone: "1" }) { user { ${selected} } userErrors { code } } }`
+    const answer = await app.graphql<{ createUser: { user: { id: string } } }>(key, create('id name phone'))
+    expect(answer.data.createUser.user).toMatchObject({ name: 'New', phone: null })
+    expect(answer.errors).toMatchObject([{ path: ['createUser', 'user', 'phone'] }])
+    expect((await app.graphql(key, create('id name'))).errors).toBeUndefined()
+  })
+})
+
+describe('a key learns nothing by the way of', () => {
+  it('a change that changes nothing', async () => {
+    const writer = await keyFor(['users:write', 'jobs:write', 'contacts:read'])
+    const changes: [string, Record<string, unknown>][] = [
+      ['mutation ($id: ID!) { updateUser(input: { id: $id }) { user { name } } }', { id: made.user.id }],
+      [
+        'mutation ($id: ID!) { updateAccount(input: { id: $id }) { account { displayName } } }',
+        { id: made.account.id },
+      ],
+      [
+        'mutation ($id: ID!) { syncProfile(input: { accountId: $id }) { profile { fullName } } }',
+        { id: made.account.id },
+      ],
+      ['mutation ($id: ID!) { cancelJob(input: { id: $id }) { job { payload } } }', { id: made.job.id }],
+    ]
+    for (const [mutation, variables] of changes) {
+      const { data, errors } = await app.graphql(writer, mutation, variables)
+      expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }])
+      expect(JSON.stringify(data)).toMatch(/^\{"\w+":\{"\w+":null\}\}$/)
+    }
+  })
+
+  it('a filter', async () => {
+    const query = 'query ($email: String) { users(filter: { email: $email }) { totalCount nodes { id } } }'
+    const { data, errors } = await app.graphql(await keyFor(['users:read']), query, { email: made.user.email })
+    expect([data, errors]).toMatchObject([null, [{ path: ['users'], extensions: { code: 'FORBIDDEN' } }]])
+    const allowed = await app.graphql(await keyFor(['users:read', 'contacts:read']), query, { email: made.user.email })
+    expect(allowed.data).toMatchObject({ users: { totalCount: 1 } })
+  })
+
+  it('the refusal of an id: it is the same for one that nobody has', async () => {
+    const query = 'query ($id: ID!) { node(id: $id) { id } }'
+    const key = await keyFor(['jobs:write', 'jobs:read'])
+    const statements = await app.statementsOf(async () => {
+      const there = await app.graphql(key, query, { id: made.user.id })
+      expect(there).toEqual(await app.graphql(key, query, { id: 'usr_nobody' }))
+      expect(there.errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }])
+    })
+    expect(statements).toEqual([])
+    await factoriesFor(app, tenant).user({ id: 'of elsewhere' })
+    expect(await app.graphql(key, query, { id: 'of elsewhere' })).toEqual(
+      await app.graphql(key, query, { id: 'nobody' }),
+    )
+  })
+})
+
+describe('REST has no half answers', () => {
+  const needs: Record<string, string[]> = {
+    'POST /users': ['users:write', 'contacts:read'],
+    'GET /users': ['users:read', 'contacts:read'],
+    'GET /users/:id': ['users:read', 'contacts:read'],
+    'PUT /users/:id': ['users:write', 'users:read', 'contacts:read'],
+    'GET /fusion/profiles': ['profiles:read', 'contacts:read'],
+    'GET /fusion/jobs/:id': ['jobs:read'],
+  }
+
+  it.each(routes.map((route) => [`${route.method} ${route.url}`, route] as const))(
+    '%s is 403 for a key that lacks any of its scopes, with no statement sent',
+    async (name, { method, url }) => {
+      const path = url.replace(':id', url.startsWith('/users') ? made.user.id : made.job.id)
+      const body = method === 'POST' ? { name: 'a', email: 'a@b.c', phone: '1' } : method === 'PUT' ? {} : undefined
+      const search = url === '/fusion/profiles' ? `?account_ids=${made.account.id}` : ''
+      const own = needs[name] ?? []
+      const allowed = await app.rest(await keyFor(own), method, path + search, body)
+      expect(allowed.statusCode).toBeLessThan(300)
+      for (const lacking of own) {
+        const key = await keyFor(scopes.filter((scope) => scope !== lacking))
+        const statements = await app.statementsOf(async () => {
+          const refused = await app.rest(key, method, path + search, body)
+          expect(refused.statusCode).toBe(403)
+          expect(refused.json()).toMatchObject({ code: 'FORBIDDEN', detail: `This needs the scope ${lacking}.` })
+        })
+        expect(statements).toEqual([])
+      }
+    },
+  )
+})
+
+it('the guarded schema differs from the executable schema in nothing but its checks', () => {
+  expect(printSchema(guardedSchema)).toBe(printSchema(executableSchema))
+})

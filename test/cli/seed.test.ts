@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { seedTenant } from '../../src/seed/seed.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+
+let database: TestDatabase
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  for (const id of ['a', 'b', 'c']) await database.prisma.tenantApp.create({ data: { id, name: id } })
+})
+afterAll(() => database.close())
+
+/** Everything that a tenant has, in order, as if it belonged to no tenant. */
+async function rowsOf(tenantAppId: string): Promise<string> {
+  const { prisma } = database
+  const [where, orderBy, omit] = [{ tenantAppId }, { id: 'asc' as const }, { tenantAppId: true as const }]
+  const tables = [
+    await prisma.user.findMany({ where, orderBy, omit }),
+    await prisma.account.findMany({ where, orderBy, omit }),
+    await prisma.profile.findMany({ where, orderBy, omit }),
+    await prisma.emailRecord.findMany({ where, orderBy, omit }),
+  ]
+  return JSON.stringify(tables, (_key, value) => (typeof value === 'bigint' ? Number(value) : value))
+}
+
+describe('seed', () => {
+  it('makes users with 3 accounts, their profiles and 2 emails each, and reports how far it is', async () => {
+    const reports: number[] = []
+    const onProgress = (done: number) => reports.push(done)
+    expect(await seedTenant(database, { tenantAppId: 'a', users: 2_500, seed: 1, onProgress })).toBe(2_500 * 13)
+    expect(reports.at(-1)).toBe(2_500)
+    expect(reports).toEqual([...reports].sort((one, two) => one - two))
+    const { prisma } = database
+    const where = { tenantAppId: 'a' }
+    expect(await prisma.user.count({ where })).toBe(2_500)
+    expect(await prisma.account.count({ where })).toBe(7_500)
+    expect(await prisma.emailRecord.count({ where })).toBe(15_000)
+    expect(await prisma.account.count({ where: { ...where, profile: null } })).toBe(0)
+  })
+
+  it('makes the same rows for the same seed, and others, side by side, for another', async () => {
+    await seedTenant(database, { tenantAppId: 'b', users: 2_500, seed: 1 })
+    await seedTenant(database, { tenantAppId: 'c', users: 2_500, seed: 1_025 })
+    const first = await rowsOf('a')
+    expect(await rowsOf('b')).toBe(first)
+    expect(await rowsOf('c')).not.toBe(first)
+    // No id of the one is an id of the other.
+    expect(await seedTenant(database, { tenantAppId: 'c', users: 100, seed: 1 })).toBe(100 * 13)
+  })
+
+  it('changes nothing when it is run again', async () => {
+    const before = await rowsOf('a')
+    expect(await seedTenant(database, { tenantAppId: 'a', users: 2_500, seed: 1 })).toBe(0)
+    expect(await rowsOf('a')).toBe(before)
+  })
+})

@@ -1,0 +1,161 @@
+import { ApolloClient, gql as apolloGql, CombinedGraphQLErrors, HttpLink, InMemoryCache } from '@apollo/client/core'
+import { fetchExchange, Client as UrqlClient } from '@urql/core'
+import { ClientError, GraphQLClient } from 'graphql-request'
+import createOpenApiClient from 'openapi-fetch'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createKey } from '../../src/auth/key.service.ts'
+import { createRateLimit } from '../../src/limits/rate-limit.ts'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { createOneOfEach } from '../support/factories.ts'
+import type { paths } from '../support/openapi.generated.ts'
+
+const points = 25_000
+
+let app: TestApp
+let tenant: TestTenant
+let url: string
+let made: Awaited<ReturnType<typeof createOneOfEach>>
+
+beforeAll(async () => {
+  const log = { error: () => undefined, warn: () => undefined }
+  app = await startTestApp({ rateLimit: createRateLimit(points, log), introspection: false })
+  tenant = await app.createTenant()
+  made = await createOneOfEach(app, tenant)
+  url = await app.app.listen({ port: 0, host: '127.0.0.1' })
+})
+afterAll(() => app.close())
+
+async function newKey(scopes?: readonly string[]): Promise<string> {
+  return (await createKey(app.database, { tenantAppId: tenant.tenantAppId, name: 'client', scopes })).key
+}
+
+/** What a program sees of an answer, whatever its client makes of it. */
+interface Seen {
+  readonly data: unknown
+  readonly codes: readonly unknown[]
+}
+
+type Ask = (key: string, document: string, variables?: Record<string, unknown>) => Promise<Seen>
+
+const codesOf = (errors: readonly { extensions?: object | undefined }[] = []) =>
+  errors.map(({ extensions }) => (extensions as { code?: unknown } | undefined)?.code)
+
+const clients: Record<string, Ask> = {
+  async 'Apollo Client'(key, document, variables = {}) {
+    const link = new HttpLink({ uri: `${url}/graphql`, headers: { 'x-api-key': key } })
+    const client = new ApolloClient({ link, cache: new InMemoryCache(), devtools: { enabled: false } })
+    const parsed = apolloGql(document)
+    const options = { variables, errorPolicy: 'all' as const }
+    const { data, error } = /^mutation/.test(document)
+      ? await client.mutate({ mutation: parsed, ...options })
+      : await client.query({ query: parsed, ...options, fetchPolicy: 'network-only' })
+    client.stop()
+    if (error && !CombinedGraphQLErrors.is(error)) throw error
+    return { data, codes: codesOf(error?.errors) }
+  },
+
+  async 'urql, which reads by GET'(key, document, variables = {}) {
+    const fetchOptions = { headers: { 'x-api-key': key } }
+    const client = new UrqlClient({
+      ...{ url: `${url}/graphql`, exchanges: [fetchExchange], preferGetMethod: true, fetchOptions },
+    })
+    const run = /^mutation/.test(document) ? client.mutation(document, variables) : client.query(document, variables)
+    const { data, error } = await run.toPromise()
+    if (error?.networkError && error.graphQLErrors.length === 0) throw error.networkError
+    return { data, codes: codesOf(error?.graphQLErrors) }
+  },
+
+  async 'graphql-request'(key, document, variables = {}) {
+    const client = new GraphQLClient(`${url}/graphql`, { headers: { 'x-api-key': key }, errorPolicy: 'all' })
+    try {
+      const { data, errors } = await client.rawRequest(document, variables)
+      return { data, codes: codesOf(errors) }
+    } catch (error) {
+      if (!(error instanceof ClientError)) throw error
+      return { data: error.response.data, codes: codesOf(error.response.errors) }
+    }
+  },
+}
+
+describe.each(Object.entries(clients))('%s', (_, ask) => {
+  it('gets what it asks for, also the second time', async () => {
+    const key = await newKey()
+    for (let run = 0; run < 2; run += 1) {
+      const seen = await ask(key, 'query User($id: ID!) { user(id: $id) { name accounts { platform } } }', {
+        id: made.user.id,
+      })
+      expect(seen.codes).toEqual([])
+      expect(seen.data).toMatchObject({ user: { name: made.user.name, accounts: [{ platform: 'YOUTUBE' }] } })
+    }
+  })
+
+  it('gets what to mend in an input', async () => {
+    const document =
+      'mutation Make($input: CreateUserInput!) { createUser(input: $input) { user { id } userErrors { code field } } }'
+    const seen = await ask(await newKey(), document, { input: { name: ' ', email: 'a@b.c', phone: '1' } })
+    expect(seen.codes).toEqual([])
+    expect(seen.data).toMatchObject({ createUser: { user: null, userErrors: [{ code: 'REQUIRED', field: ['name'] }] } })
+  })
+
+  it('gets the rest where a scope is missing', async () => {
+    const document = 'query Phones { users(first: 1) { nodes { name phone } } }'
+    const seen = await ask(await newKey(['users:read']), document)
+    expect(seen.codes).toEqual(['FORBIDDEN'])
+    expect(seen.data).toMatchObject({ users: { nodes: [{ name: made.user.name, phone: null }] } })
+  })
+
+  it('is told what is too expensive', async () => {
+    const accounts = Array.from({ length: 10 }, (_, at) => `a${at}: accounts { id }`).join(' ')
+    const seen = await ask(await newKey(), `query Dear { users(first: 500) { nodes { id ${accounts} } } }`)
+    expect(seen.codes).toEqual(['TOO_EXPENSIVE'])
+  })
+
+  it('is told when its points are spent', async () => {
+    const key = await newKey()
+    const accounts = Array.from({ length: 7 }, (_, at) => `a${at}: accounts { id }`).join(' ')
+    const document = `query Much { users(first: 500) { nodes { id ${accounts} } } }`
+    expect((await ask(key, document)).codes).toEqual([])
+    expect((await ask(key, document)).codes).toEqual(['RATE_LIMITED'])
+  })
+})
+
+describe('openapi-fetch, with the types of /openapi.json', () => {
+  const client = (key: string) => createOpenApiClient<paths>({ baseUrl: url, headers: { 'x-api-key': key } })
+
+  it('gets what it asks for', async () => {
+    const { GET, POST } = client(await newKey())
+    const { data } = await GET('/users/{id}', { params: { path: { id: made.user.id } } })
+    expect(data).toMatchObject({ id: made.user.id, accounts: [{ user_platform: 'YOUTUBE' }] })
+    const body = { name: 'Ada', email: 'ada@example.com', phone: '+1 555 0100' }
+    expect((await POST('/users', { body })).data?.name).toBe('Ada')
+    const page = await GET('/users', { params: { query: { limit: 1 } } })
+    expect(page.data?.users).toHaveLength(1)
+  })
+
+  it('gets what to mend in an input', async () => {
+    const { error, response } = await client(await newKey()).POST('/users', {
+      body: { name: ' ', email: 'a@b.c', phone: '1' },
+    })
+    expect(response.status).toBe(422)
+    expect(error).toMatchObject({ code: 'BAD_USER_INPUT', errors: [{ field: 'name', code: 'REQUIRED' }] })
+  })
+
+  it('is refused where a scope is missing', async () => {
+    const { GET } = client(await newKey(['users:read']))
+    const { error } = await GET('/users/{id}', { params: { path: { id: made.user.id } } })
+    expect(error).toMatchObject({ status: 403, code: 'FORBIDDEN' })
+  })
+
+  // No route can be too expensive: a page, and a list of ids, have at most 500 entries.
+  it('is told when its points are spent', async () => {
+    const { GET } = client(await newKey())
+    const statuses: number[] = []
+    for (let run = 0; run < 9; run += 1) {
+      statuses.push((await GET('/users', { params: { query: { limit: 500 } } })).response.status)
+    }
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 200, 200, 200, 429])
+    const { error, response } = await GET('/users', { params: { query: { limit: 500 } } })
+    expect(error).toMatchObject({ code: 'RATE_LIMITED', status: 429 })
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
+  })
+})

@@ -1,0 +1,180 @@
+import type { FastifyInstance } from 'fastify'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { createApp } from '../../src/app.ts'
+import { createServices } from '../../src/context.ts'
+import { createStatementMeter } from '../../src/db/statement-meter.ts'
+import { openDemo } from '../../src/seed/demo.ts'
+import { createLogger } from '../../src/telemetry/logger.ts'
+import { answerTo, findChromium, launchChromium, otherHostName, visitGraphiql } from '../support/chromium.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { patientLoad } from '../support/patient-load.ts'
+
+const executablePath = findChromium('GraphiQL in a browser')
+
+describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
+  let database: TestDatabase
+  let demoKey: string | undefined
+  let gateways: [FastifyInstance, FastifyInstance]
+  let browser: Browser
+  /** Where the gateway with a demo tenant listens, and the one without. */
+  let demo: string
+  let plain: string
+
+  beforeAll(async () => {
+    database = await createTestDatabase()
+    demoKey = await openDemo(database, 'memory')
+    const logger = createLogger({ logLevel: 'silent' })
+    const services = createServices(database)
+    const options = {
+      services,
+      meter: createStatementMeter(),
+      logger,
+      graphiql: true,
+      introspection: true,
+      corsOrigins: [],
+      load: patientLoad,
+    }
+    gateways = [await createApp({ ...options, demoKey }), await createApp(options)]
+    demo = await gateways[0].listen({ host: '127.0.0.1', port: 0 })
+    plain = await gateways[1].listen({ host: '127.0.0.1', port: 0 })
+    browser = await launchChromium(executablePath ?? '')
+  })
+  afterEach(async () => {
+    for (const context of browser.contexts()) await context.close()
+  })
+  afterAll(async () => {
+    await browser.close()
+    for (const gateway of gateways) await gateway.close()
+    await database.close()
+  })
+
+  it('comes whole from the gateway: nothing is asked elsewhere, and the console shows no error', async () => {
+    const { page, elsewhere, complaints } = await visitGraphiql(browser, demo)
+    await pressRun(page)
+    await openDocs(page)
+    expect(elsewhere).toEqual([])
+    expect(complaints).toEqual([])
+    expect(await page.title()).toBe('Fusion Gateway')
+  })
+
+  it("opens with the header editor in view, and the demo tenant's key in it", async () => {
+    const { page } = await visitGraphiql(browser, demo)
+    expect(demoKey).toMatch(/^fus_/)
+    expect(await readHeaders(page)).toEqual({ 'x-api-key': demoKey })
+  })
+
+  it('opens with a tab for each thing that the gateway does', async () => {
+    const { page } = await visitGraphiql(browser, demo)
+    const tabs = await page.getByRole('tab').locator('.graphiql-tab-button').allTextContents()
+    expect(tabs).toEqual(['Users', 'User', 'Profiles', 'Job', 'CreateJob', 'Follow', 'Create', 'Update'])
+  })
+
+  it('goes to a tab at the first click, and runs it with its variables', async () => {
+    const { page } = await visitGraphiql(browser, demo)
+    for (const [tab, data] of [
+      ['User', { user: { id: 'usr_demo_1' } }],
+      ['Profiles', { profiles: [{ platform: expect.any(String) }, { platform: expect.any(String) }] }],
+      ['Job', { job: { id: 'job_demo_1' } }],
+    ] as const) {
+      await page.getByRole('tab').getByRole('button', { name: tab, exact: true }).click()
+      await page.getByRole('tab', { selected: true }).getByText(tab, { exact: true }).waitFor()
+      await page.waitForURL(({ searchParams }) => searchParams.get('query')?.includes(`query ${tab}(`) === true)
+      expect(await pressRun(page)).toMatchObject({ data })
+    }
+  })
+
+  it('comes back after a reload with the same tabs, and no copy of the key in the browser', async () => {
+    const { page } = await visitGraphiql(browser, demo)
+    await pressRun(page)
+    await page.waitForFunction(() => localStorage.getItem('graphiql:tabState')?.includes('Users'))
+    expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain(demoKey)
+    await Promise.all([answerTo('schema', page), page.reload()])
+    expect(await page.getByRole('tab').count()).toBe(8)
+    expect(await page.getByRole('tab', { selected: true }).textContent()).toContain('Users')
+    expect(await readHeaders(page)).toEqual({ 'x-api-key': demoKey })
+  })
+
+  it('shows users with their accounts when the first tab is run', async () => {
+    const { page } = await visitGraphiql(browser, demo)
+    const profile = { username: expect.any(String), emails: [{ isPrimary: true }, { isPrimary: false }] }
+    const accounts = Array.from({ length: 3 }, () => ({ displayName: expect.any(String), profile }))
+    const nodes = Array.from({ length: 5 }, () => ({ name: expect.any(String), accounts }))
+    expect(await pressRun(page)).toMatchObject({ data: { users: { nodes, pageInfo: { hasNextPage: true } } } })
+    await page.locator('.result-window').getByText('"usr_demo_1"').waitFor()
+  })
+
+  it('follows jobs live', async () => {
+    const { page } = await visitGraphiql(browser, demo)
+    await page.getByRole('tab').getByRole('button', { name: 'Follow', exact: true }).click()
+    await page.getByRole('tab', { selected: true }).getByText('Follow', { exact: true }).waitFor()
+    await page.waitForURL(({ searchParams }) => searchParams.get('query')?.includes('subscription Follow') === true)
+    await page.getByRole('button', { name: /^Execute query/ }).click()
+    await page.locator('.result-window').getByText('"job_demo_1"').waitFor()
+    const created = await fetch(`${demo}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': demoKey ?? '' },
+      body: JSON.stringify({ query: 'mutation { createJob(input: { jobType: "x" }) { job { id } } }' }),
+    })
+    const { data } = (await created.json()) as { data: { createJob: { job: { id: string } } } }
+    await page.locator('.result-window').getByText(data.createJob.job.id).waitFor()
+  })
+
+  it('answers a nested query typed into a new tab', async () => {
+    const { page } = await visitGraphiql(browser, demo)
+    await page.getByRole('button', { name: 'New tab' }).click()
+    await page.getByRole('tab', { selected: true }).getByText('<untitled>').waitFor()
+    await page.getByRole('region', { name: 'Operation Editor' }).locator('.monaco-editor').click()
+    await page.keyboard.type('query Typed { user(id: "usr_demo_2") { accounts { user { id } } } }')
+    // GraphiQL reads what is typed with a delay; it names the tab when it has.
+    await page.getByRole('tab', { selected: true }).getByText('Typed').waitFor()
+    const user = { id: 'usr_demo_2' }
+    expect(await pressRun(page)).toMatchObject({ data: { user: { accounts: [{ user }, { user }, { user }] } } })
+    await page.locator('.result-window').getByText('"usr_demo_2"').first().waitFor()
+  })
+
+  it('shows what can be read in the docs', async () => {
+    const { page } = await visitGraphiql(browser, demo)
+    const docs = await openDocs(page)
+    await docs.getByRole('link', { name: 'Query', exact: true }).click()
+    await docs.getByRole('link', { name: 'users', exact: true }).waitFor()
+    expect(await docs.locator('.graphiql-doc-explorer-title').textContent()).toBe('Query')
+    const fields = await docs.locator('.graphiql-doc-explorer-field-name').allTextContents()
+    expect(fields).toEqual(expect.arrayContaining(['job', 'node', 'profiles', 'user', 'users']))
+  })
+
+  it('asks for a key where there is no demo tenant', async () => {
+    const { page } = await visitGraphiql(browser, plain)
+    expect(await readHeaders(page)).toEqual({ 'x-api-key': '<API_KEY>' })
+    expect(await page.content()).not.toContain('fus_')
+    expect(await pressRun(page)).toMatchObject({ errors: [{ extensions: { code: 'UNAUTHENTICATED' } }] })
+  })
+
+  it('keeps the key to itself when another host name leads to it', async () => {
+    const { page } = await visitGraphiql(browser, demo.replace('127.0.0.1', otherHostName))
+    expect(await readHeaders(page)).toEqual({ 'x-api-key': '<API_KEY>' })
+    expect(await page.content()).not.toContain('fus_')
+  })
+})
+
+async function pressRun(page: Page): Promise<unknown> {
+  const [answer] = await Promise.all([
+    answerTo('run', page),
+    page.getByRole('button', { name: /^Execute query/ }).click(),
+  ])
+  return answer
+}
+
+async function openDocs(page: Page) {
+  await page.getByRole('button', { name: 'Show Documentation Explorer' }).click()
+  const docs = page.getByRole('region', { name: 'Documentation Explorer' })
+  await docs.getByRole('link', { name: 'Query', exact: true }).waitFor()
+  return docs
+}
+
+/** What the header editor shows. The editor draws spaces as U+00A0. */
+async function readHeaders(page: Page): Promise<unknown> {
+  const editor = page.getByRole('region', { name: 'Headers' }).locator('.graphiql-editor:not(.hidden) .view-lines')
+  await editor.getByText('x-api-key').waitFor()
+  return JSON.parse((await editor.allTextContents()).join('').replaceAll('\u00A0', ' '))
+}

@@ -1,0 +1,122 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Prisma } from '../../src/db/generated/prisma/client.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+
+let database: TestDatabase
+const tenantAppId = 'tenant'
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  await database.prisma.tenantApp.create({ data: { id: tenantAppId, name: 'Tenant' } })
+})
+afterAll(() => database.close())
+
+/** Any text that PostgreSQL can hold. */
+const text = fc.string({ unit: 'grapheme', maxLength: 40 }).map((value) => value.replaceAll('\0', ''))
+const id = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 }).map((value) => value.replaceAll('\0', '0'))
+const maybe = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { nil: null })
+const time = fc.date({
+  min: new Date('0001-01-01T00:00:00Z'),
+  max: new Date('9999-12-31T23:59:59.999Z'),
+  noInvalidDate: true,
+})
+const date = time.map((value) => new Date(value.toISOString().slice(0, 10)))
+const bigint = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
+const object = fc
+  // Prisma drops a key __proto__ when it writes.
+  .dictionary(
+    text.filter((key) => key !== '__proto__'),
+    fc.jsonValue({ maxDepth: 1 }),
+    { maxKeys: 4 },
+  )
+  .filter((value) => !JSON.stringify(value).includes('__proto__'))
+  // -0 is 0 to JSON.stringify.
+  .map((value) => JSON.parse(JSON.stringify(value)) as Prisma.InputJsonObject)
+// Prisma writes a float with 16 digits or so, which rounds the largest ones out of range.
+const float = fc.double({ noNaN: true, min: -1e300, max: 1e300 }).map((value) => (value === 0 ? 0 : value))
+
+const profile = fc.record({
+  username: maybe(text),
+  description: maybe(text),
+  dateOfBirth: maybe(date),
+  phoneNumbers: fc.array(object, { maxLength: 3 }),
+  addresses: fc.array(object, { maxLength: 3 }),
+  followersCount: maybe(bigint),
+  watchTimeInHours: maybe(float),
+  joinedAt: maybe(time),
+  verified: maybe(fc.boolean()),
+  createdAt: time,
+  updatedAt: time,
+})
+
+const job = fc.record({
+  status: fc.constantFrom('PENDING', 'RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED'),
+  jobType: maybe(text),
+  payload: object,
+  attempts: fc.integer({ min: 0, max: 2 ** 31 - 1 }),
+  createdAt: time,
+  updatedAt: time,
+})
+
+describe('the batched read equals findMany, value for value', () => {
+  const orderBy = [{ createdAt: 'asc' as const }, { id: 'asc' as const }]
+
+  it('for profiles, with their users, accounts and emails', async () => {
+    const { prisma, reads } = database
+    await fc.assert(
+      fc.asyncProperty(fc.uniqueArray(id, { minLength: 1, maxLength: 3 }), profile, text, async (ids, values, name) => {
+        await prisma.user.deleteMany()
+        for (const key of ids) {
+          const account = { id: key, platform: 'X', platformAccountId: key }
+          await prisma.user.create({ data: { tenantAppId, id: key, name, email: name, createdAt: values.createdAt } })
+          await prisma.account.create({ data: { ...account, tenantAppId, userId: key, displayName: name } })
+          const { id: accountId, ...copied } = account
+          await prisma.profile.create({ data: { ...copied, ...values, tenantAppId, id: key, accountId } as never })
+          await prisma.emailRecord.create({ data: { tenantAppId, id: key, profileId: key, value: name } })
+        }
+        const asked = [...ids, 'nobody']
+        const where = (by: string) => ({ where: { tenantAppId, [by]: { in: asked } }, orderBy })
+        expect(await reads.batch('User', 'id', tenantAppId, asked)).toEqual(await prisma.user.findMany(where('id')))
+        expect(await reads.batch('Account', 'userId', tenantAppId, asked)).toEqual(
+          await prisma.account.findMany(where('userId')),
+        )
+        expect(await reads.batch('Profile', 'accountId', tenantAppId, asked)).toEqual(
+          await prisma.profile.findMany(where('accountId')),
+        )
+        expect(await reads.batch('EmailRecord', 'profileId', tenantAppId, asked)).toEqual(
+          await prisma.emailRecord.findMany(where('profileId')),
+        )
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  it('for jobs', async () => {
+    const { prisma, reads } = database
+    await fc.assert(
+      fc.asyncProperty(id, job, async (key, values) => {
+        await prisma.job.deleteMany()
+        await prisma.job.create({ data: { ...values, status: values.status as 'PENDING', tenantAppId, id: key } })
+        const found = await prisma.job.findMany({ where: { tenantAppId, id: key } })
+        expect(found[0]?.payload).toEqual(values.payload)
+        expect(await reads.batch('Job', 'id', tenantAppId, [key])).toEqual(found)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('reads times as they were written, whatever time zone the database and this process are in', async () => {
+    const { prisma, reads } = database
+    const createdAt = new Date('2026-03-29T01:30:00.123Z')
+    await prisma.user.deleteMany()
+    await prisma.user.create({ data: { tenantAppId, id: 'dst', name: 'n', email: 'e', createdAt } })
+    const [byPrisma, byRead] = [
+      await prisma.user.findFirst(),
+      (await reads.batch('User', 'id', tenantAppId, ['dst']))[0],
+    ]
+    const [{ epoch } = { epoch: 0 }] = await prisma.$queryRaw<{ epoch: number }[]>`
+      SELECT extract(epoch FROM created_at)::float8 * 1000 AS epoch FROM "user" WHERE id = 'dst'`
+    expect([byPrisma?.createdAt, byRead?.createdAt, new Date(epoch)]).toEqual([createdAt, createdAt, createdAt])
+  })
+})

@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs'
+import type { GraphQLArgument } from 'graphql'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { diffMigrationsAndSchema, readMigrationStatus } from '../../src/db/migrations/migrations.ts'
+import { printSortedSchema, schema } from '../../src/graphql/operation/schema.ts'
+import { routes } from '../../src/rest/routes.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { generateOpenApiTypes, openApiDocument } from '../support/openapi-types.ts'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database.close())
+
+describe('generated files match their sources', () => {
+  it('the migrations create the tables of prisma/schema.prisma; to fix: npm run fusion -- migrate new NAME', async () => {
+    expect(await diffMigrationsAndSchema(database.driver)).toBeUndefined()
+  })
+
+  it('a migrated database has all migrations', async () => {
+    const { applied, ...rest } = await readMigrationStatus(database.sql)
+    expect(applied.length).toBeGreaterThan(0)
+    expect(rest).toEqual({ pending: [], unknown: [], failed: [] })
+  })
+
+  it('schema.graphql is the schema of the code; to fix: npm run schema', () => {
+    expect(readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8')).toBe(printSortedSchema())
+  })
+
+  it('the types of the REST interface match its OpenAPI document; to fix: npm run test:types', async () => {
+    const written = readFileSync(new URL('../support/openapi.generated.ts', import.meta.url), 'utf8')
+    expect(written).toBe(await generateOpenApiTypes())
+  })
+
+  it('the OpenAPI document has every route of the table and the probes', () => {
+    const documented = Object.entries(openApiDocument()['paths'] as Record<string, object>).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    )
+    const table = routes.map(({ method, url }) => `${method} ${url.replace(/:(\w+)/g, '{$1}')}`)
+    expect(documented.sort()).toEqual([...table, 'GET /health', 'GET /metrics', 'GET /ready'].sort())
+  })
+
+  it('every type, field, argument and enum value of the schema has a description', () => {
+    const bare: string[] = []
+    for (const type of Object.values(schema.getTypeMap())) {
+      if (type.name.startsWith('__')) continue
+      if (!type.description) bare.push(type.name)
+      if ('getValues' in type) {
+        bare.push(
+          ...type
+            .getValues()
+            .filter(({ description }) => !description)
+            .map(({ name }) => `${type.name}.${name}`),
+        )
+      }
+      if (!('getFields' in type)) continue
+      for (const field of Object.values(type.getFields())) {
+        if (!field.description) bare.push(`${type.name}.${field.name}`)
+        const args: readonly GraphQLArgument[] = 'args' in field ? field.args : []
+        bare.push(
+          ...args.filter(({ description }) => !description).map(({ name }) => `${type.name}.${field.name}(${name}:)`),
+        )
+      }
+    }
+    expect(bare).toEqual([])
+  })
+})

@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createApp } from '../../src/app.ts'
+import { generateApiKey } from '../../src/auth/api-key.ts'
+import { createServices } from '../../src/context.ts'
+import { openDatabase } from '../../src/db/database.ts'
+import { deployMigrations, readMigrationStatus } from '../../src/db/migrations/migrations.ts'
+import { createStatementMeter } from '../../src/db/statement-meter.ts'
+import { createLogger } from '../../src/telemetry/logger.ts'
+import { fusion, startGateway } from '../support/cli.ts'
+import { subscribe } from '../support/events.ts'
+import { adminUrl, databaseUrl, runAsAdmin, runAsAdminOn } from '../support/postgresql.ts'
+
+describe.skipIf(adminUrl === undefined)('on a PostgreSQL server', () => {
+  const name = `fusion_fresh_${randomUUID().slice(0, 8)}`
+  let env: { DATABASE_URL: string }
+  beforeAll(async () => {
+    env = { DATABASE_URL: databaseUrl(name) }
+    await runAsAdmin(`CREATE DATABASE ${name}`)
+  })
+  afterAll(() => runAsAdmin(`DROP DATABASE ${name} WITH (FORCE)`))
+
+  it('serve and keys refuse to run on pending migrations, and say which command applies them', async () => {
+    for (const args of [['serve'], ['keys', 'list']]) {
+      const { code, stdout, stderr } = await fusion(args, env)
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+      expect(stderr).toContain('npm run fusion -- migrate deploy')
+    }
+  })
+
+  it('two gateways that deploy at the same moment do not collide', async () => {
+    expect(await fusion(['migrate', 'status'], env)).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('pending\t'),
+    })
+    const both = await Promise.all([fusion(['migrate', 'deploy'], env), fusion(['migrate', 'deploy'], env)])
+    expect(both.map(({ code }) => code)).toEqual([0, 0])
+    expect(both.map(({ stdout }) => stdout.split(' ')[0]).sort()).toEqual(['Applied', 'Nothing'])
+    expect(await fusion(['migrate', 'status'], env)).toMatchObject({ code: 0 })
+  })
+
+  it('ten deploys in one process do not collide either', async () => {
+    const other = `${name}_ten`
+    await runAsAdmin(`CREATE DATABASE ${other}`)
+    const databases = await Promise.all(
+      Array.from({ length: 10 }, () => openDatabase({ kind: 'postgresql', url: databaseUrl(other) })),
+    )
+    const applied = await Promise.all(databases.map(deployMigrations))
+    expect(applied.filter((names) => names.length > 0)).toHaveLength(1)
+    const { pending, failed } = await readMigrationStatus((databases[0] as (typeof databases)[number]).sql)
+    expect([...pending, ...failed]).toEqual([])
+    await Promise.all(databases.map((database) => database.close()))
+    await runAsAdmin(`DROP DATABASE ${other} WITH (FORCE)`)
+  })
+
+  it('two gateways: what changes through one is followed through the other within a second', async () => {
+    await fusion(['tenants', 'create', 'Live'], env)
+    const { stdout } = await fusion(['keys', 'create', '--tenant', 'Live'], env)
+    const key = stdout.trim()
+    const [one, other] = await Promise.all([startGateway(env), startGateway(env)])
+    const events = await subscribe(one.address, key, 'subscription { jobs { id status } }')
+    expect((await events.next())?.data?.data).toEqual({ jobs: [] })
+    const send = async (mutation: string) => {
+      const response = await fetch(`${other.address}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-api-key': key },
+        body: JSON.stringify({ query: `mutation { answer: ${mutation} { job { id } } }` }),
+      })
+      const { data } = (await response.json()) as { data: { answer: { job: { id: string } } } }
+      return data.answer.job
+    }
+    const { id } = await send('createJob(input: { jobType: "x" })')
+    expect((await events.next())?.data?.data).toEqual({ jobs: [{ id, status: 'PENDING' }] })
+    const sent = performance.now()
+    const [event] = await Promise.all([events.next(), send(`cancelJob(input: { id: "${id}" })`)])
+    expect(event?.data?.data).toEqual({ jobs: [{ id, status: 'CANCELLED' }] })
+    expect(performance.now() - sent).toBeLessThan(1_000)
+    // With the subscription open, it ends in order.
+    const [code, last] = await Promise.all([one.stop('SIGTERM'), events.next()])
+    expect([code.code, last?.event]).toEqual([0, 'complete'])
+    await other.stop()
+    await runAsAdminOn(name, 'DELETE FROM tenant_app')
+  })
+
+  it('serve makes no demo data, shows no GraphiQL and prints no key', async () => {
+    const gateway = await startGateway(env)
+    expect((await fetch(`${gateway.address}/ready`)).status).toBe(200)
+    expect((await fetch(`${gateway.address}/graphql`, { headers: { accept: 'text/html' } })).status).toBe(401)
+    expect(gateway.output()).not.toMatch(/x-api-key|fus_/)
+    expect((await gateway.stop()).code).toBe(0)
+    expect((await fusion(['tenants', 'list'], env)).stdout).toBe('')
+  })
+})
+
+describe('while the database is away', () => {
+  it('both faces answer 503 with Retry-After, /ready too, and /health 200', async () => {
+    const database = await openDatabase({ kind: 'postgresql', url: 'postgresql://nobody@127.0.0.1:1/none' })
+    const logger = createLogger({ logLevel: 'silent' })
+    const app = await createApp({
+      services: createServices(database),
+      ...{ meter: createStatementMeter(), logger, graphiql: false, introspection: false, corsOrigins: [] },
+    })
+    const headers = { 'x-api-key': generateApiKey() }
+    const answers = await Promise.all([
+      app.inject({ url: '/users/1', headers }),
+      app.inject({ method: 'POST', url: '/graphql', headers, payload: { query: '{ __typename }' } }),
+      app.inject({ url: '/ready' }),
+    ])
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual([503, 503, 503])
+    for (const answer of answers) expect(answer.headers['retry-after']).toBe('5')
+    expect(answers[0]?.json()).toMatchObject({ code: 'SERVICE_UNAVAILABLE', status: 503 })
+    expect(answers.map(({ body }) => body).join()).not.toMatch(/127\.0\.0\.1|ECONN|nobody/)
+    expect((await app.inject({ url: '/health' })).statusCode).toBe(200)
+    await app.close()
+    await database.close()
+  })
+})

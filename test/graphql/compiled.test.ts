@@ -1,0 +1,246 @@
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import {
+  type GraphQLArgument,
+  type GraphQLOutputType,
+  getNamedType,
+  isCompositeType,
+  isInterfaceType,
+  isObjectType,
+  parse,
+  validate,
+} from 'graphql'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { scopes } from '../../src/auth/scopes.ts'
+import type { Viewer } from '../../src/auth/viewer.ts'
+import { createContext } from '../../src/context.ts'
+import { executeOperation } from '../../src/graphql/operation/execute.ts'
+import { createPreparer, hasScopes, type PreparedOperation } from '../../src/graphql/operation/prepare.ts'
+import { schema } from '../../src/graphql/operation/schema.ts'
+import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { createOneOfEach } from '../support/factories.ts'
+
+let app: TestApp
+let viewer: Viewer
+let ids: string[]
+
+beforeAll(async () => {
+  app = await startTestApp()
+  const tenant = await app.createTenant()
+  viewer = { tenantAppId: tenant.tenantAppId, tenantName: 'T', keyId: 'k', keyName: 'k', scopes }
+  const made = [await createOneOfEach(app, tenant), await createOneOfEach(app, tenant)]
+  const [first] = made
+  // The ids are fixed, so that a document that failed can be run again.
+  ids = [first?.user.id, first?.account.id, first?.profile.id, first?.email.id, first?.job.id].map((id) => id ?? '')
+})
+afterAll(() => app.close())
+
+/** Choices, made by fast-check: each takes the next number. */
+type Choose = (options: number) => number
+
+function chooser(numbers: readonly number[]): Choose {
+  let index = 0
+  return (options) => {
+    const number = numbers[index % numbers.length] ?? 0
+    index += 1
+    return (number + index) % options
+  }
+}
+
+function pick<Item>(choose: Choose, items: readonly Item[]): Item {
+  return items[choose(items.length)] as Item
+}
+
+/** Values for arguments, good and bad. What stands for a variable is declared by every document. */
+function argument(choose: Choose, { name, type }: GraphQLArgument): string | undefined {
+  const id = () => `"${pick(choose, [...ids, 'nobody', ''])}"`
+  const values: Record<string, () => string> = {
+    id: () => pick(choose, [id(), '$id', id()]),
+    ids: () => `[${id()}, ${id()}, $id]`,
+    accountIds: () => pick(choose, [`[${id()}]`, '$list', `[${id()}, ${id()}]`]),
+    first: () => pick(choose, ['1', '2', '0', '501', '$first', 'null']),
+    last: () => pick(choose, ['1', '$first']),
+    after: () => pick(choose, ['"nonsense"', 'null']),
+    before: () => pick(choose, ['"nonsense"', 'null']),
+    filter: () => pick(choose, ['{}', 'null']),
+    orderBy: () => pick(choose, ['{ field: CREATED_AT, direction: DESC }', 'null']),
+  }
+  const isRequired = String(type).endsWith('!')
+  if (!isRequired && choose(3) !== 0) return undefined
+  const value = values[name]?.()
+  if (value === undefined) throw new Error(`No values for the argument ${name}`)
+  return `${name}: ${value}`
+}
+
+interface Draft {
+  readonly choose: Choose
+  readonly fragments: string[]
+}
+
+function selection(draft: Draft, type: GraphQLOutputType, depth: number): string {
+  const named = getNamedType(type)
+  if (!isCompositeType(named)) return ''
+  const { choose, fragments } = draft
+  const parts: string[] = []
+  const fields = isObjectType(named) || isInterfaceType(named) ? Object.values(named.getFields()) : []
+  for (let count = choose(4) + 1; count > 0; count -= 1) {
+    const kind = choose(10)
+    if (kind === 0) parts.push(`__typename`)
+    else if (kind === 1 && depth > 0) {
+      const on = isInterfaceType(named) ? pick(choose, schema.getPossibleTypes(named)) : named
+      parts.push(`...${pick(choose, [` on ${on.name}`, ` on ${on.name}`])} ${selection(draft, on, depth - 1)}`)
+    } else if (kind === 2 && depth > 0) {
+      const on = isInterfaceType(named) ? pick(choose, schema.getPossibleTypes(named)) : named
+      const name = `F${fragments.length}`
+      fragments.push('')
+      fragments[Number(name.slice(1))] = `fragment ${name} on ${on.name} ${selection(draft, on, depth - 1)}`
+      parts.push(`...${name}`)
+    } else {
+      const field = pick(choose, fields)
+      if (isCompositeType(getNamedType(field.type)) && depth === 0) {
+        parts.push('__typename')
+        continue
+      }
+      const args = field.args.map((one) => argument(choose, one)).filter((one) => one !== undefined)
+      const alias = pick(choose, ['', '', 'one: ', 'two: '])
+      const list = args.length > 0 ? `(${args.join(', ')})` : ''
+      parts.push(`${alias}${field.name}${list} ${selection(draft, field.type, depth - 1)}`)
+    }
+  }
+  return `{ ${parts.join(' ')} }`
+}
+
+/** A document of one query, which may be invalid. */
+function draftDocument(numbers: readonly number[]): string {
+  const draft = { choose: chooser(numbers), fragments: [] }
+  const root = schema.getQueryType()
+  if (!root) throw new Error('The schema has no queries')
+  const body = selection(draft, root, 5)
+  const text = `${body} ${draft.fragments.join(' ')}`
+  const declared = ['$id: ID! = "nobody"', '$list: [ID!]!', '$first: Int'].filter((one) =>
+    new RegExp(`\\${one.split(':')[0]}\\b`).test(text),
+  )
+  return `query Q${declared.length > 0 ? `(${declared.join(', ')})` : ''} ${text}`
+}
+
+const silent = { error: () => undefined, warn: () => undefined }
+
+const preparer = createPreparer({ introspection: true, metrics: createMetrics() })
+
+/** Prepares an operation; undefined if it is not compiled. */
+function prepare(text: string): PreparedOperation | undefined {
+  const { operation } = preparer.prepare(text)
+  operation?.compiled()
+  return operation?.compiled() && operation
+}
+
+/** The answers of graphql-js and graphql-jit. */
+async function both(text: string, variables: Record<string, unknown>, granted: readonly string[] = scopes) {
+  const compiled = prepare(text)
+  if (!compiled || compiled.coerce(variables).errors) return undefined
+  // An operation is not compiled for a viewer who lacks one of its scopes.
+  const as = { ...viewer, scopes: hasScopes({ ...viewer, scopes: granted }, compiled) ? granted : scopes }
+  const answers: Answer[] = []
+  for (const operation of [{ ...compiled, compiled: () => undefined }, compiled]) {
+    const context = createContext(app.services, as, silent)
+    answers.push(JSON.parse(JSON.stringify(await executeOperation({ operation, variables, context }))))
+  }
+  const [expected, actual] = answers as [Answer, Answer]
+  return [expected, { ...actual, ...(actual.errors && { errors: told(actual, expected.errors ?? []) }) }] as const
+}
+
+interface Answer {
+  readonly data?: unknown
+  readonly errors?: readonly { readonly path?: readonly (string | number)[] }[]
+}
+
+/**
+ * The errors in the order of graphql-js: they come in the order in which resolvers end, which is nobody's promise. Where a
+ * field that may not be null takes its parent along, graphql-js says so and need not say what else was wrong in there, nor
+ * does it; what the compiled operation says besides is left out here, when it is in there.
+ */
+function told({ data, errors = [] }: Answer, expected: NonNullable<Answer['errors']>) {
+  const isExpected = (error: object) => expected.some((one) => isDeepStrictEqual(one, error))
+  const shared = expected.filter((one) => errors.some((error) => isDeepStrictEqual(one, error)))
+  const others = errors.filter((error) => !isExpected(error))
+  return [...shared, ...others.filter(({ path = [] }) => !isWithinNull(data, path))]
+}
+
+function isWithinNull(data: unknown, path: readonly (string | number)[]): boolean {
+  let value = data
+  for (const key of path) {
+    if (value === null) return true
+    value = (value as Record<string | number, unknown>)[key]
+  }
+  return false
+}
+describe('a compiled operation answers as graphql-js does, data and errors', () => {
+  it('for generated queries', async () => {
+    const runs = Number(process.env['COMPILED_RUNS'] ?? 2_000)
+    let valid = 0
+    const variables = fc.record({
+      // Invalid variables reach neither executor: coerceVariables rejects them before.
+      id: fc.constantFrom(undefined, 0, 1, 2, 3, 4, 1.5),
+      first: fc.constantFrom(undefined, null, 1, 0, 2, 501),
+      list: fc.constantFrom([], 1, [1], [1, 2], ['x']),
+      granted: fc.constantFrom(scopes, scopes, ['users:read'], ['profiles:read', 'jobs:read']),
+    })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.nat(1_000), { minLength: 5, maxLength: 40 }),
+        variables,
+        async (numbers, { granted, ...chosen }) => {
+          const text = draftDocument(numbers)
+          if (validate(schema, parse(text)).length > 0) return
+          const toId = (value: unknown): unknown =>
+            Array.isArray(value) ? value.map(toId) : (ids[value as number] ?? value)
+          const given = Object.entries({ ...chosen, id: toId(chosen.id), list: toId(chosen.list) })
+          const present = given.filter(([, value]) => value !== undefined)
+          const answers = await both(text, Object.fromEntries(present), granted)
+          if (!answers) return
+          valid += 1
+          expect(answers[1]).toEqual(answers[0])
+        },
+      ),
+      { numRuns: runs },
+    )
+    expect(valid).toBeGreaterThan(runs / 5)
+  })
+
+  it.each([
+    ['a field that may not be null is', '{ viewer { tenantApp { id } } users { nodes { accounts { user { id } } } } }'],
+    ['a scope is missing', '{ users { nodes { id } } viewer { scopes } }'],
+    ['a scope is missing behind a node', '{ node(id: "usr_x") { id } jobs { nodes { id } } }'],
+    [
+      'mutations run one after the other',
+      'mutation { one: createUser(input: { name: "a", email: "a@b", phone: "1" }) { user { name } userErrors { code } } two: createUser(input: { name: "", email: "", phone: "" }) { user { id } userErrors { code field } } }',
+    ],
+    ['a number is too large for its type', '{ users(first: 1) { nodes { id } totalCount } }'],
+  ])('where %s', async (_, text) => {
+    for (const granted of [scopes, ['jobs:read'], []]) {
+      const answers = await both(text, {}, granted)
+      expect(answers?.[1]).toEqual(answers?.[0] ?? 'an answer')
+    }
+  })
+
+  it('and what has directives, or is a subscription, is left to graphql-js', () => {
+    const leave = prepare
+    expect(leave('query ($a: Boolean!) { viewer { keyName @include(if: $a) } }')).toBeUndefined()
+    // A variable within a value, which graphql-jit does not check; and what is JSON, where it forgets variables.
+    expect(leave('query ($a: ID!) { nodes(ids: [$a]) { id } }')).toBeUndefined()
+    expect(leave('query ($a: String = "x") { users(filter: { email: $a }) { totalCount } }')).toBeUndefined()
+    const create = (payload: string) =>
+      `mutation ($a: JSONObject) { createJob(input: { jobType: "x", payload: ${payload} }) { job { id } } }`
+    expect(leave(create('{ a: 1 }'))).toBeUndefined()
+    expect(
+      leave('query ($a: UserFilter, $o: [ID!]!) { users(filter: $a) { totalCount } nodes(ids: $o) { id } }'),
+    ).toBeDefined()
+    expect(
+      leave('{ users(filter: { email: "a" }, orderBy: { field: CREATED_AT, direction: DESC }) { totalCount } }'),
+    ).toBeDefined()
+    const many = Array.from({ length: 600 }, () => 'a: keyName').join(' ')
+    expect(leave(`{ viewer { ${many} } b: viewer { ${many} } }`)).toBeUndefined()
+    expect(leave('{ viewer { keyName } }')).toBeDefined()
+  })
+})

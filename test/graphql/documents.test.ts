@@ -1,0 +1,236 @@
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readTrustedDocuments, type TrustedDocuments } from '../../src/graphql/http/trusted-documents.ts'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'fusion-documents-'))
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+async function withApp(
+  options: Parameters<typeof startTestApp>[0],
+  work: (app: TestApp, tenant: TestTenant) => unknown,
+) {
+  const app = await startTestApp(options)
+  try {
+    await work(app, await app.createTenant())
+  } finally {
+    await app.close()
+  }
+}
+
+function post({ app }: TestApp, { key }: TestTenant, payload: object) {
+  return app.inject({ method: 'POST', url: '/graphql', headers: { 'x-api-key': key }, payload })
+}
+
+function get({ app }: TestApp, { key }: TestTenant, search: Record<string, unknown>) {
+  const texts = Object.entries(search).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value : JSON.stringify(value),
+  ])
+  return app.inject({ url: `/graphql?${new URLSearchParams(texts)}`, headers: { 'x-api-key': key } })
+}
+
+const query = 'query Mine { viewer { keyName } }'
+const persisted = (text: string) => ({ persistedQuery: { version: 1, sha256Hash: sha256(text) } })
+
+describe('automatic persisted queries', () => {
+  it('are kept from the first valid run on, for POST and GET, and found by their hash alone', () =>
+    withApp({}, async (app, tenant) => {
+      const unknown = await post(app, tenant, { extensions: persisted(query) })
+      expect([unknown.statusCode, unknown.json()]).toEqual([
+        200,
+        { errors: [{ message: 'PersistedQueryNotFound', extensions: { code: 'PERSISTED_QUERY_NOT_FOUND' } }] },
+      ])
+      expect((await post(app, tenant, { query, extensions: persisted(query) })).json().errors).toBeUndefined()
+      const data = { viewer: { keyName: `key of ${tenant.name}` } }
+      for (let run = 0; run < 2; run += 1) {
+        expect((await post(app, tenant, { extensions: persisted(query) })).json()).toMatchObject({ data })
+        expect((await get(app, tenant, { extensions: persisted(query) })).json()).toMatchObject({ data })
+      }
+    }))
+
+  it('are not kept under the hash of another text, nor when they are not valid', () =>
+    withApp({}, async (app, tenant) => {
+      const other = await post(app, tenant, { query, extensions: persisted('{ nobody }') })
+      expect([other.statusCode, other.json().errors[0].extensions.code]).toEqual([400, 'MALFORMED_REQUEST'])
+      await post(app, tenant, { query: '{ nobody }', extensions: persisted('{ nobody }') })
+      const again = await post(app, tenant, { extensions: persisted('{ nobody }') })
+      expect(again.json().errors[0].message).toBe('PersistedQueryNotFound')
+      for (const sha256Hash of [5, {}, []]) {
+        const answer = await post(app, tenant, { extensions: { persistedQuery: { version: 1, sha256Hash } } })
+        expect(answer.statusCode).toBe(400)
+      }
+    }))
+
+  it('of mutations do not run by GET', () =>
+    withApp({}, async (app, tenant) => {
+      const mutation = 'mutation { createUser(input: { name: "a", email: "a@b.c", phone: "1" }) { user { id } } }'
+      await post(app, tenant, { query: mutation, extensions: persisted(mutation) })
+      expect((await get(app, tenant, { extensions: persisted(mutation) })).statusCode).toBe(405)
+      expect(await app.database.prisma.user.count()).toBe(1)
+    }))
+})
+
+describe('trusted documents', () => {
+  const trusted = (others: TrustedDocuments['others']): TrustedDocuments => {
+    const file = path.join(folder, 'documents.json')
+    writeFileSync(file, JSON.stringify({ [sha256(query)]: query, relay_1: 'query Other { viewer { scopes } }' }))
+    return readTrustedDocuments(file, others, { error: () => undefined, warn: () => undefined })
+  }
+
+  it('run by their id, their hash and their text, and nothing else does', () =>
+    withApp({ trustedDocuments: trusted('reject') }, async (app, tenant) => {
+      const data = { viewer: { keyName: `key of ${tenant.name}` } }
+      const asked = [
+        { documentId: sha256(query) },
+        { documentId: `sha256:${sha256(query)}` },
+        { extensions: persisted(query) },
+        { query },
+      ]
+      for (const body of asked) {
+        expect((await post(app, tenant, body)).json()).toMatchObject({ data })
+        expect((await get(app, tenant, body)).json()).toMatchObject({ data })
+      }
+      expect((await post(app, tenant, { documentId: 'relay_1' })).json().errors).toBeUndefined()
+      const others = [
+        { query: '{ viewer { keyName } }' },
+        { query: `${query} ` },
+        { query: '{ __schema { types { name } } }' },
+        { query: '{ viewer { keyName } }', extensions: persisted('{ viewer { keyName } }') },
+        { documentId: 'nobody' },
+        { documentId: '__proto__' },
+        { documentId: 'constructor' },
+        {},
+      ]
+      const statements = await app.statementsOf(async () => {
+        for (const body of others) {
+          for (const answer of [await post(app, tenant, body), await get(app, tenant, body)]) {
+            expect(answer.statusCode).toBe(403)
+            expect(answer.json()).toEqual({
+              errors: [
+                { message: 'Only trusted documents are executed.', extensions: { code: 'DOCUMENT_NOT_TRUSTED' } },
+              ],
+            })
+          }
+        }
+      })
+      expect(statements).toEqual([])
+      // REST runs its own documents.
+      expect((await app.rest(tenant, 'GET', '/users?limit=1')).statusCode).toBe(200)
+    }))
+
+  it('are all that the log is silent about, where others only are to be found', () =>
+    withApp({ trustedDocuments: trusted('log') }, async (app, tenant) => {
+      const lines = () => app.log.filter(({ msg }) => msg === 'a document is not trusted')
+      await post(app, tenant, { documentId: 'relay_1' })
+      await post(app, tenant, { query })
+      expect(lines()).toEqual([])
+      const other = '{ viewer { scopes } }'
+      expect((await post(app, tenant, { query: other })).json().errors).toBeUndefined()
+      expect(lines()).toMatchObject([{ documentHash: sha256(other) }])
+    }))
+
+  it.each([
+    ['is not there', undefined, /cannot be read/],
+    ['is no JSON', '{', /cannot be read/],
+    ['is a list', '[]', /must be a JSON object/],
+    ['holds something else', '{"a": 1}', /must be a JSON object/],
+  ])('a file that %s is the operator’s error', (_, content, message) => {
+    const file = path.join(folder, 'bad.json')
+    rmSync(file, { force: true })
+    if (content !== undefined) writeFileSync(file, content)
+    expect(() => readTrustedDocuments(file, 'reject', { error: () => undefined, warn: () => undefined })).toThrow(
+      message,
+    )
+  })
+
+  it('that the schema does not know are named in the log', () => {
+    const file = path.join(folder, 'old.json')
+    writeFileSync(file, JSON.stringify({ old: '{ gone }', broken: '{' }))
+    const warned: object[] = []
+    readTrustedDocuments(file, 'reject', { error: () => undefined, warn: (details) => void warned.push(details) })
+    expect(warned).toMatchObject([{ documentId: 'old' }, { documentId: 'broken' }])
+  })
+})
+
+describe('where the schema may not be explored', () => {
+  it.each<[string, object | undefined, string]>([
+    [
+      '{ __schema { types { name } } }',
+      undefined,
+      'GraphQL introspection has been disabled, but the requested query contained the field "__schema".',
+    ],
+    ['{ users { nodes { nam } } }', undefined, 'Cannot query field "nam" on type "…".'],
+    ['{ user(idd: "a") { id } }', undefined, 'Unknown argument "idd" on field "…".'],
+    ['{ users { nodes { id } } } fragment A on Usr { id }', undefined, 'Unknown type "Usr".'],
+    ['{ users }', undefined, 'Field "users" of type "…" must have a selection of subfields.'],
+    [
+      'query ($a: ID!) { users(first: $a) { nodes { id } } }',
+      { a: '1' },
+      'Variable "$a" of type "ID!" used in position expecting type "Int".',
+    ],
+    [
+      'query ($f: UserFilter) { users(filter: $f) { nodes { id } } }',
+      { f: { emial: 'a' } },
+      'Variable "$f" got an invalid value; the field "emial" is unknown.',
+    ],
+    [
+      '{ users(orderBy: { field: CREATED }) { nodes { id } } }',
+      undefined,
+      'Value "CREATED" does not exist in "…" enum.',
+    ],
+    [
+      'mutation { createUser(input: {}) { user { id } } }',
+      undefined,
+      'Field "…" of required type "String!" was not provided.',
+    ],
+    [
+      'mutation ($i: CreateUserInput!) { createUser(input: $i) { __typename } }',
+      { i: { zzz: 'a"b' } },
+      'Variable "$i" got an invalid value; a required field is missing.',
+    ],
+    [
+      'mutation ($i: CreateUserInput!) { createUser(input: $i) { __typename } }',
+      { i: { zzz: 'x'.repeat(900) } },
+      'Variable "$i" got an invalid value; a required field is missing.',
+    ],
+    [
+      'query ($f: UserFilter) { users(filter: $f) { totalCount } }',
+      { f: { createdAfter: '0000-01-01T00:00:00Z' } },
+      'Variable "$f" got an invalid value; it has the wrong type.',
+    ],
+    [
+      '{ users(filter: { createdAfter: "0000-01-01T00:00:00Z" }) { totalCount } }',
+      undefined,
+      'A time must be in the years 1 to 9999.',
+    ],
+    ['{ users(first: "a\\"b") { totalCount } }', undefined, 'Int cannot represent the value.'],
+    ['{ user(id: { b: "\\"" }) { id } }', undefined, 'ID cannot represent the value.'],
+    ['{ __typename }', undefined, ''],
+  ])('%s', async (text, variables, message) => {
+    await withApp({ introspection: false }, async (app, tenant) => {
+      const named = await post(app, tenant, { query: text, variables })
+      const again = await post(app, tenant, { query: text, variables })
+      expect(again.json()).toEqual(named.json())
+      const messages = (named.json().errors ?? []).map((error: { message: string }) => error.message)
+      if (message === '') expect(messages).toEqual([])
+      else expect(messages).toContain(message)
+      expect(named.body).not.toMatch(/Did you mean|UserConnection|UserOrder|DateTime|"name"|"phone"/)
+    })
+  })
+
+  it('and where it may, it is, and near names are told', () =>
+    withApp({ introspection: true }, async (app, tenant) => {
+      expect((await post(app, tenant, { query: '{ __schema { types { name } } }' })).json().errors).toBeUndefined()
+      const near = await post(app, tenant, { query: '{ users { nodes { nam } } }' })
+      expect(near.json().errors[0].message).toBe('Cannot query field "nam" on type "User". Did you mean "name"?')
+    }))
+})

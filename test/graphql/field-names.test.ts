@@ -1,0 +1,87 @@
+import { getNamedType, isCompositeType, isObjectType } from 'graphql'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { schema } from '../../src/graphql/operation/schema.ts'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { createOneOfEach } from '../support/factories.ts'
+
+let app: TestApp
+let tenant: TestTenant
+let ids: Record<string, string>
+
+beforeAll(async () => {
+  app = await startTestApp()
+  tenant = await app.createTenant()
+  const { user, account, profile, email, job } = await createOneOfEach(app, tenant)
+  // Every column has a value, or a field that is not read would look as one that has none.
+  const texts = [
+    'username',
+    'url',
+    'gender',
+    'fullName',
+    'firstName',
+    'lastName',
+    'nickName',
+    'displayName',
+    'description',
+  ]
+  const others = ['profilePictureUrl', 'category', 'websiteUrl', 'country']
+  const counts = ['followersCount', 'followingCount', 'subscribersCount', 'contentsCount']
+  await app.database.prisma.profile.updateMany({
+    where: { id: profile.id },
+    data: {
+      ...Object.fromEntries([...texts, ...others].map((field) => [field, field])),
+      ...Object.fromEntries(counts.map((field, index) => [field, index + 1])),
+      ...{ watchTimeInHours: 1.5, verified: true, joinedAt: new Date(), dateOfBirth: new Date('2000-01-01') },
+      ...{ phoneNumbers: [{ a: 1 }], addresses: [{ b: 2 }] },
+    },
+  })
+  await app.database.prisma.job.updateMany({
+    where: { id: job.id },
+    data: {
+      ...{ result: { a: 1 }, maxAttempts: 3, progress: 0.5, progressMessage: 'half', attempts: 1 },
+      ...{ runAt: new Date(), startedAt: new Date(), finishedAt: new Date() },
+      error: { code: 'X', message: 'x', attempt: 1, at: new Date().toISOString() },
+    },
+  })
+  ids = { User: user.id, Account: account.id, Profile: profile.id, EmailRecord: email.id, Job: job.id }
+})
+afterAll(() => app.close())
+
+const types = ['User', 'Account', 'Profile', 'EmailRecord', 'Job']
+const fields = types.flatMap((type) => {
+  const object = schema.getType(type)
+  if (!isObjectType(object)) throw new Error(`${type} is no object`)
+  return Object.values(object.getFields()).map((field): [string, string] => [
+    type,
+    isCompositeType(getNamedType(field.type)) ? `${field.name} { __typename }` : field.name,
+  ])
+})
+
+describe('only the columns that a document names are read', () => {
+  it.each(fields)('%s.%s answers alone as it does among all others', async (type, field) => {
+    const all = fields.filter(([of]) => of === type).map(([, one]) => one)
+    const read = async (selection: string) => {
+      const { data, errors } = await app.graphql<{ node: Record<string, unknown> }>(
+        tenant,
+        `query ($id: ID!) { node(id: $id) { ... on ${type} { ${selection} } } }`,
+        { id: ids[type] },
+      )
+      expect(errors).toBeUndefined()
+      return data.node
+    }
+    const name = field.split(' ')[0] ?? ''
+    const alone = (await read(field))[name]
+    expect(alone).toEqual((await read(all.join(' ')))[name])
+    expect(alone).not.toBeNull()
+  })
+
+  it('so the statement has no others', async () => {
+    const statements = await app.statementsOf(() =>
+      app.graphql(tenant, 'query ($id: ID!) { node(id: $id) { ... on Profile { alias: username } } }', {
+        id: ids['Profile'],
+      }),
+    )
+    expect(statements).toHaveLength(1)
+    expect(statements[0]).toMatch(/^SELECT "tenant_app_id", "id", "account_id", "platform_account_id", "username" FROM/)
+  })
+})

@@ -1,0 +1,177 @@
+import { getIntrospectionQuery } from 'graphql'
+import { serverAudits } from 'graphql-http'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+
+let app: TestApp
+let tenant: TestTenant
+let url: string
+
+beforeAll(async () => {
+  app = await startTestApp()
+  tenant = await app.createTenant()
+  url = `${await app.app.listen({ port: 0 })}/graphql`
+})
+afterAll(() => app.close())
+
+function send(init: RequestInit & { search?: string } = {}) {
+  const { search = '', headers, ...rest } = init
+  return fetch(url + search, { ...rest, headers: { 'x-api-key': tenant.key, ...headers } })
+}
+
+describe('GraphQL over HTTP', () => {
+  const audits = serverAudits({
+    url: () => url,
+    fetchFn: (target: string, init: RequestInit = {}) =>
+      fetch(target, { ...init, headers: { ...(init.headers as Record<string, string>), 'x-api-key': tenant.key } }),
+  })
+
+  it.each(audits.map((audit) => [audit.name, audit] as const))('%s', async (_name, audit) => {
+    const result = await audit.fn()
+    // A notice is a MAY that a server need not do.
+    expect(['ok', 'notice'], 'reason' in result ? result.reason : undefined).toContain(result.status)
+  })
+})
+
+describe('what never runs', () => {
+  const json = { 'content-type': 'application/json' }
+  const post = (body: string, headers: Record<string, string> = json) => send({ method: 'POST', body, headers })
+
+  it.each([
+    ['urlencoded', 'application/x-www-form-urlencoded', 'query=%7B__typename%7D'],
+    [
+      'multipart',
+      'multipart/form-data; boundary=x',
+      '--x\r\ncontent-disposition: form-data; name="operations"\r\n\r\n{}\r\n--x--',
+    ],
+    ['text', 'text/plain', '{"query":"{__typename}"}'],
+    ['bare GraphQL', 'application/graphql', '{__typename}'],
+  ])('a body of %s is 415', async (_name, type, body) => {
+    const answer = await post(body, { 'content-type': type })
+    expect(answer.status).toBe(415)
+    expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'UNSUPPORTED_MEDIA_TYPE' } }] })
+  })
+
+  it.each([
+    '',
+    '{',
+    '[]',
+    '[{"query":"{__typename}"}]',
+    '{}',
+    '5',
+    'null',
+    '"x"',
+    '{"query":5}',
+    '{"query":"{__typename}","variables":[]}',
+  ])('the body %j is 400', async (body) => {
+    const answer = await send({
+      method: 'POST',
+      body,
+      headers: { ...json, accept: 'application/graphql-response+json' },
+    })
+    expect(answer.status).toBe(400)
+    const { errors } = (await answer.json()) as { errors: { message: string; extensions: object }[] }
+    expect(errors[0]?.message).not.toMatch(/unexpected|token|stack/i)
+    expect(Object.keys(errors[0]?.extensions ?? {})).toEqual(['code'])
+  })
+
+  it.each([
+    '?variables={',
+    '?query={__typename}&variables={',
+    '?query={__typename}&query={a}',
+    '?query={__typename}&extensions=5',
+  ])('GET %s is 400', async (search) =>
+    expect((await send({ search, headers: { accept: 'application/graphql-response+json' } })).status).toBe(400),
+  )
+
+  it('a mutation by GET is 405, and nothing is written', async () => {
+    const search = `?query=${encodeURIComponent('mutation{createUser(input:{name:"a",email:"a@b",phone:"1"}){user{id}}}')}`
+    const answer = await send({ search })
+    expect(answer.status).toBe(405)
+    expect(answer.headers.get('allow')).toContain('POST')
+    expect(await app.database.prisma.user.count()).toBe(0)
+  })
+
+  it.each(['application/xml', 'text/html', 'image/png'])(
+    'a mutation whose answer the client cannot take (%s) is 406, and nothing is written',
+    async (accept) => {
+      const query = 'mutation{createUser(input:{name:"a",email:"a@b",phone:"1"}){user{id}}}'
+      const answer = await post(JSON.stringify({ query }), { ...json, accept })
+      expect(answer.status).toBe(406)
+      expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'NOT_ACCEPTABLE' } }] })
+      expect(await app.database.prisma.user.count()).toBe(0)
+    },
+  )
+
+  it('a page says that nobody may frame it, and that it loads nothing from elsewhere', async () => {
+    const answer = await fetch(url, { headers: { accept: 'text/html' } })
+    expect(answer.headers.get('content-type')).toContain('text/html')
+    expect(answer.headers.get('content-security-policy')).toMatch(/default-src 'none'.*frame-ancestors 'none'/)
+    expect(answer.headers.get('content-security-policy')).not.toMatch(/https?:|\*/)
+    expect(answer.headers.get('x-frame-options')).toBe('DENY')
+    await answer.body?.cancel()
+  })
+
+  it('a body over 1 MiB is 413', async () => {
+    const answer = await post(JSON.stringify({ query: `{__typename} #${'x'.repeat(1_048_576)}` }))
+    expect(answer.status).toBe(413)
+    expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'PAYLOAD_TOO_LARGE' } }] })
+  })
+
+  it.each([
+    ['fields', `{${'a{'.repeat(20_000)}b${'}'.repeat(20_000)}}`],
+    ['lists', `{ users(filter: ${'['.repeat(20_000)}${']'.repeat(20_000)}) { nodes { id } } }`],
+    ['types', `query ($a: ${'['.repeat(20_000)}Int${']'.repeat(20_000)}) { viewer { keyName } }`],
+  ])('%s nested 20,000 deep are the caller’s error', async (_name, query) => {
+    const answer = await post(JSON.stringify({ query }))
+    expect(answer.status).toBeLessThan(500)
+    expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'BAD_USER_INPUT' } }] })
+  })
+
+  it.each(['createdAfter', 'email'])(
+    'variables nested deep are the caller’s error, by POST and by GET: %s',
+    async (field) => {
+      const query = 'query ($filter: UserFilter) { users(filter: $filter) { nodes { id } } }'
+      for (const depth of [5, 90, 5_000]) {
+        const variables = `{"filter":{"${field}":${'['.repeat(depth)}${']'.repeat(depth)}}}`
+        const byPost = await post(`{"query":${JSON.stringify(query)},"variables":${variables}}`)
+        expect(byPost.status).toBeLessThan(500)
+        expect(JSON.stringify(await byPost.json())).toMatch(/BAD_USER_INPUT|MALFORMED_REQUEST/)
+        const search = `?query=${encodeURIComponent(query)}&variables=${variables}`
+        expect((await send({ search })).status).toBeLessThan(500)
+      }
+    },
+  )
+
+  it('a query nested more than 12 fields deep is refused; GraphiQL’s introspection is not', async () => {
+    const nested = (pairs: number) =>
+      `{ users(first: 5) { nodes { ${'accounts { user { '.repeat(pairs)} id ${'} } '.repeat(pairs)} } } }`
+    const refused = await (await post(JSON.stringify({ query: nested(5) }))).json()
+    expect(refused).toMatchObject({ errors: [{ message: 'The query is nested more than 12 fields deep.' }] })
+    const inFragments = `{ users { nodes { ...A } } } fragment A on User { accounts { user { ...B } } }
+      fragment B on User { accounts { user { accounts { user { accounts { user { accounts { user { id } } } } } } } } }`
+    expect(await (await post(JSON.stringify({ query: inFragments }))).json()).toHaveProperty('errors')
+    expect(await (await post(JSON.stringify({ query: nested(4) }))).json()).not.toHaveProperty('errors')
+    expect(await (await post(JSON.stringify({ query: getIntrospectionQuery() }))).json()).not.toHaveProperty('errors')
+  })
+
+  it('a document of more than 100,000 characters is refused', async () => {
+    const query = `{ viewer { keyName } } #${'x'.repeat(100_000)}`
+    expect(await (await post(JSON.stringify({ query }))).json()).toHaveProperty('errors')
+  })
+
+  it.each(['multipart/mixed', 'text/event-stream', '*/*', 'application/json'])(
+    'an answer has a length or chunks, never both, when %s is accepted',
+    async (accept) => {
+      // fetch refuses an answer that has both.
+      const answer = await post('{"query":"{ __typename }"}', { ...json, accept })
+      expect(answer.status).toBe(200)
+      expect(await answer.text()).toContain('Query')
+      expect(answer.headers.get('cache-control')).toBe('no-store')
+    },
+  )
+
+  it('another method is 405', async () => {
+    for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS']) expect((await send({ method })).status).toBe(405)
+  })
+})

@@ -1,0 +1,264 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createKey, revokeKey } from '../../src/auth/key.service.ts'
+import { createRateLimit } from '../../src/limits/rate-limit.ts'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { addressOf, type EventStream, subscribe } from '../support/events.ts'
+import { factoriesFor } from '../support/factories.ts'
+import { jobClient, present } from '../support/jobs.ts'
+
+let app: TestApp
+let tenant: TestTenant
+let address: string
+let call: ReturnType<typeof jobClient>
+
+beforeAll(async () => {
+  app = await startTestApp()
+  tenant = await app.createTenant()
+  address = await addressOf(app)
+  call = jobClient(app, tenant)
+})
+afterAll(() => app.close())
+
+const ofOne = 'subscription Follow($id: ID!) { job(id: $id) { id status progress } }'
+const ofMany = 'subscription ($filter: JobFilter, $first: Int) { jobs(filter: $filter, first: $first) { id status } }'
+
+async function create(jobType: string, input = {}): Promise<string> {
+  return present((await call('createJob', { jobType, ...input })).job).id
+}
+
+async function nextJob(events: EventStream) {
+  const event = await events.next()
+  expect(event).toMatchObject({ event: 'next', data: { data: expect.anything() } })
+  return event?.data?.data?.['job'] as { id: string; status: string; progress: number | null } | null
+}
+
+async function nextJobs(events: EventStream) {
+  const event = await events.next()
+  expect(event).toMatchObject({ event: 'next', data: { data: expect.anything() } })
+  return event?.data?.data?.['jobs'] as { id: string; status: string }[]
+}
+
+describe('subscription { job }', () => {
+  it('shows the job as it is, then every change', async () => {
+    const id = await create('watched')
+    const events = await subscribe(address, tenant.key, ofOne, { id })
+    expect(events.headers.get('content-type')).toMatch(/^text\/event-stream/)
+    expect(events.headers.get('content-encoding')).toBeNull()
+    expect(await nextJob(events)).toEqual({ id, status: 'PENDING', progress: null })
+    const [lease] = present((await call('claimJobs', { jobTypes: ['watched'] })).leases)
+    const { leaseToken } = present(lease)
+    expect(await nextJob(events)).toMatchObject({ status: 'RUNNING' })
+    await call('reportJobProgress', { id, leaseToken, progress: 0.5 })
+    expect(await nextJob(events)).toEqual({ id, status: 'RUNNING', progress: 0.5 })
+    await call('completeJob', { id, leaseToken })
+    expect(await nextJob(events)).toMatchObject({ status: 'SUCCEEDED' })
+    events.close()
+  })
+
+  it('is silent while only the lease is extended', async () => {
+    const id = await create('extended')
+    const [lease] = present((await call('claimJobs', { jobTypes: ['extended'] })).leases)
+    const { leaseToken } = present(lease)
+    const events = await subscribe(address, tenant.key, ofOne, { id })
+    await nextJob(events)
+    await call('extendJobLease', { id, leaseToken })
+    await call('completeJob', { id, leaseToken })
+    expect(await nextJob(events)).toMatchObject({ status: 'SUCCEEDED' })
+    events.close()
+  })
+
+  it('gives null and ends for an id that nobody has, and for one of another tenant', async () => {
+    const other = await app.createTenant()
+    const { id: theirs } = await factoriesFor(app, other).job()
+    for (const id of ['nobody', theirs, 'x\0y']) {
+      const events = await subscribe(address, tenant.key, ofOne, { id })
+      expect(await nextJob(events)).toBeNull()
+      expect(await events.next()).toMatchObject({ event: 'complete' })
+    }
+  })
+
+  it('gives null and ends when the job is removed', async () => {
+    const id = await create('removed')
+    const events = await subscribe(address, tenant.key, ofOne, { id })
+    await nextJob(events)
+    await app.database.prisma.job.deleteMany({ where: { id } })
+    expect(await nextJob(events)).toBeNull()
+    expect(await events.next()).toMatchObject({ event: 'complete' })
+  })
+
+  it('ends when the key has lost the scope, before the next event', async () => {
+    const { tenantAppId } = tenant
+    const { row, key } = await createKey(app.database, { tenantAppId, name: 'narrowed' })
+    const id = await create('narrowed')
+    const events = await subscribe(address, key, ofOne, { id })
+    expect(await nextJob(events)).toMatchObject({ status: 'PENDING' })
+    await app.database.prisma.apiKey.updateMany({ where: { id: row.id }, data: { scopes: ['users:read'] } })
+    await call('cancelJob', { id })
+    expect(await events.next()).toMatchObject({ data: { errors: [{ extensions: { code: 'FORBIDDEN' } }] } })
+    expect(await events.next()).toMatchObject({ event: 'complete' })
+    events.close()
+  })
+
+  it('pays for each event, and ends when the points are spent', async () => {
+    const log = { error: () => undefined, warn: () => undefined }
+    const limited = await startTestApp({ rateLimit: createRateLimit(3, log) })
+    try {
+      const mine = await limited.createTenant()
+      const other = await createKey(limited.database, { tenantAppId: mine.tenantAppId, name: 'follows' })
+      const job = await factoriesFor(limited, mine).job({ status: 'RUNNING', progress: 0 })
+      const events = await subscribe(await addressOf(limited), other.key, ofOne, { id: job.id })
+      for (const progress of [0, 0.1, 0.2]) {
+        const where = { tenantAppId: mine.tenantAppId, id: job.id }
+        if (progress > 0) await limited.database.prisma.job.updateMany({ where, data: { progress } })
+        expect(await nextJob(events)).toMatchObject({ progress })
+      }
+      await limited.database.prisma.job.updateMany({ where: { id: job.id }, data: { progress: 0.3 } })
+      expect(await events.next()).toMatchObject({ data: { errors: [{ extensions: { code: 'RATE_LIMITED' } }] } })
+      expect(await events.next()).toMatchObject({ event: 'complete' })
+      events.close()
+    } finally {
+      await limited.close()
+    }
+  })
+
+  it('ends when the key is revoked, before the next event', async () => {
+    const { key, row } = await createKey(app.database, { tenantAppId: tenant.tenantAppId, name: 'gone' })
+    const id = await create('revoked')
+    const events = await subscribe(address, key, ofOne, { id })
+    await nextJob(events)
+    await revokeKey(app.database, row.id)
+    await call('cancelJob', { id })
+    const event = await events.next()
+    expect(event?.data?.data).toBeUndefined()
+    expect(event?.data?.errors?.[0]?.extensions['code']).toBe('UNAUTHENTICATED')
+    expect(await events.next()).toMatchObject({ event: 'complete' })
+  })
+
+  it('outlives an announcement that nobody of ours has made', async () => {
+    const id = await create('odd')
+    const events = await subscribe(address, tenant.key, ofOne, { id })
+    await nextJob(events)
+    await app.database.prisma.$executeRaw`SELECT pg_notify('job_changed', 'nonsense')`
+    expect(await nextJob(events)).toMatchObject({ status: 'PENDING' })
+    await call('cancelJob', { id })
+    expect(await nextJob(events)).toMatchObject({ status: 'CANCELLED' })
+    events.close()
+  })
+
+  it('is refused without the scope, before anything is followed', async () => {
+    const { key } = await createKey(app.database, {
+      tenantAppId: tenant.tenantAppId,
+      name: 'k',
+      scopes: ['jobs:write'],
+    })
+    const events = await subscribe(address, key, ofOne, { id: 'x' })
+    const event = await events.next()
+    expect(event?.data?.errors?.[0]?.extensions['code']).toBe('FORBIDDEN')
+    expect(event?.data?.data).toBeUndefined()
+    events.close()
+  })
+
+  it('is refused by GET of a client that does not accept events', async () => {
+    const url = `/graphql?query=${encodeURIComponent('subscription { job(id: "x") { id } }')}`
+    const answer = await app.app.inject({ url, headers: { 'x-api-key': tenant.key, accept: 'application/json' } })
+    expect(answer.statusCode).toBe(406)
+  })
+})
+
+describe('subscription { jobs }', () => {
+  it('shows the newest of a filter, newest first, then those that change, once more when they leave it', async () => {
+    const [, second, third] = [await create('row'), await create('row'), await create('row')]
+    const filter = { jobType: 'row', status: 'PENDING' }
+    const events = await subscribe(address, tenant.key, ofMany, { filter, first: 2 })
+    expect(await nextJobs(events)).toEqual([third, second].map((id) => ({ id, status: 'PENDING' })))
+    await create('elsewhere')
+    const fourth = await create('row')
+    expect(await nextJobs(events)).toEqual([{ id: fourth, status: 'PENDING' }])
+    await call('cancelJob', { id: third })
+    expect(await nextJobs(events)).toEqual([{ id: third, status: 'CANCELLED' }])
+    await call('retryJob', { id: third })
+    expect(await nextJobs(events)).toEqual([{ id: third, status: 'PENDING' }])
+    events.close()
+  })
+
+  it('shows nothing of another tenant', async () => {
+    const other = await app.createTenant()
+    const events = await subscribe(address, tenant.key, ofMany, { filter: { jobType: 'private' } })
+    expect(await nextJobs(events)).toEqual([])
+    const theirs = await app.services.changes.follow(({ tenantAppId }) => tenantAppId === other.tenantAppId)
+    const statements = await app.statementsOf(async () => {
+      await jobClient(app, other)('createJob', { jobType: 'private' })
+      await theirs.next()
+      const id = await create('private')
+      expect(await nextJobs(events)).toEqual([{ id, status: 'PENDING' }])
+    })
+    // Nothing was read for the other tenant's.
+    expect(statements.filter((sql) => /^SELECT .* FROM job/.test(sql))).toEqual([])
+    theirs.return()
+    events.close()
+  })
+
+  it('shows what changed while nobody listened, older than the newest and out of the filter though it is', async () => {
+    const [old] = [await create('missed'), await create('missed')]
+    const events = await subscribe(address, tenant.key, ofMany, {
+      filter: { jobType: 'missed', status: 'PENDING' },
+      first: 1,
+    })
+    await nextJobs(events)
+    await app.database.prisma.$executeRaw`ALTER TABLE job DISABLE TRIGGER job_changed`
+    await call('cancelJob', { id: present(old) })
+    await app.database.prisma.$executeRaw`ALTER TABLE job ENABLE TRIGGER job_changed`
+    // What cannot be read is as good as a connection that was lost.
+    await app.database.prisma.$executeRaw`SELECT pg_notify('job_changed', 'nonsense')`
+    expect(await nextJobs(events)).toContainEqual({ id: old, status: 'CANCELLED' })
+    events.close()
+  })
+
+  it('reads once for many changes that came while nobody looked', async () => {
+    const events = await app.services.changes.follow(({ tenantAppId }) => tenantAppId === tenant.tenantAppId)
+    const ids = [await create('burst'), await create('burst')]
+    await call('cancelJob', { id: present(ids[0]) })
+    // Whatever was announced before this one has arrived when this one has.
+    const last = await create('burst')
+    const told = new Map<string, unknown>()
+    while (!told.has(last)) {
+      const { value } = await events.next()
+      for (const { id, status, before } of value?.changes ?? []) told.set(id, [before, status])
+    }
+    expect(told.get(present(ids[0]))).toEqual([null, 'CANCELLED'])
+    events.return()
+  })
+
+  it.each([[{ first: 0 }], [{ first: 501 }], [{ filter: { jobType: 'a\0' } }]])('refuses %j', async (variables) => {
+    const events = await subscribe(address, tenant.key, ofMany, variables)
+    expect((await events.next())?.data?.errors?.[0]?.extensions['code']).toBe('BAD_USER_INPUT')
+    events.close()
+  })
+})
+
+describe('a subscriber that goes away', () => {
+  it('is forgotten at once: no statement is sent for it any more', async () => {
+    const id = await create('left')
+    const events = await subscribe(address, tenant.key, ofOne.replace('Follow', 'Leave'), { id })
+    await nextJob(events)
+    events.close()
+    // The log line of a request is written when its connection is closed.
+    while (!app.log.some(({ operation }) => operation === 'Leave')) await new Promise((then) => setImmediate(then))
+    const statements = await app.statementsOf(() => call('cancelJob', { id }))
+    expect(statements.filter((sql) => /^SELECT .* FROM job/.test(sql))).toEqual([])
+  })
+})
+
+describe('a gateway that stops', () => {
+  it('ends its subscriptions with a complete event', async () => {
+    const stopping = await startTestApp()
+    const owner = await stopping.createTenant()
+    const { id } = present((await jobClient(stopping, owner)('createJob', { jobType: 'x' })).job)
+    const events = await subscribe(await addressOf(stopping), owner.key, ofOne, { id })
+    await nextJob(events)
+    const closed = stopping.close()
+    expect(await events.next()).toMatchObject({ event: 'complete' })
+    expect(await events.next()).toBeUndefined()
+    await closed
+  })
+})

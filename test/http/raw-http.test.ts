@@ -1,0 +1,83 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+
+let app: TestApp
+let tenant: TestTenant
+let port: number
+
+beforeAll(async () => {
+  app = await startTestApp({ corsOrigins: ['https://app.example.com'] })
+  tenant = await app.createTenant()
+  port = Number(new URL(await app.app.listen({ port: 0 })).port)
+})
+afterAll(() => app.close())
+
+/** Sends bytes as they are, and reads until the gateway closes. */
+async function send(bytes: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  socket.end(bytes)
+  return text(socket)
+}
+
+describe('bytes that are no request', () => {
+  it.each([
+    ['nonsense', 'nonsense\r\n\r\n', 400],
+    ['a header without a colon', 'GET / HTTP/1.1\r\nhost: x\r\nnonsense\r\n\r\n', 400],
+    ['two lengths', 'POST /users HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab', 400],
+    ['headers over 16 KiB', `GET / HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(17_000)}\r\n\r\n`, 431],
+    ['a URL over 16 KiB', `GET /${'x'.repeat(17_000)} HTTP/1.1\r\nhost: x\r\n\r\n`, 431],
+  ])('%s: a problem document all the same', async (_name, bytes, status) => {
+    const answer = await send(bytes)
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+    const [head = '', body = ''] = answer.split('\r\n\r\n')
+    const requestId = /x-request-id: (\S+)/.exec(head)?.[1]
+    expect(head).toContain('content-type: application/problem+json')
+    expect(JSON.parse(body)).toMatchObject({ status, request_id: requestId })
+    expect(app.log.some((line) => line['requestId'] === requestId && line['status'] === status)).toBe(true)
+  })
+})
+
+describe('a page of another origin', () => {
+  const ask = (origin: string, method: 'GET' | 'OPTIONS') =>
+    app.app.inject({
+      method,
+      url: '/users/nobody',
+      headers: {
+        origin,
+        'x-api-key': tenant.key,
+        ...(method === 'OPTIONS' && { 'access-control-request-method': 'PUT' }),
+      },
+    })
+
+  it('may call from an origin that is configured, after asking', async () => {
+    const asked = await ask('https://app.example.com', 'OPTIONS')
+    expect(asked.statusCode).toBe(204)
+    expect(asked.headers['access-control-allow-methods']).toContain('PUT')
+    expect(asked.headers['access-control-allow-headers']).toContain('x-api-key')
+    const answer = await ask('https://app.example.com', 'GET')
+    expect(answer.headers['access-control-allow-origin']).toBe('https://app.example.com')
+    expect(answer.headers['access-control-expose-headers']).toContain('link')
+  })
+
+  it('may not from any other', async () => {
+    for (const origin of ['https://evil.example', 'https://app.example.com.evil.example', 'null']) {
+      expect((await ask(origin, 'GET')).headers['access-control-allow-origin']).toBeUndefined()
+    }
+  })
+})
+
+describe('a gateway that stops', () => {
+  it('does not wait for a connection that has never sent a request', async () => {
+    const stopping = await startTestApp()
+    const address = new URL(await stopping.app.listen({ port: 0 }))
+    const opened = once(stopping.app.server, 'connection')
+    const socket = connect(Number(address.port), address.hostname)
+    await opened
+    const closed = once(socket, 'close')
+    await stopping.close()
+    await closed
+  })
+})

@@ -1,0 +1,174 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createFetchContent } from '../../src/job/handlers/fetch-content.ts'
+import { fetchLimited } from '../../src/job/handlers/fetch-limited.ts'
+import { createPrivateNetworks } from '../../src/job/handlers/public-network.ts'
+import type { JobHandler } from '../../src/job/worker/handler.ts'
+
+const servers: Server[] = []
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections()
+    server.close()
+  }
+})
+
+async function serve(answer: RequestListener): Promise<string> {
+  const server = createServer(answer)
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+function run(handler: JobHandler, payload: unknown): Promise<unknown> {
+  const context = { signal: new AbortController().signal, attempt: 1, progress: () => undefined }
+  return Promise.resolve(handler(payload as never, context))
+}
+
+const anywhere = createFetchContent({ allowPrivateNetworks: true })
+const publicOnly = createFetchContent({ allowPrivateNetworks: false })
+
+describe('fetch_content', () => {
+  it.each([
+    [
+      'RSS',
+      `<rss version="2.0"><channel><title>t</title><link>https://feed.example/</link>
+        <item><guid>one</guid></item><item><link>https://feed.example/two</link></item><item><guid>one</guid></item>
+        <item><guid>three</guid><source url="https://other.example/feed">Other</source></item></channel></rss>`,
+      ['one', 'https://feed.example/two', 'three'],
+      ['https://feed.example/', 'https://other.example/feed'],
+    ],
+    [
+      'Atom',
+      `<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom"><id>yt:channel:C1</id><title>t</title>
+        <entry><id>yt:video:V1</id></entry><entry><id>yt:video:V2</id><source><id>yt:channel:C2</id></source></entry></feed>`,
+      ['yt:video:V1', 'yt:video:V2'],
+      ['yt:channel:C1', 'yt:channel:C2'],
+    ],
+    [
+      'JSON',
+      JSON.stringify({
+        ...{ version: 'https://jsonfeed.org/version/1.1', title: 't', feed_url: 'https://feed.example/feed.json' },
+        items: [{ id: '1' }, { id: '2' }],
+      }),
+      ['1', '2'],
+      ['https://feed.example/feed.json'],
+    ],
+  ])('reads the ids of an %s feed', async (_, body, contentIds, contentGroupIds) => {
+    const url = await serve((_request, response) => response.end(body))
+    expect(await run(anywhere, { url })).toEqual({ contentIds, contentGroupIds })
+  })
+
+  it.each([
+    [{}, 'The payload needs a url'],
+    [null, 'The payload needs a url'],
+    [{ url: 'not a url' }, 'The payload needs a url'],
+    [{ url: 'file:///etc/passwd' }, 'http or https'],
+    [{ url: 'ftp://example.com/' }, 'http or https'],
+    [{ url: 'http://user:secret@example.com/' }, 'no user and password'],
+    [{ url: 'http://127.0.0.1:1/' }, 'not one for HTTP'],
+  ])('gives up %j', async (payload, message) => {
+    await expect(run(anywhere, payload)).rejects.toMatchObject({
+      name: 'PermanentError',
+      message: expect.stringContaining(message),
+    })
+  })
+
+  it('gives up what is no feed, and what the server refuses', async () => {
+    const page = await serve((_request, response) => response.end('<html><body>hello</body></html>'))
+    await expect(run(anywhere, { url: page })).rejects.toMatchObject({ name: 'PermanentError' })
+    const missing = await serve((_request, response) => response.writeHead(404).end())
+    await expect(run(anywhere, { url: missing })).rejects.toMatchObject({ name: 'PermanentError' })
+  })
+
+  it('tries again what may be better next time', async () => {
+    const broken = await serve((_request, response) => response.writeHead(503).end())
+    await expect(run(anywhere, { url: broken })).rejects.toMatchObject({ name: 'Error', code: 'BAD_STATUS' })
+    await expect(run(anywhere, { url: 'http://127.0.0.1:2/' })).rejects.toMatchObject({
+      name: 'Error',
+      code: 'ECONNREFUSED',
+    })
+  })
+})
+
+describe('the limits of a fetch', () => {
+  const limits = { timeoutMilliseconds: 10_000, maxBytes: 1_000, maxRedirects: 2, allowPrivateNetworks: true }
+  const { signal } = new AbortController()
+
+  it('a body may have as many bytes, and not one more, compressed or not', async () => {
+    const url = await serve(({ url = '' }, response) => {
+      const body = 'x'.repeat(Number(url.slice(2)))
+      if (url.startsWith('/z')) response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(body))
+      else response.end(body)
+    })
+    for (const path of ['/p', '/z']) {
+      expect(await fetchLimited(new URL(`${url}${path}1000`), limits, signal)).toHaveLength(1_000)
+      await expect(fetchLimited(new URL(`${url}${path}1001`), limits, signal)).rejects.toThrow(/answers more than/)
+    }
+  })
+
+  it('it follows as many redirects, and not one more', async () => {
+    const url = await serve(({ url = '' }, response) => {
+      const left = Number(url.slice(1))
+      if (left === 0) response.end('there')
+      else response.writeHead(302, { location: `/${left - 1}` }).end()
+    })
+    expect(await fetchLimited(new URL(`${url}/2`), limits, signal)).toBe('there')
+    await expect(fetchLimited(new URL(`${url}/3`), limits, signal)).rejects.toThrow('redirects too often')
+  })
+
+  it('it is over in time, whether the server says nothing or never ends', async () => {
+    const short = { ...limits, timeoutMilliseconds: 200 }
+    const silent = await serve(() => undefined)
+    await expect(fetchLimited(new URL(silent), short, signal)).rejects.toMatchObject({ code: 'TIMEOUT' })
+    const endless = await serve((_request, response) => void response.write('x'))
+    await expect(fetchLimited(new URL(endless), short, signal)).rejects.toMatchObject({ code: 'TIMEOUT' })
+  })
+})
+
+describe('addresses that are not on the public internet', () => {
+  it.each([
+    ...[
+      '127.0.0.1',
+      '10.1.2.3',
+      '172.16.0.1',
+      '172.31.255.255',
+      '192.168.1.1',
+      '169.254.169.254',
+      '0.0.0.0',
+      '100.64.0.1',
+    ],
+    ...['::1', '::', 'fe80::1', 'fd00::1', '::ffff:127.0.0.1', '::ffff:10.0.0.1', '64:ff9b::7f00:1', '2002:7f00:1::'],
+  ])('%s', (address) => {
+    expect(createPrivateNetworks().check(address, address.includes(':') ? 'ipv6' : 'ipv4')).toBe(true)
+  })
+
+  it.each(['1.1.1.1', '172.32.0.1', '192.169.0.1', '2606:4700:4700::1111', '::ffff:1.1.1.1'])(
+    'but %s is',
+    (address) => {
+      expect(createPrivateNetworks().check(address, address.includes(':') ? 'ipv6' : 'ipv4')).toBe(false)
+    },
+  )
+
+  it('are not connected to: by address, by name, in any spelling', async () => {
+    let connections = 0
+    const url = await serve((_request, response) => response.end('secret'))
+    servers.at(-1)?.on('connection', () => {
+      connections += 1
+    })
+    const { port } = new URL(url)
+    for (const host of ['127.0.0.1', 'localhost', '2130706433', '0x7f.1', '[::ffff:127.0.0.1]', '[::1]']) {
+      for (const scheme of ['http', 'https']) {
+        await expect(run(publicOnly, { url: `${scheme}://${host}:${port}/` })).rejects.toMatchObject({
+          ...{ name: 'PermanentError', message: 'The URL leads to an address that is not on the public internet' },
+        })
+      }
+    }
+    expect(connections).toBe(0)
+    // It is TLS that is spoken where it may connect, on the socket that was checked.
+    await expect(run(anywhere, { url: `https://127.0.0.1:${port}/` })).rejects.toMatchObject({ name: 'Error' })
+    expect(connections).toBe(1)
+  })
+})

@@ -1,0 +1,162 @@
+import { setImmediate } from 'node:timers/promises'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { JobStatus } from '../../src/db/generated/prisma/enums.ts'
+import { leaseLost } from '../../src/job/worker/upkeep.ts'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { jobClient, present } from '../support/jobs.ts'
+
+let app: TestApp
+let tenant: TestTenant
+let call: ReturnType<typeof jobClient>
+
+beforeAll(async () => {
+  app = await startTestApp()
+  tenant = await app.createTenant()
+  call = jobClient(app, tenant)
+})
+afterAll(() => app.close())
+
+/** A job with a type of its own, so that a claim finds only it. */
+interface Subject {
+  readonly id: string
+  readonly jobType: string
+  leaseToken: string
+}
+
+let number = 0
+async function create(maxAttempts = 3): Promise<Subject> {
+  number += 1
+  const jobType = `type_${number}`
+  const { id } = present((await call('createJob', { jobType, maxAttempts })).job)
+  return { id, jobType, leaseToken: '00000000-0000-4000-8000-000000000000' }
+}
+
+async function due({ id }: Subject): Promise<void> {
+  // Ends the back-off.
+  await app.database.prisma.$executeRaw`UPDATE job SET run_at = now() WHERE id = ${id} AND status = 'PENDING'`
+}
+
+async function wasRejected(mutation: string, input: Record<string, unknown>): Promise<boolean> {
+  const { userErrors } = await call(mutation, input)
+  expect(userErrors.every(({ code }) => code === 'CONFLICT')).toBe(true)
+  return userErrors.length > 0
+}
+
+/** Every transition as a client or the upkeep makes it. Each returns whether it was made. */
+const transitions: Record<string, (job: Subject) => Promise<boolean>> = {
+  async claim(job) {
+    await due(job)
+    const [lease] = present((await call('claimJobs', { jobTypes: [job.jobType] })).leases)
+    if (lease) job.leaseToken = lease.leaseToken
+    return lease !== undefined
+  },
+  complete: async ({ id, leaseToken }) => !(await wasRejected('completeJob', { id, leaseToken, result: { ok: true } })),
+  fail: async ({ id, leaseToken }) => !(await wasRejected('failJob', { id, leaseToken, code: 'X', message: 'x' })),
+  failForever: async ({ id, leaseToken }) =>
+    !(await wasRejected('failJob', { id, leaseToken, code: 'X', message: 'x', retryable: false })),
+  async loseLease({ id }) {
+    await app.database.prisma
+      .$executeRaw`UPDATE job SET lease_expires_at = now() - interval '1 s' WHERE id = ${id} AND lease_token IS NOT NULL`
+    return (await app.services.jobs.failExpired(leaseLost)) > 0
+  },
+  cancel: async ({ id }) => !(await wasRejected('cancelJob', { id })),
+  retry: async ({ id }) => !(await wasRejected('retryJob', { id })),
+}
+
+/** The states before and after each transition, written a second time. `attemptsLeft` decides between two. */
+const expected: Record<string, Partial<Record<JobStatus, (attemptsLeft: boolean) => JobStatus>>> = {
+  claim: { PENDING: () => 'RUNNING' },
+  complete: { RUNNING: () => 'SUCCEEDED' },
+  fail: { RUNNING: (left) => (left ? 'PENDING' : 'FAILED') },
+  failForever: { RUNNING: () => 'FAILED' },
+  loseLease: { RUNNING: (left) => (left ? 'PENDING' : 'FAILED') },
+  cancel: { PENDING: () => 'CANCELLED', RUNNING: () => 'CANCELLED' },
+  retry: { FAILED: () => 'PENDING', CANCELLED: () => 'PENDING' },
+}
+
+/** The transitions from a new job to each state. */
+const paths: Record<JobStatus, string[]> = {
+  PENDING: [],
+  RUNNING: ['claim'],
+  SUCCEEDED: ['claim', 'complete'],
+  FAILED: ['claim', 'failForever'],
+  CANCELLED: ['cancel'],
+}
+
+async function read({ id }: Subject) {
+  return app.database.prisma.job.findFirstOrThrow({ where: { tenantAppId: tenant.tenantAppId, id } })
+}
+
+/** What must be true of a job at any time. */
+async function checkConsistent(job: Subject) {
+  const { status, attempts, maxAttempts, leaseToken, leaseExpiresAt, startedAt, finishedAt } = await read(job)
+  const isOver = !['PENDING', 'RUNNING'].includes(status)
+  expect([leaseToken !== null, leaseExpiresAt !== null]).toEqual([status === 'RUNNING', status === 'RUNNING'])
+  expect(finishedAt !== null).toBe(isOver)
+  if (status === 'RUNNING') expect(startedAt).not.toBeNull()
+  expect(attempts).toBeLessThanOrEqual(maxAttempts ?? 0)
+  if (status === 'PENDING') expect(attempts).toBeLessThan(maxAttempts ?? 0)
+}
+
+describe('the states of a job', () => {
+  const cases = (Object.keys(paths) as JobStatus[]).flatMap((status) =>
+    Object.keys(transitions).map((ask): [JobStatus, string] => [status, ask]),
+  )
+
+  it.each(cases)('%s: %s', async (status, ask) => {
+    for (const maxAttempts of [1, 3]) {
+      const job = await create(maxAttempts)
+      for (const step of paths[status]) expect(await transitions[step]?.(job)).toBe(true)
+      const before = await read(job)
+      expect(before.status).toBe(status)
+      const next = expected[ask]?.[status]?.(maxAttempts > 1)
+      expect(await transitions[ask]?.(job)).toBe(next !== undefined)
+      const after = await read(job)
+      if (next === undefined) expect(after).toEqual(before)
+      else expect(after.status).toBe(next)
+      expect(after.attempts).toBe(before.attempts + (ask === 'claim' && next ? 1 : 0))
+      await checkConsistent(job)
+    }
+  })
+
+  it.each(['fail', 'loseLease', 'complete'])(
+    'cancel and %s at the same time leave the row consistent',
+    async (move) => {
+      for (let run = 0; run < 15; run += 1) {
+        const job = await create(3)
+        await transitions['claim']?.(job)
+        await Promise.all([transitions[move]?.(job), setImmediate().then(() => transitions['cancel']?.(job))])
+        await checkConsistent(job)
+        // In either case the job can run again.
+        const { status } = await read(job)
+        if (status === 'SUCCEEDED') continue
+        if (status === 'CANCELLED') expect(await transitions['retry']?.(job)).toBe(true)
+        expect(await transitions['claim']?.(job)).toBe(true)
+      }
+    },
+  )
+
+  it('stay consistent after any sequence of transitions, and attempts count the starts', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 3 }),
+        fc.array(fc.constantFrom(...Object.keys(transitions)), { maxLength: 12 }),
+        async (maxAttempts, moves) => {
+          const job = await create(maxAttempts)
+          let starts = 0
+          for (const move of moves) {
+            const before = await read(job)
+            const left = before.attempts < (before.maxAttempts ?? 0)
+            const next = expected[move]?.[before.status]?.(left)
+            expect(await transitions[move]?.(job)).toBe(next !== undefined)
+            if (move === 'claim' && next) starts += 1
+            expect(await read(job)).toMatchObject({ status: next ?? before.status, attempts: starts })
+            await checkConsistent(job)
+          }
+        },
+      ),
+      { numRuns: 40 },
+    )
+  })
+})

@@ -1,0 +1,325 @@
+import { createHash } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createApp } from '../../src/app.ts'
+import { createKey } from '../../src/auth/key.service.ts'
+import { createStatementMeter } from '../../src/db/statement-meter.ts'
+import { removeExpiredAnswers } from '../../src/idempotency/idempotency.ts'
+import { createLogger } from '../../src/telemetry/logger.ts'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+
+let app: TestApp
+let tenant: TestTenant
+let other: TestTenant
+let keys = 0
+
+beforeAll(async () => {
+  app = await startTestApp()
+  tenant = await app.createTenant()
+  other = await app.createTenant()
+})
+afterAll(() => app.close())
+
+/** A new idempotency key, and the email address of what is to be made with it. */
+function newKey() {
+  keys += 1
+  return { key: `key-${keys}`, email: `user${keys}@example.com` }
+}
+
+async function send(method: 'POST' | 'PUT', url: string, payload: object, key: string, as: { key: string } = tenant) {
+  const answer = await app.app.inject({
+    ...{ method, url, payload },
+    headers: { 'x-api-key': as.key, 'idempotency-key': key },
+  })
+  const { 'idempotent-replayed': replayed, location } = answer.headers
+  return { status: answer.statusCode, body: answer.json(), replayed, location }
+}
+
+const post = (email: string, key: string, as?: { key: string }) =>
+  send('POST', '/users', { name: 'Ada', email, phone: '1' }, key, as)
+
+const mutate = (query: string, key: string, variables?: object) => send('POST', '/graphql', { query, variables }, key)
+
+const countOf = (email: string) => app.database.prisma.user.count({ where: { email } })
+
+describe('a request with an idempotency key', () => {
+  it('is done once; a retry gets the first answer', async () => {
+    const { key, email } = newKey()
+    const first = await post(email, key)
+    expect(first).toMatchObject({ status: 201, body: { email }, replayed: undefined })
+    expect(await post(email, key)).toEqual({ ...first, replayed: 'true' })
+    expect(await countOf(email)).toBe(1)
+  })
+
+  it('sends the same few statements for any retry, and none of the work', async () => {
+    const { key, email } = newKey()
+    await post(email, key)
+    const statements = await app.statementsOf(() => post(email, key))
+    expect(statements.filter((sql) => !/^(BEGIN|COMMIT)$/.test(sql))).toHaveLength(2)
+  })
+
+  it('changes nothing again', async () => {
+    const { key, email } = newKey()
+    const { body } = await post(email, key)
+    const url = `/users/${body.id}`
+    const renamed = newKey().key
+    const first = await send('PUT', url, { name: 'First' }, renamed)
+    await send('PUT', url, { name: 'Second' }, newKey().key)
+    expect(await send('PUT', url, { name: 'First' }, renamed)).toEqual({ ...first, replayed: 'true' })
+    expect(await app.database.prisma.user.findFirst({ where: { email } })).toMatchObject({ name: 'Second' })
+  })
+
+  it('is refused with another body', async () => {
+    const { key, email } = newKey()
+    await post(email, key)
+    const { status, body } = await post(`another-${email}`, key)
+    expect([status, body.code]).toEqual([422, 'IDEMPOTENCY_KEY_REUSED'])
+    expect(await countOf(`another-${email}`)).toBe(0)
+  })
+
+  it('is refused while the first still runs', async () => {
+    const { key, email } = newKey()
+    const answers = await Promise.all(Array.from({ length: 10 }, () => post(email, key)))
+    const made = answers.filter(({ status }) => status === 201)
+    const refused = answers.filter(({ status }) => status === 409)
+    expect(made.length).toBeGreaterThan(0)
+    expect(made.length + refused.length).toBe(10)
+    for (const { body } of refused) expect(body.code).toBe('IDEMPOTENCY_KEY_IN_USE')
+    expect(new Set(made.map(({ body }) => body.id)).size).toBe(1)
+    expect(await countOf(email)).toBe(1)
+  })
+
+  it('gets the refusal of its input again', async () => {
+    const { key } = newKey()
+    const first = await post('no address', key)
+    expect(first).toMatchObject({ status: 422, body: { errors: [{ field: 'email' }] } })
+    const { request_id: _id, instance: _instance, ...body } = first.body
+    expect(await post('no address', key)).toMatchObject({ status: 422, body, replayed: 'true' })
+  })
+
+  it('may be sent again when it has failed on our side; nothing of it is left', async () => {
+    const { key, email } = newKey()
+    const { sql } = app.database
+    await sql.executeScript(`
+      CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$;
+      CREATE TRIGGER fail BEFORE INSERT ON account FOR EACH ROW EXECUTE FUNCTION fail();`)
+    const query = `mutation ($email: String!) {
+      createUser(input: { name: "Ada", email: $email, phone: "1" }) { user { id } }
+      linkAccount(input: { userId: "usr_idm", platform: "X", platformAccountId: "1", displayName: "x" }) { account { id } }
+    }`
+    await app.database.prisma.user.upsert({
+      where: { tenantAppId_id: { tenantAppId: tenant.tenantAppId, id: 'usr_idm' } },
+      create: { tenantAppId: tenant.tenantAppId, id: 'usr_idm', name: 'Ada', email: 'idm@example.com' },
+      update: {},
+    })
+    expect((await mutate(query, key, { email })).body.errors[0].extensions.code).toBe('INTERNAL')
+    expect(await countOf(email)).toBe(0)
+    await sql.executeScript('DROP TRIGGER fail ON account; DROP FUNCTION fail()')
+    const second = await mutate(query, key, { email })
+    expect(second).toMatchObject({ body: { data: { linkAccount: { account: { id: expect.any(String) } } } } })
+    expect(second.replayed).toBeUndefined()
+    expect(await countOf(email)).toBe(1)
+  })
+
+  it('is a key’s own: another key, of this tenant or another, does it for itself', async () => {
+    const { key, email } = newKey()
+    await post(email, key)
+    const colleague = await createKey(app.database, { tenantAppId: tenant.tenantAppId, name: 'colleague' })
+    for (const as of [colleague, other])
+      expect(await post(email, key, as)).toMatchObject({ status: 201, replayed: undefined })
+    expect(await countOf(email)).toBe(3)
+  })
+
+  it('gets no other tenant’s answer, even under the same id', async () => {
+    const { key, email } = newKey()
+    const { prisma } = app.database
+    await post(email, key)
+    const [answer] = await prisma.idempotentAnswer.findMany({ orderBy: { createdAt: 'desc' }, take: 1 })
+    if (!answer) throw new Error('No answer was kept')
+    await prisma.idempotentAnswer.update({
+      where: { tenantAppId_id: { tenantAppId: answer.tenantAppId, id: answer.id } },
+      data: { tenantAppId: other.tenantAppId },
+    })
+    expect(await post(email, key)).toMatchObject({ status: 201, replayed: undefined })
+    expect(await prisma.idempotentAnswer.count({ where: { id: answer.id } })).toBe(2)
+  })
+
+  it('is forgotten after a day', async () => {
+    const { key, email } = newKey()
+    await post(email, key)
+    await app.database.prisma.$executeRaw`UPDATE idempotent_answer SET created_at = now() - interval '25 hours'`
+    expect(await post(email, key)).toMatchObject({ status: 201, replayed: undefined })
+    expect(await countOf(email)).toBe(2)
+    await removeExpiredAnswers(app.database)
+    expect(await app.database.prisma.idempotentAnswer.count()).toBe(1)
+    expect(await post(email, key)).toMatchObject({ replayed: 'true' })
+  })
+
+  it.each(['', ' ', 'two words', 'é', 'x'.repeat(256)])('takes no key %.20j', async (key) => {
+    expect(await post('bad@example.com', key)).toMatchObject({ status: 400, body: { code: 'MALFORMED_REQUEST' } })
+    expect(await countOf('bad@example.com')).toBe(0)
+  })
+})
+
+describe('a transaction', () => {
+  const insert = `INSERT INTO tenant_app (id, name, updated_at) VALUES ('ten_x', 'x', now())`
+  const run = (sql: string) => app.database.sql.executeRaw({ sql, args: [], argTypes: [] })
+  const isThere = async () => (await app.database.prisma.tenantApp.count({ where: { id: 'ten_x' } })) === 1
+
+  it('in which a statement has failed is rolled back, even if the error was caught', async () => {
+    const { transact } = app.database
+    const work = async () => {
+      await run(insert)
+      await run('SELECT 1/0').catch(() => undefined)
+    }
+    await expect(transact(work)).rejects.toThrow(/division by zero/)
+    const late = async () => {
+      await run(insert)
+      void run('SELECT 1/0').catch(() => undefined)
+    }
+    await expect(transact(late)).rejects.toThrow(/division by zero/)
+    expect(await isThere()).toBe(false)
+  })
+
+  it('keeps what was written before a nested transaction that failed', async () => {
+    const { transact } = app.database
+    await transact(async () => {
+      await run(insert)
+      await transact(() => run('SELECT 1/0')).catch(() => undefined)
+    })
+    expect(await isThere()).toBe(true)
+    await app.database.prisma.tenantApp.delete({ where: { id: 'ten_x' } })
+  })
+})
+
+describe('a GraphQL mutation with an idempotency key', () => {
+  const query =
+    'mutation ($email: String!) { createUser(input: { name: "Ada", email: $email, phone: "1" }) { user { id } } }'
+
+  it('is done once, whether its document is new or known', async () => {
+    for (const _time of ['new', 'known']) {
+      const { key, email } = newKey()
+      const first = await mutate(query, key, { email })
+      const second = await mutate(query, key, { email })
+      expect(second).toMatchObject({ status: 200, body: { data: first.body.data }, replayed: 'true' })
+      const reused = await mutate(query, key, { email: 'other@example.com' })
+      expect(reused).toMatchObject({
+        status: 422,
+        body: { errors: [{ extensions: { code: 'IDEMPOTENCY_KEY_REUSED' } }] },
+      })
+      expect(await countOf(email)).toBe(1)
+    }
+  })
+
+  it('keeps what went well beside what was refused', async () => {
+    const { key, email } = newKey()
+    const make = (name: string, address: string) =>
+      `${name}: createUser(input: { name: "Ada", email: "${address}", phone: "1" }) { user { id } userErrors { code } }`
+    const link = `link: linkAccount(input: { userId: "nobody", platform: "X", platformAccountId: "1", displayName: "x" }) {
+      account { id } userErrors { code } }`
+    const several = `mutation { ${make('one', email)} ${link} ${make('two', email)} ${make('bad', 'no')} }`
+    const first = await mutate(several, key)
+    expect(first.body.data).toMatchObject({
+      one: { userErrors: [] },
+      link: { userErrors: [{ code: 'NOT_FOUND' }] },
+      two: { userErrors: [] },
+      bad: { userErrors: [{ code: 'INVALID_FORMAT' }] },
+    })
+    expect(await mutate(several, key)).toMatchObject({ body: { data: first.body.data }, replayed: 'true' })
+    expect(await countOf(email)).toBe(2)
+  })
+
+  it('reads what it has written', async () => {
+    const { key, email } = newKey()
+    const { body } = await post(email, newKey().key)
+    const link = `mutation { linkAccount(input: {
+      userId: "${body.id}", platform: "X", platformAccountId: "${key}", displayName: "x"
+    }) { account { user { accounts { platformAccountId } } } } }`
+    const { data } = (await mutate(link, key)).body
+    expect(data.linkAccount.account.user.accounts).toEqual([{ platformAccountId: key }])
+  })
+
+  it('can create a job of a new type, and claim jobs', async () => {
+    const { key } = newKey()
+    const create = `mutation { createJob(input: { jobType: "${key}" }) { job { id } } }`
+    const first = await mutate(create, key)
+    expect(first.body.data.createJob.job.id).toEqual(expect.any(String))
+    expect((await mutate(create, key)).body.data).toEqual(first.body.data)
+    const claim = `mutation { claimJobs(input: { jobTypes: ["${key}", "unheard-of"] }) { leases { job { id } } } }`
+    const claimed = (await mutate(claim, newKey().key)).body.data
+    expect(claimed.claimJobs.leases).toEqual([{ job: first.body.data.createJob.job }])
+  })
+
+  it('gets the errors of the first time, also from a gateway that has not seen the document', async () => {
+    const other = await createApp({
+      ...{ services: app.services, meter: createStatementMeter(), logger: createLogger({ logLevel: 'silent' }) },
+      ...{ graphiql: false, introspection: true, corsOrigins: [], keyCacheMilliseconds: 0 },
+    })
+    const { tenantAppId } = tenant
+    const writer = await createKey(app.database, { tenantAppId, name: 'writer', scopes: ['users:write', 'users:read'] })
+    const { id } = (await post(newKey().email, newKey().key)).body
+    for (const [name, variables] of [
+      ['New', { id: id as unknown }],
+      ['NoVariable', {}],
+      ['WrongVariable', { id: { of: 'another type' } }],
+    ] as const) {
+      const query = `mutation ${name}($id: ID!) { updateUser(input: { id: $id, name: "x" }) { user { id email } } }`
+      const { key } = newKey()
+      const ask = (gateway: FastifyInstance) =>
+        gateway.inject({
+          ...{ method: 'POST', url: '/graphql', payload: { query, variables } },
+          headers: { 'x-api-key': writer.key, 'idempotency-key': key },
+        })
+      const first = await ask(app.app)
+      expect(first.json().errors).toHaveLength(1)
+      for (const gateway of [other, other, app.app]) {
+        const again = await ask(gateway)
+        const { errors, data } = again.json()
+        expect([again.statusCode, errors, data]).toEqual([first.statusCode, first.json().errors, first.json().data])
+        expect(again.headers['idempotent-replayed']).toBe('true')
+      }
+    }
+    await other.close()
+  })
+
+  it('is the same with its document and with its hash alone', async () => {
+    const { key, email } = newKey()
+    const sha256Hash = createHash('sha256').update(query).digest('hex')
+    const hashed = { variables: { email }, extensions: { persistedQuery: { version: 1, sha256Hash } } }
+    const first = await send('POST', '/graphql', { query, ...hashed }, key)
+    expect(first.body.data.createUser.user.id).toEqual(expect.any(String))
+    expect(await send('POST', '/graphql', hashed, key)).toMatchObject({
+      body: { data: first.body.data },
+      replayed: 'true',
+    })
+    expect(await mutate(query, key, { email })).toMatchObject({ body: { data: first.body.data }, replayed: 'true' })
+  })
+
+  it('with a key that is none is refused before anything, whether its document is new or known', async () => {
+    const fresh = '{ viewer { keyName scopes tenantApp { name } } }'
+    for (const _time of ['new', 'known']) {
+      expect(await mutate(fresh, 'no key')).toMatchObject({
+        status: 400,
+        body: { errors: [{ extensions: { code: 'MALFORMED_REQUEST' } }] },
+      })
+    }
+  })
+
+  it('runs any number of mutations in one transaction', async () => {
+    const { key } = newKey()
+    const create = (at: number) => `a${at}: createJob(input: { jobType: "many${at}" }) { job { id } }`
+    const many = `mutation { ${Array.from({ length: 30 }, (_, at) => create(at)).join(' ')} }`
+    const statements = await app.statementsOf(async () => {
+      expect((await mutate(many, key)).body.errors).toBeUndefined()
+    })
+    expect(statements.filter((sql) => sql === 'BEGIN')).toHaveLength(1)
+    expect(statements.filter((sql) => sql.startsWith('SAVEPOINT'))).toHaveLength(30)
+  })
+
+  it('is no matter for a query', async () => {
+    const { key } = newKey()
+    const ask = (query: string) => mutate(query, key)
+    expect(await ask('{ viewer { keyName } }')).toMatchObject({ status: 200, replayed: undefined })
+    expect(await ask('{ viewer { scopes } }')).toMatchObject({ status: 200, replayed: undefined })
+  })
+})

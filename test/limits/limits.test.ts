@@ -1,0 +1,256 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createKey } from '../../src/auth/key.service.ts'
+import { createPreparer } from '../../src/graphql/operation/prepare.ts'
+import { createMemoryCounter } from '../../src/limits/point-counter.ts'
+import { createRateLimit } from '../../src/limits/rate-limit.ts'
+import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { createOneOfEach } from '../support/factories.ts'
+
+let app: TestApp
+let tenant: TestTenant
+let made: Awaited<ReturnType<typeof createOneOfEach>>
+
+beforeAll(async () => {
+  app = await startTestApp()
+  tenant = await app.createTenant()
+  made = await createOneOfEach(app, tenant)
+})
+afterAll(() => app.close())
+
+function ask(query: string, variables?: object, to: TestApp = app, key = tenant.key) {
+  return to.app.inject({
+    method: 'POST',
+    url: '/graphql',
+    headers: { 'x-api-key': key },
+    payload: { query, variables },
+  })
+}
+
+describe('a counter of points', () => {
+  it('takes nothing for a rejected operation, so the budget of others does not change', async () => {
+    const take = createMemoryCounter(100)
+    const outcomes = await Promise.all([take('key', 90), take('key', 100), take('key', 10)])
+    expect(outcomes.map(({ isTaken, spent }) => [isTaken, spent])).toEqual([
+      [true, 90],
+      [false, 90],
+      [true, 100],
+    ])
+  })
+
+  it('starts each window with the whole budget and no more, also after rejected operations', async () => {
+    let now = 0
+    const take = createMemoryCounter(100, () => now)
+    await take('key', 60)
+    now = 59_999
+    expect(await take('key', 60)).toMatchObject({ isTaken: false, spent: 60, resetMilliseconds: 1 })
+    now = 60_000
+    expect(await take('key', 100)).toMatchObject({ isTaken: true, spent: 100 })
+    expect(await take('key', 1)).toMatchObject({ isTaken: false, spent: 100 })
+    expect(await take('other', 1)).toMatchObject({ isTaken: true, spent: 1 })
+  })
+})
+
+describe('the price of an operation', () => {
+  const preparer = createPreparer({ introspection: true, metrics: createMetrics() })
+  const priceOf = (text: string, variables: object, operationName?: string) =>
+    preparer.prepare(text, operationName).operation?.priceOf(variables as Record<string, unknown>)
+
+  it.each<[string, object, number]>([
+    ['{ viewer { keyName } }', {}, 1],
+    ['{ __schema { types { name } } }', {}, 1],
+    ['{ user(id: "a") { id } }', {}, 1],
+    ['{ users { nodes { id } } }', {}, 20],
+    ['{ users(first: 3) { nodes { id } } }', {}, 3],
+    ['{ users(last: 4) { edges { node { id } } } }', {}, 4],
+    ['{ users(first: 3) { totalCount pageInfo { hasNextPage } } }', {}, 3],
+    ['{ users(first: 0) { nodes { id } } }', {}, 20],
+    ['{ nodes(ids: []) { ... on User { accounts { id } } } }', {}, 6],
+    ['{ a: viewer { keyName } b: viewer { keyName } }', {}, 2],
+    ['query ($n: Int) { users(first: $n) { nodes { id } } }', { n: 1.5 }, 20],
+    ['mutation { claimJobs(input: { jobTypes: ["a"], limit: 9 }) { userErrors { code } } }', {}, 9],
+    ['{ users(first: 100000) { nodes { id } } }', {}, 500],
+    ['{ users(first: 3) { nodes { id accounts { id } } } }', {}, 3 * (1 + 5)],
+    ['{ users(first: 2) { nodes { accounts { profile { emails { id } } } } } }', {}, 2 * (1 + 5 * (1 + 1 + 2))],
+    ['{ users(first: 1) { nodes { id } edges { node { id } } } }', {}, 2],
+    ['{ a: user(id: "a") { id } b: user(id: "b") { id } }', {}, 2],
+    ['query ($n: Int) { users(first: $n) { nodes { id } } }', { n: 7 }, 7],
+    ['query ($n: Int = 9) { users(first: $n) { nodes { id } } }', {}, 9],
+    ['query ($n: Int) { users(first: $n) { nodes { id } } }', {}, 20],
+    ['query ($n: Int) { users(first: $n) { nodes { id } } }', { n: 'x' }, 20],
+    ['query ($n: Int) { users(first: $n) { nodes { id } } }', { n: -1 }, 20],
+    ['{ nodes(ids: ["a", "b", "c"]) { id } }', {}, 3],
+    ['query ($ids: [ID!]!) { profiles(accountIds: $ids) { emails { id } } }', { ids: ['a', 'b'] }, 2 * (1 + 2)],
+    ['query ($ids: [ID!]!) { profiles(accountIds: $ids) { id } }', { ids: 'a' }, 1],
+    ['{ users(first: 2) { ...A } } fragment A on UserConnection { nodes { ...B } } fragment B on User { id }', {}, 2],
+    ['{ node(id: "a") { ... on User { accounts { id } } ... on Profile { emails { id } } } }', {}, 1 + 5 + 2],
+    ['mutation { createUser(input: { name: "", email: "", phone: "" }) { user { id } userErrors { code } } }', {}, 1],
+    ['mutation { claimJobs(input: { jobTypes: ["a"], limit: 50 }) { leases { job { id } } } }', {}, 50],
+    ['subscription { jobs(first: 30) { id } }', {}, 30],
+  ])('%s with %j is %d', (query, variables, price) => {
+    expect(priceOf(query, variables)).toBe(price)
+    expect(priceOf(query, variables)).toBe(price)
+  })
+
+  it('is that of the operation that runs', () => {
+    const document = 'query A { users { nodes { id } } } query B { user(id: "a") { id } }'
+    expect([priceOf(document, {}, 'A'), priceOf(document, {}, 'B')]).toEqual([20, 1])
+  })
+
+  it('is told with the answer, beside what it was in the end', async () => {
+    for (let run = 0; run < 3; run += 1) {
+      const answer = await ask('{ users(first: 4) { nodes { accounts { profile { emails { id } } } } } }')
+      expect(answer.headers['x-cost']).toBe('84')
+      expect(answer.json().extensions).toEqual({ cost: { requested: 84, actual: 4, remaining: null } })
+    }
+    const nothing = await ask('query ($id: ID!) { node(id: $id) { ... on User { accounts { id } } } }', {
+      id: 'nobody',
+    })
+    expect(nothing.json().extensions.cost).toEqual({ requested: 6, actual: 0, remaining: null })
+  })
+
+  it('at 20,000 points is let in, and at one more is refused before a statement is sent', async () => {
+    const times = (count: number, field: string) =>
+      Array.from({ length: count }, (_, at) => `n${at}: ${field}`).join(' ')
+    const dear = `users(first: 500) { nodes { ${times(7, 'accounts { id }')} } } ${times(4, 'users(first: 500) { nodes { id } }')}`
+    const allowed = await ask(`{ ${dear} }`)
+    expect([allowed.headers['x-cost'], allowed.statusCode, allowed.json().errors]).toEqual(['20000', 200, undefined])
+    const statements = await app.statementsOf(async () => {
+      for (let run = 0; run < 2; run += 1) {
+        const refused = await ask(`{ ${dear} user(id: "a") { id } }`)
+        expect([refused.headers['x-cost'], refused.statusCode]).toEqual(['20001', 400])
+        const extensions = { code: 'TOO_EXPENSIVE', cost: 20_001, maximum: 20_000 }
+        const message = 'The operation may cost 20001 points. At most 20000 are allowed.'
+        expect(refused.json()).toEqual({ errors: [{ message, extensions }] })
+      }
+    })
+    expect(statements).toEqual([])
+  })
+
+  it('counts fragments that name each other ever more often in no time', async () => {
+    const chain = Array.from({ length: 120 }, (_, at) => `fragment F${at} on Viewer { ...F${at + 1} ...F${at + 1} }`)
+    const answer = await ask(`{ viewer { ...F0 } } ${chain.join(' ')} fragment F120 on Viewer { keyName }`)
+    expect(answer.json().errors[0].message).toMatch(/^The operation selects more than 5000 fields/)
+  })
+
+  it('has no room for a tree of fields below an empty list', async () => {
+    const fields = (at: number, field: string) =>
+      Array.from({ length: 6 }, (_, copy) => `f${copy}: ${field} { ...F${at + 1} }`).join(' ')
+    const chain = Array.from({ length: 10 }, (_, at) =>
+      at % 2
+        ? `fragment F${at} on Profile { id ${fields(at, 'account')} }`
+        : `fragment F${at} on Account { id ${fields(at, 'profile')} }`,
+    )
+    const query = `{ nodes(ids: []) { ...F0 } } ${chain.join(' ')} fragment F10 on Account { id }`
+    for (let run = 0; run < 3; run += 1) {
+      const answer = await ask(query)
+      expect(answer.json().errors[0].message).toMatch(/more than 5000 fields|more than 60 aliases/)
+    }
+  })
+
+  it.each([
+    [60, true],
+    [61, false],
+  ])('%d aliases: %s', async (count, isFine) => {
+    const aliases = Array.from({ length: count }, (_, at) => `a${at}: viewer { keyName }`)
+    const answer = await ask(`{ ${aliases.join(' ')} }`)
+    expect(answer.json().errors === undefined).toBe(isFine)
+    if (!isFine) expect(answer.json().errors[0].message).toBe('The document has more than 60 aliases.')
+  })
+})
+
+describe('what the routes cost', () => {
+  it.each<[string, string, string]>([
+    ['GET', '/users/nobody', '6'],
+    ['GET', '/users?limit=10', String(10 * 6)],
+    ['GET', '/users', String(500 * 6)],
+    ['GET', '/fusion/profiles?account_ids=a,b,c', String(3 * 3)],
+    ['GET', '/fusion/jobs/nobody', '1'],
+  ])('%s %s: %s points', async (method, url, price) => {
+    expect((await app.rest(tenant, method, url)).headers['x-cost']).toBe(price)
+  })
+})
+
+describe('the points of a key', () => {
+  const log = { error: () => undefined, warn: () => undefined }
+
+  it('are counted on both faces; the last one may be spent, and not one more; another key has its own', async () => {
+    const limited = await startTestApp({ rateLimit: createRateLimit(10, log) })
+    try {
+      const [mine, other] = [await limited.createTenant(), await limited.createTenant()]
+      const first = await ask('{ user(id: "a") { id } }', {}, limited, mine.key)
+      expect(first.headers).toMatchObject({
+        'x-cost': '1',
+        'ratelimit-policy': '"points";q=10;w=60',
+        ratelimit: expect.stringMatching(/^"points";r=9;t=(60|59)$/),
+      })
+      expect(first.json().extensions.cost).toEqual({ requested: 1, actual: 0, remaining: 9 })
+      expect((await limited.rest(mine, 'GET', '/users/nobody')).headers['ratelimit']).toMatch(/r=3;/)
+      expect((await ask('{ users(first: 3) { nodes { id } } }', {}, limited, mine.key)).statusCode).toBe(200)
+
+      const statements = await limited.statementsOf(async () => {
+        const refused = await ask('{ user(id: "a") { id } }', {}, limited, mine.key)
+        expect(refused.statusCode).toBe(429)
+        expect(refused.json()).toEqual({
+          errors: [
+            {
+              message: 'The operation costs more points (1) than the key has left in this minute (0).',
+              extensions: { code: 'RATE_LIMITED', cost: 1, maximum: 10, remaining: 0 },
+            },
+          ],
+        })
+        expect(Number(refused.headers['retry-after'])).toBeGreaterThan(50)
+        // A document that is new goes through Yoga, and is refused the same.
+        const anew = await ask('query New { user(id: "a") { id } }', {}, limited, mine.key)
+        expect([anew.statusCode, anew.json()]).toEqual([429, refused.json()])
+        const rest = await limited.rest(mine, 'GET', '/fusion/jobs/nobody')
+        expect(rest.statusCode).toBe(429)
+        expect(rest.headers['content-type']).toMatch(/problem/)
+        expect(rest.json()).toMatchObject({ code: 'RATE_LIMITED', cost: 1, maximum: 10, remaining: 0 })
+        expect(rest.headers['retry-after']).toBe(refused.headers['retry-after'])
+        const written = await limited.rest(mine, 'POST', '/users', { name: 'a', email: 'a@b.c', phone: '1' })
+        expect(written.statusCode).toBe(429)
+      })
+      expect(statements).toEqual([])
+      expect(await limited.database.prisma.user.count()).toBe(0)
+      expect((await ask('{ user(id: "a") { id } }', {}, limited, other.key)).statusCode).toBe(200)
+    } finally {
+      await limited.close()
+    }
+  })
+
+  it('are not taken by what is refused: an invalid document, a missing scope, more than there is left', async () => {
+    const limited = await startTestApp({ rateLimit: createRateLimit(10, log) })
+    try {
+      const mine = await limited.createTenant()
+      const { key } = await createKey(limited.database, {
+        tenantAppId: mine.tenantAppId,
+        name: 'a',
+        scopes: ['jobs:read'],
+      })
+      const send = (query: string) => ask(query, {}, limited, key)
+      for (const query of ['{', '{ nobody }']) expect((await send(query)).statusCode).toBe(200)
+      expect((await limited.rest({ ...mine, key }, 'GET', '/users/a')).statusCode).toBe(403)
+      expect((await send('{ jobs(first: 8) { nodes { id } } }')).headers['ratelimit']).toMatch(/r=2;/)
+      for (let run = 0; run < 3; run += 1) {
+        const refused = await send('{ jobs(first: 3) { nodes { id } } }')
+        expect(refused.json().errors[0].extensions).toEqual({
+          code: 'RATE_LIMITED',
+          cost: 3,
+          maximum: 10,
+          remaining: 2,
+        })
+      }
+      // What is dearer than all of a minute's points is not worth waiting for.
+      const dear = await send('{ jobs(first: 11) { nodes { id } } }')
+      expect(dear.json().errors[0].extensions).toEqual({ code: 'TOO_EXPENSIVE', cost: 11, maximum: 10 })
+      expect((await send('{ jobs(first: 2) { nodes { id } } }')).headers['ratelimit']).toMatch(/r=0;/)
+    } finally {
+      await limited.close()
+    }
+  })
+})
+
+it('what was made is still there', async () => {
+  expect((await app.rest(tenant, 'GET', `/users/${made.user.id}`)).statusCode).toBe(200)
+})

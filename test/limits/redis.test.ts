@@ -1,0 +1,102 @@
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { createRateLimit, type RateLimit } from '../../src/limits/rate-limit.ts'
+import { createRecentWrites } from '../../src/limits/recent-writes.ts'
+import { connectToRedis, type RedisConnection } from '../../src/limits/redis.ts'
+import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { startProxy, type TcpProxy } from '../support/proxy.ts'
+
+const redisPort = Number(process.env['TEST_REDIS_PORT'] ?? 6379)
+
+const isThere = await new Promise<boolean>((resolve) => {
+  const socket = connect(redisPort, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false))
+  socket.on('connect', () => socket.destroy())
+})
+
+describe.skipIf(!isThere)('gateways that count in one Redis', () => {
+  const lines: string[] = []
+  const metrics = createMetrics()
+  const log = { error: () => undefined, warn: (_details: object, message: string) => void lines.push(message) }
+  let proxy: TcpProxy
+  let connections: RedisConnection[]
+  let limits: RateLimit[]
+
+  beforeAll(async () => {
+    proxy = await startProxy(redisPort)
+    connections = [proxy.port, redisPort].map((port) => connectToRedis(`redis://127.0.0.1:${port}`, log))
+    limits = connections.map((connection) => createRateLimit(100, log, connection, metrics))
+    for (const connection of connections) await vi.waitFor(() => expect(connection.isReady()).toBe(true))
+  })
+  afterAll(async () => {
+    for (const connection of connections) connection.close()
+    await proxy.close()
+  })
+
+  const spend = (gateway: number, key: string, points: number) =>
+    limits[gateway]?.spend(key, points).then(
+      (budget) => budget?.remaining,
+      (error: { code: string }) => error.code,
+    )
+
+  it('know what a key has spent at another', async () => {
+    const key = `key_${crypto.randomUUID()}`
+    expect(await spend(0, key, 60)).toBe(40)
+    expect(await spend(1, key, 40)).toBe(0)
+    expect(await spend(0, key, 1)).toBe('RATE_LIMITED')
+    expect(await spend(1, `${key}_other`, 1)).toBe(99)
+  })
+
+  it('take nothing for a rejected operation', async () => {
+    const key = `key_${crypto.randomUUID()}`
+    expect(await Promise.all([spend(0, key, 90), spend(1, key, 100), spend(0, key, 10)])).toEqual(
+      expect.arrayContaining(['RATE_LIMITED']),
+    )
+    // Whichever came first, the two that fit together were not rejected because of the third.
+    const left = await spend(0, key, 0)
+    expect([0, 90]).toContain(left)
+    expect(await spend(1, key, 1)).toBe(left === 0 ? 'RATE_LIMITED' : 89)
+  })
+
+  it('know that a key has written at another, for as long as a replica may lag', async () => {
+    const [one, other] = connections.map((connection) => createRecentWrites(300, connection))
+    const key = `key_${crypto.randomUUID()}`
+    expect(await other?.has(key)).toBe(false)
+    await one?.note(key)
+    expect([await one?.has(key), await other?.has(key)]).toEqual([true, true])
+    await vi.waitFor(async () => expect([await one?.has(key), await other?.has(key)]).toEqual([false, false]))
+  })
+
+  it('do not wait for it when it hangs', async () => {
+    const key = `key_${crypto.randomUUID()}`
+    const [connection] = connections
+    proxy.hang()
+    const began = performance.now()
+    expect(await spend(0, key, 10)).toBe(90)
+    expect(await createRecentWrites(1_000, connection).has(key)).toBe(false)
+    await createRecentWrites(1_000, connection).note(key)
+    // One wait, and not one for each: it is left alone for a moment.
+    expect(performance.now() - began).toBeLessThan(1_400)
+    proxy.restore()
+    const left = await spend(1, key, 5)
+    await vi.waitFor(async () => expect(await spend(0, key, 0)).toBe(left), { timeout: 15_000, interval: 200 })
+  })
+
+  it('count for themselves while it is away, say so, and count together again when it is back', async () => {
+    const key = `key_${crypto.randomUUID()}`
+    expect(await spend(0, key, 10)).toBe(90)
+    proxy.cut()
+    await vi.waitFor(() => expect(connections[0]?.isReady()).toBe(false))
+    expect(await spend(0, key, 100)).toBe(0)
+    expect(await spend(0, key, 1)).toBe('RATE_LIMITED')
+    expect(await spend(1, key, 10)).toBe(80)
+    expect(lines).toContain('Redis is not reachable')
+    expect(await metrics.registry.metrics()).toContain('fusion_rate_limit_alone 1')
+    expect(await createRecentWrites(1_000, connections[0]).has(key)).toBe(false)
+    expect(lines).toContain('Redis does not answer: this process counts the points of keys by itself')
+    proxy.restore()
+    await vi.waitFor(() => expect(lines).toContain('Redis is reachable again'), { timeout: 10_000 })
+    await vi.waitFor(async () => expect(await spend(0, key, 1)).toBeGreaterThan(70), { timeout: 5_000 })
+    expect(await spend(1, key, 0)).toBe(79)
+    expect(await metrics.registry.metrics()).toContain('fusion_rate_limit_alone 0')
+  })
+})

@@ -1,0 +1,292 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { createOneOfEach, factoriesFor } from '../support/factories.ts'
+
+let app: TestApp
+let tenant: TestTenant
+
+beforeAll(async () => {
+  app = await startTestApp()
+  tenant = await app.createTenant()
+})
+afterAll(() => app.close())
+
+interface Payload {
+  readonly userErrors: { code: string; field: string[]; message: string }[]
+  readonly account?: { id: string; displayName: string; user: { id: string } } | null
+  readonly profile?: Record<string, unknown> | null
+}
+
+/** Runs one of the mutations, with what it answers: `account { id }`, say. */
+async function mutate(name: string, input: Record<string, unknown>, answer: string, as = tenant): Promise<Payload> {
+  const type = `${name.charAt(0).toUpperCase()}${name.slice(1)}Input`
+  const query = `mutation ($input: ${type}!) { ${name}(input: $input) { ${answer} userErrors { code field message } } }`
+  const { data, errors } = await app.graphql<Record<string, Payload>>(as, query, { input })
+  expect(errors).toBeUndefined()
+  return data[name] as Payload
+}
+
+const link = (input: Record<string, unknown>) => mutate('linkAccount', input, 'account { id displayName user { id } }')
+
+describe('linkAccount', () => {
+  const given = (platformAccountId: string) => ({
+    platform: 'YOUTUBE',
+    platformAccountId,
+    displayName: 'Ada on YouTube',
+  })
+
+  it('links an account, with an id of ours or with the one it had', async () => {
+    const { id: userId } = await factoriesFor(app, tenant).user()
+    const made = await link({ userId, ...given('link-1') })
+    expect(made).toMatchObject({
+      account: { id: expect.stringMatching(/^acc_/), user: { id: userId } },
+      userErrors: [],
+    })
+    const kept = await link({ userId, ...given('link-2'), id: 'legacy/7' })
+    expect(kept.account?.id).toBe('legacy/7')
+  })
+
+  it('answers the first link when the same user links it again, also when both come at once', async () => {
+    const { id: userId } = await factoriesFor(app, tenant).user()
+    const both = await Promise.all([link({ userId, ...given('twice') }), link({ userId, ...given('twice') })])
+    const again = await link({ userId, ...given('twice'), displayName: 'Another name', id: 'another-id' })
+    expect(new Set([...both, again].map(({ account }) => account?.id)).size).toBe(1)
+    expect(again.account?.displayName).toBe('Ada on YouTube')
+  })
+
+  it('refuses another user’s account, and another account’s id, as CONFLICT', async () => {
+    const make = factoriesFor(app, tenant)
+    const [one, two] = [await make.user(), await make.user()]
+    await link({ userId: one.id, ...given('taken'), id: 'taken-id' })
+    const other = await link({ userId: two.id, ...given('taken') })
+    expect(other).toMatchObject({ account: null, userErrors: [{ code: 'CONFLICT', field: ['platformAccountId'] }] })
+    const sameId = await link({ userId: two.id, ...given('free'), id: 'taken-id' })
+    expect(sameId).toMatchObject({ account: null, userErrors: [{ code: 'CONFLICT', field: ['id'] }] })
+    expect(await app.database.prisma.account.count({ where: { userId: two.id } })).toBe(0)
+  })
+
+  it('lets another tenant link the same platform account', async () => {
+    const other = await app.createTenant()
+    const { id: userId } = await factoriesFor(app, other).user()
+    const [mine] = [await factoriesFor(app, tenant).user()]
+    await link({ userId: mine.id, ...given('shared'), id: 'shared-id' })
+    const theirs = await mutate('linkAccount', { userId, ...given('shared'), id: 'shared-id' }, 'account { id }', other)
+    expect(theirs).toMatchObject({ account: { id: 'shared-id' }, userErrors: [] })
+    // Each finds its own first link.
+    for (const [as, user] of [
+      [other, userId],
+      [tenant, mine.id],
+    ] as const) {
+      const again = await mutate('linkAccount', { userId: user, ...given('shared') }, 'account { user { id } }', as)
+      expect(again).toEqual({ account: { user: { id: user } }, userErrors: [] })
+    }
+  })
+
+  it.each([
+    [{ platform: 'youtube' }, ['platform']],
+    [{ platform: '1X' }, ['platform']],
+    [{ platformAccountId: ' ' }, ['platformAccountId']],
+    [{ displayName: 'x'.repeat(201), id: 'x'.repeat(129) }, ['id', 'displayName']],
+    [{ userId: 'nobody' }, ['userId']],
+  ])('refuses %.60j', async (wrong, fields) => {
+    const { id: userId } = await factoriesFor(app, tenant).user()
+    const answer = await link({ userId, ...given('refused'), ...wrong })
+    expect(answer.account).toBeNull()
+    expect(answer.userErrors.map(({ field }) => field.join('.'))).toEqual(fields)
+  })
+})
+
+describe('updateAccount, unlinkAccount, deleteUser', () => {
+  it('updateAccount changes the name that is shown', async () => {
+    const { account } = await createOneOfEach(app, tenant)
+    const changed = await mutate('updateAccount', { id: account.id, displayName: 'New' }, 'account { displayName }')
+    expect(changed).toEqual({ account: { displayName: 'New' }, userErrors: [] })
+    const same = await mutate('updateAccount', { id: account.id, displayName: null }, 'account { displayName }')
+    expect(same).toEqual(changed)
+  })
+
+  it('unlinkAccount takes the profile and its emails along, and nothing else', async () => {
+    const [one, other] = [await createOneOfEach(app, tenant), await createOneOfEach(app, tenant)]
+    const answer = await mutate('unlinkAccount', { id: one.account.id }, 'unlinkedAccountId')
+    expect(answer).toEqual({ unlinkedAccountId: one.account.id, userErrors: [] })
+    const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }'
+    const ids = [one.account, one.profile, one.email, one.user, other.email].map(({ id }) => id)
+    const { data } = await app.graphql(tenant, query, { ids })
+    expect(data['nodes']).toEqual([null, null, null, { id: one.user.id }, { id: other.email.id }])
+  })
+
+  it('deleteUser takes everything of the user along, in one statement', async () => {
+    const [one, other] = [await createOneOfEach(app, tenant), await createOneOfEach(app, tenant)]
+    const statements = await app.statementsOf(async () => {
+      const answer = await mutate('deleteUser', { id: one.user.id }, 'deletedUserId')
+      expect(answer).toEqual({ deletedUserId: one.user.id, userErrors: [] })
+    })
+    expect(statements.filter((sql) => /DELETE/.test(sql))).toHaveLength(1)
+    const { prisma } = app.database
+    expect(await prisma.emailRecord.count({ where: { id: one.email.id } })).toBe(0)
+    expect(await prisma.emailRecord.count({ where: { id: other.email.id } })).toBe(1)
+  })
+
+  it.each([
+    ['updateAccount', 'account { id }'],
+    ['unlinkAccount', 'unlinkedAccountId'],
+    ['deleteUser', 'deletedUserId'],
+  ])('%s says NOT_FOUND for an id that nobody has, and for another tenant’s', async (name, answer) => {
+    const other = await app.createTenant()
+    const { user, account, email } = await createOneOfEach(app, other)
+    const id = name === 'deleteUser' ? user.id : account.id
+    const foreign = await mutate(name, { id }, answer)
+    expect(foreign).toEqual(await mutate(name, { id: 'nobody' }, answer))
+    expect(foreign.userErrors).toMatchObject([{ code: 'NOT_FOUND', field: ['id'] }])
+    expect(await app.database.prisma.emailRecord.count({ where: { id: email.id } })).toBe(1)
+  })
+})
+
+describe('syncProfile', () => {
+  const fields = `profile { id platform platformAccountId username url gender dateOfBirth phoneNumbers followersCount
+    watchTimeInHours joinedAt verified emails { id value type isVerified isPrimary createdAt updatedAt } }`
+  const sync = (input: Record<string, unknown>, as = tenant) => mutate('syncProfile', input, fields, as)
+
+  async function newAccount() {
+    const make = factoriesFor(app, tenant)
+    return make.account((await make.user()).id)
+  }
+
+  it('makes a profile, keeps what is absent, clears what is null', async () => {
+    const account = await newAccount()
+    const made = await sync({
+      accountId: account.id,
+      username: 'ada',
+      url: 'https://example.com/ada',
+      gender: 'FEMALE',
+      dateOfBirth: '1990-05-17',
+      phoneNumbers: [{ z: 1, a: ['\u0000', '\ud800', null] }],
+      followersCount: 9_007_199_254_740_991,
+      watchTimeInHours: 0.5,
+      joinedAt: '2020-01-01T00:00:00.001Z',
+      verified: true,
+    })
+    expect(made).toMatchObject({
+      profile: {
+        id: expect.stringMatching(/^prf_/),
+        platform: account.platform,
+        platformAccountId: account.platformAccountId,
+        username: 'ada',
+        dateOfBirth: '1990-05-17',
+        phoneNumbers: [{ z: 1, a: ['\u0000', '\ud800', null] }],
+        followersCount: 9_007_199_254_740_991,
+        joinedAt: '2020-01-01T00:00:00.001Z',
+        emails: [],
+      },
+      userErrors: [],
+    })
+    const changed = await sync({ accountId: account.id, username: null, phoneNumbers: null, gender: 'OTHER' })
+    expect(changed.profile).toEqual({ ...made.profile, username: null, phoneNumbers: [], gender: 'OTHER' })
+  })
+
+  it('replaces the emails; one that stays keeps its id and when it was made', async () => {
+    const account = await newAccount()
+    const accountId = account.id
+    const [work, home] = [
+      { value: 'a@work', type: 'work' },
+      { value: 'a@home', type: 'home' },
+    ]
+    const first = await sync({ accountId, emails: [work, home] })
+    const before = first.profile?.['emails'] as Record<string, unknown>[]
+    expect(before.map(({ value }) => value)).toEqual(['a@work', 'a@home'])
+    const second = await sync({
+      accountId,
+      emails: [
+        { ...home, isPrimary: true },
+        { value: 'a@work', type: 'other' },
+      ],
+    })
+    const after = second.profile?.['emails'] as Record<string, unknown>[]
+    expect(after[0]).toEqual({ ...before[1], isPrimary: true, updatedAt: expect.any(String) })
+    expect(after[1]).toMatchObject({ value: 'a@work', type: 'other' })
+    expect(before.map(({ id }) => id)).not.toContain(after[1]?.['id'])
+    const untouched = await sync({ accountId, username: 'x' })
+    expect(untouched.profile?.['emails']).toEqual(after)
+    expect((await sync({ accountId, emails: null })).profile?.['emails']).toEqual([])
+  })
+
+  it('two calls at once for one account do not mix', async () => {
+    const { id: accountId } = await newAccount()
+    const lists = ['a', 'b', 'c', 'd'].map((name) => [1, 2, 3].map((n) => ({ value: `${name}${n}@example.com` })))
+    const answers = await Promise.all(lists.map((emails) => sync({ accountId, emails })))
+    expect(new Set(answers.map(({ profile }) => profile?.['id'])).size).toBe(1)
+    const { profile } = await sync({ accountId })
+    const kept = profile?.['emails'] as { value: string }[] | undefined
+    const names = (kept ?? []).map(({ value }) => value.charAt(0))
+    expect(names).toHaveLength(3)
+    expect(new Set(names).size).toBe(1)
+  })
+
+  const tooLarge = { x: 'x'.repeat(16 * 1024) }
+
+  it.each([
+    [{ gender: 'female' }, ['gender']],
+    [{ url: '/relative' }, ['url']],
+    [{ url: 'javascript:alert(1)', websiteUrl: 'ftp://example.com' }, ['url', 'websiteUrl']],
+    [{ followersCount: -1, contentsCount: -1 }, ['followersCount', 'contentsCount']],
+    [{ watchTimeInHours: -0.5 }, ['watchTimeInHours']],
+    [{ phoneNumbers: [{}, tooLarge], addresses: [tooLarge] }, ['phoneNumbers.1', 'addresses.0']],
+    [{ phoneNumbers: [JSON.parse('{"a":{"__proto__":1}}')] }, ['phoneNumbers.0']],
+    [{ phoneNumbers: Array.from({ length: 101 }, () => ({})) }, ['phoneNumbers']],
+    [{ emails: [{ value: 'a@b' }, { value: ' ', type: 'x'.repeat(65) }] }, ['emails.1.value', 'emails.1.type']],
+    [{ username: 'a\0b' }, ['username']],
+    [{ accountId: 'nobody' }, ['accountId']],
+  ])('refuses %.70j, and writes nothing', async (wrong, expected) => {
+    const { id: accountId } = await newAccount()
+    const answer = await sync({ accountId, username: 'never', ...wrong })
+    expect(answer.profile).toBeNull()
+    expect(answer.userErrors.map(({ field }) => field.join('.'))).toEqual(expected)
+    expect(await app.database.prisma.profile.count({ where: { accountId } })).toBe(0)
+  })
+
+  it.each([
+    { followersCount: 9_007_199_254_740_992 },
+    { followersCount: 1.5 },
+    { dateOfBirth: '1990-02-30' },
+    { dateOfBirth: '0000-01-01' },
+    { phoneNumbers: ['text'] },
+    { joinedAt: 'yesterday' },
+  ])('is BAD_USER_INPUT when a value is of another type: %j', async (wrong) => {
+    const { id: accountId } = await newAccount()
+    const query = 'mutation ($input: SyncProfileInput!) { syncProfile(input: $input) { profile { id } } }'
+    const { errors } = await app.graphql(tenant, query, { input: { accountId, ...wrong } })
+    expect(errors?.[0]?.extensions['code']).toBe('BAD_USER_INPUT')
+  })
+
+  it('tells profiles of two tenants apart that share every id', async () => {
+    const [one, two] = [await app.createTenant(), await app.createTenant()]
+    for (const each of [one, two]) {
+      const make = factoriesFor(app, each)
+      await make.user({ id: 'u' })
+      const account = await make.account('u', { id: 'a', platform: 'X', platformAccountId: 'x' })
+      await make.profile(account, { id: 'p' })
+    }
+    await factoriesFor(app, two).email('p', { id: 'e', value: 'same@example.com', type: null })
+    const synced = await sync({ accountId: 'a', emails: [{ value: 'same@example.com' }] }, one)
+    expect(synced.profile?.['emails']).toMatchObject([{ id: expect.stringMatching(/^eml_/) }])
+    const theirs = (await sync({ accountId: 'a' }, two)).profile?.['emails']
+    expect(theirs).toMatchObject([{ id: 'e' }])
+    // Changing and deleting an email leaves the other tenant's of the same id alone.
+    await app.database.prisma.emailRecord.updateMany({ where: { tenantAppId: one.tenantAppId }, data: { id: 'e' } })
+    const changed = await sync({ accountId: 'a', emails: [{ value: 'same@example.com', isPrimary: true }] }, one)
+    expect(changed.profile?.['emails']).toMatchObject([{ id: 'e', isPrimary: true }])
+    expect((await sync({ accountId: 'a' }, two)).profile?.['emails']).toEqual(theirs)
+    await sync({ accountId: 'a', emails: [] }, one)
+    expect((await sync({ accountId: 'a' }, two)).profile?.['emails']).toEqual(theirs)
+  })
+
+  it('does not touch another tenant’s profile', async () => {
+    const other = await app.createTenant()
+    const { account, profile } = await createOneOfEach(app, other)
+    const foreign = await sync({ accountId: account.id, username: 'taken', emails: [] })
+    expect(foreign).toEqual(await sync({ accountId: 'nobody', username: 'taken', emails: [] }))
+    expect(foreign.userErrors).toMatchObject([{ code: 'NOT_FOUND', field: ['accountId'] }])
+    const row = await app.database.prisma.profile.findFirst({ where: { id: profile.id }, include: { emails: true } })
+    expect(row).toMatchObject({ username: null, emails: [{}] })
+  })
+})

@@ -1,0 +1,224 @@
+import type { InjectOptions } from 'fastify'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { createOneOfEach } from '../support/factories.ts'
+
+let app: TestApp
+let tenant: TestTenant
+let before: unknown
+
+async function everything() {
+  const { prisma } = app.database
+  return [await prisma.user.findMany(), await prisma.account.findMany(), await prisma.job.findMany()]
+}
+
+beforeAll(async () => {
+  app = await startTestApp()
+  tenant = await app.createTenant()
+  await createOneOfEach(app, tenant)
+  before = await everything()
+})
+afterEach(async () => expect(await everything()).toEqual(before))
+afterAll(() => app.close())
+
+const valid = { name: 'Ada', email: 'ada@example.com', phone: '1' }
+
+function send(options: InjectOptions) {
+  return app.app.inject({ ...options, headers: { 'x-api-key': tenant.key, ...options.headers } })
+}
+
+/** Sends it, and expects a problem document of RFC 9457 with this status. */
+async function expectProblem(status: number, options: InjectOptions) {
+  const answer = await send(options)
+  expect(answer.statusCode, answer.body).toBe(status)
+  expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8')
+  const problem = answer.json()
+  expect(problem).toMatchObject({ status, request_id: answer.headers['x-request-id'] })
+  expect(problem.type).toMatch(/^urn:fusion-gateway:problem:[a-z-]+$/)
+  for (const key of ['title', 'detail', 'instance', 'code']) expect(problem[key]).toBeTypeOf('string')
+  expect('errors' in problem).toBe(status === 422)
+  return { problem, answer }
+}
+
+const json = { 'content-type': 'application/json' }
+
+describe('400, malformed', () => {
+  it.each([
+    ['broken JSON', '{"name":'],
+    ['nothing where JSON is announced', ''],
+    ['bytes that are not UTF-8', Buffer.from([0x22, 0xff, 0xfe, 0x22])],
+    ['JavaScript', "{name:'x'}"],
+    ['arrays nested 20,000 deep', '['.repeat(20_000) + ']'.repeat(20_000)],
+    ['a field nested 20,000 deep', `{"name":${'['.repeat(20_000)}${']'.repeat(20_000)}}`],
+  ])('%s', async (_name, payload) => {
+    const { problem } = await expectProblem(400, { method: 'POST', url: '/users', headers: json, payload })
+    expect(problem.code).toBe('MALFORMED_REQUEST')
+  })
+
+  it.each(['/users/%ZZ', '/users/%E0%A4%A', '/fusion/jobs/%', '/%c0%af'])(
+    'a path that does not decode: %s',
+    async (url) => {
+      await expectProblem(400, { method: 'GET', url })
+    },
+  )
+})
+
+describe('404', () => {
+  it.each(['/nowhere', '/users/', '/users/a/b', '/fusion', '/fusion/jobs/', '//users'])(
+    'no such route: %s',
+    async (url) => {
+      await expectProblem(404, { method: 'GET', url })
+    },
+  )
+
+  const ids = [
+    'nobody',
+    'x'.repeat(10_000),
+    '%00',
+    'a%00b',
+    '..%2F..%2Fetc',
+    '%F0%9F%98%80',
+    '%25',
+    "'%20OR%201=1--",
+    ':id',
+  ]
+
+  it.each(ids.flatMap((id) => [`/users/${id}`, `/fusion/jobs/${id}`]))('an id that nobody has: %.40s', async (url) => {
+    const { problem } = await expectProblem(404, { method: 'GET', url })
+    expect(problem.detail).toBe('There is nothing with this id.')
+  })
+
+  it('PUT of an id that nobody has', async () => {
+    for (const id of ids)
+      await expectProblem(404, { method: 'PUT', url: `/users/${id}`, headers: json, payload: '{"name":"x"}' })
+  })
+})
+
+describe('405', () => {
+  it.each([
+    ['DELETE', '/users', 'GET, HEAD, POST'],
+    ['PATCH', '/users/1', 'GET, HEAD, PUT'],
+    ['POST', '/users/1', 'GET, HEAD, PUT'],
+    ['PUT', '/fusion/profiles', 'GET, HEAD'],
+    ['POST', '/fusion/jobs/1', 'GET, HEAD'],
+    ['POST', '/health', 'GET, HEAD'],
+    ['DELETE', '/openapi.json', 'GET, HEAD'],
+    ['PROPFIND', '/users', 'GET, HEAD, POST'],
+    ['OPTIONS', '/users', 'GET, HEAD, POST'],
+  ] as const)('%s %s says what is allowed', async (method, url, allow) => {
+    const { answer } = await expectProblem(405, { method: method as 'GET', url })
+    const allowed = String(answer.headers['allow']).split(', ').sort().join(', ')
+    expect(allowed).toBe(allow)
+  })
+})
+
+describe('413', () => {
+  it('a body of 10 MB', async () => {
+    const payload = JSON.stringify({ ...valid, name: 'x'.repeat(10_000_000) })
+    await expectProblem(413, { method: 'POST', url: '/users', headers: json, payload })
+  })
+
+  it('takes 1 MiB and not a byte more', async () => {
+    const fill = (bytes: number) => JSON.stringify({ x: 'x'.repeat(bytes - 8) })
+    expect(Buffer.byteLength(fill(1_048_576))).toBe(1_048_576)
+    await expectProblem(422, { method: 'POST', url: '/users', headers: json, payload: fill(1_048_576) })
+    await expectProblem(413, { method: 'POST', url: '/users', headers: json, payload: fill(1_048_577) })
+  })
+})
+
+describe('415', () => {
+  it.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/xml',
+    'nonsense',
+    '',
+  ])('a body of type %j', async (type) => {
+    const payload = JSON.stringify(valid)
+    await expectProblem(415, { method: 'POST', url: '/users', headers: { 'content-type': type }, payload })
+  })
+})
+
+describe('422 names every field', () => {
+  it.each([
+    ['[]', ['body']],
+    ['"text"', ['body']],
+    ['5', ['body']],
+    ['null', ['body']],
+    ['{}', ['email', 'name', 'phone']],
+    ['{"name":5,"email":["a@b"],"phone":{}}', ['email', 'name', 'phone']],
+    ['{"name":null,"email":null,"phone":null}', ['email', 'name', 'phone']],
+    ['{"name":true,"email":"a@b","phone":"1"}', ['name']],
+    ['{"name":"  ","email":"a@b","phone":"1"}', ['name']],
+    [JSON.stringify({ ...valid, name: 'x'.repeat(201) }), ['name']],
+    [JSON.stringify({ ...valid, email: 'ada' }), ['email']],
+    [JSON.stringify({ ...valid, email: 'a da@b' }), ['email']],
+    [JSON.stringify({ ...valid, email: '@b' }), ['email']],
+    [JSON.stringify({ ...valid, email: `${'x'.repeat(319)}@b` }), ['email']],
+    [JSON.stringify({ ...valid, phone: '' }), ['phone']],
+    [JSON.stringify({ ...valid, phone: '1'.repeat(65) }), ['phone']],
+    ['{"name":"a\\u0000b","email":"a@b","phone":"1"}', ['name']],
+    ['{"name":"\\ud800","email":"a@\\udc00","phone":"\\u0000"}', ['name', 'email', 'phone']],
+  ])('POST /users %.60s', async (payload, fields) => {
+    const { problem } = await expectProblem(422, { method: 'POST', url: '/users', headers: json, payload })
+    expect(problem.code).toBe('BAD_USER_INPUT')
+    expect(problem.errors.map(({ field }: { field: string }) => field).sort()).toEqual([...fields].sort())
+    for (const { message } of problem.errors) expect(problem.detail).toContain(message)
+  })
+
+  it.each([
+    ['/users?limit=0', 'limit'],
+    ['/users?limit=501', 'limit'],
+    ['/users?limit=-1', 'limit'],
+    ['/users?limit=1.5', 'limit'],
+    ['/users?limit=ten', 'limit'],
+    ['/users?limit=', 'limit'],
+    ['/users?limit=99999999999999999999', 'limit'],
+    ['/users?limit=1&limit=2', 'limit'],
+    ['/users?cursor=nonsense', 'cursor'],
+    ['/users?cursor=', 'cursor'],
+    ['/users?cursor=a&cursor=b', 'cursor'],
+    [`/users?cursor=${Buffer.from('1 a\0b').toString('base64url')}`, 'cursor'],
+    [`/users?cursor=${Buffer.from('-999999999999999 a').toString('base64url')}`, 'cursor'],
+    ['/fusion/profiles', 'account_ids'],
+    ['/fusion/profiles?account_ids=%5B1%5D', 'account_ids[0]'],
+    ['/fusion/profiles?account_ids=%5B%22a', 'account_ids'],
+    [`/fusion/profiles?account_ids=${'a,'.repeat(501)}`, 'account_ids'],
+  ])('GET %.60s', async (url, field) => {
+    const { problem } = await expectProblem(422, { method: 'GET', url })
+    expect(problem.errors.map((error: { field: string }) => error.field)).toEqual([field])
+  })
+
+  it.each([
+    ['{"a":1}', 'body'],
+    ['"acc"', 'body'],
+    ['null', 'body'],
+    ['["a",1]', 'body[1]'],
+    [JSON.stringify(Array.from({ length: 501 }, (_, index) => `${index}`)), 'account_ids'],
+  ])('GET /fusion/profiles with the body %.40s', async (payload, field) => {
+    const { problem } = await expectProblem(422, { method: 'GET', url: '/fusion/profiles', headers: json, payload })
+    expect(problem.errors.map((error: { field: string }) => error.field)).toEqual([field])
+  })
+
+  it('GET /fusion/profiles with ids in the body and in the query', async () => {
+    await expectProblem(422, { method: 'GET', url: '/fusion/profiles?account_ids=a', headers: json, payload: '["b"]' })
+  })
+})
+
+describe('limits are reached, not passed', () => {
+  it('counts characters as a reader does', async () => {
+    const payload = JSON.stringify({ name: '𝒜'.repeat(201), email: 'a@b', phone: '1' })
+    await expectProblem(422, { method: 'POST', url: '/users', headers: json, payload })
+    const { id } = (
+      await app.rest(tenant, 'POST', '/users', { ...valid, name: '𝒜'.repeat(200), phone: '1'.repeat(64) })
+    ).json()
+    expect((await app.rest(tenant, 'GET', `/users/${id}`)).json().name).toBe('𝒜'.repeat(200))
+    await app.database.prisma.user.deleteMany({ where: { id } })
+  })
+
+  it('answers 500 account ids', async () => {
+    const ids = Array.from({ length: 500 }, (_, index) => `${index}`)
+    expect((await app.rest(tenant, 'GET', '/fusion/profiles', ids)).statusCode).toBe(200)
+  })
+})

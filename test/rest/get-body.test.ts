@@ -1,0 +1,81 @@
+import { execFile } from 'node:child_process'
+import http from 'node:http'
+import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { createOneOfEach } from '../support/factories.ts'
+
+let app: TestApp
+let tenant: TestTenant
+let url: string
+let accountId: string
+let profileId: string
+
+beforeAll(async () => {
+  app = await startTestApp()
+  tenant = await app.createTenant()
+  const one = await createOneOfEach(app, tenant)
+  accountId = one.account.id
+  profileId = one.profile.id
+  url = `${await app.app.listen({ port: 0 })}/fusion/profiles`
+})
+afterAll(() => app.close())
+
+/** Sends a GET with a body over a socket, as node:http does: with a length, or in chunks. */
+async function get(body: string, headers: http.OutgoingHttpHeaders = {}) {
+  const request = http.request(url, { method: 'GET', headers: { 'x-api-key': tenant.key, ...headers } })
+  request.end(body)
+  const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
+    request.on('response', resolve).on('error', reject)
+  })
+  return { status: response.statusCode, body: JSON.parse(await text(response)) }
+}
+
+describe('GET /fusion/profiles with a JSON body', () => {
+  const found = () => ({ status: 200, body: { profiles: [expect.objectContaining({ id: profileId })] } })
+
+  it.each([
+    ['a length and a content type', { 'content-type': 'application/json' }],
+    ['a charset', { 'content-type': 'application/json; charset=utf-8' }],
+    ['no content type', {}],
+    ['chunks', { 'content-type': 'application/json', 'transfer-encoding': 'chunked' }],
+  ])('is read from node:http with %s', async (_name, headers) => {
+    const body = JSON.stringify([accountId])
+    const length = 'transfer-encoding' in headers ? {} : { 'content-length': Buffer.byteLength(body) }
+    expect(await get(body, { ...headers, ...length })).toEqual(found())
+  })
+
+  it('is read from curl', async () => {
+    const key = `x-api-key: ${tenant.key}`
+    const args = [
+      '-sS',
+      '-X',
+      'GET',
+      '-H',
+      key,
+      '-H',
+      'content-type: application/json',
+      '-d',
+      JSON.stringify([accountId]),
+      url,
+    ]
+    const { stdout } = await promisify(execFile)('curl', args)
+    expect(JSON.parse(stdout)).toEqual(found().body)
+  })
+
+  it('is refused when it is no JSON, or says that it is none', async () => {
+    const length = { 'content-length': 3 }
+    expect(await get('[1,', { ...length, 'content-type': 'application/json' })).toMatchObject({ status: 400 })
+    expect(await get('a=b', { ...length, 'content-type': 'application/x-www-form-urlencoded' })).toMatchObject({
+      status: 415,
+    })
+  })
+
+  it('does not disturb a GET that has a content type and no body', async () => {
+    const answer = await fetch(`${url}?account_ids=${accountId}`, {
+      headers: { 'x-api-key': tenant.key, 'content-type': 'application/json' },
+    })
+    expect(answer.status).toBe(200)
+  })
+})

@@ -1,0 +1,312 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { factoriesFor } from '../support/factories.ts'
+
+let app: TestApp
+let tenant: TestTenant
+
+beforeAll(async () => {
+  app = await startTestApp()
+  tenant = await app.createTenant()
+})
+afterAll(() => app.close())
+
+const at = new Date('2026-03-04T05:06:07.089Z')
+const iso = at.toISOString()
+
+describe('POST /users', () => {
+  it('answers 201 with the user, where it is, and no accounts', async () => {
+    const answer = await app.rest(tenant, 'POST', '/users', { name: ' Ada ', email: 'ada@example.com', phone: '+44 1' })
+    expect(answer.statusCode).toBe(201)
+    const user = answer.json()
+    expect(Object.keys(user)).toEqual(['id', 'created_at', 'updated_at', 'name', 'email', 'phone', 'tenant_app_id'])
+    expect(user).toMatchObject({
+      name: 'Ada',
+      email: 'ada@example.com',
+      phone: '+44 1',
+      tenant_app_id: tenant.tenantAppId,
+    })
+    expect(user.id).toMatch(/^usr_[0-9a-f-]{36}$/)
+    expect(user.created_at).toBe(user.updated_at)
+    expect(answer.headers['location']).toBe(`/users/${user.id}`)
+    expect((await app.rest(tenant, 'GET', `${answer.headers['location']}`)).json()).toEqual({ ...user, accounts: [] })
+  })
+
+  it('ignores unknown fields, whatever they are called', async () => {
+    const body = '{"name":"A","email":"a@b","phone":"1","id":"mine","tenant_app_id":"x","__proto__":{"phone":2},"z":{}}'
+    const headers = { 'x-api-key': tenant.key, 'content-type': 'application/json' }
+    const answer = await app.app.inject({ method: 'POST', url: '/users', headers, payload: body })
+    expect(answer.statusCode).toBe(201)
+    expect(answer.json()).toMatchObject({ phone: '1', tenant_app_id: tenant.tenantAppId })
+    expect(answer.json().id).not.toBe('mine')
+  })
+})
+
+describe('GET /users/{id}', () => {
+  it('answers the full user, keys in the documented order', async () => {
+    const make = factoriesFor(app, tenant)
+    const user = await make.user({ id: 'user/with ünusual id', phone: null, createdAt: at, updatedAt: at })
+    await make.account(user.id, {
+      id: 'acc-1',
+      platform: 'TIKTOK',
+      platformAccountId: 'tt-1',
+      displayName: 'On TikTok',
+    })
+    const answer = await app.rest(tenant, 'GET', `/users/${encodeURIComponent(user.id)}`)
+    expect(answer.statusCode).toBe(200)
+    expect(answer.body).toBe(
+      JSON.stringify({
+        id: user.id,
+        created_at: iso,
+        updated_at: iso,
+        name: user.name,
+        email: user.email,
+        phone: null,
+        tenant_app_id: tenant.tenantAppId,
+        accounts: [{ id: 'acc-1', user_platform: 'TIKTOK', platform_account_id: 'tt-1', display_name: 'On TikTok' }],
+      }),
+    )
+  })
+
+  it('answers HEAD as it would GET, without the body', async () => {
+    const { id } = await factoriesFor(app, tenant).user()
+    const get = await app.rest(tenant, 'GET', `/users/${id}`)
+    const head = await app.rest(tenant, 'HEAD', `/users/${id}`)
+    expect(head.statusCode).toBe(200)
+    expect(head.headers['content-length']).toBe(get.headers['content-length'])
+    expect(head.body).toBe('')
+  })
+})
+
+describe('PUT /users/{id}', () => {
+  it('changes what is given and answers the full user', async () => {
+    const make = factoriesFor(app, tenant)
+    const user = await make.user({ createdAt: at, updatedAt: at })
+    await make.account(user.id)
+    const answer = await app.rest(tenant, 'PUT', `/users/${user.id}`, { name: 'New', phone: '2' })
+    expect(answer.statusCode).toBe(200)
+    expect(answer.json()).toMatchObject({ name: 'New', email: user.email, phone: '2', created_at: iso })
+    expect(answer.json().accounts).toHaveLength(1)
+    expect(Date.parse(answer.json().updated_at)).toBeGreaterThan(at.getTime())
+  })
+
+  it.each([
+    ['phone: null clears the phone', { phone: null }, { phone: null }],
+    ['name: null and email: null change nothing', { name: null, email: null }, {}],
+    ['an empty object changes nothing', {}, {}],
+    ['the id in the body is not looked at', { id: 'other' }, {}],
+  ])('%s', async (_name, body, changed) => {
+    const user = await factoriesFor(app, tenant).user({ phone: '1', createdAt: at, updatedAt: at })
+    const { name, email, phone } = user
+    const answer = await app.rest(tenant, 'PUT', `/users/${user.id}`, body)
+    expect(answer.statusCode).toBe(200)
+    expect(answer.json()).toMatchObject({ id: user.id, name, email, phone, ...changed })
+    if (Object.keys(changed).length === 0) expect(answer.json().updated_at).toBe(iso)
+  })
+})
+
+describe('GET /users', () => {
+  it('answers every user, oldest first, those of one moment by id', async () => {
+    const other = await app.createTenant()
+    const make = factoriesFor(app, other)
+    const later = new Date(at.getTime() + 1)
+    await make.user({ id: 'c', createdAt: at })
+    await make.user({ id: 'a', createdAt: later })
+    await make.user({ id: 'b', createdAt: at })
+    const answer = await app.rest(other, 'GET', '/users')
+    expect(answer.statusCode).toBe(200)
+    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
+    expect(Object.keys(answer.json())).toEqual(['users'])
+    expect(answer.json().users.map(({ id }: { id: string }) => id)).toEqual(['b', 'c', 'a'])
+    expect(answer.json().users[0].accounts).toEqual([])
+  })
+
+  it('answers an empty list for a tenant without users', async () => {
+    expect((await app.rest(await app.createTenant(), 'GET', '/users')).body).toBe('{"users":[]}')
+  })
+
+  it('walks page by page over Link, to the end, each user once, even when a user at a page’s end is deleted', async () => {
+    const other = await app.createTenant()
+    const make = factoriesFor(app, other)
+    for (const id of ['a', 'b', 'c', 'd', 'e']) await make.user({ id, createdAt: at })
+    const seen: string[] = []
+    let url: string | undefined = '/users?limit=2'
+    while (url) {
+      const answer = await app.rest(other, 'GET', url)
+      expect(answer.statusCode).toBe(200)
+      seen.push(...answer.json().users.map(({ id }: { id: string }) => id))
+      if (seen.length === 2) await app.database.prisma.user.deleteMany({ where: { id: 'b' } })
+      url = /^<([^>]+)>; rel="next"$/.exec(String(answer.headers['link'] ?? ''))?.[1]
+    }
+    expect(seen).toEqual(['a', 'b', 'c', 'd', 'e'])
+  })
+
+  it('pages with a cursor alone have 20 users', async () => {
+    const other = await app.createTenant()
+    const make = factoriesFor(app, other)
+    for (let index = 0; index < 22; index += 1)
+      await make.user({ id: `u${String(index).padStart(2, '0')}`, createdAt: at })
+    const first = await app.rest(other, 'GET', '/users?limit=1')
+    const cursor = /cursor=([\w-]+)/.exec(String(first.headers['link']))?.[1]
+    const second = await app.rest(other, 'GET', `/users?cursor=${cursor}`)
+    expect(second.json().users).toHaveLength(20)
+    expect(second.json().users[0].id).toBe('u01')
+  })
+})
+
+describe('GET /fusion/profiles', () => {
+  it('answers every documented key in order, dates with colons, counts as numbers', async () => {
+    const make = factoriesFor(app, tenant)
+    const account = await make.account((await make.user()).id, { platform: 'YOUTUBE', platformAccountId: 'UC1' })
+    const profile = await make.profile(account, {
+      username: 'ada',
+      url: 'https://youtube.example/ada',
+      gender: 'FEMALE',
+      fullName: 'Ada Lovelace',
+      firstName: 'Ada',
+      lastName: 'Lovelace',
+      nickName: 'Ad',
+      displayName: 'Ada L.',
+      description: 'Engines',
+      profilePictureUrl: 'https://youtube.example/ada.jpg',
+      dateOfBirth: new Date('1990-05-17'),
+      category: 'Science',
+      websiteUrl: 'https://ada.example',
+      country: 'GB',
+      phoneNumbers: [{ z: 1, a: { nested: null } }],
+      addresses: [{ city: 'London' }],
+      followersCount: 9_007_199_254_740_991n,
+      followingCount: 0n,
+      subscribersCount: 3n,
+      contentsCount: 4n,
+      watchTimeInHours: 1.5,
+      joinedAt: at,
+      verified: false,
+    })
+    const email = await make.email(profile.id, { isPrimary: true, createdAt: at, updatedAt: at })
+    const answer = await app.rest(tenant, 'GET', '/fusion/profiles', [account.id])
+    expect(answer.body).toBe(
+      JSON.stringify({
+        profiles: [
+          {
+            id: profile.id,
+            user_platform: 'YOUTUBE',
+            username: 'ada',
+            url: 'https://youtube.example/ada',
+            gender: 'FEMALE',
+            platform_account_id: 'UC1',
+            full_name: 'Ada Lovelace',
+            first_name: 'Ada',
+            last_name: 'Lovelace',
+            nick_name: 'Ad',
+            display_name: 'Ada L.',
+            description: 'Engines',
+            profile_picture_url: 'https://youtube.example/ada.jpg',
+            date_of_birth: '1990:05:17',
+            category: 'Science',
+            website_url: 'https://ada.example',
+            country: 'GB',
+            emails: [
+              {
+                value: email.value,
+                type: 'work',
+                is_verified: false,
+                is_primary: true,
+                id: email.id,
+                created_at: iso,
+                updated_at: iso,
+                profile_id: profile.id,
+              },
+            ],
+            phone_numbers: [{ z: 1, a: { nested: null } }],
+            addresses: [{ city: 'London' }],
+            followers_count: 9_007_199_254_740_991,
+            following_count: 0,
+            subscribers_count: 3,
+            contents_count: 4,
+            watch_time_in_hours: 1.5,
+            joined_at: iso,
+            verified: false,
+          },
+        ],
+      }),
+    )
+  })
+
+  it('leaves out every field without a value; lists are empty', async () => {
+    const make = factoriesFor(app, tenant)
+    const account = await make.account((await make.user()).id)
+    await make.profile(account)
+    const answer = await app.rest(tenant, 'GET', '/fusion/profiles', [account.id])
+    expect(Object.keys(answer.json().profiles[0])).toEqual([
+      ...['id', 'user_platform', 'platform_account_id', 'emails', 'phone_numbers', 'addresses'],
+    ])
+  })
+
+  it('answers in the order asked, duplicates once, unknown ids left out; however the ids are sent', async () => {
+    const make = factoriesFor(app, tenant)
+    const { id: userId } = await make.user()
+    const one = await make.account(userId, { id: 'account one' })
+    const two = await make.account(userId)
+    const [first, second] = [await make.profile(one), await make.profile(two)]
+    const ids = [two.id, 'unknown', one.id, two.id]
+    const json = encodeURIComponent(JSON.stringify(ids))
+    const repeated = ids.map((id) => `account_ids=${encodeURIComponent(id)}`).join('&')
+    const answers = [
+      await app.rest(tenant, 'GET', '/fusion/profiles', ids),
+      await app.rest(tenant, 'GET', `/fusion/profiles?account_ids=${json}`),
+      await app.rest(tenant, 'GET', `/fusion/profiles?${repeated}`),
+      await app.rest(tenant, 'GET', `/fusion/profiles?account_ids=${encodeURIComponent(ids.join(','))}`),
+    ]
+    for (const answer of answers) {
+      expect(answer.json().profiles.map(({ id }: { id: string }) => id)).toEqual([second.id, first.id])
+    }
+  })
+
+  it('answers no profiles to no ids', async () => {
+    expect((await app.rest(tenant, 'GET', '/fusion/profiles', [])).body).toBe('{"profiles":[]}')
+  })
+})
+
+describe('GET /fusion/jobs/{id}', () => {
+  it('answers the job, its status in lower case, its payload as it came', async () => {
+    const payload = { url: 'https://example.com', z: null, a: [1.5, 'ü'] }
+    const job = await factoriesFor(app, tenant).job({
+      status: 'SUCCEEDED',
+      payload,
+      attempts: 2,
+      createdAt: at,
+      updatedAt: at,
+    })
+    const answer = await app.rest(tenant, 'GET', `/fusion/jobs/${job.id}`)
+    expect(answer.body).toBe(
+      JSON.stringify({
+        id: job.id,
+        status: 'succeeded',
+        job_type: 'fetch_content',
+        payload,
+        attempts: 2,
+        created_at: iso,
+        updated_at: iso,
+      }),
+    )
+  })
+})
+
+describe('every answer', () => {
+  it.each(['/users?limit=1', '/users/nobody', '/nowhere', '/health'])(
+    '%s carries its request id and is not stored',
+    async (url) => {
+      const answer = await app.rest(tenant, 'GET', url)
+      expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
+      expect(answer.headers['cache-control']).toBe('no-store')
+    },
+  )
+
+  it('keeps a sane request id of the caller, and no other', async () => {
+    const send = (id: string) => app.app.inject({ url: '/health', headers: { 'x-request-id': id } })
+    expect((await send('trace-1:a/b=')).headers['x-request-id']).toBe('trace-1:a/b=')
+    expect((await send('<script>')).headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
+    expect((await send('x'.repeat(129))).headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
+  })
+})

@@ -1,0 +1,119 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+
+const userCount = 100_000
+const pageSize = 500
+
+/** Once in each user. */
+const marker = '"tenant_app_id"'
+
+let app: TestApp
+let tenant: TestTenant
+let port: number
+
+beforeAll(async () => {
+  app = await startTestApp()
+  tenant = await app.createTenant()
+  await app.database.prisma.$executeRaw`
+    INSERT INTO "user" (tenant_app_id, id, name, email, created_at, updated_at)
+    SELECT ${tenant.tenantAppId}, 'user-' || n, 'Name ' || n, n || '@example.com', to_timestamp(n), to_timestamp(n)
+    FROM generate_series(1, ${userCount}::int) AS n`
+  await app.app.listen({ port: 0 })
+  port = (app.app.server.address() as AddressInfo).port
+})
+afterAll(() => app.close())
+
+function openUsers(): Promise<http.IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    http.get({ port, path: '/users', headers: { 'x-api-key': tenant.key }, agent: false }, resolve).on('error', reject)
+  })
+}
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+describe('GET /users of 100,000 users', () => {
+  it('answers every one of them, a page at a time, with a flat memory profile', async () => {
+    const heaps: number[] = []
+    let users = 0
+    let text = ''
+    let bytes = 0
+    const statements = await app.statementsOf(async () => {
+      for await (const chunk of await openUsers()) {
+        bytes += (chunk as Buffer).length
+        const seen = text.slice(-(marker.length - 1)) + String(chunk)
+        users += seen.split(marker).length - 1
+        text = seen.slice(-1_000)
+        if (bytes / 2_000_000 > heaps.length) {
+          collectGarbage()
+          heaps.push(process.memoryUsage().heapUsed)
+        }
+      }
+    })
+    expect(text.endsWith('"accounts":[]}]}')).toBe(true)
+    expect(users).toBe(userCount)
+    expect(statements).toHaveLength((userCount / pageSize) * 2)
+    expect(heaps.length).toBeGreaterThan(5)
+    expect((Math.max(...heaps) - Math.min(...heaps)) / 1024 / 1024).toBeLessThan(16)
+  })
+
+  it('reads no further than the client takes, and stops when the client goes away', async () => {
+    let response: http.IncomingMessage | undefined
+    const aborted = new Promise<void>((resolve) => {
+      app.app.server.once('request', (_request, answer) => answer.once('close', resolve))
+    })
+    const statements = await app.statementsOf(async () => {
+      response = await openUsers()
+      await once(response, 'readable')
+      response.destroy()
+      await aborted
+      // Whatever was under way ends; nothing begins after it.
+      await app.database.prisma.$queryRaw`SELECT 1`
+    })
+    // What the kernel holds for both sockets, up to 10 MB of 22, and no more.
+    expect(statements.length).toBeLessThan(userCount / pageSize)
+    const later = await app.statementsOf(() => app.database.prisma.$queryRaw`SELECT 1`)
+    expect(later).toHaveLength(1)
+  })
+
+  it('cuts the connection when a page fails, and never ends as if it were complete', async () => {
+    const response = await openUsers()
+    let text = ''
+    const outcome = (async () => {
+      for await (const chunk of response) {
+        text += String(chunk)
+        if (text.length < 200_000) continue
+        await app.database.prisma.$executeRaw`ALTER TABLE "user" RENAME TO user_away`.catch(() => undefined)
+      }
+      return 'ended'
+    })()
+    await expect(outcome).rejects.toMatchObject({ code: 'ECONNRESET' })
+    await app.database.prisma.$executeRaw`ALTER TABLE user_away RENAME TO "user"`
+    expect(response.complete).toBe(false)
+    expect(text).not.toContain(']}]}')
+    expect(app.log.some(({ level }) => level === 50)).toBe(true)
+  })
+
+  it('answers a status when the first page fails already', async () => {
+    await app.database.prisma.$executeRaw`ALTER TABLE "user" RENAME TO user_away`
+    const answer = await app.rest(tenant, 'GET', '/users')
+    await app.database.prisma.$executeRaw`ALTER TABLE user_away RENAME TO "user"`
+    expect(answer.statusCode).toBe(500)
+    expect(answer.json()).toMatchObject({ code: 'INTERNAL' })
+    expect(answer.body).not.toMatch(/user_away|relation|SELECT/)
+  })
+
+  it('answers HEAD after one page, without a body', async () => {
+    const statements = await app.statementsOf(async () => {
+      const answer = await app.rest(tenant, 'HEAD', '/users')
+      expect(answer.statusCode).toBe(200)
+      expect(answer.body).toBe('')
+    })
+    expect(statements).toHaveLength(2)
+  })
+})

@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { createOneOfEach } from '../support/factories.ts'
+
+let app: TestApp
+let tenant: TestTenant
+
+beforeAll(async () => {
+  app = await startTestApp()
+  tenant = await app.createTenant()
+})
+afterAll(() => app.close())
+
+/** The values of the metrics now, by name and labels as they are printed. */
+async function read(): Promise<Map<string, number>> {
+  const { body, headers } = await app.app.inject('/metrics')
+  expect(headers['content-type']).toMatch(/^text\/plain; version=0.0.4/)
+  const lines = body.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]))
+}
+
+/** By how much a metric grows while `work` runs. */
+async function growth(work: () => Promise<unknown>) {
+  const before = await read()
+  await work()
+  const after = await read()
+  return (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0)
+}
+
+it('counts requests by route, operation and status', async () => {
+  const grown = await growth(async () => {
+    await app.rest(tenant, 'GET', '/users/nobody')
+    await app.graphql(tenant, 'query Who { viewer { keyName } }')
+    await app.app.inject('/somewhere/else')
+  })
+  const count = (labels: string) => grown(`fusion_http_request_duration_seconds_count{${labels}}`)
+  expect(count('route="GET /users/:id",operation="",status="404"')).toBe(1)
+  expect(count('route="POST /graphql",operation="Who",status="200"')).toBe(1)
+  expect(count('route="unknown",operation="",status="404"')).toBe(1)
+})
+
+it('counts statements, batches, executors and errors', async () => {
+  const { user } = await createOneOfEach(app, tenant)
+  const query = `{ user(id: "${user.id}") { accounts { id } } }`
+  const grown = await growth(async () => {
+    await app.graphql(tenant, query)
+    await app.graphql(tenant, query)
+    await app.graphql(tenant, query)
+    await app.graphql(tenant, '{ users(first: 0) { nodes { id } } }')
+  })
+  // Two statements each, and the key each time.
+  expect(grown('fusion_sql_statement_duration_seconds_count{outcome="ok"}')).toBe(3 * 2 + 4)
+  expect(grown('fusion_batch_size_count')).toBe(3 * 2)
+  expect(grown('fusion_graphql_runs_total{executor="compiled"}')).toBe(2)
+  expect(grown('fusion_graphql_compiled_total')).toBe(1)
+  expect(grown('fusion_graphql_errors_total{code="BAD_USER_INPUT"}')).toBe(1)
+})
+
+it('has a bound on the names that callers choose', () => {
+  const { operationLabel } = createMetrics()
+  const labels = Array.from({ length: 200 }, (_, index) => operationLabel(`Name${index}`))
+  expect(new Set(labels).size).toBeLessThanOrEqual(101)
+  expect(labels.at(-1)).toBe('other')
+  expect(operationLabel('Name0')).toBe('Name0')
+})
+
+it('is served elsewhere, and only there, when it has an address of its own', async () => {
+  const inside = await startTestApp({ metricsPort: 1 })
+  expect((await inside.app.inject('/metrics')).statusCode).toBe(404)
+  await inside.close()
+})

@@ -1,0 +1,255 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newDataDir, type RunningGateway, startGateway } from '../support/cli.ts'
+import { type Collector, type ReceivedSpan, startCollector } from '../support/collector.ts'
+import { subscribe } from '../support/events.ts'
+
+const kinds = { internal: 1, server: 2, client: 3 }
+
+/** The demo's data, made once: the gateways of this file run after each other. */
+const dataDir = newDataDir()
+
+const nested = 'query Nested { users(first: 2) { nodes { name accounts { profile { username } } } } }'
+
+let key: string
+
+async function start(env: Record<string, string>): Promise<RunningGateway> {
+  const gateway = await startGateway({ DATA_DIR: dataDir, ...env })
+  key = readFileSync(path.join(dataDir, 'demo-key'), 'utf8').trim()
+  return gateway
+}
+
+async function send(gateway: RunningGateway, url: string, init: RequestInit = {}) {
+  const headers = { 'x-api-key': key, 'content-type': 'application/json', ...init.headers }
+  const response = await fetch(gateway.address + url, { ...init, headers })
+  return { status: response.status, body: await response.text(), id: response.headers.get('x-request-id') ?? '' }
+}
+
+function graphql(gateway: RunningGateway, query: string, variables = {}, headers: Record<string, string> = {}) {
+  return send(gateway, '/graphql', { method: 'POST', body: JSON.stringify({ query, variables }), headers })
+}
+
+/** How many statements the log says that a request has sent. */
+async function statementsOf(gateway: RunningGateway, requestId: string): Promise<number> {
+  for (;;) {
+    const line = gateway
+      .output()
+      .split('\n')
+      .find((text) => text.includes(requestId) && text.includes('"msg":"request"'))
+    if (line !== undefined) return JSON.parse(line).sql
+    await sleep(10)
+  }
+}
+
+/** The spans of a trace, by level; fails where one does not hang where it should. */
+function levelsOf(spans: readonly ReceivedSpan[]) {
+  const [request, ...others] = spans.filter(({ kind }) => kind === kinds.server)
+  expect(others).toEqual([])
+  const operations = spans.filter(({ kind }) => kind === kinds.internal)
+  const statements = spans.filter(({ kind }) => kind === kinds.client)
+  expect(operations.every(({ parentSpanId }) => parentSpanId === request?.spanId)).toBe(true)
+  const parents = new Set([request, ...operations].map((span) => span?.spanId))
+  expect(statements.every(({ parentSpanId }) => parents.has(parentSpanId))).toBe(true)
+  const under = (span: ReceivedSpan | undefined) =>
+    statements.filter(({ parentSpanId }) => parentSpanId === span?.spanId)
+  return { request, operations, statements, under }
+}
+
+describe('with a collector', () => {
+  let collector: Collector
+  let gateway: RunningGateway
+
+  beforeAll(async () => {
+    collector = await startCollector()
+    gateway = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '50' })
+  })
+  afterAll(async () => {
+    await gateway.stop()
+    collector.close()
+  })
+
+  it('makes one trace of a request, its operation and its statements', async () => {
+    // The first looks the key up; later ones are compiled.
+    for (const isFirst of [true, false, false]) {
+      const { id, status } = await graphql(gateway, nested)
+      expect(status).toBe(200)
+      const { request, operations, statements, under } = levelsOf(await collector.trace(id))
+      expect(request).toMatchObject({ name: 'POST /graphql', service: 'fusion-gateway' })
+      expect(request?.parentSpanId).toBeUndefined()
+      expect(request?.attributes).toMatchObject({
+        'http.request.method': 'POST',
+        'http.route': '/graphql',
+        'http.response.status_code': 200,
+        'fusion.tenant': expect.any(String),
+        'fusion.key': 'demo',
+      })
+      expect(operations).toMatchObject([{ name: 'query Nested' }])
+      expect(operations[0]?.attributes).toEqual({
+        'graphql.operation.type': 'query',
+        'graphql.operation.name': 'Nested',
+      })
+      expect(statements).toHaveLength(await statementsOf(gateway, id))
+      expect(under(operations[0])).toHaveLength(3)
+      expect(under(operations[0])[0]).toMatchObject({
+        name: 'SELECT',
+        attributes: {
+          'db.system.name': 'postgresql',
+          'db.operation.name': 'SELECT',
+          'db.query.text': expect.stringContaining('$1'),
+        },
+      })
+      if (isFirst) expect(under(request).length).toBeGreaterThan(0)
+    }
+  })
+
+  it("continues the caller's trace, and leaves out what the caller does not sample", async () => {
+    const traceId = '0af7651916cd43dd8448eb211c80319c'
+    const traceparent = (flags: string) => ({ traceparent: `00-${traceId}-b7ad6b7169203331-${flags}` })
+    await graphql(gateway, 'query Unsampled { viewer { keyName } }', {}, traceparent('00'))
+    const { id } = await graphql(gateway, 'query Sampled { viewer { keyName } }', {}, traceparent('01'))
+    const spans = await collector.trace(id)
+    const { request, operations } = levelsOf(spans)
+    expect(request).toMatchObject({ traceId, parentSpanId: 'b7ad6b7169203331' })
+    expect(operations.map(({ name }) => name)).toEqual(['query Sampled'])
+    const broken = await graphql(gateway, nested, {}, { traceparent: 'nonsense' })
+    expect(levelsOf(await collector.trace(broken.id)).request?.traceId).toMatch(/^[\da-f]{32}$/)
+  })
+
+  it('shows the stored operation of a REST route, and a run for each page of a stream', async () => {
+    const one = await send(gateway, '/users/usr_demo_1')
+    const { request, operations, under } = levelsOf(await collector.trace(one.id))
+    expect(request).toMatchObject({ name: 'GET /users/:id', attributes: { 'http.response.status_code': 200 } })
+    expect(operations).toHaveLength(1)
+    expect(under(operations[0])).toHaveLength(await statementsOf(gateway, one.id))
+    const list = await send(gateway, '/users')
+    const { operations: pages } = levelsOf(await collector.trace(list.id))
+    expect(pages.length).toBe(Math.max(1, Math.ceil(JSON.parse(list.body).users.length / 500)))
+  })
+
+  it('tells how a request and an operation failed, by code', async () => {
+    const { id } = await graphql(gateway, 'query Refused { users(first: 0) { nodes { id } } }')
+    const { request, operations } = levelsOf(await collector.trace(id))
+    expect(request?.status.code).toBe(0)
+    expect(operations[0]).toMatchObject({ attributes: { 'error.type': 'BAD_USER_INPUT' }, status: { code: 2 } })
+    const unknown = await send(gateway, '/no/such/route-Zanzibar')
+    expect((await collector.trace(unknown.id)).map(({ name }) => name)).toEqual(['GET'])
+  })
+
+  it('has an operation for each event of a subscription', async () => {
+    const query = 'subscription Follow { job(id: "job_demo_1") { status } }'
+    const events = await subscribe(gateway.address, key, query)
+    expect((await events.next())?.data).toMatchObject({ data: { job: {} } })
+    const id = events.headers.get('x-request-id') ?? ''
+    events.close()
+    const { operations, statements } = levelsOf(await collector.trace(id))
+    expect(operations[0]?.name).toBe('subscription Follow')
+    // The event's source reads the job, before there is anything to execute.
+    expect(statements.map(({ attributes }) => attributes['db.query.text'])).toContainEqual(
+      expect.stringMatching(/FROM job/),
+    )
+  })
+
+  it('holds no key, no variable and no literal', async () => {
+    const create = `mutation Make($payload: JSONObject!, $type: String!) {
+      createJob(input: { jobType: $type, payload: $payload }) { job { id } userErrors { message } }
+    }`
+    const made = await graphql(
+      gateway,
+      create,
+      { type: 'Zanzibar_type', payload: { secret: "it's Zanzibar" } },
+      { 'idempotency-key': '"Zanzibar"' },
+    )
+    expect(JSON.parse(made.body).data.createJob.job).not.toBeNull()
+    const requests = [
+      made,
+      await graphql(gateway, '{ users(first: 1, filter: { nameContains: "Zanzibar" }) { nodes { id } } }'),
+      await graphql(gateway, '{ user(id: "usr_Zanzibar") { Zanzibar: name } }'),
+      await graphql(gateway, '{ nothing(of: "Zanzibar") }'),
+      await send(gateway, '/users/usr_Zanzibar?Zanzibar=1'),
+      await send(gateway, '/users', {
+        method: 'POST',
+        body: JSON.stringify({ name: 'Zanzibar', email: 'Zanzibar@example.com', phone: null }),
+      }),
+      await send(gateway, `/graphql?query=${encodeURIComponent('{ user(id: "Zanzibar") { name } }')}`),
+    ]
+    for (const { id } of requests) levelsOf(await collector.trace(id))
+    const { statements } = levelsOf(await collector.trace(made.id))
+    expect(statements.map(({ name }) => name)).toEqual(expect.arrayContaining(['BEGIN', 'INSERT', 'COMMIT']))
+    const all = JSON.stringify(collector.spans)
+    expect(all).not.toContain('Zanzibar')
+    expect(all).not.toContain(key)
+    for (const { attributes } of collector.spans) {
+      expect(String(attributes['db.query.text'] ?? '').length).toBeLessThanOrEqual(2_000)
+    }
+  })
+})
+
+it('sends what is left when it stops', async () => {
+  const collector = await startCollector()
+  const gateway = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_SERVICE_NAME: 'other' })
+  const { id } = await graphql(gateway, nested)
+  expect(collector.spans).toEqual([])
+  expect((await gateway.stop('SIGTERM')).code).toBe(0)
+  expect((await collector.trace(id))[0]).toMatchObject({ service: 'other' })
+  collector.close()
+})
+
+describe('with a collector that', () => {
+  const env = { OTEL_BSP_SCHEDULE_DELAY: '20', OTEL_EXPORTER_OTLP_TIMEOUT: '500' }
+
+  it('is away, requests are answered, one line says so, and the end is not put off', async () => {
+    const gateway = await start({ ...env, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' })
+    for (let sent = 0; sent < 5; sent += 1) {
+      expect((await graphql(gateway, nested)).status).toBe(200)
+      await sleep(100)
+    }
+    await expect.poll(() => gateway.output(), { timeout: 5_000 }).toContain('the trace collector accepts no spans')
+    expect(gateway.output().match(/the trace collector accepts no spans/g)).toHaveLength(1)
+    const { code, milliseconds } = await gateway.stop('SIGTERM')
+    expect(code).toBe(0)
+    expect(milliseconds).toBeLessThan(3_000)
+  })
+
+  it('takes connections and never answers, the end is put off by a second at most', async () => {
+    const silent = createServer((socket) => void socket.on('error', () => undefined)).listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const { port } = silent.address() as AddressInfo
+    const gateway = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` })
+    expect((await graphql(gateway, nested)).status).toBe(200)
+    const { code, milliseconds } = await gateway.stop('SIGTERM')
+    expect(code).toBe(0)
+    expect(milliseconds).toBeLessThan(3_000)
+    silent.close()
+  })
+})
+
+it('loads nothing of OpenTelemetry and sends nothing when there is no collector', async () => {
+  // Packages that others use as well, such as the API, may be there.
+  const tell = `import { Module } from 'node:module'
+    process.on('exit', () => {
+      const loaded = Object.keys(Module._cache).filter((file) => file.includes('@opentelemetry/sdk-trace')).length
+      process.stdout.write('loaded: ' + loaded)
+    })`
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(tell)}`
+  const loaded: number[] = []
+  const collector = await startCollector()
+  for (const url of ['', collector.url]) {
+    const gateway = await start({ NODE_OPTIONS, OTEL_EXPORTER_OTLP_ENDPOINT: url })
+    await graphql(gateway, nested)
+    await gateway.stop()
+    await expect.poll(gateway.output).toMatch(/loaded: \d+$/)
+    loaded.push(Number(/loaded: (\d+)/.exec(gateway.output())?.[1]))
+    expect(collector.spans.length > 0).toBe(url !== '')
+  }
+  expect(loaded[0]).toBe(0)
+  expect(loaded[1]).toBeGreaterThan(0)
+  collector.close()
+})
+
+it('refuses an address that is none', async () => {
+  await expect(start({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' })).rejects.toThrow('must be a URL')
+})
