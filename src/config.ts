@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { DatabaseLocation } from './db/location.ts'
 import { OperatorError } from './errors.ts'
+import type { LoadLimits } from './http/plugins/shed-load.ts'
 import type { HttpTimeouts } from './http/server-options.ts'
-import type { LoadLimits } from './http/shed-load.ts'
 
 /** The configuration of a process. docs/configuration.md describes the variables. */
 export interface Config {

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import type { ServeOptions } from './serve.ts'
-import { defaultConcurrency, readConcurrency } from './work-options.ts'
+import type { ServeOptions } from './process/serve.ts'
+import { defaultConcurrency, readConcurrency } from './process/work-options.ts'
 
 /** `fusion serve`. Its code is loaded when it is called, so that the other commands start faster. */
 export function serveCommand(): Command {
@@ -13,5 +13,5 @@ export function serveCommand(): Command {
       readConcurrency,
       defaultConcurrency,
     )
-    .action(async (options: ServeOptions) => (await import('./serve.ts')).serve(options))
+    .action(async (options: ServeOptions) => (await import('./process/serve.ts')).serve(options))
 }

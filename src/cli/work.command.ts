@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import type { RunOptions } from './work.ts'
-import { defaultConcurrency, defaultLeaseSeconds, readConcurrency, readLeaseSeconds } from './work-options.ts'
+import type { RunOptions } from './process/work.ts'
+import { defaultConcurrency, defaultLeaseSeconds, readConcurrency, readLeaseSeconds } from './process/work-options.ts'
 
 /** `fusion work`. Its code is loaded when it is called. */
 export function workCommand(): Command {
@@ -19,5 +19,5 @@ export function workCommand(): Command {
       readLeaseSeconds,
       defaultLeaseSeconds,
     )
-    .action(async (options: RunOptions) => (await import('./work.ts')).work(options))
+    .action(async (options: RunOptions) => (await import('./process/work.ts')).work(options))
 }

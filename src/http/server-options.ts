@@ -1,6 +1,6 @@
 import { type FastifyBaseLogger, type FastifyHttpOptions, LogController, type RawServerDefault } from 'fastify'
 import { v4 as uuidv4 } from 'uuid'
-import { answerBadUrl, answerClientError } from './errors.ts'
+import { answerBadUrl, answerClientError } from './plugins/answer-errors.ts'
 
 /** How long the gateway waits for a client. */
 export interface HttpTimeouts {

@@ -1,6 +1,6 @@
 import { type GraphQLInputType, type GraphQLLeafType, isInputObjectType, isListType, isNonNullType } from 'graphql'
 import { type FieldError, invalidInput } from '../errors.ts'
-import type { Values } from '../graphql/operation/coerce-variables.ts'
+import type { Values } from '../graphql/operation/prepare/coerce-variables.ts'
 import type { Route } from './route.ts'
 import type { StoredOperation } from './stored-operation.ts'
 

@@ -1,5 +1,5 @@
 import { type GraphQLInputObjectType, type GraphQLInputType, getNullableType, isInputType, typeFromAST } from 'graphql'
-import type { PreparedOperation, Preparer } from '../graphql/operation/prepare.ts'
+import type { PreparedOperation, Preparer } from '../graphql/operation/prepare/prepare.ts'
 import { schema } from '../graphql/operation/schema.ts'
 import { type Shape, shapeOf } from './shape.ts'
 

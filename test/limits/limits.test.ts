@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey } from '../../src/auth/key.service.ts'
-import { createPreparer } from '../../src/graphql/operation/prepare.ts'
+import { createPreparer } from '../../src/graphql/operation/prepare/prepare.ts'
 import { createMemoryCounter } from '../../src/limits/point-counter.ts'
 import { createRateLimit } from '../../src/limits/rate-limit.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'

@@ -1,5 +1,5 @@
 import openapiTypescript, { astToString, type OpenAPI3 } from 'openapi-typescript'
-import { createPreparer } from '../../src/graphql/operation/prepare.ts'
+import { createPreparer } from '../../src/graphql/operation/prepare/prepare.ts'
 import { createOpenApiDocument } from '../../src/rest/openapi/document.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 

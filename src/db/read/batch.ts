@@ -35,7 +35,7 @@ export function createBatchedRead(
   model: DataModel,
   onBatch: (size: number) => void = () => undefined,
 ): BatchedRead {
-  // An operation passes the same set each time (graphql/operation/prepare.ts), so it is its own key.
+  // An operation passes the same set each time (graphql/operation/prepare/prepare.ts), so it is its own key.
   const bySelection = new WeakMap<ReadonlySet<string>, Map<string, PreparedRead>>()
 
   function prepare(modelName: Model, by: string, fields: ReadonlySet<string> = allFields): PreparedRead {

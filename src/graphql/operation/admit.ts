@@ -1,8 +1,8 @@
 import type { Viewer } from '../../auth/viewer.ts'
 import { GatewayError, withHeaders } from '../../errors.ts'
 import { type Budget, type RateLimit, RateLimited, tooExpensive } from '../../limits/rate-limit.ts'
-import type { Values } from './coerce-variables.ts'
-import type { PreparedOperation } from './prepare.ts'
+import type { Values } from './prepare/coerce-variables.ts'
+import type { PreparedOperation } from './prepare/prepare.ts'
 
 /** The most points that an operation may cost. */
 const maxPrice = 20_000

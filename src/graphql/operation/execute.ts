@@ -2,8 +2,8 @@ import { type ExecutionResult, execute } from 'graphql'
 import type { Context } from '../../context.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { toCallerError } from './caller-error.ts'
-import type { Values } from './coerce-variables.ts'
-import { hasScopes, type PreparedOperation } from './prepare.ts'
+import type { Values } from './prepare/coerce-variables.ts'
+import { hasScopes, type PreparedOperation } from './prepare/prepare.ts'
 import { executableSchema, guardedSchema } from './schema.ts'
 
 /** An operation to execute, with the variables as the client sent them. */

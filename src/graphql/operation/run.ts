@@ -7,7 +7,7 @@ import { createAdmission } from './admit.ts'
 import { executeOperation } from './execute.ts'
 import { executeOnce } from './execute-once.ts'
 import type { OperationAnswer, OperationRequest } from './operation-request.ts'
-import { createPreparer, type Preparer } from './prepare.ts'
+import { createPreparer, type Preparer } from './prepare/prepare.ts'
 import { createSubscribe, type Subscribe } from './subscribe.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { lexicographicSortSchema, printSchema } from 'graphql'
 import '../../noun/nouns.ts'
 import { builder } from '../schema/builder.ts'
-import { acceptCoerced } from './coerced-variables.ts'
+import { acceptCoerced } from './prepare/coerced-variables.ts'
 
 /** The schema of all nouns. Documents are validated against it. */
 export const schema = builder.toSchema()

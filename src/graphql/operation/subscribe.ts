@@ -6,7 +6,7 @@ import type { RateLimit } from '../../limits/rate-limit.ts'
 import type { Admit } from './admit.ts'
 import { executeOperation, executionArgs, toShownResult } from './execute.ts'
 import type { OperationRequest } from './operation-request.ts'
-import type { PreparedOperation } from './prepare.ts'
+import type { PreparedOperation } from './prepare/prepare.ts'
 
 /** A subscription to start. */
 export interface SubscriptionRequest extends OperationRequest {

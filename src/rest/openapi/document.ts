@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { ErrorCode } from '../../errors.ts'
-import type { Preparer } from '../../graphql/operation/prepare.ts'
+import type { Preparer } from '../../graphql/operation/prepare/prepare.ts'
 import { packageVersion } from '../../telemetry/package-version.ts'
 import type { Route } from '../route.ts'
 import { routes } from '../routes.ts'

@@ -1,5 +1,5 @@
 import Fastify, { type FastifyInstance } from 'fastify'
-import type { Metrics } from '../telemetry/metrics.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
 
 /** Serves `/metrics` in the text format of Prometheus. */
 export function registerMetrics(app: FastifyInstance, { registry }: Metrics): void {

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { GatewayError } from '../errors.ts'
-import { isShallowRequest } from '../input/json.ts'
+import { GatewayError } from '../../errors.ts'
+import { isShallowRequest } from '../../input/json.ts'
 
 /**
  * Reads JSON bodies and rejects all others: a browser can send forms and plain text to other origins without asking. A GET may

@@ -1,11 +1,11 @@
-import { readConfig } from '../config.ts'
-import { createServices } from '../context.ts'
-import { serveMetrics } from '../http/metrics-route.ts'
-import { createLogger } from '../telemetry/logger.ts'
-import { createMetrics, measureProcess } from '../telemetry/metrics.ts'
+import { readConfig } from '../../config.ts'
+import { createServices } from '../../context.ts'
+import { serveMetrics } from '../../http/plugins/metrics-route.ts'
+import { createLogger } from '../../telemetry/logger.ts'
+import { createMetrics, measureProcess } from '../../telemetry/metrics.ts'
+import { withMigratedDatabase } from '../with-database.ts'
 import { exitAtLatest, untilToldToStop } from './lifecycle.ts'
 import { readHandlers, startWork } from './start-work.ts'
-import { withMigratedDatabase } from './with-database.ts'
 
 export interface RunOptions {
   readonly handlers?: string

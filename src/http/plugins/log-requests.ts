@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Metrics } from '../telemetry/metrics.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
 
 const maxNameLength = 100
 

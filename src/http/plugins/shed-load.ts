@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { GatewayError } from '../errors.ts'
-import type { Metrics } from '../telemetry/metrics.ts'
+import { GatewayError } from '../../errors.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
 
 /** How much load a process accepts. */
 export interface LoadLimits {

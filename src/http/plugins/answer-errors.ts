@@ -1,11 +1,11 @@
 import type { Duplex } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { v4 as uuidv4 } from 'uuid'
-import { clientHasGone, type ErrorCode, errorCodes, GatewayError } from '../errors.ts'
-import { toShownError } from '../telemetry/shown-error.ts'
-import { setCommonHeaders } from './common-headers.ts'
+import { clientHasGone, type ErrorCode, errorCodes, GatewayError } from '../../errors.ts'
+import { toShownError } from '../../telemetry/shown-error.ts'
+import { setCommonHeaders } from '../common-headers.ts'
+import { sendProblem, toProblem } from '../problem.ts'
 import { logRequest } from './log-requests.ts'
-import { sendProblem, toProblem } from './problem.ts'
 
 /** Errors of Fastify, by code. Its own messages describe its internals. */
 const fastifyErrors: Record<string, readonly [ErrorCode, string]> = {

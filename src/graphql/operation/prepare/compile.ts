@@ -10,9 +10,9 @@ import {
   type ValueNode,
 } from 'graphql'
 import { compileQuery, isCompiledQuery } from 'graphql-jit'
-import type { Context } from '../../context.ts'
+import type { Context } from '../../../context.ts'
+import { executableSchema } from '../schema.ts'
 import type { Values } from './coerce-variables.ts'
-import { executableSchema } from './schema.ts'
 import { allFields, type Selection } from './selection.ts'
 
 /** An operation as a function of its coerced variables. */

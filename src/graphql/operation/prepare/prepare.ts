@@ -9,16 +9,16 @@ import {
   validate,
 } from 'graphql'
 import { LRUCache } from 'lru-cache'
-import type { FieldScope, Scope } from '../../auth/scopes.ts'
-import type { Viewer } from '../../auth/viewer.ts'
-import type { Metrics } from '../../telemetry/metrics.ts'
+import type { FieldScope, Scope } from '../../../auth/scopes.ts'
+import type { Viewer } from '../../../auth/viewer.ts'
+import type { Metrics } from '../../../telemetry/metrics.ts'
+import { schema } from '../schema.ts'
 import { checkDocumentSize, operationBoundsRule } from './bounds.ts'
 import { coerceVariables, type Values } from './coerce-variables.ts'
 import { declareCoerced } from './coerced-variables.ts'
 import { type CompiledOperation, compileOperation } from './compile.ts'
 import { createNodeCount } from './count-nodes.ts'
 import { createPrice } from './price.ts'
-import { schema } from './schema.ts'
 import { allFields, readSelection } from './selection.ts'
 
 /** A validated operation and all that is known about it before it runs. */

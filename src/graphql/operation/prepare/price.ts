@@ -9,8 +9,8 @@ import {
   type OperationDefinitionNode,
   valueFromASTUntyped,
 } from 'graphql'
-import { defaultPageSize, maxPageSize } from '../schema/connection.ts'
-import type { ListLength } from '../schema/list-length.ts'
+import { defaultPageSize, maxPageSize } from '../../schema/connection.ts'
+import type { ListLength } from '../../schema/list-length.ts'
 import type { Values } from './coerce-variables.ts'
 import type { SelectedField, Selection } from './selection.ts'
 

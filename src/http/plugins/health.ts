@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { Database } from '../db/database.ts'
-import { readMigrationStatus } from '../db/migrations/migrations.ts'
+import type { Database } from '../../db/database.ts'
+import { readMigrationStatus } from '../../db/migrations/migrations.ts'
 
 /**
  * Serves the probes. `/health` answers while the process runs. `/ready` answers 200 while the gateway is not stopping, the

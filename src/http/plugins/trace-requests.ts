@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Tracing } from '../telemetry/tracing.ts'
+import type { Tracing } from '../../telemetry/tracing.ts'
 
 /** Traces requests. Its hook must run after the one that creates the count of statements. */
 export function traceRequests(app: FastifyInstance, tracing: Tracing | undefined): void {
