@@ -113,6 +113,13 @@ describe('a key without the scope of a field gets FORBIDDEN in its place, and th
     expect(phones.data).toEqual({ users: { nodes: [{ name: made.user.name, phone: null }] } })
   })
 
+  it('in a document that the gateway has prepared and compiled for a key with the scope', async () => {
+    const query = 'query Prepared { users { nodes { id } } }'
+    for (const _time of [1, 2, 3]) expect((await app.graphql(tenant, query)).errors).toBeUndefined()
+    const refused = await app.graphql(await keyFor(['jobs:read']), query)
+    expect(refused.errors).toMatchObject([{ path: ['users'], extensions: { code: 'FORBIDDEN' } }])
+  })
+
   it('in a fragment as well, and whichever operation of the document runs', async () => {
     const key = await keyFor(['users:read'])
     const query = 'fragment Contact on User { phone } query { users { nodes { ...Contact } } }'

@@ -127,6 +127,23 @@ describe('trusted documents', () => {
       expect((await app.rest(tenant, 'GET', '/users?limit=1')).statusCode).toBe(200)
     }))
 
+  it.each([
+    ['of hashes', ''],
+    ['of hashes with the prefix of GraphQL Codegen', 'sha256:'],
+  ])('a file %s answers the hash with and without the prefix', async (_, prefix) => {
+    const file = path.join(folder, 'prefixed.json')
+    writeFileSync(file, JSON.stringify({ [prefix + sha256(query)]: query }))
+    const trustedDocuments = readTrustedDocuments(file, 'reject', { error: () => undefined, warn: () => undefined })
+    await withApp({ trustedDocuments }, async (app, tenant) => {
+      const data = { viewer: { keyName: `key of ${tenant.name}` } }
+      for (const hash of [sha256(query), `sha256:${sha256(query)}`]) {
+        const extensions = { persistedQuery: { version: 1, sha256Hash: hash } }
+        expect((await post(app, tenant, { extensions })).json()).toMatchObject({ data })
+        expect((await post(app, tenant, { documentId: hash })).json()).toMatchObject({ data })
+      }
+    })
+  })
+
   it('are all that the log is silent about, where others only are to be found', () =>
     withApp({ trustedDocuments: trusted('log') }, async (app, tenant) => {
       const lines = () => app.log.filter(({ msg }) => msg === 'a document is not trusted')

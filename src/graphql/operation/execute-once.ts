@@ -1,6 +1,7 @@
 import { type ExecutionResult, GraphQLError, type Source } from 'graphql'
 import { type ErrorCode, errorCodes, type FieldError, GatewayError, isErrorCode } from '../../errors.ts'
 import type { Idempotency } from '../../idempotency/idempotency.ts'
+import type { Logger } from '../../telemetry/logger.ts'
 import { positionOf } from './caller-error.ts'
 import { type Execution, executeOperation } from './execute.ts'
 
@@ -22,16 +23,25 @@ export async function executeOnce(
   { key, request }: IdempotencyKey,
   idempotency: Idempotency,
 ): Promise<{ readonly result: ExecutionResult; readonly isReplay: boolean }> {
-  const { viewer, loaders } = execution.context
+  const { context } = execution
+  const { viewer, loaders } = context
+  let lines: (() => void)[] = []
+  // Only the last run is logged: the client sees nothing of those that were repeated because of a conflict.
+  const log: Logger = {
+    error: (...line) => void lines.push(() => context.log.error(...line)),
+    warn: (...line) => void lines.push(() => context.log.warn(...line)),
+  }
   const { answer, isReplay } = await idempotency.runOnce(
     { viewer, idempotencyKey: key, request },
     () => {
+      lines = []
       // An earlier run has read rows that its rollback has undone.
       loaders.clearAll()
-      return executeOperation(execution)
+      return executeOperation({ ...execution, context: { ...context, log } })
     },
     isFinal,
   )
+  for (const write of lines) write()
   if (!isReplay || !answer.errors) return { result: answer, isReplay }
   const { source } = execution.operation.document.loc ?? {}
   return { result: { ...answer, errors: answer.errors.map((error) => restoreError(error, source)) }, isReplay }

@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { createOneOfEach } from '../support/factories.ts'
+import { type Field, fieldsOf, operationOf, type SampleIds } from '../support/operations.ts'
+
+const tables = ['"user"', 'account', 'profile', 'email_record', 'job']
+
+let app: TestApp
+let tenant: TestTenant
+let ids: SampleIds
+
+beforeAll(async () => {
+  app = await startTestApp()
+  tenant = await app.createTenant()
+  const { user, account, job } = await createOneOfEach(app, tenant)
+  ids = { userId: user.id, accountId: account.id, jobId: job.id }
+  await run('CREATE SEQUENCE tries')
+  await letFirstTriesConflict(0)
+  for (const table of tables) {
+    await run(`CREATE TRIGGER conflict BEFORE INSERT OR UPDATE OR DELETE ON ${table} EXECUTE FUNCTION conflict()`)
+  }
+})
+afterAll(() => app.close())
+
+const run = (sql: string) => app.database.prisma.$executeRawUnsafe(sql)
+
+/** A rollback does not change a sequence, so it counts the writes of every attempt. */
+async function letFirstTriesConflict(count: number): Promise<void> {
+  await run(`
+    CREATE OR REPLACE FUNCTION conflict() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      IF nextval('tries') <= ${count} THEN RAISE EXCEPTION 'conflict' USING ERRCODE = 'serialization_failure'; END IF;
+      RETURN NULL;
+    END $$`)
+  await run(`ALTER SEQUENCE tries RESTART`)
+}
+
+async function countTries(): Promise<number> {
+  const [row] = await app.database.prisma.$queryRaw<{ last: number; used: boolean }[]>`
+    SELECT last_value::int AS last, is_called AS used FROM tries`
+  return row?.used ? row.last : 0
+}
+
+async function countErrors(): Promise<number> {
+  const { values } = await app.services.metrics.graphqlErrors.get()
+  return values.reduce((sum, { value }) => sum + value, 0)
+}
+
+let requests = 0
+
+async function send(field: Field, hasKey: boolean) {
+  const { query, variables } = operationOf('mutation', field, ids)
+  const id = /Job/.test(field.name) ? ids.jobId : /Account/.test(field.name) ? ids.accountId : ids.userId
+  const input = { ...(variables['input'] as object), ...('id' in (variables['input'] as object) && { id }) }
+  requests += 1
+  const answer = await app.app.inject({
+    method: 'POST',
+    url: '/graphql',
+    headers: { 'x-api-key': tenant.key, ...(hasKey && { 'idempotency-key': `request-${requests}` }) },
+    payload: { query, variables: { input } },
+  })
+  return answer.json()
+}
+
+describe.each([
+  ['without an idempotency key', false],
+  ['with an idempotency key', true],
+])('a mutation that conflicts with another transaction, %s', (_, hasKey) => {
+  // These find no row to write to.
+  const mutations = fieldsOf('Mutation').filter(({ name }) => !/^(retry|update)/.test(name))
+
+  it.each(mutations.map((field) => [field.name, field] as const))(
+    '%s: runs three times, and then fails with SERVICE_UNAVAILABLE',
+    async (_name, field) => {
+      await letFirstTriesConflict(100)
+      const [errors, lines] = [await countErrors(), app.log.length]
+      expect(await send(field, hasKey)).toMatchObject({ errors: [{ extensions: { code: 'SERVICE_UNAVAILABLE' } }] })
+      expect(await countTries()).toBe(3)
+      // With a key the whole request fails, which the metrics count by its status.
+      expect((await countErrors()) - errors).toBe(hasKey ? 0 : 1)
+      expect(app.log.slice(lines).filter(({ level }) => Number(level) >= 50)).toHaveLength(1)
+    },
+  )
+
+  it('succeeds if the third try succeeds; the others are neither counted nor logged', async () => {
+    await letFirstTriesConflict(2)
+    const [errors, lines] = [await countErrors(), app.log.length]
+    const createUser = fieldsOf('Mutation').find(({ name }) => name === 'createUser') as Field
+    const answer = await send(createUser, hasKey)
+    expect(answer.errors).toBeUndefined()
+    expect(answer.data.createUser.userErrors).toEqual([])
+    expect(await countTries()).toBe(3)
+    expect(await countErrors()).toBe(errors)
+    expect(app.log.slice(lines).filter(({ level }) => Number(level) >= 50)).toEqual([])
+  })
+})

@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createDatabase, type Database } from '../../src/db/database.ts'
+import { openPostgres } from '../../src/db/postgres/postgres.ts'
+import { query, statement } from '../../src/db/statement.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { adminUrl } from '../support/postgresql.ts'
+
+describe.skipIf(adminUrl === undefined)('the prepared statements of a connection', () => {
+  let template: TestDatabase
+  let database: Database
+  beforeAll(async () => {
+    template = await createTestDatabase()
+    // All statements use one connection, so its prepared statements can be counted.
+    database = await createDatabase(openPostgres(template.url ?? '', { pool: { size: 1 } }))
+  })
+  afterAll(async () => {
+    await database.close()
+    await template.close()
+  })
+
+  async function preparedStatements(): Promise<string[]> {
+    const rows = await database.prisma.$queryRaw<{ statement: string }[]>`SELECT statement FROM pg_prepared_statements`
+    return rows.map(({ statement }) => statement)
+  }
+
+  it('have no limits in their text: pages of every size share a statement', async () => {
+    const { list } = database.reads
+    const request = { conditions: [], orderBy: 'createdAt', direction: 'DESC' } as const
+    for (let limit = 1; limit <= 200; limit += 1) await list.rows('User', 'ten_1', { ...request, limit })
+    expect((await preparedStatements()).filter((sql) => sql.includes('FROM "user"'))).toHaveLength(1)
+  })
+
+  it('are at most 200: the one that was used least recently is closed', async () => {
+    const select = (number: number) => query(database.sql, statement(`SELECT ${number}`))
+    for (let number = 0; number < 300; number += 1) {
+      expect(await select(number)).toEqual([[number]])
+      expect(await select(0)).toEqual([[0]])
+    }
+    const prepared = await preparedStatements()
+    expect(prepared).toHaveLength(200)
+    expect(prepared).toEqual(expect.arrayContaining(['SELECT 0', 'SELECT 299']))
+    expect(prepared).not.toContain('SELECT 1')
+    // A closed statement is prepared again.
+    expect(await select(1)).toEqual([[1]])
+  })
+
+  it('stay right when many are sent at once', async () => {
+    const numbers = Array.from({ length: 1_000 }, (_, index) => index)
+    const reads = numbers.map((number) =>
+      query(database.sql, statement(`SELECT ${number}::int`, { isShortRead: true })),
+    )
+    expect((await Promise.all(reads)).map(([row]) => row?.[0])).toEqual(numbers)
+    expect(await preparedStatements()).toHaveLength(200)
+  })
+})

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+
+let app: TestApp
+let tenant: TestTenant
+
+beforeAll(async () => {
+  app = await startTestApp()
+  tenant = await app.createTenant()
+})
+afterAll(() => app.close())
+
+const json = 'application/json; charset=utf-8'
+const graphqlJson = 'application/graphql-response+json; charset=utf-8'
+
+async function send(body: object, accept: string | undefined) {
+  const answer = await app.app.inject({
+    method: 'POST',
+    url: '/graphql',
+    headers: { 'x-api-key': tenant.key, ...(accept !== undefined && { accept }) },
+    payload: body,
+  })
+  const { 'x-request-id': _id, date: _date, ...headers } = answer.headers
+  return { status: answer.statusCode, type: headers['content-type'], headers, body: answer.body }
+}
+
+const accepted: [string | undefined, string | null][] = [
+  [undefined, json],
+  ['', json],
+  ['*/*', json],
+  ['application/*', json],
+  ['application/json', json],
+  ['application/json, */*', json],
+  ['application/json; charset=utf-8', json],
+  ['application/json, application/graphql-response+json', json],
+  ['text/html, application/json', json],
+  ['application/graphql-response+json', graphqlJson],
+  ['application/graphql-response+json; charset=utf-8, application/json;q=0.9', graphqlJson],
+  ['application/json;q=0.1, application/graphql-response+json;q=0.9', graphqlJson],
+  ['application/json; q=0.1, */*; q=0.01, application/graphql-response+json', graphqlJson],
+  ['application/graphql-response+json;q=0.1, application/json;q=0.9', json],
+  ['application/graphql-response+json;q=0, application/json;q=0.9', json],
+  ['text/event-stream', 'text/event-stream'],
+  ['multipart/mixed', 'multipart/mixed; boundary="-"'],
+  ['text/event-stream;q=0.1, application/json', json],
+  ['application/json;q=0', null],
+  ['image/png', null],
+  ['*/*;q=0', null],
+]
+
+describe.each(accepted)('accept: %s', (accept, type) => {
+  it(`is answered as ${type ?? '406, in JSON'}`, async () => {
+    const answer = await send({ query: '{ __typename }' }, accept)
+    expect([answer.status, answer.type]).toEqual(type === null ? [406, json] : [200, type])
+  })
+
+  it('answers a document that is sent again in the same way', async () => {
+    const named = 'query A { viewer { keyName } } query B { b: viewer { keyName } }'
+    const byId = 'query ($id: ID!) { user(id: $id) { id } }'
+    const bodies = [
+      { query: '{ viewer { tenantApp { id } } }' },
+      { query: named, operationName: 'B' },
+      { query: named, operationName: 'C' },
+      { query: named },
+      { query: byId, variables: { id: 'usr_1' } },
+      { query: byId, variables: { id: { no: 1 } } },
+      { query: byId },
+      { query: '\n{\r\n  users(first: 0) { nodes { id } } }' },
+      { query: '{ users(first: 5) { nodes { id } } job(id: "j") { id } }' },
+      { query: 'mutation { deleteUser(input: { id: "missing" }) { deletedUserId userErrors { code } } }' },
+      { query: '{ unknown }' },
+      { query: '{' },
+    ]
+    for (const body of bodies) {
+      const sent = { ...body, query: `${body.query} # ${accept}` }
+      const first = await send(sent, accept)
+      expect(await send(sent, accept)).toEqual(first)
+      expect(await send(sent, accept)).toEqual(first)
+    }
+  })
+})
