@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { PGlite } from '@electric-sql/pglite'
 import { inject } from 'vitest'
 import type { StatementObserver } from '../../src/db/adapter.ts'
-import { createDatabase, type Database } from '../../src/db/database.ts'
-import { openEmbedded } from '../../src/db/embedded/embedded.ts'
+import { createDatabase, type Database, type DatabaseOptions } from '../../src/db/database.ts'
+import { createEmbeddedDriver, openEmbedded } from '../../src/db/embedded/embedded.ts'
 import { openPostgres } from '../../src/db/postgres/postgres.ts'
-import { databaseUrl, runAsAdmin } from './postgresql.ts'
+import { adminUrl, databaseUrl, runAsAdmin, runAsAdminOn } from './postgresql.ts'
 
 /** A migrated, empty database for one test, on PGlite or PostgreSQL. */
 export interface TestDatabase extends Database {
@@ -23,12 +24,35 @@ export async function createTestDatabase(
     const dump = new Blob([readFileSync(template.dumpFile)])
     return { ...(await createDatabase(await openEmbedded('memory', dump), { observe, onBatch })), url: undefined }
   }
+  const name = await createOnServer(`TEMPLATE ${template.name}`)
+  return openOnServer(name, { observe, onBatch })
+}
+
+/** Creates a database by running a script, such as a dump. Closing the database removes it. */
+export async function createDatabaseFrom(script: string): Promise<TestDatabase> {
+  if (adminUrl === undefined) {
+    const pglite = await PGlite.create()
+    await pglite.exec(script)
+    // A dump leaves no schema on the search path.
+    await pglite.exec('RESET ALL')
+    return { ...(await createDatabase(createEmbeddedDriver(pglite))), url: undefined }
+  }
+  const name = await createOnServer()
+  await runAsAdminOn(name, script)
+  return openOnServer(name)
+}
+
+async function createOnServer(options = ''): Promise<string> {
   const name = `fusion_test_${randomUUID().replaceAll('-', '')}`
-  await runAsAdmin(`CREATE DATABASE ${name} TEMPLATE ${template.name}`)
+  await runAsAdmin(`CREATE DATABASE ${name} ${options}`)
   await runAsAdmin(`ALTER DATABASE ${name} SET timezone TO 'Asia/Kolkata'`)
   await runAsAdmin(`ALTER DATABASE ${name} SET datestyle TO 'German, DMY'`)
+  return name
+}
+
+async function openOnServer(name: string, options: DatabaseOptions = {}): Promise<TestDatabase> {
   const url = databaseUrl(name)
-  const database = await createDatabase(openPostgres(url), { observe, onBatch })
+  const database = await createDatabase(openPostgres(url), options)
   return {
     ...database,
     url,

@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createServices, type Services } from '../../src/context.ts'
+import type { Job } from '../../src/db/generated/prisma/client.ts'
+import { deployMigrations, readMigrationStatus } from '../../src/db/migrations/migrations.ts'
+import { leaseLost } from '../../src/job/worker/upkeep.ts'
+import { startWorker } from '../../src/job/worker/worker.ts'
+import { createDatabaseFrom, type TestDatabase } from '../support/database.ts'
+
+// A dump of version 0.1.0 with jobs in every state of two tenants. That version ran jobs with a queue library.
+const dump = readFileSync(path.join(import.meta.dirname, '../fixtures/release-0.1.0.sql'), 'utf8')
+
+let database: TestDatabase
+let services: Services
+
+beforeAll(async () => {
+  database = await createDatabaseFrom(dump)
+  services = createServices(database)
+  // What had run or become due by the time of the dump has done so by now, and its leases are still valid.
+  await run(`UPDATE job SET run_at = now() - interval '1 minute' WHERE run_at < '2090-01-01'`)
+  await run(`UPDATE job SET lease_expires_at = now() + interval '1 hour' WHERE status = 'RUNNING'`)
+})
+afterAll(async () => {
+  await services.changes.close()
+  await database.close()
+})
+
+const run = (sql: string) => database.prisma.$executeRawUnsafe(sql)
+
+async function rowsOf(table: string): Promise<string[]> {
+  const rows = await database.prisma.$queryRawUnsafe<{ row: string }[]>(
+    `SELECT row_to_json(t)::text AS row FROM ${table} t ORDER BY 1`,
+  )
+  return rows.map(({ row }) => row)
+}
+
+const tables = ['tenant_app', 'api_key', '"user"', 'job', 'idempotent_answer']
+const readAll = async () => Promise.all(tables.map(rowsOf))
+
+const jobs = (where: object = {}) => database.prisma.job.findMany({ where, orderBy: { id: 'asc' } })
+
+it('the migrations keep every row and remove the schema of the queue library', async () => {
+  const before = await readAll()
+  expect(before.every((rows) => rows.length > 0)).toBe(true)
+  expect(await deployMigrations(database)).toEqual(['20261122000000_jobs_without_queue'])
+  expect(await readAll()).toEqual(before)
+  const [{ queue } = {}] = await database.prisma.$queryRaw<{ queue?: string | null }[]>`
+    SELECT to_regnamespace('pgboss')::text AS queue`
+  expect(queue).toBeNull()
+  const { pending, failed, unknown } = await readMigrationStatus(database.sql)
+  expect([...pending, ...failed, ...unknown]).toEqual([])
+})
+
+it('every job goes on from its state', async () => {
+  const [held, lost] = await jobs({ status: 'RUNNING' })
+  expect(held?.tenantAppId).not.toBe(lost?.tenantAppId)
+  // A worker outside of the gateway completes the job that it holds. The other one has stopped.
+  const { tenantAppId, id, leaseToken } = held as Job
+  const completed = await services.jobs.complete({ tenantAppId, id, leaseToken: leaseToken ?? '' }, { by: 'holder' })
+  expect(completed).toMatchObject({ status: 'SUCCEEDED', result: { by: 'holder' } })
+  await run(`UPDATE job SET lease_expires_at = now() - interval '1 second' WHERE status = 'RUNNING'`)
+  expect(await services.jobs.failExpired(leaseLost)).toBe(1)
+  expect(await jobs({ id: lost?.id })).toMatchObject([{ status: 'PENDING', attempts: 1 }])
+  await run(`UPDATE job SET run_at = now() - interval '1 minute' WHERE id = '${lost?.id}'`)
+
+  const due = await jobs({ status: 'PENDING', jobType: 'greet', runAt: { lt: new Date() } })
+  const waiting = await jobs({ status: 'PENDING', id: { notIn: due.map(({ id }) => id) } })
+  const finished = await jobs({ status: { in: ['SUCCEEDED', 'CANCELLED', 'FAILED'] } })
+  const payloads = due.map(({ payload }) => (payload as { n: number }).n).toSorted()
+  expect(payloads).toEqual([1, 1, 3, 4, 4, 5, 5])
+  // The job for 2099 of each tenant, and an imported job, which no worker runs.
+  expect(waiting.map(({ runAt }) => runAt?.getUTCFullYear())).toEqual([2099, 2099, undefined])
+
+  const ran: number[] = []
+  const { promise: allRan, resolve } = Promise.withResolvers<void>()
+  function greet({ n }: { n: number }) {
+    ran.push(n)
+    if (ran.length === due.length) resolve()
+    return { ok: true }
+  }
+  const worker = startWorker({
+    ...{ jobs: services.jobs, changes: services.changes, concurrency: 3, leaseSeconds: 30 },
+    log: { error: () => undefined, warn: () => undefined },
+    handlers: new Map([['greet', greet]]),
+  })
+  await allRan
+  await worker.stop(5_000)
+  expect(ran.toSorted()).toEqual(payloads)
+  for (const { id, attempts } of due) {
+    expect(await jobs({ id })).toMatchObject([{ status: 'SUCCEEDED', attempts: attempts + 1, result: { ok: true } }])
+  }
+  expect(await jobs({ id: { in: waiting.map(({ id }) => id) } })).toEqual(waiting)
+  expect(await jobs({ id: { in: finished.map(({ id }) => id) } })).toEqual(finished)
+})
