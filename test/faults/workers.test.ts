@@ -1,4 +1,3 @@
-import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -10,7 +9,7 @@ import { createJob } from '../../src/job/job.service.ts'
 import { startUpkeep } from '../../src/job/worker/upkeep.ts'
 import { startWorker } from '../../src/job/worker/worker.ts'
 import { createTenant } from '../../src/tenant/tenant.service.ts'
-import { newDataDir, startCommand } from '../support/cli.ts'
+import { startCommand } from '../support/cli.ts'
 import { type Cluster, canMakeClusters, createCluster } from '../support/cluster.ts'
 
 const handlersFile = path.resolve(import.meta.dirname, '../fixtures/handlers.ts')
@@ -117,29 +116,27 @@ describe.skipIf(!canMakeClusters)('every job ends exactly once', () => {
     expect(runs).toBe(count)
   })
 
-  it('when a worker is killed in the middle of them', async () => {
-    const file = path.join(newDataDir(), 'noted')
-    writeFileSync(file, '')
+  it('when there are 10,000 and five workers are killed one after the other', async () => {
+    const count = 10_000
+    await database.prisma.$executeRaw`
+      INSERT INTO job (tenant_app_id, id, job_type, max_attempts, run_at, updated_at)
+      SELECT ${tenantAppId}, 'job_killed_' || number, 'count_up', 20, now(), now() FROM generate_series(1, ${count}::int) AS number`
     const env = { DATABASE_URL: cluster.url, LOG_LEVEL: 'info' }
-    const args = ['work', '--handlers', handlersFile, '--concurrency', '5', '--lease', '1']
-    const [victim, survivor] = await Promise.all([
-      startCommand(args, env, 'working'),
-      startCommand(args, env, 'working'),
-    ])
-    await createJobs('take_time', 100, { file, milliseconds: 100 })
-    const countNoted = (what: string) => readFileSync(file, 'utf8').split(`${what} by ${victim.child.pid}\n`).length - 1
-    // Killed while it stands still with a job in its hands: between two jobs, there would be nothing to take over.
-    for (;;) {
-      victim.child.kill('SIGSTOP')
-      if (countNoted('ended') >= 5 && countNoted('begun') > countNoted('ended')) break
-      victim.child.kill('SIGCONT')
-      await sleep(20)
+    const args = ['work', '--handlers', handlersFile, '--concurrency', '20', '--lease', '1']
+    const start = () => startCommand(args, env, 'working')
+    const countRunning = () => database.prisma.job.count({ where: { jobType: 'count_up', status: 'RUNNING' } })
+    const survivor = await start()
+    for (let killed = 0; killed < 5; killed += 1) {
+      const victim = await start()
+      // Killed while it holds jobs.
+      while ((await countRunning()) <= 20) await sleep(5)
+      await victim.stop('SIGKILL')
     }
-    await victim.stop('SIGKILL')
-    await untilFinished('take_time')
+    expect(await database.prisma.job.count({ where: { jobType: 'count_up', status: 'PENDING' } })).toBeGreaterThan(0)
+    await untilFinished('count_up')
     expect(await survivor.stop()).toBe(0)
-    const { attempts } = await checkHistory('take_time', 100)
-    expect(attempts).toBeGreaterThan(100)
+    const { attempts } = await checkHistory('count_up', count)
+    expect(attempts).toBeGreaterThan(count)
   })
 
   it.each(['fast', 'immediate'] as const)(
