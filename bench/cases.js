@@ -1,6 +1,5 @@
 /**
- * What is asked: each case, for each peer, as a request and as the way to the rows in its answer. The rows are the same
- * for all, or the benchmark stops.
+ * A request of one server, and how to find the rows in its answer. All servers must return the same rows.
  *
  * @typedef {{ method?: string, path: string, body?: object, pick: (answer: any) => unknown }} Ask
  */
@@ -10,7 +9,7 @@ const userOf = (user) => ({ ...user, accounts: user.accounts?.map(accountOf) })
 /** @param {any} account */
 const accountOf = ({ id, platform, displayName, profile }) => ({ id, platform, displayName, profile })
 
-/** GraphQL of the gateway, and of peers that were given the same names. */
+/** A GraphQL request of the gateway, or of a peer whose schema has the same names. */
 const graphql = (/** @type {string} */ query, /** @type {(data: any) => unknown} */ pick, variables = {}) => ({
   method: 'POST',
   path: '/graphql',
@@ -26,8 +25,8 @@ const deep = `id name email accounts { id platform displayName profile { id user
 const three = 'id name accounts { id platform displayName profile { id username followersCount } }'
 const scalars = 'id name email phone createdAt'
 
-// PostGraphile says ids otherwise, counts as texts, and a relation of one as a list. Lists come in the order of the primary
-// key, which for the seeded rows is that of their making.
+// PostGraphile has other names for ids, returns counts as strings, and a relation to one row as a list. It sorts lists by the
+// primary key, which for seeded rows is the order of creation.
 const order = 'orderBy: [CREATED_AT_ASC, ROW_ID_ASC]'
 const pgEmails = `emailRecordsByTenantAppIdAndProfileId { nodes { rowId value isPrimary } }`
 const pgProfile = (/** @type {string} */ fields) =>
@@ -54,7 +53,7 @@ function fromPostgraphile(value) {
 }
 
 /**
- * The cases of one run.
+ * Creates the cases of a run.
  *
  * @param {{ tenant: string, userId: string, accountIds: string[], jobId: string, small: string }} seeded
  */
@@ -123,7 +122,7 @@ export function createCases({ tenant, userId, accountIds, jobId, small }) {
           }),
         ]),
       ),
-      // Without a plugin PostGraphile has no condition for several ids; one field an account is what it offers.
+      // Without a plugin PostGraphile has no condition for several ids, so the query has one field per account.
       postgraphile: graphql(
         `{ ${accountIds
           .map(
@@ -160,7 +159,7 @@ export function createCases({ tenant, userId, accountIds, jobId, small }) {
       ),
       relation: graphql(`mutation { createUser(${create}) { id name email } }`, (data) => isMade(data.createUser)),
       mercurius: graphql(`mutation { createUser(${create}) { id name email } }`, (data) => isMade(data.createUser)),
-      // The id is the caller's to make; the load generator puts another one in each request.
+      // The client chooses the id. The load generator puts a new one into each request.
       postgraphile: graphql(
         `mutation ($id: String!) { createUser(input: { user: { tenantAppId: "${small}", rowId: $id, name: "Made", email: "made@example.com", phone: "+1 555 0100", updatedAt: "2026-01-01T00:00:00Z" } }) { user { rowId name email } } }`,
         (data) => isMade(data.createUser.user),
@@ -186,7 +185,7 @@ export function createCases({ tenant, userId, accountIds, jobId, small }) {
         path: `/fusion/profiles?account_ids=${accountIds.slice(0, 50).join(',')}`,
         pick: (/** @type {any} */ { profiles }) => profiles.map((/** @type {any} */ { id }) => id),
       },
-      // By POST: the query strings that it reads hold twenty ids at most.
+      // By POST, because SOFA reads at most twenty ids from a query string.
       sofa: {
         method: 'POST',
         path: '/api/profiles',

@@ -1,27 +1,20 @@
-import { execFile } from 'node:child_process'
-import path from 'node:path'
-import { promisify } from 'node:util'
 import pg from 'pg'
+import { median } from './measure.js'
+import { fusionOn } from './peer.js'
 
-const cli = path.resolve(import.meta.dirname, '../src/cli.ts')
 const pageSize = 20
 const depths = [1, 100, 10_000]
 const requests = 50
 
-/** How long a page of users takes as the tenant grows and the page lies deeper: medians, in milliseconds. */
-export async function measureGrowth({ port, url, sizes, say }) {
+/** Case (k): the latency of a page of users, by the size of the tenant and the depth of the page. Medians in milliseconds. */
+export async function measureGrowth({ port, url, sizes, log }) {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   const rows = []
   const tenants = []
   for (const size of sizes) {
     const name = `Growth ${size}`
-    const fusion = async (...args) => {
-      const { stdout } = await promisify(execFile)(process.execPath, [cli, ...args], {
-        env: { ...process.env, DATABASE_URL: url },
-      })
-      return stdout.trim()
-    }
+    const fusion = fusionOn(url)
     await fusion('tenants', 'create', name)
     const key = await fusion('keys', 'create', '--tenant', name)
     const { id } = (await client.query('SELECT id FROM tenant_app WHERE name = $1', [name])).rows[0]
@@ -32,7 +25,7 @@ export async function measureGrowth({ port, url, sizes, say }) {
       [id, size],
     )
     tenants.push({ size, key, id })
-    say(`seeded a tenant of ${size} users`)
+    log(`seeded a tenant of ${size} users`)
   }
   await client.query('VACUUM ANALYZE "user"')
   for (const { size, key, id } of tenants) {
@@ -47,7 +40,7 @@ export async function measureGrowth({ port, url, sizes, say }) {
   return rows
 }
 
-/** The cursor after which the page at a depth begins; undefined for the first. It is the client's to keep, and so made here. */
+/** The cursor of the row before the page at a depth; undefined for the first page. */
 async function cursorBefore(client, tenant, depth) {
   if (depth === 1) return undefined
   const { rows } = await client.query(
@@ -60,7 +53,7 @@ async function cursorBefore(client, tenant, depth) {
 async function timePage(port, key, after) {
   const times = []
   for (let request = 0; request < requests + 10; request += 1) {
-    const began = performance.now()
+    const startedAt = performance.now()
     const response = await fetch(`http://127.0.0.1:${port}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-api-key': key },
@@ -71,12 +64,12 @@ async function timePage(port, key, after) {
     })
     const { data } = await response.json()
     if (data.users.nodes.length !== pageSize) throw new Error('The page is not full')
-    if (request >= 10) times.push(performance.now() - began)
+    if (request >= 10) times.push(performance.now() - startedAt)
   }
-  return times.sort((one, other) => one - other)[Math.floor(times.length / 2)]
+  return median(times)
 }
 
-/** The table of it, as Markdown. */
+/** The measurements as a Markdown table. */
 export function growthLines(rows) {
   return [
     `| users of the tenant | ${depths.map((depth) => `page ${depth.toLocaleString('en')}`).join(' | ')} |`,

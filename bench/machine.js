@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 
-/** CPU that a process has used so far, in milliseconds; NaN where there is no /proc. */
+/** The CPU time of a process so far, in milliseconds; NaN on systems without /proc. */
 export function cpuOf(pid) {
   try {
     const [, rest] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
@@ -11,29 +11,29 @@ export function cpuOf(pid) {
   }
 }
 
-/** CPU that all processes of a PostgreSQL server on this machine have used so far, in milliseconds. */
+/** The CPU time of all PostgreSQL processes of this machine so far, in milliseconds. */
 export function cpuOfPostgresql() {
   let sum = 0
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     try {
       if (readFileSync(`/proc/${pid}/comm`, 'utf8').startsWith('postgres')) sum += cpuOf(pid)
     } catch {
-      // It has ended meanwhile.
+      // The process has ended.
     }
   }
   return sum
 }
 
-/** Forgets the peak, so that the next reading is of what comes. */
+/** Resets the peak of a process's memory. */
 export function resetPeakMemory(pid) {
   try {
     writeFileSync(`/proc/${pid}/clear_refs`, '5')
   } catch {
-    // Then the peak is that of the whole run.
+    // Without permission the peak covers the whole run.
   }
 }
 
-/** The most memory that a process has had, in MiB. */
+/** The peak of a process's memory, in MiB. */
 export function peakMemory(pid) {
   try {
     return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024

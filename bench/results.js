@@ -1,6 +1,7 @@
 import { growthLines } from './growth.js'
+import { median } from './measure.js'
 
-/** The targets: at least so many times a peer's requests a second. */
+/** The targets: the gateway's requests/s divided by a peer's, at least. */
 const targets = {
   a: { postgraphile: 1.25, mercurius: 1.5, relation: 4 },
   b: { postgraphile: 1.2, mercurius: 1.2 },
@@ -13,16 +14,10 @@ const targets = {
   i: { limit: 0.45, sofa: 3 },
 }
 
-/** The number in the middle. */
-export function median(numbers) {
-  const inOrder = numbers.toSorted((one, other) => one - other)
-  return inOrder[Math.floor(inOrder.length / 2)]
-}
-
 const of = (runs, key) => median(runs.map((run) => run[key]))
 const round = (number, digits = 0) => (Number.isNaN(number) ? '–' : number.toFixed(digits))
 
-/** The report, as Markdown. Ratios are the gateway's requests a second over the peer's, round by round; the median is shown. */
+/** Formats the report as Markdown. A ratio is the gateway's requests/s divided by the peer's: the median of the rounds. */
 export function writeResults(measured, run) {
   const lines = [
     '# Results',
@@ -30,10 +25,10 @@ export function writeResults(measured, run) {
     `${run.date}, commit ${run.commit}, on ${run.machine}. ${run.versions.join(', ')}.`,
     '',
     `${run.users.toLocaleString('en')} users × 3 accounts × 1 profile × 2 emails in ten tenants. ${run.rounds} interleaved rounds of`,
-    `${run.seconds} s, ${run.connections} connections, one process a peer, no answer cached. CPU is a request's, in milliseconds.`,
-    'The ratio is the gateway over the peer, the median of the rounds. The gateway checks an API key (found once in three',
-    'seconds), prices each operation, counts the nodes of its answer and logs it; the peers do nothing of that. Its rate limit',
-    'is off. To get it again: `npm run bench`.',
+    `${run.seconds} s, ${run.connections} connections, one process per server, no cached answers. CPU is in milliseconds per request.`,
+    "The ratio is the gateway's requests/s divided by the peer's, as the median of the rounds. The gateway checks an API key",
+    '(read once in three seconds), prices each operation, counts the nodes of its answer and logs it; the peers do none of this.',
+    'Its rate limit is off. To repeat the run: `npm run bench`.',
     '',
   ]
   for (const [letter, { title, runs, paced, stream, growth }] of Object.entries(measured)) {
@@ -66,12 +61,12 @@ export function writeResults(measured, run) {
 
 function pacedLine({ gateway, limit }) {
   const times = (runs) => median(runs.map(({ p50, p99 }) => p99 / p50))
-  const said = (runs) =>
-    `p50 ${round(of(runs, 'p50'), 1)} ms, p99 ${round(of(runs, 'p99'), 1)} ms, ${round(times(runs), 1)} times`
+  const describe = (runs) =>
+    `p50 ${round(of(runs, 'p50'), 1)} ms and p99 ${round(of(runs, 'p99'), 1)} ms, a factor of ${round(times(runs), 1)}`
   const verdict = times(gateway) <= 4 ? '✓' : 'missed'
   return (
-    `At a steady 70 % of its rate (${round(of(gateway, 'rate'))} requests/s) the gateway has ${said(gateway)} (target ≤ 4 ${verdict}); ` +
-    `the limit, at 70 % of its own, ${said(limit)}.`
+    `At a steady 70 % of its rate (${round(of(gateway, 'rate'))} requests/s) the gateway has ${describe(gateway)} ` +
+    `(target ≤ 4 ${verdict}); the limit, at 70 % of its own rate, ${describe(limit)}.`
   )
 }
 
@@ -84,6 +79,6 @@ function streamLines(rounds) {
     '|---|---|---|',
     `| first byte | ${round(firstByte)} ms | < 100 ms ${firstByte < 100 ? '✓' : 'missed'} |`,
     `| users/s | ${round(of(rounds, 'usersPerSecond'))}, ${round(ratio, 2)} × psql's COPY (${round(of(rounds, 'copiedPerSecond'))}) | ≥ 0.4 × ${ratio >= 0.4 ? '✓' : 'missed'} |`,
-    `| memory above what it was | ${round(growth)} MiB | ≤ 64 MiB ${growth <= 64 ? '✓' : 'missed'} |`,
+    `| growth of memory | ${round(growth)} MiB | ≤ 64 MiB ${growth <= 64 ? '✓' : 'missed'} |`,
   ]
 }

@@ -1,26 +1,21 @@
-import { execFile } from 'node:child_process'
-import path from 'node:path'
-import { promisify } from 'node:util'
 import pg from 'pg'
+import { fusionOn, projectRoot } from './peer.js'
 
-const cli = path.resolve(import.meta.dirname, '../src/cli.ts')
-
-/** Fills an empty database with the product's own commands: ten tenants with 20,000 users, and one with many. */
-export async function seedDatabase(url, { users, manyUsers, say }) {
-  const fusion = async (...args) => {
-    const env = { ...process.env, DATABASE_URL: url }
-    const { stdout } = await promisify(execFile)(process.execPath, [cli, ...args], { env, maxBuffer: 1e8 })
-    return stdout.trim()
-  }
+/**
+ * Fills an empty database with the gateway's own commands: ten tenants that share `users` users, and one with `manyUsers`.
+ *
+ * @returns ids and keys for the requests
+ */
+export async function seedDatabase(url, { root = projectRoot, users, manyUsers, log }) {
+  const fusion = fusionOn(url, root)
   await fusion('migrate', 'deploy')
   for (let number = 1; number <= 10; number += 1) {
     await fusion('tenants', 'create', `Tenant ${number}`)
     await fusion('seed', '--tenant', `Tenant ${number}`, '--users', String(users / 10), '--seed', String(number))
-    say(`seeded tenant ${number} of 10`)
   }
   await fusion('tenants', 'create', 'Many')
   await fusion('seed', '--tenant', 'Many', '--users', String(manyUsers))
-  say(`seeded a tenant of ${manyUsers} users`)
+  log(`seeded ${users} users in ten tenants, and ${manyUsers} in one`)
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   await client.query('ANALYZE')

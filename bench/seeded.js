@@ -1,2 +1,2 @@
-/** What the run has put into the database, handed to each peer's process. */
+/** The ids of the seeded rows, which run.js passes to each peer. */
 export const seeded = JSON.parse(process.env.SEEDED ?? '{}')

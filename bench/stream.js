@@ -2,21 +2,21 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { peakMemory, resetPeakMemory } from './machine.js'
 
-/** Case (j): GET /users of a large tenant, beside what psql needs to copy the same rows out as JSON. */
+/** Case (j): GET /users of a large tenant, compared with psql's COPY of the same rows as JSON. */
 export async function measureStream({ port, pid, key, url, many, users, rounds }) {
   const results = []
   for (let round = 0; round < rounds; round += 1) {
     resetPeakMemory(pid)
     const before = peakMemory(pid)
-    const began = performance.now()
+    const startedAt = performance.now()
     const response = await fetch(`http://127.0.0.1:${port}/users`, { headers: { 'x-api-key': key } })
     let firstByte
     let bytes = 0
     for await (const chunk of response.body) {
-      firstByte ??= performance.now() - began
+      firstByte ??= performance.now() - startedAt
       bytes += chunk.length
     }
-    const seconds = (performance.now() - began) / 1_000
+    const seconds = (performance.now() - startedAt) / 1_000
     const copied = await copySeconds(url, many)
     results.push({
       ...{ firstByte, usersPerSecond: users / seconds, copiedPerSecond: users / copied, bytes },
@@ -32,11 +32,11 @@ async function copySeconds(url, tenant) {
     json_build_object('id', a.id, 'user_platform', a.platform, 'platform_account_id', a.platform_account_id, 'display_name',
     a.display_name) ORDER BY a.created_at, a.id) FROM account a WHERE a.tenant_app_id = u.tenant_app_id AND a.user_id = u.id))
     ORDER BY u.created_at, u.id) FROM "user" u WHERE u.tenant_app_id = '${tenant}') TO STDOUT`
-  const began = performance.now()
+  const startedAt = performance.now()
   const child = spawn('psql', ['-qd', url, '-c', statement.replaceAll('\n', ' ')], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   child.stdout.resume()
   await once(child, 'close')
-  return (performance.now() - began) / 1_000
+  return (performance.now() - startedAt) / 1_000
 }

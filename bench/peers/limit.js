@@ -1,4 +1,4 @@
-// The limit: node:http and pg, one hand-written statement a case, its JSON passed on as PostgreSQL wrote it.
+// The limit: node:http and pg, with one hand-written statement per case. PostgreSQL writes the JSON.
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import pg from 'pg'

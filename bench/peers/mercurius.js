@@ -1,4 +1,4 @@
-// Mercurius with jit and loaders, each loader one statement for all its keys, over pg.
+// Mercurius with its compiler and loaders over pg. Each loader sends one statement for all its keys.
 import { randomUUID } from 'node:crypto'
 import Fastify from 'fastify'
 import mercurius from 'mercurius'

@@ -1,4 +1,4 @@
-// PostGraphile 5 with its Amber preset, as its documents start it from a program.
+// PostGraphile 5 with its Amber preset, started as its documentation shows.
 import { createServer } from 'node:http'
 import { postgraphile } from 'postgraphile'
 import { makePgService } from 'postgraphile/adaptors/pg'

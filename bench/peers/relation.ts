@@ -1,4 +1,4 @@
-// Yoga and Pothos with relations as the Prisma plugin's documents show them: t.prismaField and t.relation.
+// Yoga and Pothos with relations as the documentation of the Prisma plugin shows them: t.prismaField and t.relation.
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import SchemaBuilder from '@pothos/core'

@@ -1,10 +1,10 @@
-// SOFA over the gateway's own schema, on node:http.
+// SOFA over the gateway's schema, on node:http.
 import { createServer } from 'node:http'
 import { registerHooks } from 'node:module'
 import { seeded } from '../seeded.js'
 
-// A schema belongs to the copy of graphql that it was made with: SOFA gets the gateway's.
-const gateway = new URL('../../src/graphql/schema.ts', import.meta.url).href
+// A schema works only with the copy of graphql that created it, so SOFA gets the gateway's copy.
+const gateway = new URL('../../src/graphql/operation/schema.ts', import.meta.url).href
 registerHooks({
   resolve: (specifier, context, next) =>
     next(specifier, /^graphql(\/|$)/.test(specifier) ? { ...context, parentURL: gateway } : context),

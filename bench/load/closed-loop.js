@@ -1,4 +1,5 @@
-// Sends one request again and again, in a process of its own, and prints what came back as JSON.
+// A load generator in a process of its own. Each connection sends the request again as soon as it is answered. Prints the
+// result as JSON.
 import { randomUUID } from 'node:crypto'
 import autocannon from 'autocannon'
 

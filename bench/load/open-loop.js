@@ -1,5 +1,5 @@
-// Sends one request at a steady rate, in a process of its own, and prints how long the answers took as JSON. A request is
-// due in its millisecond whether or not the one before was answered, and its time runs from when it was due.
+// A load generator in a process of its own. It sends requests at a steady rate, whether or not earlier ones are answered, and
+// measures each latency from the time when the request was due. Prints the result as JSON.
 import { connect } from 'node:net'
 
 const { port, ask, key, rate, seconds, connections } = JSON.parse(process.argv[2])
@@ -51,13 +51,13 @@ function open() {
 const sockets = Array.from({ length: connections }, open)
 await Promise.all(sockets.map((socket) => new Promise((resolve) => socket.once('connect', resolve))))
 
-const began = performance.now()
+const startedAt = performance.now()
 const total = Math.floor(rate * seconds)
 let sent = 0
 await new Promise((resolve) => {
   const tick = () => {
     const now = performance.now()
-    while (sent < total && began + (sent * 1000) / rate <= now) {
+    while (sent < total && startedAt + (sent * 1000) / rate <= now) {
       sent += 1
       const socket = idle.pop()
       if (socket) socket.send(now)

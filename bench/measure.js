@@ -1,0 +1,98 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import path from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { cpuOf, cpuOfPostgresql, peakMemory, resetPeakMemory } from './machine.js'
+
+/** Connections of the load generators. */
+export const connections = 16
+
+/**
+ * A server under load.
+ *
+ * @typedef {{ port: number, child: import('node:child_process').ChildProcess, key?: string }} Server
+ * @typedef {import('./cases.js').Ask} Ask
+ */
+
+/** Checks that the servers return the same data. @throws if one differs from the first */
+export async function checkAnswers(title, asks, servers) {
+  let expected
+  for (const [name, ask] of Object.entries(asks)) {
+    const { method = 'GET', path: url, body, pick } = ask
+    const { port, key } = servers[name]
+    const response = await fetch(`http://127.0.0.1:${port}${url}`, {
+      method,
+      headers: { 'content-type': 'application/json', ...(key && { 'x-api-key': key }) },
+      ...(body && { body: JSON.stringify(body).replace('[<id>]', `check-${Date.now()}`) }),
+    })
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${title}, ${name}: ${response.status} ${text.slice(0, 500)}`)
+    const answer = sortKeys(JSON.parse(JSON.stringify(pick(JSON.parse(text)))))
+    expected ??= answer
+    if (isDeepStrictEqual(answer, expected)) continue
+    const show = (value) => JSON.stringify(value).slice(0, 600)
+    throw new Error(`${title}: ${name} returns other data:\n${show(answer)}\n${show(expected)}`)
+  }
+}
+
+function sortKeys(value) {
+  if (Array.isArray(value)) return value.map(sortKeys)
+  if (typeof value !== 'object' || value === null) return value
+  const keys = Object.keys(value).sort()
+  return Object.fromEntries(keys.map((key) => [key, sortKeys(value[key])]))
+}
+
+/**
+ * Sends a request as often as the server answers it.
+ *
+ * @param {Server} server
+ * @param {Ask} ask
+ * @param {number} seconds
+ */
+export async function loadServer({ port, child, key }, { pick: _, ...ask }, seconds) {
+  resetPeakMemory(child.pid)
+  const before = { server: cpuOf(child.pid), database: cpuOfPostgresql() }
+  const result = await runLoad('closed-loop.js', { port, ask, key, seconds, connections })
+  return {
+    perSecond: result.requests / result.seconds,
+    p50: result.p50,
+    p99: result.p99,
+    serverCpu: (cpuOf(child.pid) - before.server) / result.requests,
+    databaseCpu: (cpuOfPostgresql() - before.database) / result.requests,
+    memory: peakMemory(child.pid),
+  }
+}
+
+/**
+ * Sends a request at a steady rate, and measures the latencies.
+ *
+ * @param {Server} server
+ * @param {Ask} ask
+ * @param {number} rate requests per second
+ * @param {number} seconds
+ */
+export function paceServer({ port, key }, { pick: _, ...ask }, rate, seconds) {
+  return runLoad('open-loop.js', { port, ask, key, rate, seconds, connections })
+}
+
+async function runLoad(file, job) {
+  const child = spawn(process.execPath, [path.join(import.meta.dirname, 'load', file), JSON.stringify(job)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let output = ''
+  child.stdout.on('data', (chunk) => {
+    output += chunk
+  })
+  await once(child, 'close')
+  const result = JSON.parse(output)
+  if (result.failures > 0) {
+    throw new Error(`${result.failures} requests failed: ${JSON.stringify(job.ask).slice(0, 300)}`)
+  }
+  return result
+}
+
+/** The median. */
+export function median(numbers) {
+  const sorted = numbers.toSorted((one, other) => one - other)
+  return sorted[Math.floor(sorted.length / 2)]
+}

@@ -1,0 +1,117 @@
+// Compares this gateway with an earlier commit: the same cases, interleaved, each version on its own copy of one database.
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import { createCases } from './cases.js'
+import { createJobsCase } from './jobs.js'
+import { checkAnswers, loadServer, median } from './measure.js'
+import { fusionOn, projectRoot, startGateway } from './peer.js'
+import { seedDatabase } from './seed.js'
+import { openServer } from './server.js'
+import { measureStream } from './stream.js'
+
+const usage = `npm run bench:versions -- COMMIT [--only CASES] [--rounds N] [--seconds N]
+
+  COMMIT     the earlier version, which is installed in a temporary folder
+  --only     some of the cases abcdefghijl
+  DATABASE_URL names a PostgreSQL server, as a user who may create databases. Without it one is started.
+`
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    only: { type: 'string', default: 'abcdefghijl' },
+    rounds: { type: 'string', default: '9' },
+    seconds: { type: 'string', default: '2' },
+    help: { type: 'boolean', default: false },
+  },
+})
+const [commit] = positionals
+if (options.help || !commit) {
+  process.stdout.write(usage)
+  process.exit(options.help ? 0 : 2)
+}
+const rounds = Number(options.rounds)
+const seconds = Number(options.seconds)
+const users = 5_000
+const manyUsers = 20_000
+const log = (text) => process.stderr.write(`${text}\n`)
+
+const server = await openServer()
+const folder = mkdtempSync(path.join(tmpdir(), 'fusion-before-'))
+const versions = {}
+try {
+  log(`installing ${commit}`)
+  execFileSync('sh', ['-c', `git archive ${commit} | tar -x -C '${folder}'`], { cwd: projectRoot })
+  execFileSync('npm', ['ci', '--no-fund', '--no-audit'], { cwd: folder, stdio: 'ignore' })
+  const beforeUrl = await server.createDatabase()
+  const seeded = await seedDatabase(beforeUrl, { root: folder, users, manyUsers, log })
+  const nowUrl = await server.createDatabase(beforeUrl)
+  await fusionOn(nowUrl)('migrate', 'deploy')
+  await start('before', { root: folder, url: beforeUrl, port: 47_330 })
+  await start('now', { root: projectRoot, url: nowUrl, port: 47_331 })
+  const cases = createCases(seeded)
+  const rows = []
+  for (const letter of 'abcdefghi') {
+    if (!options.only.includes(letter)) continue
+    const { title, gateway: ask } = cases[letter]
+    for (const version of Object.values(versions)) version.key = letter === 'g' ? seeded.keys.small : seeded.keys.tenant
+    await checkAnswers(title, { before: ask, now: ask }, versions)
+    const measure = (name) => loadServer(versions[name], ask, seconds)
+    const runs = await interleave(measure)
+    rows.push(row(`(${letter}) ${title}`, runs, 'requests/s'))
+  }
+  if (options.only.includes('j')) {
+    const measure = async (name) => {
+      const { port, child, url } = versions[name]
+      const stream = { port, pid: child.pid, key: seeded.keys.many, url, many: seeded.many, users: manyUsers }
+      const [{ usersPerSecond }] = await measureStream({ ...stream, rounds: 1 })
+      return { perSecond: usersPerSecond }
+    }
+    rows.push(row(`(j) GET /users of ${manyUsers} users`, await interleave(measure), 'users/s'))
+  }
+  if (options.only.includes('l')) {
+    for (const [title, measure] of createJobsCase(versions, seeded.keys.tenant))
+      rows.push(row(title, await interleave(measure), 'jobs/s'))
+  }
+  process.stdout.write(
+    [
+      `Medians of ${rounds} interleaved rounds of ${seconds} s; the ratio is the median of the rounds' ratios.`,
+      '',
+      `| case | ${commit} | now | ratio |`,
+      '|---|---|---|---|',
+      ...rows,
+      '',
+    ].join('\n'),
+  )
+} finally {
+  for (const { child } of Object.values(versions)) child.kill('SIGKILL')
+  await server.remove()
+  rmSync(folder, { recursive: true, force: true })
+}
+
+async function start(name, { root, url, port }) {
+  versions[name] = { name, root, url, port, child: await startGateway(name, { url, port, root }) }
+  log(`started ${name}`)
+}
+
+/** Measures both versions in turn. Each round begins with the other one. */
+async function interleave(measure) {
+  const runs = { now: [], before: [] }
+  for (const name of ['now', 'before']) await measure(name)
+  for (let round = 0; round < rounds; round += 1) {
+    for (const name of round % 2 === 0 ? ['now', 'before'] : ['before', 'now']) runs[name].push(await measure(name))
+  }
+  return runs
+}
+
+function row(title, { now, before }, unit) {
+  const rate = (runs) => `${Math.round(median(runs.map(({ perSecond }) => perSecond)))} ${unit}`
+  const cpu = (runs) =>
+    runs[0].serverCpu === undefined ? '' : `, ${median(runs.map((run) => run.serverCpu)).toFixed(2)} ms`
+  const ratio = median(now.map((run, index) => run.perSecond / before[index].perSecond))
+  const text = `| ${title} | ${rate(before)}${cpu(before)} | ${rate(now)}${cpu(now)} | ${ratio.toFixed(2)} |`
+  log(text)
+  return text
+}
