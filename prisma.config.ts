@@ -1,8 +1,8 @@
 import { defineConfig } from 'prisma/config'
 
-// `generate`, `validate` and `format` ask for the schema engine's binary, which a closed network cannot download,
-// and never run it. Pointing the variable at any existing file answers the question; migrations do not come this
-// way (src/db/migrate.ts runs the same engine as WebAssembly).
+// `generate`, `validate` and `format` require the schema engine's binary, which a closed network cannot download, but never
+// run it. So the variable can name any existing file. Migrations run the same engine as WebAssembly
+// (src/db/migrations/schema-engine.ts).
 if (process.argv.some((word) => ['generate', 'validate', 'format'].includes(word))) {
   process.env['PRISMA_SCHEMA_ENGINE_BINARY'] ??= process.execPath
 }

@@ -22,7 +22,7 @@ export interface Config {
   readonly introspection: boolean
   /** The file of trusted documents, and what happens to other documents. */
   readonly trusted: { readonly file: string; readonly others: 'log' | 'reject' } | undefined
-  /** How long finished jobs are kept; 0: for ever. */
+  /** How long finished jobs are kept; 0: forever. */
   readonly jobRetentionDays: number
   /** Whether `fetch_content` may fetch from private networks. */
   readonly fetchPrivateNetworks: boolean
@@ -64,7 +64,7 @@ const environment = z.object({
   INTROSPECTION: onOff.optional(),
   TRUSTED_DOCUMENTS: z.string().optional(),
   TRUSTED_DOCUMENTS_MODE: z.enum(['off', 'log', 'only'], 'must be off, log or only').default('only'),
-  JOB_RETENTION_DAYS: integer('a number of days from 0 (for ever) to 36500', 0, 36_500).default(30),
+  JOB_RETENTION_DAYS: integer('a number of days from 0 (forever) to 36500', 0, 36_500).default(30),
   FETCH_PRIVATE_NETWORKS: onOff.default(false),
   RATE_LIMIT: integer('a number of points, 0 (no limit) or more', 0).default(600_000),
   REDIS_URL: url(/^rediss?:\/\//, 'redis://host:port').optional(),

@@ -1,7 +1,7 @@
 import { builder } from '../graphql/schema/builder.ts'
 import { defineMutation } from '../graphql/schema/mutation.ts'
 import { Node, registerNode } from '../graphql/schema/node.ts'
-import { loadReferencedRow, loadRow, loadRows } from '../graphql/schema/rows.ts'
+import { loadRow, referencedRowOf, rowsOf } from '../graphql/schema/rows.ts'
 import { User } from '../user/user.graphql.ts'
 import { userById } from '../user/user.rows.ts'
 import { accountById, accountIds, accountsOfUser } from './account.rows.ts'
@@ -18,8 +18,8 @@ export const Account = builder.prismaObject('Account', {
     user: t.field({
       type: User,
       scope: 'users:read',
-      description: 'The user who linked the account.',
-      resolve: ({ userId }, _, { loaders }) => loadReferencedRow(loaders, userById, userId),
+      description: 'The user that the account belongs to.',
+      ...referencedRowOf(userById, 'userId'),
     }),
   }),
 })
@@ -31,7 +31,7 @@ builder.prismaObjectField(User, 'accounts', (t) =>
     type: [Account],
     scope: 'users:read',
     description: "The user's platform accounts, oldest first.",
-    resolve: ({ id }, _, { loaders }) => loadRows(loaders, accountsOfUser, id),
+    ...rowsOf(accountsOfUser, 'id'),
   }),
 )
 
@@ -56,7 +56,7 @@ const LinkAccountInput = builder.inputType('LinkAccountInput', {
       description: 'The id of the account on the platform: 1–128 characters. It is unique per platform in your tenant.',
     }),
     displayName: t.string({ required: true, description: 'The name that the platform shows: 1–200 characters.' }),
-    id: t.id({ description: 'The id of an account that comes from another system. Created if absent.' }),
+    id: t.id({ description: 'The id to give the account, if it comes from another system. Generated if absent.' }),
   }),
 })
 

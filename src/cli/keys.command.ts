@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { createKey, listKeys, revokeKey, rotateKey } from '../auth/key.service.ts'
 import { scopes } from '../auth/scopes.ts'
 import type { ApiKey } from '../db/generated/prisma/client.ts'
@@ -66,7 +66,11 @@ export function keysCommand(): Command {
   command
     .command('rotate')
     .argument('<id>', 'the id of the key, from keys list')
-    .option('--grace <time>', 'how long the old key stays valid: 30m, 24h, 7d, or 0', readGrace, 24 * hour)
+    .addOption(
+      new Option('--grace <time>', 'how long the old key stays valid: 30m, 24h, 7d, or 0')
+        .argParser(readGrace)
+        .default(24 * hour, '24h'),
+    )
     .description('create the successor of a key and print it on stdout. It is shown only once')
     .action((id: string, { grace }: { readonly grace: number }) =>
       withMigratedDatabase(async (database) => {

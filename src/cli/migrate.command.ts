@@ -11,7 +11,7 @@ import { withDatabase } from './with-database.ts'
 
 /** `fusion migrate …` */
 export function migrateCommand(): Command {
-  const command = new Command('migrate').description('apply, list and write database migrations')
+  const command = new Command('migrate').description('apply, compare, repair and write database migrations')
 
   command
     .command('deploy')

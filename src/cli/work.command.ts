@@ -1,6 +1,6 @@
 import { Command } from 'commander'
+import { defaultConcurrency, defaultLeaseSeconds, readConcurrency, readLeaseSeconds } from './process/number-options.ts'
 import type { RunOptions } from './process/work.ts'
-import { defaultConcurrency, defaultLeaseSeconds, readConcurrency, readLeaseSeconds } from './process/work-options.ts'
 
 /** `fusion work`. Its code is loaded when it is called. */
 export function workCommand(): Command {

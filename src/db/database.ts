@@ -9,9 +9,7 @@ import { createInserts, type Inserts } from './insert.ts'
 import type { JoinedTransaction } from './joined-transaction.ts'
 import type { DatabaseLocation } from './location.ts'
 import { openPostgres } from './postgres/postgres.ts'
-import { createBatchedRead } from './read/batch.ts'
-import { createListRead } from './read/list.ts'
-import type { Reads } from './read/loaders.ts'
+import { createReads, type Reads } from './read/reads.ts'
 import type { ReplicaObserver } from './replicas/replica.ts'
 import type { LaggingReader } from './replicas/route-reads.ts'
 import { createTransact, type Transact } from './transactions.ts'
@@ -65,7 +63,7 @@ export async function createDatabase(
     ...createInserts(sql, model),
     prisma,
     sql,
-    reads: { batch: createBatchedRead(sql, model, onBatch), list: createListRead(sql, model) },
+    reads: createReads(sql, model, onBatch),
     transact: createTransact(sql, current),
     model,
     driver,

@@ -56,7 +56,7 @@ export function isConflict(error: unknown): boolean {
 
 /** Whether a write failed because the row that it refers to is missing. */
 export function isForeignKeyViolation(error: unknown): boolean {
-  return matches(error, /^P2003$/, new Set(['ForeignKeyConstraintViolation']), /^never$/)
+  return matches(error, /^P2003$/, new Set(['ForeignKeyConstraintViolation']))
 }
 
 interface Failure {
@@ -69,11 +69,11 @@ interface Failure {
   readonly cause?: unknown
 }
 
-function matches(error: unknown, codes: RegExp, kinds: ReadonlySet<string>, messages: RegExp): boolean {
+function matches(error: unknown, codes: RegExp, kinds: ReadonlySet<string>, messages?: RegExp): boolean {
   for (let failure = error; isFailure(failure); failure = causeOf(failure)) {
     if ([failure.code, failure.originalCode].some((code) => typeof code === 'string' && codes.test(code))) return true
     if (typeof failure.kind === 'string' && kinds.has(failure.kind)) return true
-    if (typeof failure.message === 'string' && messages.test(failure.message)) return true
+    if (typeof failure.message === 'string' && messages?.test(failure.message)) return true
   }
   return false
 }

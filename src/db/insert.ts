@@ -16,7 +16,7 @@ export interface InsertRows {
   readonly onConflict?: OnConflict
 }
 
-/** Inserts rows, without the query engine of Prisma Client (docs/decisions/0001-bypass-prisma-client.md). */
+/** Inserts rows, without the query engine of Prisma Client (docs/decisions/0001-bypass-prisma-client-for-reads.md). */
 export interface Inserts {
   /**
    * Inserts one row with one statement. Columns without a value get their default.

@@ -45,7 +45,8 @@ export class JoinedTransaction implements SqlQueryable {
       await savepoint.commit()
       return result
     } catch (error) {
-      await savepoint.rollback()
+      // If this fails too, the transaction cannot be committed, and the first error says why.
+      await savepoint.rollback().catch(() => undefined)
       throw error
     }
   }

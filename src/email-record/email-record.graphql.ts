@@ -1,7 +1,6 @@
 import { builder } from '../graphql/schema/builder.ts'
-import type { ListLength } from '../graphql/schema/list-length.ts'
 import { Node, registerNode } from '../graphql/schema/node.ts'
-import { loadReferencedRow, loadRows } from '../graphql/schema/rows.ts'
+import { referencedRowOf, rowsOf } from '../graphql/schema/rows.ts'
 import { Profile } from '../profile/profile.graphql.ts'
 import { profileById } from '../profile/profile.rows.ts'
 import { emailRecordById, emailRecordIds, emailsOfProfile } from './email-record.rows.ts'
@@ -22,7 +21,7 @@ const EmailRecord = builder.prismaObject('EmailRecord', {
       type: Profile,
       scope: 'profiles:read',
       description: 'The profile that the address belongs to.',
-      resolve: ({ profileId }, _, { loaders }) => loadReferencedRow(loaders, profileById, profileId),
+      ...referencedRowOf(profileById, 'profileId'),
     }),
   }),
 })
@@ -32,9 +31,8 @@ registerNode('EmailRecord', emailRecordIds, 'contacts:read', emailRecordById)
 builder.prismaObjectField(Profile, 'emails', (t) =>
   t.field({
     type: [EmailRecord],
-    extensions: { listLength: 2 satisfies ListLength },
     scope: 'contacts:read',
     description: 'The email addresses, oldest first.',
-    resolve: ({ id }, _, { loaders }) => loadRows(loaders, emailsOfProfile, id),
+    ...rowsOf(emailsOfProfile, 'id', { listLength: 2 }),
   }),
 )

@@ -118,7 +118,7 @@ builder.queryFields((t) => ({
     {
       type: Job,
       scope: 'jobs:read',
-      description: "Lists your tenant's jobs, oldest first.",
+      description: "Lists your tenant's jobs, oldest first by default.",
       args: {
         filter: t.arg({ type: JobFilter, description: 'Selects jobs. All by default.' }),
         orderBy: t.arg({ type: JobOrder, description: 'The order. Oldest first by default.' }),

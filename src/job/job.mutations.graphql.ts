@@ -25,7 +25,7 @@ defineMutation('createJob', {
   description: 'Creates a job.',
   input: CreateJobInput,
   inputDescription: 'The job to create.',
-  result: { field: 'job', type: Job, description: 'The new job.' },
+  result: { field: 'job', type: Job, description: 'The new job, or the job that has the `idempotencyKey`.' },
   hasOneWrite: true,
   run: createJob,
 })

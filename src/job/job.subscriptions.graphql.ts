@@ -11,7 +11,8 @@ builder.subscriptionFields((t) => ({
     type: Job,
     nullable: true,
     scope: 'jobs:read',
-    description: 'Sends a job now and after every change. Sends null and ends if your tenant has no job with this id.',
+    description:
+      'Sends a job now and after changes; several changes at once are sent as one. Sends null and ends if your tenant has no job with this id.',
     args: { id: t.arg.id({ required: true, description: 'The id of the job.' }) },
     subscribe: (_, args, context) => followJob(context, args),
     resolve: (job: JobRow | null) => job,
@@ -20,7 +21,7 @@ builder.subscriptionFields((t) => ({
     type: [Job],
     scope: 'jobs:read',
     description:
-      "Sends your tenant's newest jobs now, newest first, and later the jobs that have changed. A job that no longer has " +
+      "Sends your tenant's newest jobs now, newest first, and later the jobs that have changed; several changes at once are sent as one. A job that no longer has " +
       'the state of the filter is sent once more.',
     args: {
       filter: t.arg({ type: JobFilter, description: 'Selects jobs. All by default.' }),

@@ -6,7 +6,7 @@ import type { JobLease as JobLeaseShape } from './store/leases.ts'
 
 const JobLease = builder.objectRef<JobLeaseShape>('JobLease').implement({
   scope: 'inherited',
-  description: 'A job that a worker holds. When the lease expires, the job waits for another worker.',
+  description: 'A job that a worker holds. When the lease expires, the attempt fails with `LEASE_LOST`.',
   fields: (t) => ({
     job: t.field({ type: Job, description: 'The job.', resolve: ({ job }) => job }),
     leaseToken: t.exposeString('leaseToken', {
@@ -93,7 +93,7 @@ const CompleteJobInput = builder.inputType('CompleteJobInput', {
 
 defineMutation('completeJob', {
   scope: 'jobs:work',
-  description: 'Ends a job that succeeded.',
+  description: 'Marks a running job as succeeded.',
   input: CompleteJobInput,
   inputDescription: 'The result.',
   result: theJob,
@@ -115,8 +115,8 @@ const FailJobInput = builder.inputType('FailJobInput', {
 defineMutation('failJob', {
   scope: 'jobs:work',
   description:
-    'Ends an attempt that failed. The job waits for the next attempt, longer each time. If no attempt is left, the job ' +
-    'fails.',
+    'Reports that an attempt failed. If the failure is retryable and attempts are left, the job waits for the next one, ' +
+    'longer each time; otherwise it fails.',
   input: FailJobInput,
   inputDescription: 'The failure.',
   result: theJob,

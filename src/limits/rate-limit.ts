@@ -81,7 +81,7 @@ export function tooExpensive(cost: number, maximum: number): GatewayError {
   return new GatewayError('TOO_EXPENSIVE', message, { details: { cost, maximum } })
 }
 
-/** The rejection of an operation whose key has not enough points left. */
+/** The rejection of an operation whose key has too few points left. */
 export class RateLimited extends GatewayError {
   readonly budget: Budget
 

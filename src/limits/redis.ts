@@ -4,7 +4,7 @@ import type { Logger } from '../telemetry/logger.ts'
 /** How long Redis may take to answer. */
 const answerMilliseconds = 500
 
-/** How long Redis is not asked after it has not answered. Each attempt can delay a request by the time above. */
+/** How long Redis is not asked again after it did not answer. Each attempt can delay a request by the time above. */
 const pauseMilliseconds = 1_000
 
 /** A connection to Redis that reconnects by itself. */

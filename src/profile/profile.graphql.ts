@@ -5,7 +5,7 @@ import { builder } from '../graphql/schema/builder.ts'
 import type { ListLength } from '../graphql/schema/list-length.ts'
 import { defineMutation } from '../graphql/schema/mutation.ts'
 import { Node, registerNode } from '../graphql/schema/node.ts'
-import { loadReferencedRow, loadRow } from '../graphql/schema/rows.ts'
+import { loadRow, referencedRowOf, rowOf } from '../graphql/schema/rows.ts'
 import type { JsonObject } from '../graphql/schema/scalars.ts'
 import { profileById, profileIds, profileOfAccount } from './profile.rows.ts'
 import { syncProfile } from './profile.service.ts'
@@ -99,7 +99,7 @@ export const Profile = builder.prismaObject('Profile', {
       type: Account,
       scope: 'users:read',
       description: 'The account.',
-      resolve: ({ accountId }, _, { loaders }) => loadReferencedRow(loaders, accountById, accountId),
+      ...referencedRowOf(accountById, 'accountId'),
     }),
   }),
 })
@@ -112,7 +112,7 @@ builder.prismaObjectField(Account, 'profile', (t) =>
     nullable: true,
     scope: 'profiles:read',
     description: "The account's profile, or null if it was never synchronized.",
-    resolve: ({ id }, _, { loaders }) => loadRow(loaders, profileOfAccount, id),
+    ...rowOf(profileOfAccount, 'id'),
   }),
 )
 
@@ -139,7 +139,7 @@ const EmailInput = builder.inputType('EmailInput', {
   description: 'An email address of a profile.',
   fields: (t) => ({
     value: t.string({ required: true, description: 'The email address: 1–320 characters.' }),
-    type: t.string({ description: 'The kind of address, such as `personal` or `work`.' }),
+    type: t.string({ description: 'The kind of address, such as `personal` or `work`: up to 64 characters.' }),
     isVerified: t.boolean({ description: 'Whether the address is verified. False by default.' }),
     isPrimary: t.boolean({ description: 'Whether it is the primary address. False by default.' }),
   }),
@@ -150,20 +150,20 @@ const SyncProfileInput = builder.inputType('SyncProfileInput', {
     'The input of `syncProfile`. Absent fields keep their value, null clears it, and a list replaces the list.',
   fields: (t) => ({
     accountId: t.id({ required: true, description: 'The id of the account.' }),
-    username: t.string({ description: 'The user name on the platform.' }),
+    username: t.string({ description: 'The user name on the platform: up to 500 characters.' }),
     url: t.string({ description: 'The URL of the profile on the platform: absolute, http or https.' }),
-    gender: t.string({ description: "The owner's gender in upper case, such as `FEMALE`." }),
-    fullName: t.string({ description: "The owner's full name." }),
-    firstName: t.string({ description: "The owner's first name." }),
-    lastName: t.string({ description: "The owner's last name." }),
-    nickName: t.string({ description: "The owner's nickname." }),
-    displayName: t.string({ description: 'The name that the platform shows.' }),
+    gender: t.string({ description: "The owner's gender in upper case, such as `FEMALE`: up to 64 characters." }),
+    fullName: t.string({ description: "The owner's full name: up to 500 characters." }),
+    firstName: t.string({ description: "The owner's first name: up to 500 characters." }),
+    lastName: t.string({ description: "The owner's last name: up to 500 characters." }),
+    nickName: t.string({ description: "The owner's nickname: up to 500 characters." }),
+    displayName: t.string({ description: 'The name that the platform shows: up to 500 characters.' }),
     description: t.string({ description: 'The description that the owner wrote: up to 10,000 characters.' }),
     profilePictureUrl: t.string({ description: 'The URL of the picture: absolute, http or https.' }),
     dateOfBirth: t.field({ type: 'Date', description: "The owner's date of birth." }),
-    category: t.string({ description: 'The category or niche.' }),
+    category: t.string({ description: 'The category or niche: up to 500 characters.' }),
     websiteUrl: t.string({ description: "The URL of the owner's website: absolute, http or https." }),
-    country: t.string({ description: 'The country code, such as `DE`.' }),
+    country: t.string({ description: 'The country code, such as `DE`: up to 64 characters.' }),
     emails: t.field({ type: [EmailInput], description: 'The email addresses: up to 100.' }),
     phoneNumbers: t.field({ type: ['JSONObject'], description: 'The phone numbers: up to 100, each at most 16 KiB.' }),
     addresses: t.field({ type: ['JSONObject'], description: 'The postal addresses: up to 100, each at most 16 KiB.' }),

@@ -78,7 +78,7 @@ const deleteOtherEmails = statement(
 /**
  * Finds the account of each profile.
  *
- * @throws RecordError if there is none, or the account or the profile belongs to another one
+ * @throws RecordError if an account does not exist, or the record names another account or another profile
  */
 async function findAccounts(
   { reads }: Database,

@@ -5,8 +5,8 @@ import type { Route } from './route.ts'
 import type { StoredOperation } from './stored-operation.ts'
 
 /**
- * Checks variables against their types in the schema, and drops fields that an input type does not have. graphql-js would
- * report types where the client knows fields.
+ * Checks variables against their types in the schema, and drops fields that an input type does not have. The errors of
+ * graphql-js name GraphQL types, which REST clients do not know.
  *
  * @returns the variables to execute with
  * @throws GatewayError BAD_USER_INPUT with every field that is missing or has the wrong type, under its name in REST

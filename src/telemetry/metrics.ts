@@ -57,7 +57,7 @@ export function createMetrics() {
 
     graphqlErrors: new Counter({
       name: 'fusion_graphql_errors_total',
-      help: 'Errors in GraphQL results by code',
+      help: 'Errors of executed operations by code',
       labelNames: ['code'] as const,
       registers,
     }),

@@ -49,7 +49,7 @@ builder.queryFields((t) => ({
     {
       type: User,
       scope: 'users:read',
-      description: "Lists your tenant's users, oldest first.",
+      description: "Lists your tenant's users, oldest first by default.",
       args: {
         filter: t.arg({ type: UserFilter, description: 'Selects users. All by default.' }),
         orderBy: t.arg({ type: UserOrder, description: 'The order. Oldest first by default.' }),

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import {
   type GraphQLField,
   type GraphQLInputType,
@@ -15,21 +16,23 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { scopes } from '../../src/auth/scopes.ts'
 import { createContext } from '../../src/context.ts'
 import { schema } from '../../src/graphql/operation/schema.ts'
-import { followJob } from '../../src/job/changes/follow-jobs.ts'
+import { followJob, followJobs } from '../../src/job/changes/follow-jobs.ts'
+import type { JobContext } from '../../src/job/worker/handler.ts'
+import { startWorker } from '../../src/job/worker/worker.ts'
 import { routes } from '../../src/rest/routes.ts'
 import { importFile } from '../../src/transfer/import.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { factoriesFor } from '../support/factories.ts'
 
 /**
- * Two tenants whose rows have the very same ids: every text of a row says whose it is. So a read or a write that forgets
- * its tenant is seen, whichever field, argument or path it comes by.
+ * Two tenants with rows of the same ids. Every text column names the tenant, so a read or write without a condition on the
+ * tenant is visible in every field, argument and path.
  */
 let app: TestApp
 let mine: TestTenant
 let theirs: TestTenant
 
-const twins = {
+const sharedIds = {
   User: 'twin_user',
   Account: 'twin_account',
   Profile: 'twin_profile',
@@ -38,25 +41,30 @@ const twins = {
 }
 const leaseToken = '6a0f1d7e-0000-4000-8000-000000000001'
 
-async function makeTwin(tenant: TestTenant) {
-  const make = factoriesFor(app, tenant)
-  const of = (what: string) => `${what} of ${tenant.name}`
-  await make.user({ id: twins.User, name: of('User'), email: `${tenant.name}@example.com`, phone: of('Phone') })
-  const account = { id: twins.Account, platformAccountId: of('Account'), displayName: of('Account') }
-  await make.account(twins.User, account)
-  await make.profile({ ...account, platform: 'YOUTUBE' }, { id: twins.Profile, fullName: of('Profile') })
-  await make.email(twins.Profile, { id: twins.EmailRecord, value: of('Email') })
-  const job = { payload: { of: of('Job') }, status: 'RUNNING', leaseToken, leaseExpiresAt: new Date(4e12) } as const
-  await make.job({ id: twins.Job, ...job, runAt: new Date(), maxAttempts: 3, attempts: 1 })
-  // And one of each that the other does not have.
-  const user = await make.user({ id: `own_user_${tenant.name}`, name: of('Own user') })
-  const own = await make.account(user.id, { id: `own_account_${tenant.name}`, displayName: of('Own account') })
-  const profile = await make.profile(own, { id: `own_profile_${tenant.name}`, fullName: of('Own profile') })
-  await make.email(profile.id, { id: `own_email_${tenant.name}`, value: of('Own email') })
-  await make.job({
+async function createRows(tenant: TestTenant) {
+  const create = factoriesFor(app, tenant)
+  const label = (kind: string) => `${kind} of ${tenant.name}`
+  await create.user({
+    id: sharedIds.User,
+    name: label('User'),
+    email: `${tenant.name}@example.com`,
+    phone: label('Phone'),
+  })
+  const account = { id: sharedIds.Account, platformAccountId: label('Account'), displayName: label('Account') }
+  await create.account(sharedIds.User, account)
+  await create.profile({ ...account, platform: 'YOUTUBE' }, { id: sharedIds.Profile, fullName: label('Profile') })
+  await create.email(sharedIds.Profile, { id: sharedIds.EmailRecord, value: label('Email') })
+  const job = { payload: { of: label('Job') }, status: 'RUNNING', leaseToken, leaseExpiresAt: new Date(4e12) } as const
+  await create.job({ id: sharedIds.Job, ...job, runAt: new Date(), maxAttempts: 3, attempts: 1 })
+  // One row of each kind with an id that only this tenant has.
+  const user = await create.user({ id: `own_user_${tenant.name}`, name: label('Own user') })
+  const own = await create.account(user.id, { id: `own_account_${tenant.name}`, displayName: label('Own account') })
+  const profile = await create.profile(own, { id: `own_profile_${tenant.name}`, fullName: label('Own profile') })
+  await create.email(profile.id, { id: `own_email_${tenant.name}`, value: label('Own email') })
+  await create.job({
     id: `own_job_${tenant.name}`,
     ...job,
-    payload: { of: of('Own job') },
+    payload: { of: label('Own job') },
     runAt: new Date(),
     maxAttempts: 3,
   })
@@ -65,14 +73,14 @@ async function makeTwin(tenant: TestTenant) {
 beforeAll(async () => {
   app = await startTestApp()
   ;[mine, theirs] = [await app.createTenant('Mine'), await app.createTenant('Theirs')]
-  await makeTwin(mine)
-  await makeTwin(theirs)
+  await createRows(mine)
+  await createRows(theirs)
 })
 afterAll(() => app.close())
 
-const foreign = ['user', 'account', 'profile', 'email', 'job'].map((type) => `own_${type}_Theirs`)
+const foreignIds = ['user', 'account', 'profile', 'email', 'job'].map((type) => `own_${type}_Theirs`)
 
-/** Everything of the other tenant, as it is stored. */
+/** All rows of the other tenant, as text. */
 async function theirRows() {
   const tables = ['"user"', 'account', 'profile', 'email_record', 'job']
   const rows = tables.map((table) =>
@@ -87,7 +95,7 @@ function isTheirs(text: string): boolean {
   return text.includes('Theirs') || text.includes(theirs.tenantAppId)
 }
 
-/** All fields of a type, and theirs, so many levels down. */
+/** Selects all fields of a type, and the fields of its relations to a depth of `levels`. */
 function selection(type: GraphQLNamedType, levels: number): string {
   if (!isObjectType(type) && !isInterfaceType(type)) return ''
   const fields = Object.values(type.getFields()).flatMap((field) => {
@@ -98,10 +106,10 @@ function selection(type: GraphQLNamedType, levels: number): string {
   return `{ __typename ${fields.join(' ')} }`
 }
 
-/** Selections that together hold all fields of a type; of an interface, one for each type that it may be. */
+/** Selections that cover all fields of a type. An interface has one selection for each of its object types. */
 function selections(type: GraphQLNamedType, levels: number): string[] {
   if (!isInterfaceType(type)) return [selection(type, levels)]
-  return schema.getPossibleTypes(type).map((one) => `{ __typename id ... on ${one.name} ${selection(one, levels)} }`)
+  return schema.getPossibleTypes(type).map((type) => `{ __typename id ... on ${type.name} ${selection(type, levels)} }`)
 }
 
 const rootFields = (root: 'getQueryType' | 'getMutationType') => Object.values(schema[root]()?.getFields() ?? {})
@@ -109,25 +117,25 @@ const rootFields = (root: 'getQueryType' | 'getMutationType') => Object.values(s
 const idArguments = (field: GraphQLField<unknown, unknown>) =>
   field.args.filter(({ type }) => getNamedType(type).name === 'ID')
 
-describe('GraphQL: a field that takes ids', () => {
+describe('GraphQL: a query field with an id argument', () => {
   const fields = rootFields('getQueryType').filter((field) => idArguments(field).length > 0)
-  it('is found', () =>
+  it('is one of account, job, node, nodes, profiles and user', () =>
     expect(fields.map(({ name }) => name).sort()).toEqual(['account', 'job', 'node', 'nodes', 'profiles', 'user']))
 
   it.each(fields.map((field) => [field.name, field] as const))(
-    '%s: an id of the other tenant is one that nobody has; a shared id is the row of one’s own',
+    "%s treats an id of another tenant as a missing id, and a shared id as the id of the viewer's row",
     async (name, field) => {
       const [{ name: argument, type }] = idArguments(field) as [GraphQLField<unknown, unknown>['args'][number]]
       const isList = isListType(getNullableType(type))
       const answers: unknown[] = []
       for (const selected of selections(getNamedType(field.type), 3)) {
         const query = `query ($id: ${type}) { ${name}(${argument}: $id) ${selected} }`
-        const ask = (id: string) => app.graphql(mine, query, { id: isList ? [id] : id })
-        const nobody = await ask('nobody')
-        expect(nobody.errors).toBeUndefined()
-        for (const id of foreign) expect(await ask(id)).toEqual(nobody)
-        for (const id of Object.values(twins)) {
-          const { data, errors } = await ask(id)
+        const send = (id: string) => app.graphql(mine, query, { id: isList ? [id] : id })
+        const missing = await send('nobody')
+        expect(missing.errors).toBeUndefined()
+        for (const id of foreignIds) expect(await send(id)).toEqual(missing)
+        for (const id of Object.values(sharedIds)) {
+          const { data, errors } = await send(id)
           expect(errors).toBeUndefined()
           expect(isTheirs(JSON.stringify(data))).toBe(false)
           answers.push(data)
@@ -140,32 +148,32 @@ describe('GraphQL: a field that takes ids', () => {
 
 describe('GraphQL: a list', () => {
   const lists = rootFields('getQueryType').filter(({ args }) => args.some(({ name }) => name === 'first'))
-  it('is found', () => expect(lists.map(({ name }) => name).sort()).toEqual(['jobs', 'users']))
+  it('is jobs or users', () => expect(lists.map(({ name }) => name).sort()).toEqual(['jobs', 'users']))
 
   it.each(lists.map((field) => [field.name, field] as const))(
-    '%s: holds one’s own rows alone, all the way down, whatever the filter and the cursor',
-    async (name, field) => {
-      const fields = selection(getNamedType(field.type), 3)
-      const filter = getNamedType(field.args.find((arg) => arg.name === 'filter')?.type as GraphQLInputType)
-      const texts = isInputObjectType(filter)
-        ? Object.values(filter.getFields()).filter(({ type }) => String(type) === 'String')
+    "%s returns only rows of the viewer's tenant, at every level, for every filter and cursor",
+    async (name, list) => {
+      const fields = selection(getNamedType(list.type), 3)
+      const filterType = getNamedType(list.args.find((arg) => arg.name === 'filter')?.type as GraphQLInputType)
+      const texts = isInputObjectType(filterType)
+        ? Object.values(filterType.getFields()).filter(({ type }) => String(type) === 'String')
         : []
       expect(texts.length).toBeGreaterThan(0)
       const filters = [
         {},
-        ...texts.flatMap((one) => ['Theirs', 'Theirs@example.com', 'o'].map((text) => ({ [one.name]: text }))),
+        ...texts.flatMap((field) => ['Theirs', 'Theirs@example.com', 'o'].map((text) => ({ [field.name]: text }))),
       ]
       const theirPage = await app.graphql<Record<string, { edges: { cursor: string }[] }>>(
         theirs,
         `{ ${name} { edges { cursor } } }`,
       )
       const cursors = [null, ...(theirPage.data[name]?.edges ?? []).map(({ cursor }) => cursor)]
-      const query = `query ($filter: ${filter.name}, $after: String, $before: String) {
+      const query = `query ($filter: ${filterType.name}, $after: String, $before: String) {
         ${name}(first: 5, filter: $filter, after: $after, before: $before) ${fields} }`
-      for (const one of filters) {
+      for (const filter of filters) {
         for (const cursor of cursors) {
-          for (const at of [{ after: cursor }, { before: cursor }]) {
-            const { data, errors } = await app.graphql(mine, query, { filter: one, ...at })
+          for (const position of [{ after: cursor }, { before: cursor }]) {
+            const { data, errors } = await app.graphql(mine, query, { filter, ...position })
             expect(errors).toBeUndefined()
             expect(isTheirs(JSON.stringify(data))).toBe(false)
           }
@@ -178,7 +186,7 @@ describe('GraphQL: a list', () => {
 })
 
 describe('GraphQL: a mutation', () => {
-  /** What an input's other fields need. */
+  /** A valid value of each scalar, for the other fields of an input. */
   const samples: Record<string, unknown> = {
     ...{ String: 'x', Int: 5, Float: 0.5, Boolean: true, DateTime: '2026-01-01T00:00:00.000Z', Date: '2026-01-01' },
     ...{ SafeInt: 5, JSONObject: {}, ID: 'nobody' },
@@ -199,21 +207,21 @@ describe('GraphQL: a mutation', () => {
     const ids = Object.values(input.getFields()).filter(({ type }) => getNamedType(type).name === 'ID')
     return ids.map((field) => ({ name: `${name}(${field.name})`, mutation: name, input, field: field.name }))
   })
-  it('with an id is found', () => expect(cases.length).toBeGreaterThan(12))
+  it('has an id in at least 13 places', () => expect(cases.length).toBeGreaterThan(12))
 
   it.each(cases)(
-    '$name: with an id of the other tenant does what it does with any, and nothing to that tenant',
+    '$name treats an id of another tenant as a missing id, and changes no row of that tenant',
     async ({ mutation, input, field }) => {
       const query = `mutation ($input: ${input.name}!) { ${mutation}(input: $input) { userErrors { code field message } } }`
-      const given = sample(input) as Record<string, unknown>
-      for (const id of [...foreign, ...Object.values(twins)]) {
+      const required = sample(input) as Record<string, unknown>
+      for (const id of [...foreignIds, ...Object.values(sharedIds)]) {
         const before = await theirRows()
-        const answer = await app.graphql(mine, query, { input: { ...given, [field]: id } })
+        const answer = await app.graphql(mine, query, { input: { ...required, [field]: id } })
         expect(answer.errors).toBeUndefined()
         expect(await theirRows()).toBe(before)
-        if (foreign.includes(id)) {
-          const nobody = await app.graphql(mine, query, { input: { ...given, [field]: `nobody_${id}` } })
-          expect(answer).toEqual(nobody)
+        if (foreignIds.includes(id)) {
+          const missing = await app.graphql(mine, query, { input: { ...required, [field]: `nobody_${id}` } })
+          expect(answer).toEqual(missing)
         }
       }
     },
@@ -221,39 +229,94 @@ describe('GraphQL: a mutation', () => {
 })
 
 describe('GraphQL: a subscription', () => {
-  it('reads nothing when the other tenant’s job of the same id changes', async () => {
-    const contextOf = ({ tenantAppId }: TestTenant) =>
-      createContext(app.services, { tenantAppId, tenantName: '', keyId: '', keyName: '', scopes }, app.app.log)
-    const [ours, others] = [
+  const contextOf = ({ tenantAppId }: TestTenant) =>
+    createContext(app.services, { tenantAppId, tenantName: '', keyId: '', keyName: '', scopes }, app.app.log)
+
+  it('reads nothing when a job of another tenant with the same id changes', async () => {
+    const [ownJob, foreignJob] = [
       await followJob(contextOf(mine), { id: 'shared' }),
       await followJob(contextOf(theirs), { id: 'shared' }),
     ]
     for (const tenant of [mine, theirs]) await factoriesFor(app, tenant).job({ id: 'shared', status: 'PENDING' })
-    // What they are now, and then what has changed: both have been made.
-    const both = [await ours.next(), await others.next(), await ours.next(), await others.next()]
+    // The state at the start of each subscription, then the change: both jobs were created.
+    const both = [await ownJob.next(), await foreignJob.next(), await ownJob.next(), await foreignJob.next()]
     expect(both.map(({ value }) => value?.status)).toEqual(['PENDING', 'PENDING', 'PENDING', 'PENDING'])
-    const ourNext = ours.next()
+    const ownNext = ownJob.next()
     const statements = await app.statementsOf(async () => {
-      const theirNext = others.next()
+      const foreignNext = foreignJob.next()
       const where = { tenantAppId: theirs.tenantAppId, id: 'shared' }
       await app.database.prisma.job.updateMany({ where, data: { status: 'CANCELLED' } })
-      expect((await theirNext).value).toMatchObject({ status: 'CANCELLED' })
+      expect((await foreignNext).value).toMatchObject({ status: 'CANCELLED' })
     })
     expect(statements.filter((sql) => /^SELECT/.test(sql))).toHaveLength(1)
-    await ours.return?.()
-    await others.return?.()
-    await ourNext
+    await ownJob.return?.()
+    await foreignJob.return?.()
+    await ownNext
+  })
+
+  it('of all jobs reads nothing when a job of another tenant with the same id changes', async () => {
+    const page = { size: 20, fromEnd: false, after: undefined, before: undefined }
+    const ownJobs = await followJobs(contextOf(mine), { filter: {}, page })
+    const foreignJobs = await followJobs(contextOf(theirs), { filter: {}, page })
+    // The jobs at the start of each subscription, then the change: a job was created.
+    await ownJobs.next()
+    await foreignJobs.next()
+    for (const tenant of [mine, theirs]) await factoriesFor(app, tenant).job({ id: 'listed', status: 'PENDING' })
+    expect((await ownJobs.next()).value).toMatchObject([{ id: 'listed', status: 'PENDING' }])
+    expect((await foreignJobs.next()).value).toMatchObject([{ id: 'listed', status: 'PENDING' }])
+    const ownNext = ownJobs.next()
+    const statements = await app.statementsOf(async () => {
+      const foreignNext = foreignJobs.next()
+      const where = { tenantAppId: theirs.tenantAppId, id: 'listed' }
+      await app.database.prisma.job.updateMany({ where, data: { status: 'CANCELLED' } })
+      expect((await foreignNext).value).toMatchObject([{ id: 'listed', status: 'CANCELLED' }])
+    })
+    expect(statements.filter((sql) => /^SELECT/.test(sql))).toHaveLength(1)
+    await ownJobs.return()
+    await foreignJobs.return()
+    await ownNext
   })
 })
 
-describe('REST: a path, a query string and a body with an id', () => {
-  beforeAll(() => makeTwinsAgain())
+describe('a worker', () => {
+  it('aborts only the job of the tenant that cancelled it', async () => {
+    const begun = new Map([mine, theirs].map(({ name }) => [name, Promise.withResolvers<AbortSignal>()]))
+    const release = Promise.withResolvers<void>()
+    async function wait({ tenant }: { tenant: string }, { signal }: JobContext) {
+      begun.get(tenant)?.resolve(signal)
+      await Promise.race([release.promise, once(signal, 'abort')])
+    }
+    const { jobs, changes } = app.services
+    const options = { log: app.app.log, concurrency: 2, leaseSeconds: 30, pollMilliseconds: 50 }
+    const worker = startWorker({ ...options, jobs, changes, handlers: new Map([['wait', wait]]) })
+    for (const tenant of [mine, theirs]) {
+      const job = {
+        id: 'working',
+        jobType: 'wait',
+        payload: { tenant: tenant.name },
+        maxAttempts: 1,
+        runAt: new Date(),
+      }
+      await factoriesFor(app, tenant).job(job)
+    }
+    const [ownSignal, foreignSignal] = await Promise.all([...begun.values()].map(({ promise }) => promise))
+    await jobs.cancel({ tenantAppId: theirs.tenantAppId, id: 'working' })
+    if (!foreignSignal?.aborted) await once(foreignSignal as AbortSignal, 'abort')
+    expect(ownSignal?.aborted).toBe(false)
+    release.resolve()
+    await worker.stop(1_000)
+    expect(await jobs.find({ tenantAppId: mine.tenantAppId, id: 'working' })).toMatchObject({ status: 'SUCCEEDED' })
+  })
+})
 
-  /** The mutations above have deleted some of one's own. */
-  async function makeTwinsAgain() {
+describe('REST', () => {
+  beforeAll(() => restoreRows())
+
+  /** The mutations above deleted some rows of the viewer's tenant. */
+  async function restoreRows() {
     await app.database.prisma.user.deleteMany({ where: { tenantAppId: mine.tenantAppId } })
     await app.database.prisma.job.deleteMany({ where: { tenantAppId: mine.tenantAppId } })
-    await makeTwin(mine)
+    await createRows(mine)
   }
 
   const places = routes.flatMap((route) => {
@@ -273,9 +336,9 @@ describe('REST: a path, a query string and a body with an id', () => {
       at,
     }))
   })
-  it('is found', () => expect(places).toHaveLength(5))
+  it('takes an id in 5 places', () => expect(places).toHaveLength(5))
 
-  it.each(places)('$name', async ({ method, at }) => {
+  it.each(places)('treats an id of another tenant as a missing id: $name', async ({ method, at }) => {
     const before = await theirRows()
     const send = async (id: string) => {
       const { url, body } = at(id)
@@ -287,24 +350,26 @@ describe('REST: a path, a query string and a body with an id', () => {
       )
       return { status: answer.statusCode, body: answer.body.replaceAll(String(answer.headers['x-request-id']), '') }
     }
-    const nobody = await send('nobody')
-    for (const id of foreign) expect(await send(id)).toEqual(nobody)
-    for (const id of Object.values(twins)) expect(isTheirs((await send(id)).body)).toBe(false)
+    const missing = await send('nobody')
+    for (const id of foreignIds) expect(await send(id)).toEqual(missing)
+    for (const id of Object.values(sharedIds)) expect(isTheirs((await send(id)).body)).toBe(false)
     expect(await theirRows()).toBe(before)
   })
 
-  it('a list, whole and by pages', async () => {
+  it("lists only rows of the viewer's tenant, with and without pages", async () => {
     for (const url of ['/users', '/users?limit=500']) {
       const { body } = await app.rest(mine, 'GET', url)
       expect(isTheirs(body)).toBe(false)
       expect(body).toContain('User of Mine')
     }
   })
+})
 
-  it('an import replaces the emails of one’s own profile alone, where the other tenant has one of the same id', async () => {
+describe('an import', () => {
+  it("replaces only the emails of the viewer's profile when another tenant has a profile of the same id", async () => {
     const before = await theirRows()
     const record = {
-      id: twins.Profile,
+      id: sharedIds.Profile,
       username: 'imported',
       user_platform: 'YOUTUBE',
       platform_account_id: 'Account of Mine',
@@ -314,7 +379,7 @@ describe('REST: a path, a query string and a body with an id', () => {
       yield Buffer.from(`${JSON.stringify(record)}\n`)
     }
     const rejected: unknown[] = []
-    const options = { tenantAppId: mine.tenantAppId, onReject: (one: unknown) => void rejected.push(one) }
+    const options = { tenantAppId: mine.tenantAppId, onReject: (reject: unknown) => void rejected.push(reject) }
     const imported = await importFile(app.database, { name: 'file', chunks: chunks() }, options)
     expect([rejected, imported]).toEqual([[], 1])
     expect(await theirRows()).toBe(before)

@@ -41,7 +41,7 @@ beforeEach(async () => {
   before = await theirRows()
 })
 
-/** Everything in an answer that belongs to the other tenant. */
+/** The values of the other tenant that a text contains. */
 function leaks(text: string): string[] {
   const { user, account, profile, email, job } = other
   const secrets = [
@@ -58,7 +58,7 @@ function leaks(text: string): string[] {
   return [...secrets, theirs.tenantAppId, theirs.name].filter((secret) => text.includes(secret))
 }
 
-describe('GraphQL: an id of the other tenant is an id that nobody has', () => {
+describe('GraphQL treats an id of another tenant as a missing id', () => {
   const cases: [string, () => string][] = [
     ['user(id: $id) { id name }', () => other.user.id],
     ['account(id: $id) { id user { id } profile { id } }', () => other.account.id],
@@ -70,16 +70,16 @@ describe('GraphQL: an id of the other tenant is an id that nobody has', () => {
     ]),
   ]
 
-  it.each(cases)('%s', async (field, id) => {
+  it.each(cases)('in %s', async (field, id) => {
     const query = `query ($id: ID!) { ${field}\n }`
     const foreign = await app.graphql(mine, query, { id: id() })
-    const nobody = await app.graphql(mine, query, { id: 'nobody' })
-    expect(foreign).toEqual(nobody)
+    const missing = await app.graphql(mine, query, { id: 'nobody' })
+    expect(foreign).toEqual(missing)
     expect(foreign.errors).toBeUndefined()
     expect(JSON.stringify(foreign.data)).toMatch(/null|\[\]/)
   })
 
-  it('updateUser says NOT_FOUND and changes nothing', async () => {
+  it('in updateUser, which reports NOT_FOUND and changes nothing', async () => {
     const mutation =
       'mutation ($id: ID!) { updateUser(input: { id: $id, name: "Taken" }) { user { id } userErrors { code } } }'
     const answer = await app.graphql(mine, mutation, { id: other.user.id })
@@ -88,18 +88,18 @@ describe('GraphQL: an id of the other tenant is an id that nobody has', () => {
     expect(await theirRows()).toBe(before)
   })
 
-  it('updateUser with nothing to change does not read it either', async () => {
+  it('in updateUser without a change', async () => {
     const mutation = 'mutation ($id: ID!) { updateUser(input: { id: $id }) { user { id name } userErrors { code } } }'
     const answer = await app.graphql(mine, mutation, { id: other.user.id })
     expect(answer.data['updateUser']).toEqual({ user: null, userErrors: [{ code: 'NOT_FOUND' }] })
   })
 })
 
-describe('GraphQL: every mutation that takes an id', () => {
-  /** What the other fields of an input need. */
+describe('a mutation with an id of another tenant', () => {
+  /** Valid values for the other fields of an input. */
   const samples: Record<string, string | number> = {
     ...{ name: 'Taken', email: 'a@b', phone: '1', platform: 'X', platformAccountId: 'new', displayName: 'Taken' },
-    // The very token that the other tenant's worker has.
+    // The lease token of the other tenant's worker.
     ...{ leaseToken: '6a0f1d7e-0000-4000-8000-000000000001', progress: 0.5, code: 'X', message: 'x' },
   }
   beforeAll(async () => {
@@ -120,25 +120,22 @@ describe('GraphQL: every mutation that takes an id', () => {
     return required.some(({ type }) => getNamedType(type).name === 'ID') ? [{ name, input: input.name, required }] : []
   })
 
-  it.each(mutations)(
-    '$name: the other tenant’s id is one that nobody has, and nothing changes',
-    async ({ name, input, required }) => {
-      const query = `mutation ($input: ${input}!) { ${name}(input: $input) { userErrors { code field message } } }`
-      const send = (id: (field: string) => string) => {
-        const values = required.map((field) => [
-          field.name,
-          getNamedType(field.type).name === 'ID' ? id(field.name) : samples[field.name],
-        ])
-        return app.graphql<Record<string, unknown>>(mine, query, { input: Object.fromEntries(values) })
-      }
-      const foreign = await send((field) => theirId(name, field))
-      expect(foreign).toEqual(await send(() => 'nobody'))
-      expect(foreign.data[name]).toMatchObject({ userErrors: [{ code: 'NOT_FOUND' }] })
-      expect(await theirRows()).toBe(before)
-    },
-  )
+  it.each(mutations)('treats the id as missing and changes nothing: $name', async ({ name, input, required }) => {
+    const query = `mutation ($input: ${input}!) { ${name}(input: $input) { userErrors { code field message } } }`
+    const send = (id: (field: string) => string) => {
+      const values = required.map((field) => [
+        field.name,
+        getNamedType(field.type).name === 'ID' ? id(field.name) : samples[field.name],
+      ])
+      return app.graphql<Record<string, unknown>>(mine, query, { input: Object.fromEntries(values) })
+    }
+    const foreign = await send((field) => theirId(name, field))
+    expect(foreign).toEqual(await send(() => 'nobody'))
+    expect(foreign.data[name]).toMatchObject({ userErrors: [{ code: 'NOT_FOUND' }] })
+    expect(await theirRows()).toBe(before)
+  })
 
-  it('linkAccount says the same of their user and of nobody, also where the account is linked already', async () => {
+  it('treats the id as missing even if the account is already linked: linkAccount', async () => {
     const link = (userId: string) =>
       app.graphql(
         mine,
@@ -151,34 +148,7 @@ describe('GraphQL: every mutation that takes an id', () => {
     expect(foreign.data['linkAccount']).toMatchObject({ userErrors: [{ code: 'NOT_FOUND', field: ['userId'] }] })
   })
 
-  it('a job of the same id that waits in the other tenant is not started along', async () => {
-    const job = { id: 'shared', jobType: 'shared_id', maxAttempts: 3, runAt: new Date() }
-    for (const tenant of [mine, theirs]) await factoriesFor(app, tenant).job({ ...job, status: 'FAILED' })
-    for (const tenant of [mine, theirs]) {
-      const { data } = await app.graphql(tenant, 'mutation { retryJob(input: { id: "shared" }) { job { status } } }')
-      expect(data).toEqual({ retryJob: { job: { status: 'PENDING' } } })
-    }
-    const claim = 'mutation { claimJobs(input: { jobTypes: ["shared_id"] }) { leases { job { id status } } } }'
-    expect((await app.graphql(mine, claim)).data).toEqual({
-      claimJobs: { leases: [{ job: { id: 'shared', status: 'RUNNING' } }] },
-    })
-    const where = { tenantAppId: theirs.tenantAppId, id: 'shared' }
-    expect(await app.database.prisma.job.findFirst({ where })).toMatchObject({ status: 'PENDING', leaseToken: null })
-    await app.database.prisma.job.deleteMany({ where: { id: 'shared' } })
-  })
-
-  it('claimJobs and idempotency keys know the tenant’s own jobs alone', async () => {
-    const create = `mutation { createJob(input: { jobType: "shared", idempotencyKey: "one" }) { job { id } } }`
-    const { data } = await app.graphql<{ createJob: { job: { id: string } } }>(theirs, create)
-    const claim = `mutation { claimJobs(input: { jobTypes: ["shared"] }) { leases { job { id } } } }`
-    expect((await app.graphql(mine, claim)).data).toEqual({ claimJobs: { leases: [] } })
-    const own = (await app.graphql<typeof data>(mine, create)).data.createJob.job
-    expect(own.id).not.toBe(data.createJob.job.id)
-    expect((await app.graphql(mine, claim)).data).toEqual({ claimJobs: { leases: [{ job: own }] } })
-    await app.database.prisma.job.deleteMany({ where: { jobType: 'shared' } })
-  })
-
-  it('finds them all', () => {
+  it('is one of 12 mutations', () => {
     expect(mutations.map(({ name }) => name).sort()).toEqual([
       'cancelJob',
       'completeJob',
@@ -194,16 +164,45 @@ describe('GraphQL: every mutation that takes an id', () => {
       'updateUser',
     ])
   })
+})
 
-  it('every field of Query is tried in this file', () => {
-    const source = readFileSync(import.meta.filename, 'utf8')
-    const fields = Object.keys(schema.getQueryType()?.getFields() ?? {})
-    expect(fields.filter((field) => !new RegExp(`\\b${field}\\b *[({]`).test(source))).toEqual([])
+describe('claimJobs', () => {
+  it('does not claim a waiting job of another tenant with the same id', async () => {
+    const job = { id: 'shared', jobType: 'shared_id', maxAttempts: 3, runAt: new Date() }
+    for (const tenant of [mine, theirs]) await factoriesFor(app, tenant).job({ ...job, status: 'FAILED' })
+    for (const tenant of [mine, theirs]) {
+      const { data } = await app.graphql(tenant, 'mutation { retryJob(input: { id: "shared" }) { job { status } } }')
+      expect(data).toEqual({ retryJob: { job: { status: 'PENDING' } } })
+    }
+    const claim = 'mutation { claimJobs(input: { jobTypes: ["shared_id"] }) { leases { job { id status } } } }'
+    expect((await app.graphql(mine, claim)).data).toEqual({
+      claimJobs: { leases: [{ job: { id: 'shared', status: 'RUNNING' } }] },
+    })
+    const where = { tenantAppId: theirs.tenantAppId, id: 'shared' }
+    expect(await app.database.prisma.job.findFirst({ where })).toMatchObject({ status: 'PENDING', leaseToken: null })
+    await app.database.prisma.job.deleteMany({ where: { id: 'shared' } })
+  })
+
+  it("claims only jobs of the viewer's tenant, which has its own idempotency keys", async () => {
+    const create = `mutation { createJob(input: { jobType: "shared", idempotencyKey: "one" }) { job { id } } }`
+    const { data } = await app.graphql<{ createJob: { job: { id: string } } }>(theirs, create)
+    const claim = `mutation { claimJobs(input: { jobTypes: ["shared"] }) { leases { job { id } } } }`
+    expect((await app.graphql(mine, claim)).data).toEqual({ claimJobs: { leases: [] } })
+    const own = (await app.graphql<typeof data>(mine, create)).data.createJob.job
+    expect(own.id).not.toBe(data.createJob.job.id)
+    expect((await app.graphql(mine, claim)).data).toEqual({ claimJobs: { leases: [{ job: own }] } })
+    await app.database.prisma.job.deleteMany({ where: { jobType: 'shared' } })
   })
 })
 
-describe('GraphQL: lists and edges stay within the tenant', () => {
-  it('users, their count, every edge and back', async () => {
+it('this file tests every field of Query', () => {
+  const source = readFileSync(import.meta.filename, 'utf8')
+  const fields = Object.keys(schema.getQueryType()?.getFields() ?? {})
+  expect(fields.filter((field) => !new RegExp(`\\b${field}\\b *[({]`).test(source))).toEqual([])
+})
+
+describe('a GraphQL list', () => {
+  it("returns and counts only rows of the viewer's tenant, through every relation and back", async () => {
     const { data } = await app.graphql<{ users: { totalCount: number }; jobs: unknown }>(
       mine,
       `{ jobs(first: 500) { totalCount nodes { id payload } } users(first: 50) { totalCount nodes { id tenantAppId accounts { id user { id }
@@ -215,7 +214,7 @@ describe('GraphQL: lists and edges stay within the tenant', () => {
     expect(JSON.stringify(data)).toContain(own.email.id)
   })
 
-  it('a filter and a cursor of the other tenant find nothing of it', async () => {
+  it('finds no row of another tenant by a filter or cursor of that tenant', async () => {
     const { data: page } = await app.graphql<{ users: { edges: { cursor: string }[] } }>(
       theirs,
       '{ users { edges { cursor } } }',
@@ -228,7 +227,7 @@ describe('GraphQL: lists and edges stay within the tenant', () => {
     expect(data['byEmail']).toEqual({ totalCount: 0, nodes: [] })
   })
 
-  it('rows of both tenants that share every id are told apart', async () => {
+  it('does not mix up rows of two tenants with the same ids', async () => {
     const prisma = app.database.prisma
     for (const { tenantAppId, name } of [mine, theirs]) {
       const [at, id] = [new Date(), 'the same id']
@@ -253,22 +252,23 @@ describe('GraphQL: lists and edges stay within the tenant', () => {
 
 describe('REST', () => {
   it.each(routes.filter(({ url }) => url.includes(':id')).map((route) => [route.method, route.url] as const))(
-    '%s %s: an id of the other tenant and one that nobody has get the same 404, byte for byte but for the request id',
+    '%s %s returns the same 404 for an id of another tenant and a missing id, except for the request id',
     async (method, url) => {
       const id = url.startsWith('/users') ? other.user.id : other.job.id
       const body = method === 'PUT' ? { name: 'Taken' } : undefined
-      const [foreign, nobody] = [
+      const [foreign, missing] = [
         await app.rest(mine, method, url.replace(':id', id), body),
         await app.rest(mine, method, url.replace(':id', 'nobody'), body),
       ]
-      const bare = ({ body: text, headers }: typeof foreign) => text.replaceAll(String(headers['x-request-id']), '')
+      const withoutRequestId = ({ body: text, headers }: typeof foreign) =>
+        text.replaceAll(String(headers['x-request-id']), '')
       expect(foreign.statusCode).toBe(404)
-      expect(bare(foreign)).toBe(bare(nobody))
+      expect(withoutRequestId(foreign)).toBe(withoutRequestId(missing))
       expect(await theirRows()).toBe(before)
     },
   )
 
-  it('lists and profiles show nothing of the other tenant', async () => {
+  it('returns no row of another tenant in lists and profiles', async () => {
     for (const url of [
       '/users',
       '/users?limit=500',
@@ -280,7 +280,7 @@ describe('REST', () => {
     }
   })
 
-  it('a new user belongs to the tenant of the key, whatever the body says', async () => {
+  it('creates a user in the tenant of the key, even if the body names another tenant', async () => {
     const body = {
       name: 'A',
       email: 'a@b',
@@ -294,8 +294,8 @@ describe('REST', () => {
   })
 })
 
-describe('the database itself', () => {
-  it('keys every tenant’s table by tenant, and lets no foreign key leave it', async () => {
+describe('the database', () => {
+  it('has the tenant in every primary key and every foreign key', async () => {
     const rows = await app.database.prisma.$queryRaw<{ table: string; kind: string; columns: string }[]>`
       SELECT c.conrelid::regclass::text AS "table", c.contype::text AS kind, string_agg(a.attname, ',' ORDER BY k.n) AS columns
       FROM pg_constraint c
@@ -320,10 +320,10 @@ describe('the database itself', () => {
     for (const { columns } of foreign) expect(columns).toMatch(/^tenant_app_id(,\w+_id)?$/)
   })
 
-  it('refuses a row that points into another tenant', async () => {
+  it('rejects a row that refers to a row of another tenant', async () => {
     const { tenantAppId } = mine
     const account = { id: 'x', platform: 'X', platformAccountId: 'x', displayName: 'x' }
-    const stray = app.database.prisma.account.create({ data: { ...account, tenantAppId, userId: other.user.id } })
-    await expect(stray).rejects.toMatchObject({ code: 'P2003' })
+    const created = app.database.prisma.account.create({ data: { ...account, tenantAppId, userId: other.user.id } })
+    await expect(created).rejects.toMatchObject({ code: 'P2003' })
   })
 })

@@ -11,15 +11,15 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-const make = (options: { scopes?: readonly string[]; expiresAt?: Date } = {}) =>
+const newKey = (options: { scopes?: readonly string[]; expiresAt?: Date } = {}) =>
   createKey(app.database, { tenantAppId: tenant.tenantAppId, name: 'ci', ...options })
 
 async function works(key: string): Promise<boolean> {
   return (await app.rest({ ...tenant, key }, 'GET', '/fusion/jobs/nobody')).statusCode === 404
 }
 
-it('both keys work for the grace, with the same scopes; then the old one does not', async () => {
-  const old = await make({ scopes: ['jobs:read'] })
+it('both keys work during the grace, with the same scopes; afterwards only the successor works', async () => {
+  const old = await newKey({ scopes: ['jobs:read'] })
   const { row, key } = await rotateKey(app.database, old.row.id, 3_600_000)
   expect(row).toMatchObject({ name: 'ci', scopes: ['jobs:read'], expiresAt: null, revokedAt: null })
   expect(key).not.toBe(old.key)
@@ -30,17 +30,17 @@ it('both keys work for the grace, with the same scopes; then the old one does no
   expect([await works(old.key), await works(key)]).toEqual([true, false])
 })
 
-it('the successor lives as long as the old key was to live, and the grace makes no life longer', async () => {
+it('the successor has the lifetime of the old key, and the grace does not extend the old key beyond its expiry', async () => {
   const day = 86_400_000
-  const old = await make({ expiresAt: new Date(Date.now() + day) })
+  const old = await newKey({ expiresAt: new Date(Date.now() + day) })
   const { row } = await rotateKey(app.database, old.row.id, 7 * day)
   expect(Math.abs((row.expiresAt?.getTime() ?? 0) - Date.now() - day)).toBeLessThan(60_000)
   const { expiresAt } = await app.database.prisma.apiKey.findFirstOrThrow({ where: { id: old.row.id } })
   expect(expiresAt).toEqual(old.row.expiresAt)
 })
 
-it('a key has one successor; that one may be rotated, and lives as long again', async () => {
-  const old = await make()
+it('a key is rotated at most once; its successor can be rotated in turn', async () => {
+  const old = await newKey()
   const { row } = await rotateKey(app.database, old.row.id, 3_600_000)
   const before = await app.database.prisma.apiKey.count()
   await expect(rotateKey(app.database, old.row.id, 3_600_000)).rejects.toThrow('was rotated or revoked before')
@@ -48,8 +48,8 @@ it('a key has one successor; that one may be rotated, and lives as long again', 
   expect((await rotateKey(app.database, row.id, 0)).row.expiresAt).toBeNull()
 })
 
-it('a key that is revoked, or that nobody has, has no successor', async () => {
-  const old = await make()
+it('a revoked key and a missing key cannot be rotated', async () => {
+  const old = await newKey()
   await revokeKey(app.database, old.row.id)
   const before = await app.database.prisma.apiKey.count()
   await expect(rotateKey(app.database, old.row.id, 0)).rejects.toThrow('is no longer valid')

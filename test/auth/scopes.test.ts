@@ -18,36 +18,36 @@ const scopeOf = (field: (typeof fields)[number]['field']) => field.extensions['s
 
 let app: TestApp
 let tenant: TestTenant
-let made: Awaited<ReturnType<typeof createOneOfEach>>
+let rows: Awaited<ReturnType<typeof createOneOfEach>>
 
 beforeAll(async () => {
   app = await startTestApp()
   tenant = await app.createTenant()
-  made = await createOneOfEach(app, tenant)
+  rows = await createOneOfEach(app, tenant)
 })
 afterAll(() => app.close())
 
-/** A key of the tenant that may do this and nothing else. */
+/** Creates a key with exactly these scopes. */
 async function keyFor(granted: readonly string[]): Promise<TestTenant> {
   const { tenantAppId, name } = tenant
   const { key } = await createKey(app.database, { tenantAppId, name: granted.join(), scopes: granted })
   return { tenantAppId, name, key }
 }
 
-describe('every field says what it needs', () => {
-  it.each(fields)('$name', ({ field }) => {
+describe('a field', () => {
+  it.each(fields)('declares its scope and names it in its description: $name', ({ field }) => {
     expect([...scopes, 'inherited']).toContain(scopeOf(field))
     if (scopeOf(field) !== 'inherited') expect(field.description).toContain(`\`${scopeOf(field)}\``)
   })
 
-  it('and a way in needs a scope, or looks at it itself', () => {
+  it('of a root type needs a scope, except for node, nodes and viewer', () => {
     const open = fields.filter(
       ({ type, field }) => /^(Query|Mutation|Subscription)$/.test(type) && scopeOf(field) === 'inherited',
     )
     expect(open.map(({ name }) => name)).toEqual(['Query.node', 'Query.nodes', 'Query.viewer'])
   })
 
-  it('and what identifies a person needs contacts:read', () => {
+  it('that identifies a person needs contacts:read', () => {
     const guarded = fields.filter(({ field }) => scopeOf(field) === 'contacts:read').map(({ name }) => name)
     expect(guarded.toSorted()).toEqual([
       'Profile.addresses',
@@ -60,9 +60,9 @@ describe('every field says what it needs', () => {
   })
 })
 
-describe('a key without the scope of a field gets FORBIDDEN in its place, and the rest', () => {
-  /** A query that reaches each type, without a scope in the way that the type's own fields have not. */
-  const ways: Record<string, string> = {
+describe('a field whose scope the key lacks', () => {
+  /** A selection that reaches each type and needs no scopes other than those of the type. */
+  const selections: Record<string, string> = {
     User: 'node(id: $user) { ... on User { FIELD } }',
     Account: 'node(id: $account) { ... on Account { FIELD } }',
     Profile: 'node(id: $profile) { ... on Profile { FIELD } }',
@@ -73,29 +73,32 @@ describe('a key without the scope of a field gets FORBIDDEN in its place, and th
     ...{ User: 'users:read', Account: 'users:read', Profile: 'profiles:read', EmailRecord: 'contacts:read' },
     Job: 'jobs:read',
   }
-  const guarded = fields.filter(({ type, field }) => ways[type] && scopeOf(field) !== 'inherited')
+  const guarded = fields.filter(({ type, field }) => selections[type] && scopeOf(field) !== 'inherited')
 
-  it.each(guarded)('$name', async ({ type, field }) => {
-    const selected = isCompositeType(getNamedType(field.type)) ? `${field.name} { __typename }` : field.name
-    const way = (ways[type] ?? '').replace('FIELD', selected)
-    const variable = /\$\w+/.exec(way)?.[0] ?? ''
-    const query = `query (${variable}: ID!) { ${way} viewer { keyName } }`
-    const ids = { user: made.user.id, account: made.account.id, profile: made.profile.id }
-    const variables = { [variable.slice(1)]: { ...ids, email: made.email.id, job: made.job.id }[variable.slice(1)] }
-    const ownScope = scopeOf(field) ?? ''
-    const others = scopes.filter((scope) => scope !== ownScope)
-    if (needed[type] === ownScope) return
-    const refused = await app.graphql(await keyFor(others), query, variables)
-    expect(refused.errors).toMatchObject([{ path: ['node', field.name], extensions: { code: 'FORBIDDEN' } }])
-    expect(refused.errors?.[0]?.message).toBe(`This needs the scope ${ownScope}.`)
-    expect(refused.data['viewer']).toEqual({ keyName: others.join() })
-    const allowed = await app.graphql(await keyFor([ownScope, needed[type] ?? '']), query, variables)
-    expect(allowed.errors).toBeUndefined()
-  })
+  it.each(guarded)(
+    'is null with the error FORBIDDEN, and the other fields are returned: $name',
+    async ({ type, field }) => {
+      const selected = isCompositeType(getNamedType(field.type)) ? `${field.name} { __typename }` : field.name
+      const selection = (selections[type] ?? '').replace('FIELD', selected)
+      const variable = /\$\w+/.exec(selection)?.[0] ?? ''
+      const query = `query (${variable}: ID!) { ${selection} viewer { keyName } }`
+      const ids = { user: rows.user.id, account: rows.account.id, profile: rows.profile.id }
+      const variables = { [variable.slice(1)]: { ...ids, email: rows.email.id, job: rows.job.id }[variable.slice(1)] }
+      const ownScope = scopeOf(field) ?? ''
+      const others = scopes.filter((scope) => scope !== ownScope)
+      if (needed[type] === ownScope) return
+      const refused = await app.graphql(await keyFor(others), query, variables)
+      expect(refused.errors).toMatchObject([{ path: ['node', field.name], extensions: { code: 'FORBIDDEN' } }])
+      expect(refused.errors?.[0]?.message).toBe(`This needs the scope ${ownScope}.`)
+      expect(refused.data['viewer']).toEqual({ keyName: others.join() })
+      const allowed = await app.graphql(await keyFor([ownScope, needed[type] ?? '']), query, variables)
+      expect(allowed.errors).toBeUndefined()
+    },
+  )
 
-  it.each(Object.entries(needed))('a node of the type %s needs %s', async (type, scope) => {
-    const id = { ...made, User: made.user.id, Account: made.account.id, Profile: made.profile.id }
-    const ids: Record<string, string> = { ...id, EmailRecord: made.email.id, Job: made.job.id } as never
+  it.each(Object.entries(needed))('is FORBIDDEN if it is a node: the type %s needs %s', async (type, scope) => {
+    const id = { ...rows, User: rows.user.id, Account: rows.account.id, Profile: rows.profile.id }
+    const ids: Record<string, string> = { ...id, EmailRecord: rows.email.id, Job: rows.job.id } as never
     const query = 'query ($id: ID!) { node(id: $id) { id __typename } }'
     const others = scopes.filter((one) => one !== scope)
     const refused = await app.graphql(await keyFor(others), query, { id: ids[type] })
@@ -104,29 +107,29 @@ describe('a key without the scope of a field gets FORBIDDEN in its place, and th
     expect(allowed.data['node']).toEqual({ id: ids[type], __typename: type })
   })
 
-  it('where a list cannot do without, the list is gone, and an alias of it too', async () => {
+  it('removes its list from the answer if it is non-null, under an alias too', async () => {
     const key = await keyFor(['users:read'])
     const { data, errors } = await app.graphql(key, '{ users { nodes { id } } b: users { nodes { email } } }')
     expect(data).toBeNull()
     expect(errors).toMatchObject([{ path: ['b', 'nodes', 0, 'email'], extensions: { code: 'FORBIDDEN' } }])
     const phones = await app.graphql(key, '{ users { nodes { name phone } } }')
-    expect(phones.data).toEqual({ users: { nodes: [{ name: made.user.name, phone: null }] } })
+    expect(phones.data).toEqual({ users: { nodes: [{ name: rows.user.name, phone: null }] } })
   })
 
-  it('in a document that the gateway has prepared and compiled for a key with the scope', async () => {
+  it('is FORBIDDEN in an operation that was prepared and compiled for a key with the scope', async () => {
     const query = 'query Prepared { users { nodes { id } } }'
     for (const _time of [1, 2, 3]) expect((await app.graphql(tenant, query)).errors).toBeUndefined()
     const refused = await app.graphql(await keyFor(['jobs:read']), query)
     expect(refused.errors).toMatchObject([{ path: ['users'], extensions: { code: 'FORBIDDEN' } }])
   })
 
-  it('in a fragment as well, and whichever operation of the document runs', async () => {
+  it('is FORBIDDEN in a fragment', async () => {
     const key = await keyFor(['users:read'])
     const query = 'fragment Contact on User { phone } query { users { nodes { ...Contact } } }'
     expect((await app.graphql(key, query)).errors).toMatchObject([{ path: ['users', 'nodes', 0, 'phone'] }])
   })
 
-  it('and what a mutation has written is written', async () => {
+  it('does not prevent the mutation that returns it', async () => {
     const key = await keyFor(['users:write'])
     const create = (selected: string) =>
       `mutation { createUser(input: { name: "New", email: "new@example.com", phone: "1" }) { user { ${selected} } userErrors { code } } }`
@@ -137,20 +140,20 @@ describe('a key without the scope of a field gets FORBIDDEN in its place, and th
   })
 })
 
-describe('a key learns nothing by the way of', () => {
-  it('a change that changes nothing', async () => {
+describe('a key without the scope learns nothing from', () => {
+  it('a mutation without a change', async () => {
     const writer = await keyFor(['users:write', 'jobs:write', 'contacts:read'])
     const changes: [string, Record<string, unknown>][] = [
-      ['mutation ($id: ID!) { updateUser(input: { id: $id }) { user { name } } }', { id: made.user.id }],
+      ['mutation ($id: ID!) { updateUser(input: { id: $id }) { user { name } } }', { id: rows.user.id }],
       [
         'mutation ($id: ID!) { updateAccount(input: { id: $id }) { account { displayName } } }',
-        { id: made.account.id },
+        { id: rows.account.id },
       ],
       [
         'mutation ($id: ID!) { syncProfile(input: { accountId: $id }) { profile { fullName } } }',
-        { id: made.account.id },
+        { id: rows.account.id },
       ],
-      ['mutation ($id: ID!) { cancelJob(input: { id: $id }) { job { payload } } }', { id: made.job.id }],
+      ['mutation ($id: ID!) { cancelJob(input: { id: $id }) { job { payload } } }', { id: rows.job.id }],
     ]
     for (const [mutation, variables] of changes) {
       const { data, errors } = await app.graphql(writer, mutation, variables)
@@ -161,19 +164,19 @@ describe('a key learns nothing by the way of', () => {
 
   it('a filter', async () => {
     const query = 'query ($email: String) { users(filter: { email: $email }) { totalCount nodes { id } } }'
-    const { data, errors } = await app.graphql(await keyFor(['users:read']), query, { email: made.user.email })
+    const { data, errors } = await app.graphql(await keyFor(['users:read']), query, { email: rows.user.email })
     expect([data, errors]).toMatchObject([null, [{ path: ['users'], extensions: { code: 'FORBIDDEN' } }]])
-    const allowed = await app.graphql(await keyFor(['users:read', 'contacts:read']), query, { email: made.user.email })
+    const allowed = await app.graphql(await keyFor(['users:read', 'contacts:read']), query, { email: rows.user.email })
     expect(allowed.data).toMatchObject({ users: { totalCount: 1 } })
   })
 
-  it('the refusal of an id: it is the same for one that nobody has', async () => {
+  it('the rejection of an id, which is the same for a missing id', async () => {
     const query = 'query ($id: ID!) { node(id: $id) { id } }'
     const key = await keyFor(['jobs:write', 'jobs:read'])
     const statements = await app.statementsOf(async () => {
-      const there = await app.graphql(key, query, { id: made.user.id })
-      expect(there).toEqual(await app.graphql(key, query, { id: 'usr_nobody' }))
-      expect(there.errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }])
+      const existing = await app.graphql(key, query, { id: rows.user.id })
+      expect(existing).toEqual(await app.graphql(key, query, { id: 'usr_nobody' }))
+      expect(existing.errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }])
     })
     expect(statements).toEqual([])
     await factoriesFor(app, tenant).user({ id: 'of elsewhere' })
@@ -183,7 +186,7 @@ describe('a key learns nothing by the way of', () => {
   })
 })
 
-describe('REST has no half answers', () => {
+describe('a REST route', () => {
   const needs: Record<string, string[]> = {
     'POST /users': ['users:write', 'contacts:read'],
     'GET /users': ['users:read', 'contacts:read'],
@@ -194,11 +197,11 @@ describe('REST has no half answers', () => {
   }
 
   it.each(routes.map((route) => [`${route.method} ${route.url}`, route] as const))(
-    '%s is 403 for a key that lacks any of its scopes, with no statement sent',
+    'returns 403 and sends no statement for a key that lacks one of its scopes: %s',
     async (name, { method, url }) => {
-      const path = url.replace(':id', url.startsWith('/users') ? made.user.id : made.job.id)
+      const path = url.replace(':id', url.startsWith('/users') ? rows.user.id : rows.job.id)
       const body = method === 'POST' ? { name: 'a', email: 'a@b.c', phone: '1' } : method === 'PUT' ? {} : undefined
-      const search = url === '/fusion/profiles' ? `?account_ids=${made.account.id}` : ''
+      const search = url === '/fusion/profiles' ? `?account_ids=${rows.account.id}` : ''
       const own = needs[name] ?? []
       const allowed = await app.rest(await keyFor(own), method, path + search, body)
       expect(allowed.statusCode).toBeLessThan(300)
@@ -215,6 +218,6 @@ describe('REST has no half answers', () => {
   )
 })
 
-it('the guarded schema differs from the executable schema in nothing but its checks', () => {
+it('the guarded schema prints the same as the executable schema', () => {
   expect(printSchema(guardedSchema)).toBe(printSchema(executableSchema))
 })

@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.close())
 
-/** Everything that a tenant has, in order, as if it belonged to no tenant. */
+/** Reads all rows of a tenant in order, without the id of the tenant. */
 async function rowsOf(tenantAppId: string): Promise<string> {
   const { prisma } = database
   const [where, orderBy, omit] = [{ tenantAppId }, { id: 'asc' as const }, { tenantAppId: true as const }]
@@ -24,7 +24,7 @@ async function rowsOf(tenantAppId: string): Promise<string> {
 }
 
 describe('seed', () => {
-  it('makes users with 3 accounts, their profiles and 2 emails each, and reports how far it is', async () => {
+  it('creates users with 3 accounts, a profile per account and 2 emails per profile, and reports its progress', async () => {
     const reports: number[] = []
     const onProgress = (done: number) => reports.push(done)
     expect(await seedTenant(database, { tenantAppId: 'a', users: 2_500, seed: 1, onProgress })).toBe(2_500 * 13)
@@ -38,17 +38,17 @@ describe('seed', () => {
     expect(await prisma.account.count({ where: { ...where, profile: null } })).toBe(0)
   })
 
-  it('makes the same rows for the same seed, and others, side by side, for another', async () => {
+  it('creates the same rows for the same seed, and rows with other ids for another seed', async () => {
     await seedTenant(database, { tenantAppId: 'b', users: 2_500, seed: 1 })
     await seedTenant(database, { tenantAppId: 'c', users: 2_500, seed: 1_025 })
     const first = await rowsOf('a')
     expect(await rowsOf('b')).toBe(first)
     expect(await rowsOf('c')).not.toBe(first)
-    // No id of the one is an id of the other.
+    // The two seeds have no ids in common.
     expect(await seedTenant(database, { tenantAppId: 'c', users: 100, seed: 1 })).toBe(100 * 13)
   })
 
-  it('changes nothing when it is run again', async () => {
+  it('changes nothing when it runs again', async () => {
     const before = await rowsOf('a')
     expect(await seedTenant(database, { tenantAppId: 'a', users: 2_500, seed: 1 })).toBe(0)
     expect(await rowsOf('a')).toBe(before)

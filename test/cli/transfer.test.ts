@@ -1,8 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TenantApp } from '../../src/db/generated/prisma/client.ts'
@@ -11,30 +6,25 @@ import { createTenant } from '../../src/tenant/tenant.service.ts'
 import { exportTenant } from '../../src/transfer/export.ts'
 import { importFile, type Rejection } from '../../src/transfer/import.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { fusion } from '../support/cli.ts'
 import { createOneOfEach, factoriesFor } from '../support/factories.ts'
 import { jobClient } from '../support/jobs.ts'
 
 let app: TestApp
-const folder = mkdtempSync(path.join(tmpdir(), 'fusion-transfer-'))
 
 beforeAll(async () => {
   app = await startTestApp()
 })
-afterAll(async () => {
-  await app.close()
-  rmSync(folder, { recursive: true })
-})
+afterAll(() => app.close())
 
-const silent = { error: () => undefined, warn: () => undefined }
+const silentLog = { error: () => undefined, warn: () => undefined }
 
-async function exported(tenant: TenantApp): Promise<string> {
+async function exportText(tenant: TenantApp): Promise<string> {
   let text = ''
-  for await (const record of exportTenant(app.database, tenant, silent)) text += `${JSON.stringify(record)}\n`
+  for await (const record of exportTenant(app.database, tenant, silentLog)) text += `${JSON.stringify(record)}\n`
   return text
 }
 
-/** Imports a text, in chunks of an odd size, so that lines are cut in the middle. */
+/** Imports a text in chunks of an odd size, which split lines. */
 async function importText(tenant: TenantApp, text: string | Buffer) {
   const rejections: Rejection[] = []
   const bytes = Buffer.from(text)
@@ -52,30 +42,30 @@ function newTenant(): Promise<TenantApp> {
   return createTenant(app.database, `Transfer ${number}`)
 }
 
-/** A tenant with everything that a record can say, and with what it can leave out. */
-async function fullTenant(users: number): Promise<TenantApp> {
+/** Creates a tenant with all kinds of records, with and without their optional fields. */
+async function createFullTenant(users: number): Promise<TenantApp> {
   const tenant = await newTenant()
   await seedTenant(app.database, { tenantAppId: tenant.id, users, seed: 5 })
   const asTestTenant = { tenantAppId: tenant.id, name: tenant.name, key: '' }
   await createOneOfEach(app, asTestTenant)
-  const make = factoriesFor(app, asTestTenant)
-  await make.user({ id: 'ünusual "id"\n', name: 'Zoë 𝒜', phone: null })
-  await make.job({ status: 'RUNNING', jobType: null, payload: { z: null, a: ['\u2028', '\0'] }, attempts: 3 })
+  const create = factoriesFor(app, asTestTenant)
+  await create.user({ id: 'ünusual "id"\n', name: 'Zoë 𝒜', phone: null })
+  await create.job({ status: 'RUNNING', jobType: null, payload: { z: null, a: ['\u2028', '\0'] }, attempts: 3 })
   return tenant
 }
 
 describe('export and import', () => {
-  it('an export, imported into an empty tenant, exports the same bytes', async () => {
-    const first = await exported(await fullTenant(1_200))
+  it('reproduce the same bytes through an empty tenant', async () => {
+    const first = await exportText(await createFullTenant(1_200))
     const copy = await newTenant()
     const { imported, rejections } = await importText(copy, first)
     expect(rejections).toEqual([])
     expect(imported).toBe(first.trimEnd().split('\n').length)
-    expect(await exported(copy)).toBe(first)
+    expect(await exportText(copy)).toBe(first)
   })
 
-  it('importing it again changes nothing, not even when a row was last changed', async () => {
-    const first = await exported(await fullTenant(50))
+  it('change nothing when the import is repeated, not even the time of the last change', async () => {
+    const first = await exportText(await createFullTenant(50))
     const copy = await newTenant()
     await importText(copy, first)
     const where = { tenantAppId: copy.id }
@@ -86,11 +76,11 @@ describe('export and import', () => {
     const before = await rows()
     expect((await importText(copy, first)).rejections).toEqual([])
     expect(await rows()).toEqual(before)
-    expect(await exported(copy)).toBe(first)
+    expect(await exportText(copy)).toBe(first)
   })
 
-  it('an import that broke off half way is finished by running it again', async () => {
-    const first = await exported(await fullTenant(1_500))
+  it('complete an interrupted import when it runs again', async () => {
+    const first = await exportText(await createFullTenant(1_500))
     const copy = await newTenant()
     async function* broken() {
       yield Buffer.from(first.slice(0, Math.floor(first.length / 2)))
@@ -102,30 +92,30 @@ describe('export and import', () => {
     await expect(importFile(app.database, file, options)).rejects.toThrow('the pipe broke')
     expect(await app.database.prisma.user.count({ where: { tenantAppId: copy.id } })).toBeGreaterThan(0)
     expect((await importText(copy, first)).rejections).toEqual([])
-    expect(await exported(copy)).toBe(first)
+    expect(await exportText(copy)).toBe(first)
   })
 
-  it('brings a record that changed to what the file says', async () => {
-    const tenant = await fullTenant(2)
-    const text = await exported(tenant)
+  it('update an existing record to the values of the file', async () => {
+    const tenant = await createFullTenant(2)
+    const text = await exportText(tenant)
     const [line = ''] = text.split('\n')
     const changed = line.replace(/"name":"[^"]*"/, '"name":"Changed"')
     await importText(tenant, changed)
-    expect(await exported(tenant)).toBe(text.replace(line, changed))
+    expect(await exportText(tenant)).toBe(text.replace(line, changed))
   })
 
-  it('leaves the record of a job that exists and was not imported to its worker', async () => {
+  it('reject a changed record of a job that exists and was not imported', async () => {
     const tenant = await app.createTenant()
-    const made = await jobClient(app, tenant)('createJob', { jobType: 'here', payload: { b: 1, a: ['x'] } })
-    const here = await app.database.prisma.tenantApp.findFirstOrThrow({ where: { id: tenant.tenantAppId } })
-    const text = await exported(here)
-    expect((await importText(here, text)).rejections).toEqual([])
-    const { rejections } = await importText(here, text.replace('"pending"', '"succeeded"'))
-    expect(rejections).toMatchObject([{ reason: `the job ${made.job?.id} exists and was not imported` }])
-    expect(await exported(here)).toBe(text)
+    const created = await jobClient(app, tenant)('createJob', { jobType: 'here', payload: { b: 1, a: ['x'] } })
+    const original = await app.database.prisma.tenantApp.findFirstOrThrow({ where: { id: tenant.tenantAppId } })
+    const text = await exportText(original)
+    expect((await importText(original, text)).rejections).toEqual([])
+    const { rejections } = await importText(original, text.replace('"pending"', '"succeeded"'))
+    expect(rejections).toMatchObject([{ reason: `the job ${created.job?.id} exists and was not imported` }])
+    expect(await exportText(original)).toBe(text)
   })
 
-  it('takes whole answers of the REST interface as they are', async () => {
+  it('accept whole answers of the REST API', async () => {
     const source = await app.createTenant()
     const { account } = await createOneOfEach(app, source)
     const users = await app.rest(source, 'GET', '/users')
@@ -134,18 +124,18 @@ describe('export and import', () => {
     const { imported, rejections } = await importText(copy, `${users.body}\n${profiles.body}`)
     expect({ imported, rejections }).toEqual({ imported: 2, rejections: [] })
     const original = await app.database.prisma.tenantApp.findFirstOrThrow({ where: { id: source.tenantAppId } })
-    const withoutJobs = (await exported(original)).split('\n').filter((line) => !line.includes('"job_type"'))
-    expect(await exported(copy)).toBe(withoutJobs.join('\n'))
+    const withoutJobs = (await exportText(original)).split('\n').filter((line) => !line.includes('"job_type"'))
+    expect(await exportText(copy)).toBe(withoutJobs.join('\n'))
   })
 })
 
-describe('bad lines', () => {
+describe('an import', () => {
   const time = { created_at: '2026-01-01T00:00:00Z', updated_at: '2026-01-01T00:00:00Z' }
   const account = { id: 'a1', user_platform: 'X', platform_account_id: 'x1', display_name: 'd' }
   const user = { id: 'u1', ...time, name: 'n', email: 'e@x', phone: null, accounts: [account] }
   const profile = { id: 'p1', user_platform: 'X', platform_account_id: 'x1' }
 
-  it('are reported with file, line and reason, and the rest goes on', async () => {
+  it('reports invalid lines with their number and reason, and imports the other lines', async () => {
     const tenant = await newTenant()
     const other = { ...user, id: 'u2', accounts: [] }
     const lines: [unknown, string | null][] = [
@@ -175,7 +165,7 @@ describe('bad lines', () => {
     const text = lines.map(([line]) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n')
     const { imported, rejections } = await importText(tenant, text)
     const expected = lines.flatMap(([, reason], index) => (reason === null ? [] : [[index + 1, reason]]))
-    // A line that cannot be read is reported at once, one that cannot be written with its batch.
+    // An unreadable line is reported at once. A line that cannot be written is reported with its batch.
     const sorted = [...rejections].sort((one, other) => one.line - other.line)
     expect(sorted.map(({ line, reason }) => [line, reason])).toEqual(
       expected.map(([line, reason]) => [line, expect.stringContaining(String(reason))]),
@@ -186,73 +176,19 @@ describe('bad lines', () => {
     expect([await prisma.user.count({ where }), await prisma.account.count({ where })]).toEqual([2, 1])
   })
 
-  it('that are not UTF-8 are refused', async () => {
+  it('rejects lines that are not UTF-8', async () => {
     const bytes = Buffer.concat([Buffer.from('{"id":"'), Buffer.from([0xff]), Buffer.from('","accounts":[]}\n')])
     expect((await importText(await newTenant(), bytes)).rejections).toMatchObject([{ line: 1, reason: 'is not UTF-8' }])
   })
 
-  it('do not reach another tenant: ids that it has are free here', async () => {
+  it('can use ids that another tenant has, and does not change that tenant', async () => {
     const [one, two] = [await newTenant(), await newTenant()]
     const text = `${JSON.stringify(user)}\n${JSON.stringify(profile)}\n`
     await importText(one, text)
-    const before = await exported(one)
+    const before = await exportText(one)
     const changed = text.replaceAll('"name":"n"', '"name":"other"')
     expect((await importText(two, changed)).rejections).toEqual([])
-    expect(await exported(one)).toBe(before)
-    expect(await exported(two)).toContain('other')
-  })
-})
-
-describe('on the command line', () => {
-  const env = { DATA_DIR: path.join(folder, 'data') }
-  const file = path.join(folder, 'records.ndjson')
-
-  it('export | import, rejects, and the exit code', async () => {
-    await fusion(['tenants', 'create', 'From'], env)
-    await fusion(['tenants', 'create', 'To'], env)
-    await fusion(['seed', '--tenant', 'From', '--users', '20'], env)
-    const source = await fusion(['export', '--tenant', 'From'], env)
-    expect(source.code).toBe(0)
-    writeFileSync(file, `${source.stdout}nonsense\n`)
-    const rejects = path.join(folder, 'rejects.ndjson')
-    const run = await fusion(['import', '--tenant', 'To', '--rejects', rejects, file], env)
-    expect(run).toMatchObject({ code: 1, stderr: `${file}:81: is not JSON\n` })
-    expect(run.stdout).toMatch(/^Imported 80 records in [\d.]+ s \(\d+ records\/s\), rejected 1\.\n$/)
-    expect(JSON.parse(readFileSync(rejects, 'utf8'))).toEqual({
-      file,
-      line: 81,
-      reason: 'is not JSON',
-      text: 'nonsense',
-    })
-    expect((await fusion(['export', '--tenant', 'To'], env)).stdout).toBe(source.stdout)
-    const none = path.join(folder, 'none')
-    for (const [args, stderr] of [
-      [[none], `The file ${none} does not exist.\n`],
-      [[folder], `${folder} is a folder.\n`],
-      [['--rejects', `${none}/rejects`, file], expect.stringMatching(/^The file .* cannot be written: ENOENT.*\n$/)],
-    ] as const) {
-      expect(await fusion(['import', '--tenant', 'To', ...args], env)).toEqual({ code: 1, stdout: '', stderr })
-    }
-  })
-
-  it('a killed import is finished by running it again', async () => {
-    await fusion(['tenants', 'create', 'Killed'], env)
-    const users = Array.from({ length: 6_000 }, (_, index) => ({
-      ...{ id: `u${index}`, created_at: new Date(index).toISOString(), updated_at: new Date(index).toISOString() },
-      ...{ name: 'n', email: 'e@x', phone: null, accounts: [] },
-    }))
-    const text = users.map((user) => `${JSON.stringify(user)}\n`).join('')
-    const entry = path.resolve(import.meta.dirname, '../../src/cli.ts')
-    const child = spawn(process.execPath, [entry, 'import', '--tenant', 'Killed', '-'], {
-      env: { ...process.env, DATABASE_URL: '', ...env },
-      stdio: ['pipe', 'ignore', 'ignore'],
-    })
-    // Half of it, never the end: the import waits for more when it is killed.
-    await new Promise((resolve) => child.stdin.write(text.slice(0, text.length / 2), resolve))
-    child.kill('SIGKILL')
-    await once(child, 'exit')
-    writeFileSync(file, text)
-    expect((await fusion(['import', '--tenant', 'Killed', file], env)).code).toBe(0)
-    expect((await fusion(['export', '--tenant', 'Killed'], env)).stdout).toBe(text)
+    expect(await exportText(one)).toBe(before)
+    expect(await exportText(two)).toContain('other')
   })
 })

@@ -14,13 +14,13 @@ const points = 25_000
 let app: TestApp
 let tenant: TestTenant
 let url: string
-let made: Awaited<ReturnType<typeof createOneOfEach>>
+let rows: Awaited<ReturnType<typeof createOneOfEach>>
 
 beforeAll(async () => {
   const log = { error: () => undefined, warn: () => undefined }
   app = await startTestApp({ rateLimit: createRateLimit(points, log), introspection: false })
   tenant = await app.createTenant()
-  made = await createOneOfEach(app, tenant)
+  rows = await createOneOfEach(app, tenant)
   url = await app.app.listen({ port: 0, host: '127.0.0.1' })
 })
 afterAll(() => app.close())
@@ -29,18 +29,18 @@ async function newKey(scopes?: readonly string[]): Promise<string> {
   return (await createKey(app.database, { tenantAppId: tenant.tenantAppId, name: 'client', scopes })).key
 }
 
-/** What a program sees of an answer, whatever its client makes of it. */
-interface Seen {
+/** The answer as the client library returns it to its program. */
+interface Received {
   readonly data: unknown
   readonly codes: readonly unknown[]
 }
 
-type Ask = (key: string, document: string, variables?: Record<string, unknown>) => Promise<Seen>
+type Send = (key: string, document: string, variables?: Record<string, unknown>) => Promise<Received>
 
 const codesOf = (errors: readonly { extensions?: object | undefined }[] = []) =>
   errors.map(({ extensions }) => (extensions as { code?: unknown } | undefined)?.code)
 
-const clients: Record<string, Ask> = {
+const clients: Record<string, Send> = {
   async 'Apollo Client'(key, document, variables = {}) {
     const link = new HttpLink({ uri: `${url}/graphql`, headers: { 'x-api-key': key } })
     const client = new ApolloClient({ link, cache: new InMemoryCache(), devtools: { enabled: false } })
@@ -77,62 +77,64 @@ const clients: Record<string, Ask> = {
   },
 }
 
-describe.each(Object.entries(clients))('%s', (_, ask) => {
-  it('gets what it asks for, also the second time', async () => {
+describe.each(Object.entries(clients))('%s', (_, send) => {
+  it('returns the requested data, also for a repeated request', async () => {
     const key = await newKey()
     for (let run = 0; run < 2; run += 1) {
-      const seen = await ask(key, 'query User($id: ID!) { user(id: $id) { name accounts { platform } } }', {
-        id: made.user.id,
+      const received = await send(key, 'query User($id: ID!) { user(id: $id) { name accounts { platform } } }', {
+        id: rows.user.id,
       })
-      expect(seen.codes).toEqual([])
-      expect(seen.data).toMatchObject({ user: { name: made.user.name, accounts: [{ platform: 'YOUTUBE' }] } })
+      expect(received.codes).toEqual([])
+      expect(received.data).toMatchObject({ user: { name: rows.user.name, accounts: [{ platform: 'YOUTUBE' }] } })
     }
   })
 
-  it('gets what to mend in an input', async () => {
+  it('returns the user errors of an invalid input', async () => {
     const document =
       'mutation Make($input: CreateUserInput!) { createUser(input: $input) { user { id } userErrors { code field } } }'
-    const seen = await ask(await newKey(), document, { input: { name: ' ', email: 'a@b.c', phone: '1' } })
-    expect(seen.codes).toEqual([])
-    expect(seen.data).toMatchObject({ createUser: { user: null, userErrors: [{ code: 'REQUIRED', field: ['name'] }] } })
+    const received = await send(await newKey(), document, { input: { name: ' ', email: 'a@b.c', phone: '1' } })
+    expect(received.codes).toEqual([])
+    expect(received.data).toMatchObject({
+      createUser: { user: null, userErrors: [{ code: 'REQUIRED', field: ['name'] }] },
+    })
   })
 
-  it('gets the rest where a scope is missing', async () => {
+  it('returns the other fields if the key lacks the scope of one field', async () => {
     const document = 'query Phones { users(first: 1) { nodes { name phone } } }'
-    const seen = await ask(await newKey(['users:read']), document)
-    expect(seen.codes).toEqual(['FORBIDDEN'])
-    expect(seen.data).toMatchObject({ users: { nodes: [{ name: made.user.name, phone: null }] } })
+    const received = await send(await newKey(['users:read']), document)
+    expect(received.codes).toEqual(['FORBIDDEN'])
+    expect(received.data).toMatchObject({ users: { nodes: [{ name: rows.user.name, phone: null }] } })
   })
 
-  it('is told what is too expensive', async () => {
+  it('reports TOO_EXPENSIVE for an operation that is too expensive', async () => {
     const accounts = Array.from({ length: 10 }, (_, at) => `a${at}: accounts { id }`).join(' ')
-    const seen = await ask(await newKey(), `query Dear { users(first: 500) { nodes { id ${accounts} } } }`)
-    expect(seen.codes).toEqual(['TOO_EXPENSIVE'])
+    const received = await send(await newKey(), `query Dear { users(first: 500) { nodes { id ${accounts} } } }`)
+    expect(received.codes).toEqual(['TOO_EXPENSIVE'])
   })
 
-  it('is told when its points are spent', async () => {
+  it('reports RATE_LIMITED when the budget of the key is spent', async () => {
     const key = await newKey()
     const accounts = Array.from({ length: 7 }, (_, at) => `a${at}: accounts { id }`).join(' ')
     const document = `query Much { users(first: 500) { nodes { id ${accounts} } } }`
-    expect((await ask(key, document)).codes).toEqual([])
-    expect((await ask(key, document)).codes).toEqual(['RATE_LIMITED'])
+    expect((await send(key, document)).codes).toEqual([])
+    expect((await send(key, document)).codes).toEqual(['RATE_LIMITED'])
   })
 })
 
 describe('openapi-fetch, with the types of /openapi.json', () => {
   const client = (key: string) => createOpenApiClient<paths>({ baseUrl: url, headers: { 'x-api-key': key } })
 
-  it('gets what it asks for', async () => {
+  it('returns the requested data', async () => {
     const { GET, POST } = client(await newKey())
-    const { data } = await GET('/users/{id}', { params: { path: { id: made.user.id } } })
-    expect(data).toMatchObject({ id: made.user.id, accounts: [{ user_platform: 'YOUTUBE' }] })
+    const { data } = await GET('/users/{id}', { params: { path: { id: rows.user.id } } })
+    expect(data).toMatchObject({ id: rows.user.id, accounts: [{ user_platform: 'YOUTUBE' }] })
     const body = { name: 'Ada', email: 'ada@example.com', phone: '+1 555 0100' }
     expect((await POST('/users', { body })).data?.name).toBe('Ada')
     const page = await GET('/users', { params: { query: { limit: 1 } } })
     expect(page.data?.users).toHaveLength(1)
   })
 
-  it('gets what to mend in an input', async () => {
+  it('returns the errors of an invalid input', async () => {
     const { error, response } = await client(await newKey()).POST('/users', {
       body: { name: ' ', email: 'a@b.c', phone: '1' },
     })
@@ -140,14 +142,14 @@ describe('openapi-fetch, with the types of /openapi.json', () => {
     expect(error).toMatchObject({ code: 'BAD_USER_INPUT', errors: [{ field: 'name', code: 'REQUIRED' }] })
   })
 
-  it('is refused where a scope is missing', async () => {
+  it('returns FORBIDDEN if the key lacks a scope', async () => {
     const { GET } = client(await newKey(['users:read']))
-    const { error } = await GET('/users/{id}', { params: { path: { id: made.user.id } } })
+    const { error } = await GET('/users/{id}', { params: { path: { id: rows.user.id } } })
     expect(error).toMatchObject({ status: 403, code: 'FORBIDDEN' })
   })
 
-  // No route can be too expensive: a page, and a list of ids, have at most 500 entries.
-  it('is told when its points are spent', async () => {
+  // No route can be too expensive, because pages and lists of ids have at most 500 entries.
+  it('returns RATE_LIMITED when the budget of the key is spent', async () => {
     const { GET } = client(await newKey())
     const statuses: number[] = []
     for (let run = 0; run < 9; run += 1) {

@@ -17,7 +17,7 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
   let demoKey: string | undefined
   let gateways: [FastifyInstance, FastifyInstance]
   let browser: Browser
-  /** Where the gateway with a demo tenant listens, and the one without. */
+  /** The addresses of the gateways with and without a demo tenant. */
   let demo: string
   let plain: string
 
@@ -49,28 +49,28 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
     await database.close()
   })
 
-  it('comes whole from the gateway: nothing is asked elsewhere, and the console shows no error', async () => {
-    const { page, elsewhere, complaints } = await visitGraphiql(browser, demo)
+  it('loads entirely from the gateway and logs no error to the console', async () => {
+    const { page, foreignRequests, errors } = await visitGraphiql(browser, demo)
     await pressRun(page)
     await openDocs(page)
-    expect(elsewhere).toEqual([])
-    expect(complaints).toEqual([])
+    expect(foreignRequests).toEqual([])
+    expect(errors).toEqual([])
     expect(await page.title()).toBe('Fusion Gateway')
   })
 
-  it("opens with the header editor in view, and the demo tenant's key in it", async () => {
+  it("opens with the header editor and the demo tenant's key", async () => {
     const { page } = await visitGraphiql(browser, demo)
     expect(demoKey).toMatch(/^fus_/)
     expect(await readHeaders(page)).toEqual({ 'x-api-key': demoKey })
   })
 
-  it('opens with a tab for each thing that the gateway does', async () => {
+  it('opens with a tab for each example operation', async () => {
     const { page } = await visitGraphiql(browser, demo)
     const tabs = await page.getByRole('tab').locator('.graphiql-tab-button').allTextContents()
     expect(tabs).toEqual(['Users', 'User', 'Profiles', 'Job', 'CreateJob', 'Follow', 'Create', 'Update'])
   })
 
-  it('goes to a tab at the first click, and runs it with its variables', async () => {
+  it('opens a tab on the first click and runs its operation with its variables', async () => {
     const { page } = await visitGraphiql(browser, demo)
     for (const [tab, data] of [
       ['User', { user: { id: 'usr_demo_1' } }],
@@ -84,7 +84,7 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
     }
   })
 
-  it('comes back after a reload with the same tabs, and no copy of the key in the browser', async () => {
+  it('keeps its tabs after a reload and stores no key in the browser', async () => {
     const { page } = await visitGraphiql(browser, demo)
     await pressRun(page)
     await page.waitForFunction(() => localStorage.getItem('graphiql:tabState')?.includes('Users'))
@@ -95,7 +95,7 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
     expect(await readHeaders(page)).toEqual({ 'x-api-key': demoKey })
   })
 
-  it('shows users with their accounts when the first tab is run', async () => {
+  it('returns users with their accounts from the operation of the first tab', async () => {
     const { page } = await visitGraphiql(browser, demo)
     const profile = { username: expect.any(String), emails: [{ isPrimary: true }, { isPrimary: false }] }
     const accounts = Array.from({ length: 3 }, () => ({ displayName: expect.any(String), profile }))
@@ -104,7 +104,7 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
     await page.locator('.result-window').getByText('"usr_demo_1"').waitFor()
   })
 
-  it('follows jobs live', async () => {
+  it('shows changes of jobs live', async () => {
     const { page } = await visitGraphiql(browser, demo)
     await page.getByRole('tab').getByRole('button', { name: 'Follow', exact: true }).click()
     await page.getByRole('tab', { selected: true }).getByText('Follow', { exact: true }).waitFor()
@@ -126,14 +126,14 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
     await page.getByRole('tab', { selected: true }).getByText('<untitled>').waitFor()
     await page.getByRole('region', { name: 'Operation Editor' }).locator('.monaco-editor').click()
     await page.keyboard.type('query Typed { user(id: "usr_demo_2") { accounts { user { id } } } }')
-    // GraphiQL reads what is typed with a delay; it names the tab when it has.
+    // GraphiQL parses the text with a delay, and then names the tab.
     await page.getByRole('tab', { selected: true }).getByText('Typed').waitFor()
     const user = { id: 'usr_demo_2' }
     expect(await pressRun(page)).toMatchObject({ data: { user: { accounts: [{ user }, { user }, { user }] } } })
     await page.locator('.result-window').getByText('"usr_demo_2"').first().waitFor()
   })
 
-  it('shows what can be read in the docs', async () => {
+  it('shows the fields of Query in the documentation explorer', async () => {
     const { page } = await visitGraphiql(browser, demo)
     const docs = await openDocs(page)
     await docs.getByRole('link', { name: 'Query', exact: true }).click()
@@ -143,14 +143,14 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
     expect(fields).toEqual(expect.arrayContaining(['job', 'node', 'profiles', 'user', 'users']))
   })
 
-  it('asks for a key where there is no demo tenant', async () => {
+  it('shows a placeholder for the key if there is no demo tenant', async () => {
     const { page } = await visitGraphiql(browser, plain)
     expect(await readHeaders(page)).toEqual({ 'x-api-key': '<API_KEY>' })
     expect(await page.content()).not.toContain('fus_')
     expect(await pressRun(page)).toMatchObject({ errors: [{ extensions: { code: 'UNAUTHENTICATED' } }] })
   })
 
-  it('keeps the key to itself when another host name leads to it', async () => {
+  it('hides the key from a page that was opened under another host name', async () => {
     const { page } = await visitGraphiql(browser, demo.replace('127.0.0.1', otherHostName))
     expect(await readHeaders(page)).toEqual({ 'x-api-key': '<API_KEY>' })
     expect(await page.content()).not.toContain('fus_')
@@ -172,7 +172,7 @@ async function openDocs(page: Page) {
   return docs
 }
 
-/** What the header editor shows. The editor draws spaces as U+00A0. */
+/** Parses the text of the header editor, which draws spaces as U+00A0. */
 async function readHeaders(page: Page): Promise<unknown> {
   const editor = page.getByRole('region', { name: 'Headers' }).locator('.graphiql-editor:not(.hidden) .view-lines')
   await editor.getByText('x-api-key').waitFor()

@@ -1,6 +1,11 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { accountsOfUser } from '../../src/account/account.rows.ts'
 import type { Prisma } from '../../src/db/generated/prisma/client.ts'
+import type { Branch } from '../../src/db/read/relation.ts'
+import { emailsOfProfile } from '../../src/email-record/email-record.rows.ts'
+import { profileOfAccount } from '../../src/profile/profile.rows.ts'
+import { userById } from '../../src/user/user.rows.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 let database: TestDatabase
@@ -15,7 +20,7 @@ afterAll(() => database.close())
 /** Any text that PostgreSQL can hold. */
 const text = fc.string({ unit: 'grapheme', maxLength: 40 }).map((value) => value.replaceAll('\0', ''))
 const id = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 }).map((value) => value.replaceAll('\0', '0'))
-const maybe = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { nil: null })
+const nullable = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { nil: null })
 const time = fc.date({
   min: new Date('0001-01-01T00:00:00Z'),
   max: new Date('9999-12-31T23:59:59.999Z'),
@@ -24,45 +29,59 @@ const time = fc.date({
 const date = time.map((value) => new Date(value.toISOString().slice(0, 10)))
 const bigint = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
 const object = fc
-  // Prisma drops a key __proto__ when it writes.
+  // Prisma drops the key __proto__ on writing.
   .dictionary(
     text.filter((key) => key !== '__proto__'),
     fc.jsonValue({ maxDepth: 1 }),
     { maxKeys: 4 },
   )
   .filter((value) => !JSON.stringify(value).includes('__proto__'))
-  // -0 is 0 to JSON.stringify.
+  // JSON.stringify writes -0 as 0.
   .map((value) => JSON.parse(JSON.stringify(value)) as Prisma.InputJsonObject)
-// Prisma writes a float with 16 digits or so, which rounds the largest ones out of range.
+// Prisma writes a float with about 16 digits, which rounds the largest floats out of range.
 const float = fc.double({ noNaN: true, min: -1e300, max: 1e300 }).map((value) => (value === 0 ? 0 : value))
 
 const profile = fc.record({
-  username: maybe(text),
-  description: maybe(text),
-  dateOfBirth: maybe(date),
+  username: nullable(text),
+  description: nullable(text),
+  dateOfBirth: nullable(date),
   phoneNumbers: fc.array(object, { maxLength: 3 }),
   addresses: fc.array(object, { maxLength: 3 }),
-  followersCount: maybe(bigint),
-  watchTimeInHours: maybe(float),
-  joinedAt: maybe(time),
-  verified: maybe(fc.boolean()),
+  followersCount: nullable(bigint),
+  watchTimeInHours: nullable(float),
+  joinedAt: nullable(time),
+  verified: nullable(fc.boolean()),
   createdAt: time,
   updatedAt: time,
 })
 
 const job = fc.record({
   status: fc.constantFrom('PENDING', 'RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED'),
-  jobType: maybe(text),
+  jobType: nullable(text),
   payload: object,
   attempts: fc.integer({ min: 0, max: 2 ** 31 - 1 }),
   createdAt: time,
   updatedAt: time,
 })
 
-describe('the batched read equals findMany, value for value', () => {
+/** user → accounts → user, and → profile → emails. The ids of a row and of those below it are equal. */
+const tree: readonly Branch[] = [
+  {
+    ...{ parent: 'User', from: 'id', relation: accountsOfUser },
+    branches: [
+      { parent: 'Account', from: 'userId', relation: userById, branches: [] },
+      {
+        ...{ parent: 'Account', from: 'id', relation: profileOfAccount },
+        branches: [{ parent: 'Profile', from: 'id', relation: emailsOfProfile, branches: [] }],
+      },
+    ],
+  },
+]
+
+describe('the batched read', () => {
   const orderBy = [{ createdAt: 'asc' as const }, { id: 'asc' as const }]
 
-  it('for profiles, with their users, accounts and emails', async () => {
+  it('returns the same values as findMany for users, accounts, profiles and emails', async () => {
     const { prisma, reads } = database
     await fc.assert(
       fc.asyncProperty(fc.uniqueArray(id, { minLength: 1, maxLength: 3 }), profile, text, async (ids, values, name) => {
@@ -75,24 +94,32 @@ describe('the batched read equals findMany, value for value', () => {
           await prisma.profile.create({ data: { ...copied, ...values, tenantAppId, id: key, accountId } as never })
           await prisma.emailRecord.create({ data: { tenantAppId, id: key, profileId: key, value: name } })
         }
-        const asked = [...ids, 'nobody']
-        const where = (by: string) => ({ where: { tenantAppId, [by]: { in: asked } }, orderBy })
-        expect(await reads.batch('User', 'id', tenantAppId, asked)).toEqual(await prisma.user.findMany(where('id')))
-        expect(await reads.batch('Account', 'userId', tenantAppId, asked)).toEqual(
+        const requested = [...ids, 'nobody']
+        const where = (by: string) => ({ where: { tenantAppId, [by]: { in: requested } }, orderBy })
+        expect(await reads.batch('User', 'id', tenantAppId, requested)).toEqual(await prisma.user.findMany(where('id')))
+        expect(await reads.batch('Account', 'userId', tenantAppId, requested)).toEqual(
           await prisma.account.findMany(where('userId')),
         )
-        expect(await reads.batch('Profile', 'accountId', tenantAppId, asked)).toEqual(
+        expect(await reads.batch('Profile', 'accountId', tenantAppId, requested)).toEqual(
           await prisma.profile.findMany(where('accountId')),
         )
-        expect(await reads.batch('EmailRecord', 'profileId', tenantAppId, asked)).toEqual(
+        expect(await reads.batch('EmailRecord', 'profileId', tenantAppId, requested)).toEqual(
           await prisma.emailRecord.findMany(where('profileId')),
         )
+        const { rows, levels } = await reads.related(userById, tenantAppId, requested, { branches: tree })
+        expect([rows, ...levels.map((level) => level.rows)]).toEqual([
+          await prisma.user.findMany(where('id')),
+          await prisma.account.findMany(where('userId')),
+          await prisma.user.findMany(where('id')),
+          await prisma.profile.findMany(where('accountId')),
+          await prisma.emailRecord.findMany(where('profileId')),
+        ])
       }),
       { numRuns: 40 },
     )
   })
 
-  it('for jobs', async () => {
+  it('returns the same values as findMany for jobs', async () => {
     const { prisma, reads } = database
     await fc.assert(
       fc.asyncProperty(id, job, async (key, values) => {
@@ -106,7 +133,7 @@ describe('the batched read equals findMany, value for value', () => {
     )
   })
 
-  it('reads times as they were written, whatever time zone the database and this process are in', async () => {
+  it('returns the stored times, whatever the time zones of the database and of the process', async () => {
     const { prisma, reads } = database
     const createdAt = new Date('2026-03-29T01:30:00.123Z')
     await prisma.user.deleteMany()

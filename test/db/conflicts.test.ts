@@ -24,7 +24,7 @@ afterAll(() => app.close())
 
 const run = (sql: string) => app.database.prisma.$executeRawUnsafe(sql)
 
-/** A rollback does not change a sequence, so it counts the writes of every attempt. */
+/** A rollback does not change a sequence, so the sequence counts the writes of every try. */
 async function letFirstTriesConflict(count: number): Promise<void> {
   await run(`
     CREATE OR REPLACE FUNCTION conflict() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -66,23 +66,23 @@ describe.each([
   ['without an idempotency key', false],
   ['with an idempotency key', true],
 ])('a mutation that conflicts with another transaction, %s', (_, hasKey) => {
-  // These find no row to write to.
+  // A retry or an update of these rows writes nothing.
   const mutations = fieldsOf('Mutation').filter(({ name }) => !/^(retry|update)/.test(name))
 
   it.each(mutations.map((field) => [field.name, field] as const))(
-    '%s: runs three times, and then fails with SERVICE_UNAVAILABLE',
+    'runs three times and then fails with SERVICE_UNAVAILABLE: %s',
     async (_name, field) => {
       await letFirstTriesConflict(100)
       const [errors, lines] = [await countErrors(), app.log.length]
       expect(await send(field, hasKey)).toMatchObject({ errors: [{ extensions: { code: 'SERVICE_UNAVAILABLE' } }] })
       expect(await countTries()).toBe(3)
-      // With a key the whole request fails, which the metrics count by its status.
+      // With an idempotency key the whole request fails, and the metrics count it by its status.
       expect((await countErrors()) - errors).toBe(hasKey ? 0 : 1)
       expect(app.log.slice(lines).filter(({ level }) => Number(level) >= 50)).toHaveLength(1)
     },
   )
 
-  it('succeeds if the third try succeeds; the others are neither counted nor logged', async () => {
+  it('succeeds if the third try succeeds; metrics and logs contain no error of the first two', async () => {
     await letFirstTriesConflict(2)
     const [errors, lines] = [await countErrors(), app.log.length]
     const createUser = fieldsOf('Mutation').find(({ name }) => name === 'createUser') as Field

@@ -42,12 +42,12 @@ describe('generated files match their sources', () => {
   })
 
   it('every type, field, argument and enum value of the schema has a description', () => {
-    const bare: string[] = []
+    const undescribed: string[] = []
     for (const type of Object.values(schema.getTypeMap())) {
       if (type.name.startsWith('__')) continue
-      if (!type.description) bare.push(type.name)
+      if (!type.description) undescribed.push(type.name)
       if ('getValues' in type) {
-        bare.push(
+        undescribed.push(
           ...type
             .getValues()
             .filter(({ description }) => !description)
@@ -56,13 +56,13 @@ describe('generated files match their sources', () => {
       }
       if (!('getFields' in type)) continue
       for (const field of Object.values(type.getFields())) {
-        if (!field.description) bare.push(`${type.name}.${field.name}`)
+        if (!field.description) undescribed.push(`${type.name}.${field.name}`)
         const args: readonly GraphQLArgument[] = 'args' in field ? field.args : []
-        bare.push(
+        undescribed.push(
           ...args.filter(({ description }) => !description).map(({ name }) => `${type.name}.${field.name}(${name}:)`),
         )
       }
     }
-    expect(bare).toEqual([])
+    expect(undescribed).toEqual([])
   })
 })

@@ -54,7 +54,7 @@ const request: fc.Arbitrary<ListRequest> = fc.record({
   limit: fc.constantFrom(1, 3, 100),
 })
 
-function asPrismaAsks({ field, is, value }: Condition): object {
+function toPrismaWhere({ field, is, value }: Condition): object {
   if (is === 'contains') {
     return { [field]: { contains: String(value).replace(/[\\%_]/g, '\\$&'), mode: 'insensitive' } }
   }
@@ -62,10 +62,10 @@ function asPrismaAsks({ field, is, value }: Condition): object {
   return { [field]: { [operators[is]]: value } }
 }
 
-it('a list holds what findMany holds, and counts it', async () => {
+it('a list returns the same rows and the same count as findMany', async () => {
   await fc.assert(
     fc.asyncProperty(request, async ({ conditions, orderBy, direction, above, below, limit }) => {
-      const where = { AND: [{ tenantAppId }, ...conditions.map(asPrismaAsks)] }
+      const where = { AND: [{ tenantAppId }, ...conditions.map(toPrismaWhere)] }
       const beyond = (place: typeof above, sign: 'gt' | 'lt') =>
         place
           ? [{ OR: [{ [orderBy]: { [sign]: place.time } }, { [orderBy]: place.time, id: { [sign]: place.id } }] }]
@@ -76,11 +76,11 @@ it('a list holds what findMany holds, and counts it', async () => {
         orderBy: [{ [orderBy]: sort }, { id: sort }],
         take: limit,
       })
-      const { list } = app.database.reads
+      const { reads } = app.database
       expect(
-        await list.rows('User', tenantAppId, { conditions, orderBy, direction, above, below, limit }),
+        (await reads.list('User', tenantAppId, { conditions, orderBy, direction, above, below, limit })).rows,
       ).toStrictEqual(expected)
-      expect(await list.count('User', tenantAppId, conditions)).toBe(await app.database.prisma.user.count({ where }))
+      expect(await reads.count('User', tenantAppId, conditions)).toBe(await app.database.prisma.user.count({ where }))
     }),
     { numRuns: 200 },
   )

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { PipeliningPool } from '../../src/db/postgres/pipelining-pool.ts'
 import { adminUrl, databaseUrl, runAsAdmin } from '../support/postgresql.ts'
 
-describe.skipIf(adminUrl === undefined)('short reads of one turn of the event loop', () => {
+describe.skipIf(adminUrl === undefined)('short reads in one turn of the event loop', () => {
   const name = `fusion_pipelining_${randomUUID().slice(0, 8)}`
   let pool: PipeliningPool
   beforeAll(() => runAsAdmin(`CREATE DATABASE ${name}`))
@@ -20,7 +20,7 @@ describe.skipIf(adminUrl === undefined)('short reads of one turn of the event lo
   afterEach(() => pool.end())
 
   const read = (text: string, ...values: unknown[]) => pool.query({ text, values, rowMode: 'array' })
-  /** The first value of each answer, or why there is none. */
+  /** The first value of each answer, or the message of its error. */
   const answers = async (reads: readonly Promise<{ rows: unknown[][] }>[]) =>
     (await Promise.allSettled(reads)).map((outcome) =>
       outcome.status === 'fulfilled' ? outcome.value.rows[0]?.[0] : (outcome.reason as Error).message,
@@ -28,18 +28,18 @@ describe.skipIf(adminUrl === undefined)('short reads of one turn of the event lo
   const pids = async (text: string, count: number) =>
     new Set(await answers(Array.from({ length: count }, () => read(text)))).size
 
-  it('go over a connection together, four at most; others have one each', async () => {
+  it('share connections, at most four reads each; long reads have a connection each', async () => {
     expect(await pids('SELECT pg_backend_pid()', 12)).toBe(3)
     expect(await pids('/* long */ SELECT pg_backend_pid()', 6)).toBe(6)
     expect(pool.idleCount).toBe(6)
   })
 
-  it('get each its own answer', async () => {
-    const given = Array.from({ length: 50 }, (_, index) => `value ${index}`)
-    expect(await answers(given.map((value) => read('SELECT $1::text', value)))).toEqual(given)
+  it('each get their own answer', async () => {
+    const values = Array.from({ length: 50 }, (_, index) => `value ${index}`)
+    expect(await answers(values.map((value) => read('SELECT $1::text', value)))).toEqual(values)
   })
 
-  it('fail alone; the connection is not used again', async () => {
+  it('fail separately, and the connection is not used again', async () => {
     const [before] = await answers([read('SELECT pg_backend_pid()')])
     const divide = (by: number) => read('SELECT 12 / $1::int', by)
     expect(await answers([divide(1), divide(0), divide(2)])).toEqual([12, 'division by zero', 6])
@@ -47,14 +47,14 @@ describe.skipIf(adminUrl === undefined)('short reads of one turn of the event lo
     expect(pool.totalCount).toBe(1)
   })
 
-  it('are asked again where one before has broken what they were to use', async () => {
-    // The first is to prepare what the others use, and cannot.
+  it('are sent again if an earlier read broke their prepared statement or connection', async () => {
+    // The first read fails to prepare the statement that all three use.
     const missing = () => pool.query({ name: 'missing', text: 'SELECT * FROM nowhere' })
     const outcomes = await Promise.allSettled([missing(), missing(), missing()])
     expect(outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.code)).toEqual(
       Array(3).fill('42P01'),
     )
-    // And the second ends the connection.
+    // The second read ends the connection.
     const [first, killed, ...others] = await answers([
       read('SELECT 1'),
       read('SELECT pg_terminate_backend(pg_backend_pid())'),
@@ -64,7 +64,7 @@ describe.skipIf(adminUrl === undefined)('short reads of one turn of the event lo
     expect(killed).toMatch(/terminat/)
   })
 
-  it('do not wait long behind one that waits for a lock', async () => {
+  it('do not wait long for a read that waits for a lock', async () => {
     await pool.query('/* long */ CREATE TABLE locked ()')
     const blocker = await pool.connect()
     await blocker.query('BEGIN; LOCK TABLE locked')
@@ -76,7 +76,7 @@ describe.skipIf(adminUrl === undefined)('short reads of one turn of the event lo
     expect(await answers(locked)).toEqual(['0', '0', '0'])
   })
 
-  it('are given the time of each before the server is hung up on: it would go on with them', async () => {
+  it('share the sum of their timeouts, because a closed connection would not stop the server', async () => {
     const slow = () => read('SELECT pg_backend_pid() FROM pg_sleep(0.7)')
     const [one, other] = await answers([slow(), slow()])
     expect(other).not.toBe(one)
@@ -85,14 +85,14 @@ describe.skipIf(adminUrl === undefined)('short reads of one turn of the event lo
     expect(new Set(pids)).toEqual(new Set([one, other]))
   })
 
-  it('that get no answer are given up, and those behind them are answered', async () => {
+  it('that get no answer time out, and the reads behind them are answered', async () => {
     expect(await answers([read('SELECT 1'), read('SELECT pg_sleep(30)'), read('SELECT 2')])).toEqual([
       ...[1, 'Query read timeout', 2],
     ])
     expect(await answers([read('SELECT 3')])).toEqual([3])
   })
 
-  it('all fail when no connection can be made', async () => {
+  it('all fail if the server is unreachable', async () => {
     const nowhere = new PipeliningPool({ connectionString: 'postgresql://nobody@127.0.0.1:1/none' }, () => true)
     const reads = [1, 2].map((value) => nowhere.query({ text: 'SELECT $1', values: [value] }))
     for (const outcome of await Promise.allSettled(reads)) {

@@ -20,7 +20,7 @@ describe.skipIf(adminUrl === undefined)('on a PostgreSQL server', () => {
   })
   afterAll(() => runAsAdmin(`DROP DATABASE ${name} WITH (FORCE)`))
 
-  it('serve and keys refuse to run on pending migrations, and say which command applies them', async () => {
+  it('serve and keys exit with 1 if migrations are pending, and name the command that applies them', async () => {
     for (const args of [['serve'], ['keys', 'list']]) {
       const { code, stdout, stderr } = await fusion(args, env)
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
@@ -28,7 +28,7 @@ describe.skipIf(adminUrl === undefined)('on a PostgreSQL server', () => {
     }
   })
 
-  it('two gateways that deploy at the same moment do not collide', async () => {
+  it('two processes deploy migrations at the same time without a conflict', async () => {
     expect(await fusion(['migrate', 'status'], env)).toMatchObject({
       code: 1,
       stdout: expect.stringContaining('pending\t'),
@@ -39,7 +39,7 @@ describe.skipIf(adminUrl === undefined)('on a PostgreSQL server', () => {
     expect(await fusion(['migrate', 'status'], env)).toMatchObject({ code: 0 })
   })
 
-  it('ten deploys in one process do not collide either', async () => {
+  it('ten deployments in one process run without a conflict', async () => {
     const other = `${name}_ten`
     await runAsAdmin(`CREATE DATABASE ${other}`)
     const databases = await Promise.all(
@@ -53,7 +53,7 @@ describe.skipIf(adminUrl === undefined)('on a PostgreSQL server', () => {
     await runAsAdmin(`DROP DATABASE ${other} WITH (FORCE)`)
   })
 
-  it('two gateways: what changes through one is followed through the other within a second', async () => {
+  it('a subscription of one gateway gets a change through another gateway within a second', async () => {
     await fusion(['tenants', 'create', 'Live'], env)
     const { stdout } = await fusion(['keys', 'create', '--tenant', 'Live'], env)
     const key = stdout.trim()
@@ -75,14 +75,14 @@ describe.skipIf(adminUrl === undefined)('on a PostgreSQL server', () => {
     const [event] = await Promise.all([events.next(), send(`cancelJob(input: { id: "${id}" })`)])
     expect(event?.data?.data).toEqual({ jobs: [{ id, status: 'CANCELLED' }] })
     expect(performance.now() - sent).toBeLessThan(1_000)
-    // With the subscription open, it ends in order.
+    // The gateway completes the open subscription when it stops.
     const [code, last] = await Promise.all([one.stop('SIGTERM'), events.next()])
     expect([code.code, last?.event]).toEqual([0, 'complete'])
     await other.stop()
     await runAsAdminOn(name, 'DELETE FROM tenant_app')
   })
 
-  it('serve makes no demo data, shows no GraphiQL and prints no key', async () => {
+  it('serve creates no demo data, serves no GraphiQL and prints no key', async () => {
     const gateway = await startGateway(env)
     expect((await fetch(`${gateway.address}/ready`)).status).toBe(200)
     expect((await fetch(`${gateway.address}/graphql`, { headers: { accept: 'text/html' } })).status).toBe(401)
@@ -92,8 +92,8 @@ describe.skipIf(adminUrl === undefined)('on a PostgreSQL server', () => {
   })
 })
 
-describe('while the database is away', () => {
-  it('both faces answer 503 with Retry-After, /ready too, and /health 200', async () => {
+describe('while the database is unreachable', () => {
+  it('REST, GraphQL and /ready answer 503 with Retry-After, and /health answers 200', async () => {
     const database = await openDatabase({ kind: 'postgresql', url: 'postgresql://nobody@127.0.0.1:1/none' })
     const logger = createLogger({ logLevel: 'silent' })
     const app = await createApp({

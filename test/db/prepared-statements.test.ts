@@ -23,14 +23,14 @@ describe.skipIf(adminUrl === undefined)('the prepared statements of a connection
     return rows.map(({ statement }) => statement)
   }
 
-  it('have no limits in their text: pages of every size share a statement', async () => {
-    const { list } = database.reads
+  it('are the same for pages of every size, because a limit is a parameter', async () => {
+    const { reads } = database
     const request = { conditions: [], orderBy: 'createdAt', direction: 'DESC' } as const
-    for (let limit = 1; limit <= 200; limit += 1) await list.rows('User', 'ten_1', { ...request, limit })
+    for (let limit = 1; limit <= 200; limit += 1) await reads.list('User', 'ten_1', { ...request, limit })
     expect((await preparedStatements()).filter((sql) => sql.includes('FROM "user"'))).toHaveLength(1)
   })
 
-  it('are at most 200: the one that was used least recently is closed', async () => {
+  it('are at most 200, and the least recently used one is closed', async () => {
     const select = (number: number) => query(database.sql, statement(`SELECT ${number}`))
     for (let number = 0; number < 300; number += 1) {
       expect(await select(number)).toEqual([[number]])
@@ -44,7 +44,7 @@ describe.skipIf(adminUrl === undefined)('the prepared statements of a connection
     expect(await select(1)).toEqual([[1]])
   })
 
-  it('stay right when many are sent at once', async () => {
+  it('return the right rows when many are sent at once', async () => {
     const numbers = Array.from({ length: 1_000 }, (_, index) => index)
     const reads = numbers.map((number) =>
       query(database.sql, statement(`SELECT ${number}::int`, { isShortRead: true })),

@@ -17,7 +17,7 @@ let services: Services
 beforeAll(async () => {
   database = await createDatabaseFrom(dump)
   services = createServices(database)
-  // What had run or become due by the time of the dump has done so by now, and its leases are still valid.
+  // The due times of the dump have passed, except for those in 2099, and its leases are still valid.
   await run(`UPDATE job SET run_at = now() - interval '1 minute' WHERE run_at < '2090-01-01'`)
   await run(`UPDATE job SET lease_expires_at = now() + interval '1 hour' WHERE status = 'RUNNING'`)
 })
@@ -52,10 +52,10 @@ it('the migrations keep every row and remove the schema of the queue library', a
   expect([...pending, ...failed, ...unknown]).toEqual([])
 })
 
-it('every job goes on from its state', async () => {
+it('every job continues from its state', async () => {
   const [held, lost] = await jobs({ status: 'RUNNING' })
   expect(held?.tenantAppId).not.toBe(lost?.tenantAppId)
-  // A worker outside of the gateway completes the job that it holds. The other one has stopped.
+  // An external worker completes the job that it holds. The worker of the other job has stopped.
   const { tenantAppId, id, leaseToken } = held as Job
   const completed = await services.jobs.complete({ tenantAppId, id, leaseToken: leaseToken ?? '' }, { by: 'holder' })
   expect(completed).toMatchObject({ status: 'SUCCEEDED', result: { by: 'holder' } })

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { startGateway } from '../support/cli.ts'
-import { type Cluster, canMakeClusters, createCluster } from '../support/cluster.ts'
+import { type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
 import { type ListeningGateway, listen, prepare } from '../support/gateway.ts'
 
 let cluster: Cluster
@@ -10,7 +10,7 @@ let database: pg.Client
 const gateways: ListeningGateway[] = []
 
 beforeAll(async () => {
-  if (!canMakeClusters) return
+  if (!canCreateClusters) return
   cluster = await createCluster()
   key = (await prepare(cluster.url)).key
   database = new pg.Client({ connectionString: cluster.url })
@@ -50,8 +50,8 @@ async function countOf(email: string): Promise<number> {
   return rows[0].count
 }
 
-describe.skipIf(!canMakeClusters)('an idempotency key', () => {
-  it('is known to every gateway: 409 while another one works on it, then its answer', async () => {
+describe.skipIf(!canCreateClusters)('an idempotency key', () => {
+  it('is shared by all gateways: 409 while another gateway runs its request, then the answer', async () => {
     const [one, two] = [await start(), await start()]
     await create(two.address, 'warm@example.com')
     await database.query('BEGIN; LOCK TABLE "user"')
@@ -61,20 +61,20 @@ describe.skipIf(!canMakeClusters)('an idempotency key', () => {
     expect(second).toMatchObject({ status: 409, body: { code: 'IDEMPOTENCY_KEY_IN_USE' } })
     expect(second.headers.get('retry-after')).toBe('1')
     await database.query('ROLLBACK')
-    const made = await first
-    expect(made.status).toBe(201)
+    const created = await first
+    expect(created.status).toBe(201)
     const again = await create(two.address, 'shared@example.com')
-    expect([again.body, again.headers.get('idempotent-replayed')]).toEqual([made.body, 'true'])
+    expect([again.body, again.headers.get('idempotent-replayed')]).toEqual([created.body, 'true'])
     expect(await countOf('shared@example.com')).toBe(1)
   })
 
-  it('makes each user exactly once though the gateway is killed in the middle and everything is sent again', async () => {
+  it('creates each user exactly once if the gateway is killed and every request is sent again', async () => {
     const emails = Array.from({ length: 60 }, (_, index) => `killed${index}@example.com`)
     const env = { DATABASE_URL: cluster.url, RATE_LIMIT: '0' }
     const victim = await startGateway(env)
     await create(victim.address, 'before@example.com')
     const answered = new Map<string, unknown>()
-    const asked = Promise.allSettled(
+    const requests = Promise.allSettled(
       emails.map(async (email) => {
         const { body, status } = await create(victim.address, email)
         if (status === 201) answered.set(email, body)
@@ -82,13 +82,13 @@ describe.skipIf(!canMakeClusters)('an idempotency key', () => {
     )
     while (answered.size < 5) await new Promise(setImmediate)
     await victim.stop('SIGKILL')
-    await asked
+    await requests
     expect(answered.size).toBeLessThan(emails.length)
 
     const { address } = await start()
     for (const email of emails) {
       let answer = await create(address, email)
-      // The server may not have noticed yet that whoever held the key is dead.
+      // PostgreSQL may hold the key for the killed gateway until it notices that the connection is closed.
       while (answer.status === 409) answer = await create(address, email)
       expect(answer.status).toBe(201)
       if (answered.has(email)) expect(answer.body).toEqual(answered.get(email))
@@ -97,21 +97,21 @@ describe.skipIf(!canMakeClusters)('an idempotency key', () => {
   })
 })
 
-describe.skipIf(!canMakeClusters)('two writes in each other’s way', () => {
-  it('are tried again, with an idempotency key and without', async () => {
+describe.skipIf(!canCreateClusters)('conflicting writes', () => {
+  it('run again, with and without an idempotency key', async () => {
     const url = new URL(cluster.url)
     url.searchParams.set('options', '-c default_transaction_isolation=serializable')
     const { address, statements } = await start(url.href)
     const { id } = (await create(address, 'serial@example.com')).body
     for (const withKey of [true, false]) {
-      // Somebody else changes the row between what the gateway has seen and what it writes.
+      // Another session changes the row between the read and the write of the gateway.
       await database.query('BEGIN; UPDATE "user" SET phone = $$2$$ WHERE email = $$serial@example.com$$')
       const from = statements.length
       const name = withKey ? 'With' : 'Without'
       const changing = send(address, 'PUT', `/users/${id}`, { name }, withKey ? 'serial' : undefined)
       while (!statements.slice(from).some((sql) => sql.startsWith('UPDATE'))) await new Promise(setImmediate)
-      // It waits for the row by now; were it not to, it would not fail either.
-      await waitsForALock()
+      // The gateway must wait for the lock of the row, otherwise there is no conflict.
+      await untilLockWait()
       await database.query('COMMIT')
       expect(await changing).toMatchObject({ status: 200, body: { name, phone: '2' } })
       expect(statements.slice(from).filter((sql) => sql.startsWith('UPDATE')).length).toBe(2)
@@ -119,7 +119,7 @@ describe.skipIf(!canMakeClusters)('two writes in each other’s way', () => {
   })
 })
 
-async function waitsForALock(): Promise<void> {
+async function untilLockWait(): Promise<void> {
   for (;;) {
     const { rowCount } = await database.query(`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`)
     if ((rowCount ?? 0) > 0) return

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { listenOnPostgres } from '../../src/db/postgres/listener.ts'
 import { adminUrl } from '../support/postgresql.ts'
 
-/** A way to the database that may be cut, or be silent. */
+/** A proxy to the database whose connections the test can cut or silence. */
 let proxy: Server
 let sockets: Socket[]
 let url: string
@@ -32,38 +32,38 @@ afterEach(() => {
   proxy.close()
 })
 
-async function announce(channel: string, text: string): Promise<void> {
+async function notify(channel: string, text: string): Promise<void> {
   const client = new pg.Client({ connectionString: adminUrl })
   await client.connect()
   await client.query('SELECT pg_notify($1, $2)', [channel, text])
   await client.end()
 }
 
-describe.skipIf(adminUrl === undefined)('a connection that listens', () => {
-  it('is made again when it was cut, says that there was a gap, and hears on', async () => {
-    const heard: string[] = []
+describe.skipIf(adminUrl === undefined)('a listening connection', () => {
+  it('reconnects when it is cut, reports a gap, and receives later messages', async () => {
+    const received: string[] = []
     let wake = () => {}
     const events = {
       onMessage(text: string) {
-        heard.push(text)
+        received.push(text)
         wake()
       },
       onGap() {
-        heard.push('gap')
+        received.push('gap')
         wake()
       },
     }
     const until = async (count: number) => {
-      while (heard.length < count) await new Promise<void>((resolve) => (wake = resolve))
+      while (received.length < count) await new Promise<void>((resolve) => (wake = resolve))
     }
     const listener = await listenOnPostgres({ connectionString: url }, 'fusion_test', events, () => undefined)
-    await announce('fusion_test', 'one')
+    await notify('fusion_test', 'one')
     await until(1)
     for (const socket of sockets) socket.destroy()
     await until(2)
-    await announce('fusion_test', 'two')
+    await notify('fusion_test', 'two')
     await until(3)
-    expect(heard).toEqual(['one', 'gap', 'two'])
+    expect(received).toEqual(['one', 'gap', 'two'])
     await listener.close()
   })
 
@@ -71,12 +71,12 @@ describe.skipIf(adminUrl === undefined)('a connection that listens', () => {
     const events = { onMessage: () => undefined, onGap: () => undefined }
     const listener = await listenOnPostgres({ connectionString: url }, 'fusion_test', events, () => undefined)
     for (const socket of sockets) socket.unpipe().pause()
-    const began = performance.now()
+    const startedAt = performance.now()
     await listener.close()
-    expect(performance.now() - began).toBeLessThan(5_000)
+    expect(performance.now() - startedAt).toBeLessThan(5_000)
   })
 
-  it('that cannot be made says so', async () => {
+  it('fails if the server is unreachable', async () => {
     const events = { onMessage: () => undefined, onGap: () => undefined }
     const nowhere = { connectionString: 'postgresql://nobody@127.0.0.1:2/none' }
     await expect(listenOnPostgres(nowhere, 'x', events, () => undefined)).rejects.toThrow(/ECONNREFUSED/)

@@ -3,13 +3,13 @@ import { connect } from 'node:net'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isDatabaseUnavailable } from '../../src/db/errors.ts'
-import { type Cluster, canMakeClusters, createCluster } from '../support/cluster.ts'
+import { type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
 import { type ListeningGateway, listen, prepare } from '../support/gateway.ts'
 import { startProxy, type TcpProxy } from '../support/proxy.ts'
 
 const pool = { connectMilliseconds: 500, acquireMilliseconds: 500, statementMilliseconds: 500 }
 
-/** A second is what the gateway gives the server to end a statement by itself; another is for a machine that is busy. */
+/** One second is for the server to cancel a statement itself. The other second is for a busy machine. */
 const longestMilliseconds = pool.acquireMilliseconds + pool.statementMilliseconds + 1_000 + 1_000
 
 let cluster: Cluster
@@ -18,7 +18,7 @@ let tenantAppId: string
 let headers: Record<string, string>
 let gateway: ListeningGateway
 
-/** A session past the proxy. */
+/** Runs SQL in a session that bypasses the proxy. */
 async function query(text: string, values: readonly unknown[] = []): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: cluster.url })
   await client.connect()
@@ -28,7 +28,7 @@ async function query(text: string, values: readonly unknown[] = []): Promise<Rec
 }
 
 beforeAll(async () => {
-  if (!canMakeClusters) return
+  if (!canCreateClusters) return
   cluster = await createCluster()
   proxy = await startProxy(Number(new URL(cluster.url).port))
   const { key, ...prepared } = await prepare(cluster.url)
@@ -49,7 +49,7 @@ beforeAll(async () => {
   gateway = await listen(url.href, { pool })
 })
 afterAll(async () => {
-  if (!canMakeClusters) return
+  if (!canCreateClusters) return
   await gateway.close()
   await proxy.close()
   await cluster.remove()
@@ -57,37 +57,37 @@ afterAll(async () => {
 
 interface Answer {
   readonly kind: string
-  /** What it says: its normal answer, that the database is away, or something that it must not say. */
+  /** The normal answer, an answer that the database is unavailable, or an invalid answer. */
   readonly outcome: 'done' | 'unavailable' | 'wrong'
-  readonly shown: string
+  readonly summary: string
   readonly milliseconds: number
 }
 
-async function ask(kind: string, path: string, method: string, body?: object): Promise<Answer> {
-  const began = performance.now()
+async function send(kind: string, path: string, method: string, body?: object): Promise<Answer> {
+  const startedAt = performance.now()
   const answer = await fetch(gateway.address + path, {
     ...{ method, headers, signal: AbortSignal.timeout(10_000) },
     ...(body && { body: JSON.stringify(body) }),
   })
   const text = await answer.text()
-  const milliseconds = performance.now() - began
-  return { kind, outcome: outcomeOf(answer, text, method), shown: `${answer.status} ${text}`, milliseconds }
+  const milliseconds = performance.now() - startedAt
+  return { kind, outcome: outcomeOf(answer, text, method), summary: `${answer.status} ${text}`, milliseconds }
 }
 
 function outcomeOf({ status, headers }: Response, text: string, method: string): Answer['outcome'] {
-  const saysWhen = Number(headers.get('retry-after')) > 0
-  if (status === 503) return saysWhen ? 'unavailable' : 'wrong'
+  const hasRetryAfter = Number(headers.get('retry-after')) > 0
+  if (status === 503) return hasRetryAfter ? 'unavailable' : 'wrong'
   const { errors } = JSON.parse(text) as { errors?: { extensions: { code: string } }[] }
-  // What went wrong once an operation runs is said within a GraphQL answer.
+  // The errors of an operation that runs are within the GraphQL answer.
   if (errors) {
     const isUnavailable = errors.every(({ extensions }) => extensions.code === 'SERVICE_UNAVAILABLE')
-    return isUnavailable && saysWhen ? 'unavailable' : 'wrong'
+    return isUnavailable && hasRetryAfter ? 'unavailable' : 'wrong'
   }
   return status === (method === 'POST' && text.includes('"email"') ? 201 : 200) ? 'done' : 'wrong'
 }
 
-/** Emails of the users that were asked to be made, and whether the answer was 201. */
-type Made = Map<string, boolean>
+/** The emails of the users to create, and whether the answer was 201. */
+type Creations = Map<string, boolean>
 
 let users = 0
 
@@ -95,27 +95,27 @@ const nested = '{ users(first: 5) { nodes { id accounts { id profile { id emails
 const sync = 'mutation { syncProfile(input: { accountId: "acc_1", username: "ada" }) { profile { id } } }'
 const createJob = 'mutation { createJob(input: { jobType: "none" }) { job { id } } }'
 
-function kindsOfRequest(made: Made): Record<string, () => Promise<Answer>> {
+function kindsOfRequest(creations: Creations): Record<string, () => Promise<Answer>> {
   return {
-    list: () => ask('list', '/users?limit=5', 'GET'),
-    nested: () => ask('nested', '/graphql', 'POST', { query: nested }),
-    change: () => ask('change', '/users/usr_1', 'PUT', { name: 'Ada Lovelace' }),
+    list: () => send('list', '/users?limit=5', 'GET'),
+    nested: () => send('nested', '/graphql', 'POST', { query: nested }),
+    change: () => send('change', '/users/usr_1', 'PUT', { name: 'Ada Lovelace' }),
     // Transactions of several statements.
-    sync: () => ask('sync', '/graphql', 'POST', { query: sync }),
-    job: () => ask('job', '/graphql', 'POST', { query: createJob }),
+    sync: () => send('sync', '/graphql', 'POST', { query: sync }),
+    job: () => send('job', '/graphql', 'POST', { query: createJob }),
     async create() {
       users += 1
       const email = `made${users}@example.com`
-      made.set(email, false)
-      const answer = await ask('create', '/users', 'POST', { name: 'Ada', email, phone: '1' })
-      made.set(email, answer.outcome === 'done')
+      creations.set(email, false)
+      const answer = await send('create', '/users', 'POST', { name: 'Ada', email, phone: '1' })
+      creations.set(email, answer.outcome === 'done')
       return answer
     },
   }
 }
 
-/** Clients that ask again and again, of each kind two. */
-function startClients(made: Made) {
+/** Starts clients that repeat their requests, two for each kind of request. */
+function startClients(creations: Creations) {
   const answers: Answer[] = []
   let sent = 0
   let isOver = false
@@ -127,12 +127,12 @@ function startClients(made: Made) {
       wake()
     }
   }
-  const kinds = kindsOfRequest(made)
+  const kinds = kindsOfRequest(creations)
   const clients = Object.values(kinds).flatMap((request) => [client(request), client(request)])
   return {
     answers,
     sent: () => sent,
-    /** Waits until each kind has been answered so, from now on. */
+    /** Waits until each kind of request has this outcome, from now on. */
     async untilEachIs(outcome: Answer['outcome']): Promise<void> {
       const from = answers.length
       const left = new Set(Object.keys(kinds))
@@ -143,7 +143,7 @@ function startClients(made: Made) {
           })
         }
         const answer = answers[next++]
-        if (answer?.outcome === 'wrong') throw new Error(`Answered wrongly: ${answer.kind} ${answer.shown}`)
+        if (answer?.outcome === 'wrong') throw new Error(`Invalid answer: ${answer.kind} ${answer.summary}`)
         if (answer?.outcome === outcome) left.delete(answer.kind)
       }
     },
@@ -170,8 +170,8 @@ const outages: Outage[] = [
   { name: 'is stopped (fast)', begin: () => cluster.stop('fast'), end: () => cluster.start() },
   { name: 'is stopped (immediate)', begin: () => cluster.stop('immediate'), end: () => cluster.start() },
   { name: 'is frozen', begin: () => cluster.freeze(), end: () => cluster.thaw() },
-  { name: 'breaks every connection', begin: () => proxy.reset(), end: () => proxy.restore() },
-  { name: 'takes connections and says nothing', begin: () => proxy.hang(), end: () => proxy.restore() },
+  { name: 'resets every connection', begin: () => proxy.reset(), end: () => proxy.restore() },
+  { name: 'accepts connections but does not answer', begin: () => proxy.hang(), end: () => proxy.restore() },
   { name: 'answers too late', begin: () => proxy.delay(2_500), end: () => proxy.restore() },
 ]
 
@@ -179,10 +179,10 @@ const killAll = `
   SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`
 
-/** Runs `fault` under clients, and holds what they were answered against what is in the table. */
-async function underClients(fault: (clients: ReturnType<typeof startClients>) => Promise<void>): Promise<Answer[]> {
-  const made: Made = new Map()
-  const clients = startClients(made)
+/** Runs `fault` while clients send requests, and compares their answers with the rows of the table. */
+async function runWithClients(fault: (clients: ReturnType<typeof startClients>) => Promise<void>): Promise<Answer[]> {
+  const creations: Creations = new Map()
+  const clients = startClients(creations)
   try {
     await clients.untilEachIs('done')
     await fault(clients)
@@ -191,7 +191,7 @@ async function underClients(fault: (clients: ReturnType<typeof startClients>) =>
   }
   const { answers } = clients
   expect(answers).toHaveLength(clients.sent())
-  expect(answers.filter(({ outcome }) => outcome === 'wrong').map(({ shown }) => shown)).toEqual([])
+  expect(answers.filter(({ outcome }) => outcome === 'wrong').map(({ summary }) => summary)).toEqual([])
   expect(Math.max(...answers.map(({ milliseconds }) => milliseconds))).toBeLessThan(longestMilliseconds)
   expect(gateway.log.filter(({ msg }) => msg === 'unexpected error')).toEqual([])
 
@@ -199,19 +199,19 @@ async function underClients(fault: (clients: ReturnType<typeof startClients>) =>
     'made%',
   ])
   const written = new Map(rows.map(({ email, count }) => [email, count]))
-  const lost = [...made].filter(([email, isAnswered]) => isAnswered && !written.has(email))
+  const lost = [...creations].filter(([email, isAnswered]) => isAnswered && !written.has(email))
   expect(lost).toEqual([])
   expect([...written].filter(([, count]) => count !== 1)).toEqual([])
-  expect([...made.values()]).toContain(true)
+  expect([...creations.values()]).toContain(true)
   return answers
 }
 
-describe.skipIf(!canMakeClusters)(
+describe.skipIf(!canCreateClusters)(
   'every request is answered, and nothing is lost or written twice, when the database',
   () => {
-    it.each(outages)('$name, and comes back', async ({ begin, end }) => {
+    it.each(outages)('$name and recovers', async ({ begin, end }) => {
       let milliseconds = 0
-      await underClients(async (clients) => {
+      await runWithClients(async (clients) => {
         await begin()
         try {
           await clients.untilEachIs('unavailable')
@@ -227,8 +227,8 @@ describe.skipIf(!canMakeClusters)(
       expect(milliseconds).toBeLessThan(5_000)
     })
 
-    it('ends all connections, again and again', async () => {
-      await underClients(async (clients) => {
+    it('ends all connections repeatedly', async () => {
+      await runWithClients(async (clients) => {
         for (let time = 0; time < 10; time += 1) {
           expect((await query(killAll)).length).toBeGreaterThan(0)
           await clients.untilEachIs('done')
@@ -237,21 +237,21 @@ describe.skipIf(!canMakeClusters)(
       })
     })
 
-    it('lets a connection in and ends it in the same breath', async () => {
+    it('accepts a connection and ends it at once', async () => {
       const { driver, prisma, transact } = gateway.database
       await query(killAll)
       while (driver.connections().idle > 0) await new Promise(setImmediate)
       proxy.hang()
       const counted = transact(() => prisma.user.count()).catch((error: unknown) => error)
-      // What the server says comes in one piece: that it is ready, and that it ends.
+      // The gateway receives both messages at once: that the connection is ready, and that it ends.
       while ((await query(killAll)).length === 0);
       proxy.restore()
       expect(isDatabaseUnavailable(await counted)).toBe(true)
       expect(await transact(() => prisma.user.count())).toBeGreaterThan(0)
     })
 
-    it('is slow: all is answered as ever', async () => {
-      const answers = await underClients(async (clients) => {
+    it('is slow, and each answer is the normal one', async () => {
+      const answers = await runWithClients(async (clients) => {
         proxy.delay(20)
         await clients.untilEachIs('done')
         await clients.untilEachIs('done')
@@ -262,8 +262,8 @@ describe.skipIf(!canMakeClusters)(
   },
 )
 
-describe.skipIf(!canMakeClusters)('500 clients that send their headers a byte at a time', () => {
-  it('are all cut, and keep nobody from being answered', async () => {
+describe.skipIf(!canCreateClusters)('500 clients that send their headers a byte at a time', () => {
+  it('are all disconnected and do not delay other clients', async () => {
     const headersMilliseconds = 1_000
     const slow = await listen(cluster.url, {
       pool,
@@ -275,7 +275,7 @@ describe.skipIf(!canMakeClusters)('500 clients that send their headers a byte at
       },
     })
     const head = `GET /users?limit=5 HTTP/1.1\r\nhost: x\r\nx-slow: ${'a'.repeat(10_000)}`
-    const began = performance.now()
+    const startedAt = performance.now()
     const cuts = Array.from({ length: 500 }, async () => {
       const socket = connect(Number(new URL(slow.address).port), '127.0.0.1').on('error', () => undefined)
       let text = ''
@@ -286,7 +286,7 @@ describe.skipIf(!canMakeClusters)('500 clients that send their headers a byte at
       const dribble = setInterval(() => socket.write(head[sent++] ?? 'a'), 100)
       await once(socket, 'close')
       clearInterval(dribble)
-      return { text, milliseconds: performance.now() - began }
+      return { text, milliseconds: performance.now() - startedAt }
     })
     const cut = Promise.all(cuts)
     let isCut = false

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type Cluster, canMakeClusters, createCluster } from '../support/cluster.ts'
+import { type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
 import { type ListeningGateway, listen, prepare } from '../support/gateway.ts'
 
 let cluster: Cluster
@@ -8,7 +8,7 @@ let headers: Record<string, string>
 let gateway: ListeningGateway
 
 beforeAll(async () => {
-  if (!canMakeClusters) return
+  if (!canCreateClusters) return
   cluster = await createCluster()
   headers = { 'x-api-key': (await prepare(cluster.url)).key }
 })
@@ -16,44 +16,49 @@ afterEach(() => gateway?.close())
 afterAll(() => cluster?.remove())
 
 async function get(path: string) {
-  const began = performance.now()
+  const startedAt = performance.now()
   const answer = await fetch(gateway.address + path, { headers })
   const body = (await answer.json()) as { code?: string }
-  return { status: answer.status, retryAfter: answer.headers.get('retry-after'), body, took: performance.now() - began }
+  return {
+    status: answer.status,
+    retryAfter: answer.headers.get('retry-after'),
+    body,
+    milliseconds: performance.now() - startedAt,
+  }
 }
 
-describe.skipIf(!canMakeClusters)('beyond what can be done at a time', () => {
-  it('a request is 503 at once and costs no statement, and what was taken on is answered', async () => {
+describe.skipIf(!canCreateClusters)('an overloaded gateway', () => {
+  it('sheds requests at once without a statement, and answers the requests that it accepted', async () => {
     gateway = await listen(cluster.url, { load: { maxInFlight: 10, maxEventLoopDelayMilliseconds: 10_000 } })
     await get('/users/warm')
     const lock = new pg.Client({ connectionString: cluster.url })
     await lock.connect()
     await lock.query('BEGIN; LOCK TABLE "user"')
-    const takenOn = Array.from({ length: 10 }, (_, index) => get(`/users/usr_${index}`))
+    const accepted = Array.from({ length: 10 }, (_, index) => get(`/users/usr_${index}`))
     while (gateway.database.driver.connections().inUse < 10) await new Promise(setImmediate)
-    const refused = await Promise.all(Array.from({ length: 50 }, () => get('/users/usr_1')))
-    for (const { status, retryAfter, body } of refused) {
+    const rejected = await Promise.all(Array.from({ length: 50 }, () => get('/users/usr_1')))
+    for (const { status, retryAfter, body } of rejected) {
       expect({ status, retryAfter, body }).toMatchObject({
         status: 503,
         retryAfter: '5',
         body: { code: 'SERVICE_UNAVAILABLE' },
       })
     }
-    // The median: this machine has other things to do as well.
+    // The median, because other work on this machine delays some requests.
     const times: number[] = []
-    for (let run = 0; run < 21; run += 1) times.push((await get('/users/usr_1')).took)
+    for (let run = 0; run < 21; run += 1) times.push((await get('/users/usr_1')).milliseconds)
     expect(times.sort((one, other) => one - other)[10]).toBeLessThan(50)
     expect((await get('/health')).status).toBe(200)
     await lock.query('ROLLBACK')
     await lock.end()
-    for (const answer of await Promise.all(takenOn)) expect(answer.status).toBe(404)
+    for (const answer of await Promise.all(accepted)) expect(answer.status).toBe(404)
     const shed = gateway.log.filter(({ status }) => status === 503)
     expect(shed).toHaveLength(50 + 21)
     expect(new Set(shed.map(({ sql }) => sql))).toEqual(new Set([0]))
     expect((await get('/users/usr_1')).status).toBe(404)
   })
 
-  it('twice as many clients as that are all answered, and as many as that get what they asked for', async () => {
+  it('answers all requests of twice as many clients as it has room for', async () => {
     gateway = await listen(cluster.url, { load: { maxInFlight: 20, maxEventLoopDelayMilliseconds: 10_000 } })
     let isOver = false
     const statuses = new Map<number, number>()
@@ -70,7 +75,7 @@ describe.skipIf(!canMakeClusters)('beyond what can be done at a time', () => {
     expect([...statuses.keys()].filter((status) => status !== 200 && status !== 503)).toEqual([])
   })
 
-  it('an event loop that is late counts as too much, until it is not', async () => {
+  it('sheds requests while its event loop is late', async () => {
     gateway = await listen(cluster.url, { load: { maxInFlight: 1_000, maxEventLoopDelayMilliseconds: 30 } })
     const work = setInterval(() => {
       const until = performance.now() + 150

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startGateway } from '../support/cli.ts'
-import { type Cluster, canMakeClusters, createCluster, freePort } from '../support/cluster.ts'
+import { type Cluster, canCreateClusters, createCluster, freePort } from '../support/cluster.ts'
 import { prepare } from '../support/gateway.ts'
 
 let cluster: Cluster
@@ -12,7 +12,7 @@ let key: string
 let env: Record<string, string>
 
 beforeAll(async () => {
-  if (!canMakeClusters) return
+  if (!canCreateClusters) return
   cluster = await createCluster()
   key = (await prepare(cluster.url)).key
   env = { DATABASE_URL: cluster.url, RATE_LIMIT: '0' }
@@ -21,8 +21,8 @@ afterAll(() => cluster?.remove())
 
 type Outcome = 'answered' | 'refused' | 'unanswered'
 
-/** Asks over an agent's connections. */
-function ask(address: string, agent: Agent, path: string, id: string): Promise<Outcome> {
+/** Sends a request over the connections of an agent. */
+function send(address: string, agent: Agent, path: string, id: string): Promise<Outcome> {
   return new Promise((resolve) => {
     const headers = { 'x-api-key': key, 'x-request-id': id }
     const sent = request(address + path, { agent, headers }, async (answer) => {
@@ -34,8 +34,8 @@ function ask(address: string, agent: Agent, path: string, id: string): Promise<O
   })
 }
 
-describe.skipIf(!canMakeClusters)('SIGTERM', () => {
-  it('under load drops no request, closes idle connections, ends subscriptions with a complete event, and ends with 0', async () => {
+describe.skipIf(!canCreateClusters)('SIGTERM', () => {
+  it('under load drops no request, closes idle connections, completes subscriptions, and exits with 0', async () => {
     const metricsPort = await freePort()
     const gateway = await startGateway({ ...env, METRICS_PORT: String(metricsPort) })
     const { address } = gateway
@@ -67,12 +67,12 @@ describe.skipIf(!canMakeClusters)('SIGTERM', () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 20 })
     let answered = 0
     const unanswered: string[] = []
-    let asked = 0
+    let requests = 0
     async function client() {
       for (;;) {
-        asked += 1
-        const id = `asked-${asked}-`
-        const outcome = await ask(address, agent, '/users?limit=5', id)
+        requests += 1
+        const id = `asked-${requests}-`
+        const outcome = await send(address, agent, '/users?limit=5', id)
         if (outcome === 'refused') return
         if (outcome === 'answered') answered += 1
         else unanswered.push(id)
@@ -87,15 +87,15 @@ describe.skipIf(!canMakeClusters)('SIGTERM', () => {
     const { code, milliseconds } = await stopped
     expect(code).toBe(0)
     expect(milliseconds).toBeLessThan(10_000)
-    // A connection may end in the moment in which it is used, or before the gateway has taken it: what was sent on it is
-    // then unknown to the gateway, and may be sent again.
+    // A connection may close while a request is sent on it, or before the gateway has accepted it. Such a request is unknown to
+    // the gateway, and the client can send it again.
     const known = unanswered.filter((id) => gateway.output().includes(id))
     expect(known).toEqual([])
     expect(gateway.output().match(/"requestId":"asked-\d+-"/g)).toHaveLength(answered)
     expect(gateway.output()).not.toContain('cutOff')
   })
 
-  it('cuts what takes longer than SHUTDOWN_TIMEOUT, and ends with 0 within it, though the database is frozen', async () => {
+  it('cuts off requests that take longer than SHUTDOWN_TIMEOUT and exits with 0, even if the database is frozen', async () => {
     const gateway = await startGateway({ ...env, SHUTDOWN_TIMEOUT: '2' })
     await fetch(`${gateway.address}/users?limit=1`, { headers: { 'x-api-key': key } })
     cluster.freeze()

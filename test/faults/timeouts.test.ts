@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type Cluster, canMakeClusters, createCluster } from '../support/cluster.ts'
+import { type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
 import { type ListeningGateway, listen, prepare } from '../support/gateway.ts'
 
 let cluster: Cluster
@@ -12,7 +12,7 @@ let gateway: ListeningGateway
 let headers: Record<string, string>
 
 beforeAll(async () => {
-  if (!canMakeClusters) return
+  if (!canCreateClusters) return
   cluster = await createCluster()
   ;({ tenantAppId, key } = await prepare(cluster.url))
   headers = { 'x-api-key': key }
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterEach(() => gateway?.close())
 afterAll(() => cluster?.remove())
 
-/** Keeps everybody else from a table, for as long as `work` takes. */
+/** Locks a table while `work` runs. */
 async function whileLocked<Result>(table: string, work: () => Promise<Result>): Promise<Result> {
   const client = new pg.Client({ connectionString: cluster.url })
   await client.connect()
@@ -34,14 +34,14 @@ async function whileLocked<Result>(table: string, work: () => Promise<Result>): 
 }
 
 async function get(path: string) {
-  const began = performance.now()
+  const startedAt = performance.now()
   const answer = await fetch(gateway.address + path, { headers })
   const body = (await answer.json()) as { code?: string }
-  return { status: answer.status, answer, body, milliseconds: performance.now() - began }
+  return { status: answer.status, answer, body, milliseconds: performance.now() - startedAt }
 }
 
-describe.skipIf(!canMakeClusters)('what takes too long at the database is 503, with Retry-After', () => {
-  it('a statement', async () => {
+describe.skipIf(!canCreateClusters)('a request gets 503 with Retry-After when', () => {
+  it('a statement takes too long', async () => {
     gateway = await listen(cluster.url, { pool: { statementMilliseconds: 300 } })
     const late = await whileLocked('"user"', () => get('/users/usr_1'))
     expect(late).toMatchObject({ status: 503, body: { code: 'SERVICE_UNAVAILABLE' } })
@@ -50,7 +50,7 @@ describe.skipIf(!canMakeClusters)('what takes too long at the database is 503, w
     expect((await get('/users/usr_1')).status).toBe(404)
   })
 
-  it('a connection, while others have all of them', async () => {
+  it('all connections are in use', async () => {
     gateway = await listen(cluster.url, {
       pool: { size: 2, acquireMilliseconds: 300, statementMilliseconds: 60_000 },
       keyCacheMilliseconds: 60_000,
@@ -59,16 +59,16 @@ describe.skipIf(!canMakeClusters)('what takes too long at the database is 503, w
     const answers = whileLocked('"user"', async () => {
       const held = [get('/users/usr_1'), get('/users/usr_2')]
       while (gateway.database.driver.connections().inUse < 2) await new Promise(setImmediate)
-      const refused = await get('/users/usr_3')
-      expect(refused).toMatchObject({ status: 503, body: { code: 'SERVICE_UNAVAILABLE' } })
-      expect(refused.milliseconds).toBeGreaterThan(290)
-      expect(refused.milliseconds).toBeLessThan(3_000)
+      const rejected = await get('/users/usr_3')
+      expect(rejected).toMatchObject({ status: 503, body: { code: 'SERVICE_UNAVAILABLE' } })
+      expect(rejected.milliseconds).toBeGreaterThan(290)
+      expect(rejected.milliseconds).toBeLessThan(3_000)
       return held
     })
     for (const answer of await answers) expect((await answer).status).toBe(404)
   })
 
-  it('a server that takes a connection and says nothing', async () => {
+  it('the server accepts the connection but does not answer', async () => {
     const silent = createServer(() => undefined).listen(0, '127.0.0.1')
     await once(silent, 'listening')
     const { port } = silent.address() as { port: number }
@@ -79,8 +79,10 @@ describe.skipIf(!canMakeClusters)('what takes too long at the database is 503, w
     expect(late.milliseconds).toBeLessThan(3_000)
     silent.close()
   })
+})
 
-  it('and a transaction whose statement got no answer leaves no connection behind in it', async () => {
+describe.skipIf(!canCreateClusters)('a transaction whose statement gets no answer', () => {
+  it('leaves no connection in a transaction', async () => {
     gateway = await listen(cluster.url, { pool: { size: 1, statementMilliseconds: 200 } })
     await get('/users/usr_1')
     await expect(
@@ -99,50 +101,53 @@ describe.skipIf(!canMakeClusters)('what takes too long at the database is 503, w
   })
 })
 
-describe.skipIf(!canMakeClusters)('a client that has gone', () => {
-  it('costs no further statement', async () => {
+describe.skipIf(!canCreateClusters)('a client that disconnects', () => {
+  it('causes no further statement', async () => {
     gateway = await listen(cluster.url)
     const { prisma } = gateway.database
     const user = { tenantAppId, id: 'usr_gone', name: 'Ada', email: 'ada@example.com' }
     await prisma.user.create({ data: user })
     const account = { tenantAppId, userId: user.id, id: 'acc_gone', platform: 'TWITCH' }
     await prisma.account.create({ data: { ...account, platformAccountId: 'ada', displayName: 'Ada' } })
-    const gone = new AbortController()
+    const controller = new AbortController()
     await whileLocked('account', async () => {
-      const asked = fetch(`${gateway.address}/graphql`, {
+      const request = fetch(`${gateway.address}/graphql`, {
         method: 'POST',
         headers: { ...headers, 'content-type': 'application/json' },
-        body: JSON.stringify({ query: '{ user(id: "usr_gone") { accounts { id profile { id } } } }' }),
-        signal: gone.signal,
+        body: JSON.stringify({
+          query:
+            'mutation { updateUser(input: { id: "usr_gone", name: "Eve" }) { user { accounts { id profile { id } } } } }',
+        }),
+        signal: controller.signal,
       })
       while (!gateway.statements.some((sql) => sql.includes('FROM "account"'))) await new Promise(setImmediate)
-      gone.abort()
-      await expect(asked).rejects.toThrow()
+      controller.abort()
+      await expect(request).rejects.toThrow()
       await gateway.logged(({ cutOff }) => cutOff === true)
     })
-    // What was under way has its answer before this one.
+    // The statements under way end before this request.
     while (gateway.database.driver.connections().inUse > 0) await new Promise(setImmediate)
     await get('/users/usr_1')
     expect(gateway.statements.filter((sql) => sql.includes('FROM "profile"'))).toEqual([])
     expect(gateway.log.filter(({ level }) => Number(level) >= 50)).toEqual([])
   })
 
-  it('is no error of ours in the middle of a transaction either, and leaves nothing of it', async () => {
+  it('during a transaction rolls it back, and logs no error', async () => {
     gateway = await listen(cluster.url)
     const { prisma } = gateway.database
-    const gone = new AbortController()
+    const controller = new AbortController()
     await whileLocked('account', async () => {
-      const asked = fetch(`${gateway.address}/graphql`, {
+      const request = fetch(`${gateway.address}/graphql`, {
         method: 'POST',
         headers: { ...headers, 'content-type': 'application/json' },
         body: JSON.stringify({
           query: 'mutation { syncProfile(input: { accountId: "acc_gone", username: "ada" }) { profile { id } } }',
         }),
-        signal: gone.signal,
+        signal: controller.signal,
       })
       while (!gateway.statements.some((sql) => sql.includes('FOR UPDATE'))) await new Promise(setImmediate)
-      gone.abort()
-      await expect(asked).rejects.toThrow()
+      controller.abort()
+      await expect(request).rejects.toThrow()
       await gateway.logged(({ cutOff }) => cutOff === true)
     })
     while (gateway.database.driver.connections().inUse > 0) await new Promise(setImmediate)
@@ -152,7 +157,7 @@ describe.skipIf(!canMakeClusters)('a client that has gone', () => {
   })
 })
 
-describe.skipIf(!canMakeClusters)('a client that is too slow', () => {
+describe.skipIf(!canCreateClusters)('a client that is too slow', () => {
   const timeouts = {
     headersMilliseconds: 300,
     requestMilliseconds: 600,
@@ -160,27 +165,27 @@ describe.skipIf(!canMakeClusters)('a client that is too slow', () => {
     idleMilliseconds: 1_000,
   }
 
-  /** Writes to the gateway as it stands, and gives what came until the gateway closed the connection. */
+  /** Writes raw text, and returns what the gateway sends until it closes the connection. */
   async function write(...parts: readonly string[]): Promise<{ text: string; milliseconds: number }> {
     const socket = connect(Number(new URL(gateway.address).port), '127.0.0.1')
-    const began = performance.now()
+    const startedAt = performance.now()
     let text = ''
     socket.on('data', (chunk: Buffer) => {
       text += chunk.toString()
     })
     for (const part of parts) socket.write(part)
     await once(socket, 'close')
-    return { text, milliseconds: performance.now() - began }
+    return { text, milliseconds: performance.now() - startedAt }
   }
 
-  it('with its headers is told 408', async () => {
+  it('with its headers gets 408', async () => {
     gateway = await listen(cluster.url, { timeouts })
     const { text, milliseconds } = await write('GET /health HTTP/1.1\r\n')
     expect(text).toMatch(/^HTTP\/1.1 408 .*REQUEST_TIMEOUT/s)
     expect(milliseconds).toBeLessThan(2_000)
   })
 
-  it('with its body is told 408', async () => {
+  it('with its body gets 408', async () => {
     gateway = await listen(cluster.url, { timeouts })
     const head = `POST /users HTTP/1.1\r\nhost: x\r\nx-api-key: ${key}\r\ncontent-type: application/json\r\n`
     const { text } = await write(head, 'content-length: 100\r\n\r\n{"name":')

@@ -49,12 +49,12 @@ const accepted: [string | undefined, string | null][] = [
 ]
 
 describe.each(accepted)('accept: %s', (accept, type) => {
-  it(`is answered as ${type ?? '406, in JSON'}`, async () => {
+  it(`returns ${type ?? '406 as JSON'}`, async () => {
     const answer = await send({ query: '{ __typename }' }, accept)
     expect([answer.status, answer.type]).toEqual(type === null ? [406, json] : [200, type])
   })
 
-  it('answers a document that is sent again in the same way', async () => {
+  it('returns the same answer when a document is sent again', async () => {
     const named = 'query A { viewer { keyName } } query B { b: viewer { keyName } }'
     const byId = 'query ($id: ID!) { user(id: $id) { id } }'
     const bodies = [

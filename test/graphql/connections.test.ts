@@ -6,15 +6,15 @@ import { factoriesFor } from '../support/factories.ts'
 let app: TestApp
 let tenant: TestTenant
 
-/** Twelve users, made in pairs of the same moment, so that the order needs the id too. */
+/** Twelve users. Each two have the same creation time, so their order depends on the id. */
 const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l']
 
 beforeAll(async () => {
   app = await startTestApp()
   tenant = await app.createTenant()
-  const make = factoriesFor(app, tenant)
+  const create = factoriesFor(app, tenant)
   for (const [index, id] of ids.entries()) {
-    await make.user({ id, name: `Name ${id} 50%_\\`, createdAt: new Date(1_700_000_000_000 + Math.floor(index / 2)) })
+    await create.user({ id, name: `Name ${id} 50%_\\`, createdAt: new Date(1_700_000_000_000 + Math.floor(index / 2)) })
   }
 })
 afterAll(() => app.close())
@@ -47,7 +47,7 @@ async function cursors(): Promise<Map<string, string>> {
 const order = (direction: 'ASC' | 'DESC') => ({ field: 'CREATED_AT', direction })
 
 describe('a connection', () => {
-  it('answers any window of the list as the Relay specification defines it', async () => {
+  it('returns every window of the list as the Relay specification defines it', async () => {
     const cursorOf = await cursors()
     const position = fc.option(fc.constantFrom(...ids))
     const size = fc.integer({ min: 1, max: 14 })
@@ -81,10 +81,10 @@ describe('a connection', () => {
     )
   })
 
-  it('has 20 items when nobody says how many', async () => {
+  it('has 20 nodes by default', async () => {
     const other = await app.createTenant()
-    const make = factoriesFor(app, other)
-    for (let index = 0; index < 21; index += 1) await make.user()
+    const create = factoriesFor(app, other)
+    for (let index = 0; index < 21; index += 1) await create.user()
     const { data } = await app.graphql<{ users: Connection }>(
       other,
       '{ users { nodes { id } pageInfo { hasNextPage } } }',
@@ -101,16 +101,16 @@ describe('a connection', () => {
     [{ first: 1, last: 1 }, 'last'],
     [{ after: 'nonsense' }, 'after'],
     [{ before: Buffer.from('x y').toString('base64url') }, 'before'],
-  ])('refuses %j', async (variables, field) => {
+  ])('rejects %j', async (variables, field) => {
     const { data, errors } = await app.graphql(tenant, query, variables)
     expect(data).toBeNull()
     expect(errors?.[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT', fields: [{ field }] })
   })
 
-  it('goes on from a cursor whose row is deleted', async () => {
+  it('continues after a cursor whose row was deleted', async () => {
     const other = await app.createTenant()
-    const make = factoriesFor(app, other)
-    for (const id of ['x', 'y', 'z']) await make.user({ id })
+    const create = factoriesFor(app, other)
+    for (const id of ['x', 'y', 'z']) await create.user({ id })
     const { data } = await app.graphql<{ users: Connection }>(other, '{ users(first: 2) { pageInfo { endCursor } } }')
     await app.database.prisma.user.deleteMany({ where: { id: 'y' } })
     const after = data.users.pageInfo.endCursor
@@ -118,7 +118,7 @@ describe('a connection', () => {
     expect(next.data.users.nodes).toEqual([{ id: 'z' }])
   })
 
-  it('counts the whole list, whatever the page', async () => {
+  it('counts the whole list, not the page', async () => {
     expect((await read({ first: 1 })).totalCount).toBe(12)
     expect((await read({ first: 1, filter: { nameContains: 'name c' } })).totalCount).toBe(1)
   })
@@ -133,7 +133,7 @@ describe('a filter', () => {
     [{ createdAfter: new Date(1_700_000_000_004).toISOString() }, ['k', 'l']],
     [{ createdBefore: new Date(1_700_000_000_001).toISOString() }, ['a', 'b']],
     [{ createdAfter: null, nameContains: null }, ids],
-  ])('%j', async (filter, expected) => {
+  ])('returns the matching rows: %j', async (filter, expected) => {
     expect((await read({ filter, first: 100 })).nodes.map(({ id }) => id)).toEqual(expected)
   })
 
@@ -144,7 +144,7 @@ describe('a filter', () => {
     { createdAfter: '0000-01-01T00:00:00Z' },
     { createdBefore: '9999-12-31T23:59:59-12:00' },
     { createdBefore: 'yesterday' },
-  ])('refuses what no row can hold: %j', async (filter) => {
+  ])('rejects a value that no row can have: %j', async (filter) => {
     const { errors } = await app.graphql(tenant, query, { filter })
     expect(errors?.[0]?.extensions['code']).toBe('BAD_USER_INPUT')
   })

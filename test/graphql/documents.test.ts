@@ -8,17 +8,22 @@ import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
-let folder: string
-beforeAll(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'fusion-documents-'))
+const folder = mkdtempSync(path.join(tmpdir(), 'fusion-documents-'))
+let shared: TestApp
+beforeAll(async () => {
+  shared = await startTestApp()
 })
-afterAll(() => rmSync(folder, { recursive: true }))
+afterAll(async () => {
+  await shared.close()
+  rmSync(folder, { recursive: true })
+})
 
+/** Runs `work` with a gateway and a tenant of its own. */
 async function withApp(
-  options: Parameters<typeof startTestApp>[0],
+  options: Parameters<TestApp['startAnother']>[0],
   work: (app: TestApp, tenant: TestTenant) => unknown,
 ) {
-  const app = await startTestApp(options)
+  const app = await shared.startAnother(options)
   try {
     await work(app, await app.createTenant())
   } finally {
@@ -42,7 +47,7 @@ const query = 'query Mine { viewer { keyName } }'
 const persisted = (text: string) => ({ persistedQuery: { version: 1, sha256Hash: sha256(text) } })
 
 describe('automatic persisted queries', () => {
-  it('are kept from the first valid run on, for POST and GET, and found by their hash alone', () =>
+  it('are stored by the first valid request, and then run by their hash with POST and GET', () =>
     withApp({}, async (app, tenant) => {
       const unknown = await post(app, tenant, { extensions: persisted(query) })
       expect([unknown.statusCode, unknown.json()]).toEqual([
@@ -57,7 +62,7 @@ describe('automatic persisted queries', () => {
       }
     }))
 
-  it('are not kept under the hash of another text, nor when they are not valid', () =>
+  it('are not stored if the hash belongs to another text or the document is invalid', () =>
     withApp({}, async (app, tenant) => {
       const other = await post(app, tenant, { query, extensions: persisted('{ nobody }') })
       expect([other.statusCode, other.json().errors[0].extensions.code]).toEqual([400, 'MALFORMED_REQUEST'])
@@ -75,7 +80,7 @@ describe('automatic persisted queries', () => {
       const mutation = 'mutation { createUser(input: { name: "a", email: "a@b.c", phone: "1" }) { user { id } } }'
       await post(app, tenant, { query: mutation, extensions: persisted(mutation) })
       expect((await get(app, tenant, { extensions: persisted(mutation) })).statusCode).toBe(405)
-      expect(await app.database.prisma.user.count()).toBe(1)
+      expect(await app.database.prisma.user.count({ where: { tenantAppId: tenant.tenantAppId } })).toBe(1)
     }))
 })
 
@@ -86,16 +91,16 @@ describe('trusted documents', () => {
     return readTrustedDocuments(file, others, { error: () => undefined, warn: () => undefined })
   }
 
-  it('run by their id, their hash and their text, and nothing else does', () =>
+  it('run by id, hash and text, and no other document runs', () =>
     withApp({ trustedDocuments: trusted('reject') }, async (app, tenant) => {
       const data = { viewer: { keyName: `key of ${tenant.name}` } }
-      const asked = [
+      const requests = [
         { documentId: sha256(query) },
         { documentId: `sha256:${sha256(query)}` },
         { extensions: persisted(query) },
         { query },
       ]
-      for (const body of asked) {
+      for (const body of requests) {
         expect((await post(app, tenant, body)).json()).toMatchObject({ data })
         expect((await get(app, tenant, body)).json()).toMatchObject({ data })
       }
@@ -123,14 +128,14 @@ describe('trusted documents', () => {
         }
       })
       expect(statements).toEqual([])
-      // REST runs its own documents.
+      // REST runs its stored operations.
       expect((await app.rest(tenant, 'GET', '/users?limit=1')).statusCode).toBe(200)
     }))
 
   it.each([
     ['of hashes', ''],
     ['of hashes with the prefix of GraphQL Codegen', 'sha256:'],
-  ])('a file %s answers the hash with and without the prefix', async (_, prefix) => {
+  ])('in a file %s run by their hash with and without the prefix', async (_, prefix) => {
     const file = path.join(folder, 'prefixed.json')
     writeFileSync(file, JSON.stringify({ [prefix + sha256(query)]: query }))
     const trustedDocuments = readTrustedDocuments(file, 'reject', { error: () => undefined, warn: () => undefined })
@@ -144,7 +149,7 @@ describe('trusted documents', () => {
     })
   })
 
-  it('are all that the log is silent about, where others only are to be found', () =>
+  it('are not logged if the gateway logs all other documents', () =>
     withApp({ trustedDocuments: trusted('log') }, async (app, tenant) => {
       const lines = () => app.log.filter(({ msg }) => msg === 'a document is not trusted')
       await post(app, tenant, { documentId: 'relay_1' })
@@ -156,11 +161,11 @@ describe('trusted documents', () => {
     }))
 
   it.each([
-    ['is not there', undefined, /cannot be read/],
-    ['is no JSON', '{', /cannot be read/],
+    ['is missing', undefined, /cannot be read/],
+    ['is not JSON', '{', /cannot be read/],
     ['is a list', '[]', /must be a JSON object/],
-    ['holds something else', '{"a": 1}', /must be a JSON object/],
-  ])('a file that %s is the operator’s error', (_, content, message) => {
+    ['contains other values', '{"a": 1}', /must be a JSON object/],
+  ])('cannot be read from a file that %s', (_, content, message) => {
     const file = path.join(folder, 'bad.json')
     rmSync(file, { force: true })
     if (content !== undefined) writeFileSync(file, content)
@@ -169,7 +174,7 @@ describe('trusted documents', () => {
     )
   })
 
-  it('that the schema does not know are named in the log', () => {
+  it('that do not match the schema are named in the log', () => {
     const file = path.join(folder, 'old.json')
     writeFileSync(file, JSON.stringify({ old: '{ gone }', broken: '{' }))
     const warned: object[] = []
@@ -178,7 +183,7 @@ describe('trusted documents', () => {
   })
 })
 
-describe('where the schema may not be explored', () => {
+describe('without introspection, an error names only what the client sent', () => {
   it.each<[string, object | undefined, string]>([
     [
       '{ __schema { types { name } } }',
@@ -243,11 +248,11 @@ describe('where the schema may not be explored', () => {
       expect(named.body).not.toMatch(/Did you mean|UserConnection|UserOrder|DateTime|"name"|"phone"/)
     })
   })
-
-  it('and where it may, it is, and near names are told', () =>
-    withApp({ introspection: true }, async (app, tenant) => {
-      expect((await post(app, tenant, { query: '{ __schema { types { name } } }' })).json().errors).toBeUndefined()
-      const near = await post(app, tenant, { query: '{ users { nodes { nam } } }' })
-      expect(near.json().errors[0].message).toBe('Cannot query field "nam" on type "User". Did you mean "name"?')
-    }))
 })
+
+it('with introspection, the schema can be read and errors suggest similar names', () =>
+  withApp({ introspection: true }, async (app, tenant) => {
+    expect((await post(app, tenant, { query: '{ __schema { types { name } } }' })).json().errors).toBeUndefined()
+    const near = await post(app, tenant, { query: '{ users { nodes { nam } } }' })
+    expect(near.json().errors[0].message).toBe('Cannot query field "nam" on type "User". Did you mean "name"?')
+  }))

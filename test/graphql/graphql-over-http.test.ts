@@ -28,12 +28,12 @@ describe('GraphQL over HTTP', () => {
 
   it.each(audits.map((audit) => [audit.name, audit] as const))('%s', async (_name, audit) => {
     const result = await audit.fn()
-    // A notice is a MAY that a server need not do.
+    // A notice is an optional requirement (MAY).
     expect(['ok', 'notice'], 'reason' in result ? result.reason : undefined).toContain(result.status)
   })
 })
 
-describe('what never runs', () => {
+describe('/graphql', () => {
   const json = { 'content-type': 'application/json' }
   const post = (body: string, headers: Record<string, string> = json) => send({ method: 'POST', body, headers })
 
@@ -46,7 +46,7 @@ describe('what never runs', () => {
     ],
     ['text', 'text/plain', '{"query":"{__typename}"}'],
     ['bare GraphQL', 'application/graphql', '{__typename}'],
-  ])('a body of %s is 415', async (_name, type, body) => {
+  ])('answers 415 to a body of %s', async (_name, type, body) => {
     const answer = await post(body, { 'content-type': type })
     expect(answer.status).toBe(415)
     expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'UNSUPPORTED_MEDIA_TYPE' } }] })
@@ -63,7 +63,7 @@ describe('what never runs', () => {
     '"x"',
     '{"query":5}',
     '{"query":"{__typename}","variables":[]}',
-  ])('the body %j is 400', async (body) => {
+  ])('answers 400 to the body %j', async (body) => {
     const answer = await send({
       method: 'POST',
       body,
@@ -80,11 +80,11 @@ describe('what never runs', () => {
     '?query={__typename}&variables={',
     '?query={__typename}&query={a}',
     '?query={__typename}&extensions=5',
-  ])('GET %s is 400', async (search) =>
+  ])('answers 400 to GET %s', async (search) =>
     expect((await send({ search, headers: { accept: 'application/graphql-response+json' } })).status).toBe(400),
   )
 
-  it('a mutation by GET is 405, and nothing is written', async () => {
+  it('answers 405 to a mutation by GET and writes nothing', async () => {
     const search = `?query=${encodeURIComponent('mutation{createUser(input:{name:"a",email:"a@b",phone:"1"}){user{id}}}')}`
     const answer = await send({ search })
     expect(answer.status).toBe(405)
@@ -93,7 +93,7 @@ describe('what never runs', () => {
   })
 
   it.each(['application/xml', 'text/html', 'image/png'])(
-    'a mutation whose answer the client cannot take (%s) is 406, and nothing is written',
+    'answers 406 to a mutation of a client that accepts only %s, and writes nothing',
     async (accept) => {
       const query = 'mutation{createUser(input:{name:"a",email:"a@b",phone:"1"}){user{id}}}'
       const answer = await post(JSON.stringify({ query }), { ...json, accept })
@@ -103,7 +103,7 @@ describe('what never runs', () => {
     },
   )
 
-  it('a page says that nobody may frame it, and that it loads nothing from elsewhere', async () => {
+  it('forbids framing and foreign content on its HTML page', async () => {
     const answer = await fetch(url, { headers: { accept: 'text/html' } })
     expect(answer.headers.get('content-type')).toContain('text/html')
     expect(answer.headers.get('content-security-policy')).toMatch(/default-src 'none'.*frame-ancestors 'none'/)
@@ -112,7 +112,7 @@ describe('what never runs', () => {
     await answer.body?.cancel()
   })
 
-  it('a body over 1 MiB is 413', async () => {
+  it('answers 413 to a body over 1 MiB', async () => {
     const answer = await post(JSON.stringify({ query: `{__typename} #${'x'.repeat(1_048_576)}` }))
     expect(answer.status).toBe(413)
     expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'PAYLOAD_TOO_LARGE' } }] })
@@ -122,14 +122,14 @@ describe('what never runs', () => {
     ['fields', `{${'a{'.repeat(20_000)}b${'}'.repeat(20_000)}}`],
     ['lists', `{ users(filter: ${'['.repeat(20_000)}${']'.repeat(20_000)}) { nodes { id } } }`],
     ['types', `query ($a: ${'['.repeat(20_000)}Int${']'.repeat(20_000)}) { viewer { keyName } }`],
-  ])('%s nested 20,000 deep are the caller’s error', async (_name, query) => {
+  ])('rejects %s nested 20,000 deep with BAD_USER_INPUT', async (_name, query) => {
     const answer = await post(JSON.stringify({ query }))
     expect(answer.status).toBeLessThan(500)
     expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'BAD_USER_INPUT' } }] })
   })
 
   it.each(['createdAfter', 'email'])(
-    'variables nested deep are the caller’s error, by POST and by GET: %s',
+    'rejects deeply nested variables with a client error, by POST and by GET: %s',
     async (field) => {
       const query = 'query ($filter: UserFilter) { users(filter: $filter) { nodes { id } } }'
       for (const depth of [5, 90, 5_000]) {
@@ -143,11 +143,11 @@ describe('what never runs', () => {
     },
   )
 
-  it('a query nested more than 12 fields deep is refused; GraphiQL’s introspection is not', async () => {
+  it('rejects a query nested more than 12 fields deep, but accepts the introspection query of GraphiQL', async () => {
     const nested = (pairs: number) =>
       `{ users(first: 5) { nodes { ${'accounts { user { '.repeat(pairs)} id ${'} } '.repeat(pairs)} } } }`
-    const refused = await (await post(JSON.stringify({ query: nested(5) }))).json()
-    expect(refused).toMatchObject({ errors: [{ message: 'The query is nested more than 12 fields deep.' }] })
+    const rejected = await (await post(JSON.stringify({ query: nested(5) }))).json()
+    expect(rejected).toMatchObject({ errors: [{ message: 'The query is nested more than 12 fields deep.' }] })
     const inFragments = `{ users { nodes { ...A } } } fragment A on User { accounts { user { ...B } } }
       fragment B on User { accounts { user { accounts { user { accounts { user { accounts { user { id } } } } } } } } }`
     expect(await (await post(JSON.stringify({ query: inFragments }))).json()).toHaveProperty('errors')
@@ -155,15 +155,15 @@ describe('what never runs', () => {
     expect(await (await post(JSON.stringify({ query: getIntrospectionQuery() }))).json()).not.toHaveProperty('errors')
   })
 
-  it('a document of more than 100,000 characters is refused', async () => {
+  it('rejects a document of more than 100,000 characters', async () => {
     const query = `{ viewer { keyName } } #${'x'.repeat(100_000)}`
     expect(await (await post(JSON.stringify({ query }))).json()).toHaveProperty('errors')
   })
 
   it.each(['multipart/mixed', 'text/event-stream', '*/*', 'application/json'])(
-    'an answer has a length or chunks, never both, when %s is accepted',
+    'sends either a length or chunks, never both, to a client that accepts %s',
     async (accept) => {
-      // fetch refuses an answer that has both.
+      // fetch fails on an answer that has both.
       const answer = await post('{"query":"{ __typename }"}', { ...json, accept })
       expect(answer.status).toBe(200)
       expect(await answer.text()).toContain('Query')
@@ -171,7 +171,7 @@ describe('what never runs', () => {
     },
   )
 
-  it('another method is 405', async () => {
+  it('answers 405 to other methods', async () => {
     for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS']) expect((await send({ method })).status).toBe(405)
   })
 })

@@ -13,8 +13,8 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-describe('reading', () => {
-  it('answers user → accounts → profile → emails in one query, and back', async () => {
+describe('a query', () => {
+  it('returns user → accounts → profile → emails and back', async () => {
     const { user, account, profile, email } = await createOneOfEach(app, tenant)
     const { data, errors } = await app.graphql(
       tenant,
@@ -66,7 +66,7 @@ describe('reading', () => {
     })
   })
 
-  it('says who asks', async () => {
+  it('returns the viewer', async () => {
     const { data } = await app.graphql(tenant, '{ viewer { tenantApp { id name } keyName scopes } }')
     expect(data['viewer']).toMatchObject({
       tenantApp: { id: tenant.tenantAppId, name: tenant.name },
@@ -75,7 +75,7 @@ describe('reading', () => {
     })
   })
 
-  it('finds every type by node and nodes, with the id that REST shows, and null for the rest', async () => {
+  it('returns rows of every type by node and nodes, and null for missing ids', async () => {
     const { user, account, profile, email, job } = await createOneOfEach(app, tenant)
     const ids = [user.id, account.id, profile.id, email.id, job.id, 'nobody', '']
     const { data } = await app.graphql<{ node: unknown; nodes: unknown[] }>(
@@ -95,10 +95,10 @@ describe('reading', () => {
     ])
   })
 
-  it('finds rows whose ids came from elsewhere, even when they begin like another type’s', async () => {
-    const make = factoriesFor(app, tenant)
-    const user = await make.user({ id: 'legacy 42' })
-    const account = await make.account(user.id, { id: 'usr_imported' })
+  it('finds rows with imported ids, even if an id has the prefix of another type', async () => {
+    const create = factoriesFor(app, tenant)
+    const user = await create.user({ id: 'legacy 42' })
+    const account = await create.account(user.id, { id: 'usr_imported' })
     const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { __typename id } }'
     const { data } = await app.graphql(tenant, query, { ids: [user.id, account.id] })
     expect(data['nodes']).toEqual([
@@ -107,11 +107,11 @@ describe('reading', () => {
     ])
   })
 
-  it('answers profiles in the order asked, each once, unknown ids left out', async () => {
-    const make = factoriesFor(app, tenant)
-    const { id: userId } = await make.user()
-    const [one, two] = [await make.account(userId), await make.account(userId)]
-    const [first, second] = [await make.profile(one), await make.profile(two)]
+  it('returns profiles in the requested order, without duplicates and unknown ids', async () => {
+    const create = factoriesFor(app, tenant)
+    const { id: userId } = await create.user()
+    const [one, two] = [await create.account(userId), await create.account(userId)]
+    const [first, second] = [await create.profile(one), await create.profile(two)]
     const query = 'query ($ids: [ID!]!) { profiles(accountIds: $ids) { id } }'
     const { data } = await app.graphql(tenant, query, { ids: [two.id, 'unknown', one.id, two.id] })
     expect(data['profiles']).toEqual([{ id: second.id }, { id: first.id }])
@@ -120,7 +120,7 @@ describe('reading', () => {
   it.each([
     ['profiles(accountIds: $ids) { id }', 'accountIds'],
     ['nodes(ids: $ids) { id }', 'ids'],
-  ])('%s takes 500 ids and not one more', async (field, name) => {
+  ])('accepts at most 500 ids in %s', async (field, name) => {
     const ids = Array.from({ length: 501 }, (_, index) => `${index}`)
     const query = `query ($ids: [ID!]!) { ${field} }`
     expect((await app.graphql(tenant, query, { ids: ids.slice(1) })).errors).toBeUndefined()
@@ -129,26 +129,26 @@ describe('reading', () => {
   })
 })
 
-describe('writing', () => {
-  const create = `mutation ($input: CreateUserInput!) {
+describe('a mutation', () => {
+  const createUser = `mutation ($input: CreateUserInput!) {
     createUser(input: $input) { user { id name accounts { id } } userErrors { code message field } }
   }`
-  const update = `mutation ($input: UpdateUserInput!) {
+  const updateUser = `mutation ($input: UpdateUserInput!) {
     updateUser(input: $input) { user { id name email phone } userErrors { code message field } }
   }`
 
-  it('makes a user', async () => {
+  it('creates a user', async () => {
     const input = { name: ' Ada ', email: 'ada@example.com', phone: '1' }
-    const { data } = await app.graphql<{ createUser: { user: { id: string } } }>(tenant, create, { input })
+    const { data } = await app.graphql<{ createUser: { user: { id: string } } }>(tenant, createUser, { input })
     expect(data.createUser).toEqual({
       user: { id: expect.stringMatching(/^usr_/), name: 'Ada', accounts: [] },
       userErrors: [],
     })
   })
 
-  it('refuses bad input as data, every field at once, and writes nothing', async () => {
+  it('returns the errors of all invalid fields as data, and writes nothing', async () => {
     const before = await app.database.prisma.user.count()
-    const { data } = await app.graphql(tenant, create, { input: { name: ' ', email: 'x', phone: '1'.repeat(65) } })
+    const { data } = await app.graphql(tenant, createUser, { input: { name: ' ', email: 'x', phone: '1'.repeat(65) } })
     expect(data['createUser']).toEqual({
       user: null,
       userErrors: [
@@ -160,18 +160,18 @@ describe('writing', () => {
     expect(await app.database.prisma.user.count()).toBe(before)
   })
 
-  it('changes a user, and says NOT_FOUND for an id that nobody has', async () => {
+  it('updates a user, and reports NOT_FOUND for a missing id', async () => {
     const { id } = await factoriesFor(app, tenant).user({ phone: '1' })
-    const changed = await app.graphql(tenant, update, { input: { id, name: 'New', phone: null, email: null } })
+    const changed = await app.graphql(tenant, updateUser, { input: { id, name: 'New', phone: null, email: null } })
     expect(changed.data['updateUser']).toMatchObject({ user: { id, name: 'New', phone: null }, userErrors: [] })
-    const missing = await app.graphql(tenant, update, { input: { id: 'nobody', name: 'New' } })
+    const missing = await app.graphql(tenant, updateUser, { input: { id: 'nobody', name: 'New' } })
     expect(missing.data['updateUser']).toMatchObject({ user: null, userErrors: [{ code: 'NOT_FOUND', field: ['id'] }] })
   })
 
-  it('reads what the mutation before it in the same request wrote', async () => {
-    const make = factoriesFor(app, tenant)
-    const user = await make.user({ name: 'Old' })
-    await make.account(user.id)
+  it('returns its own changes after an earlier mutation in the same request', async () => {
+    const create = factoriesFor(app, tenant)
+    const user = await create.user({ name: 'Old' })
+    await create.account(user.id)
     const fields = 'user { accounts { user { name } } }'
     const { data } = await app.graphql<Record<string, { user: { accounts: { user: { name: string } }[] } }>>(
       tenant,
@@ -186,8 +186,8 @@ describe('writing', () => {
   })
 })
 
-describe('errors', () => {
-  it('has one code for what the caller can mend, and no insides', async () => {
+describe('an error', () => {
+  it('has the code BAD_USER_INPUT for an invalid operation, and shows no internals', async () => {
     for (const query of [
       '{',
       '{ nothing }',
@@ -200,8 +200,8 @@ describe('errors', () => {
     }
   })
 
-  it('logs a surprise and shows none of it', async () => {
-    // The gateway never writes anything but a list here, so reading something else is a defect.
+  it('of the gateway itself is logged, and its details are hidden from the client', async () => {
+    // The gateway writes only lists to this column, so any other value is a defect.
     const { account } = await createOneOfEach(app, tenant)
     await app.database.prisma.profile.updateMany({
       where: { accountId: account.id },
@@ -229,7 +229,7 @@ describe('scopes', () => {
     ['{ profiles(accountIds: []) { id } }', 'profiles:read'],
     ['{ job(id: "1") { id } }', 'jobs:read'],
     ['mutation { updateUser(input: { id: "1" }) { userErrors { code } } }', 'users:write'],
-  ])('%s needs %s', async (query, scope) => {
+  ])('are checked: %s needs %s', async (query, scope) => {
     const { tenantAppId } = tenant
     const without = await createKey(app.database, { tenantAppId, name: 'x', scopes: scopes.filter((s) => s !== scope) })
     const { errors } = await app.graphql({ ...tenant, key: without.key }, query)
@@ -238,7 +238,7 @@ describe('scopes', () => {
     expect((await app.graphql({ ...tenant, key: only.key }, query)).errors).toBeUndefined()
   })
 
-  it('node shows only what the key may read, and REST answers 403', async () => {
+  it('limit the types that node returns, and REST answers 403', async () => {
     const { profile, user } = await createOneOfEach(app, tenant)
     const { key } = await createKey(app.database, {
       tenantAppId: tenant.tenantAppId,

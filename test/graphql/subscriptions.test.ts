@@ -19,11 +19,18 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-const ofOne = 'subscription Follow($id: ID!) { job(id: $id) { id status progress } }'
-const ofMany = 'subscription ($filter: JobFilter, $first: Int) { jobs(filter: $filter, first: $first) { id status } }'
+const jobSubscription = 'subscription Follow($id: ID!) { job(id: $id) { id status progress } }'
+const jobsSubscription =
+  'subscription ($filter: JobFilter, $first: Int) { jobs(filter: $filter, first: $first) { id status } }'
 
+/** Creates a job and waits until the gateway has received this change, so later subscribers do not get it. */
 async function create(jobType: string, input = {}): Promise<string> {
-  return present((await call('createJob', { jobType, ...input })).job).id
+  const received = new Set<string>()
+  const follower = await app.services.changes.follow(() => true)
+  const { id } = present((await call('createJob', { jobType, ...input })).job)
+  while (!received.has(id)) for (const change of (await follower.next()).value?.changes ?? []) received.add(change.id)
+  follower.return()
+  return id
 }
 
 async function nextJob(events: EventStream) {
@@ -39,9 +46,9 @@ async function nextJobs(events: EventStream) {
 }
 
 describe('subscription { job }', () => {
-  it('shows the job as it is, then every change', async () => {
+  it('returns the current job, then every change', async () => {
     const id = await create('watched')
-    const events = await subscribe(address, tenant.key, ofOne, { id })
+    const events = await subscribe(address, tenant.key, jobSubscription, { id })
     expect(events.headers.get('content-type')).toMatch(/^text\/event-stream/)
     expect(events.headers.get('content-encoding')).toBeNull()
     expect(await nextJob(events)).toEqual({ id, status: 'PENDING', progress: null })
@@ -55,11 +62,11 @@ describe('subscription { job }', () => {
     events.close()
   })
 
-  it('is silent while only the lease is extended', async () => {
+  it('sends no event when only the lease is extended', async () => {
     const id = await create('extended')
     const [lease] = present((await call('claimJobs', { jobTypes: ['extended'] })).leases)
     const { leaseToken } = present(lease)
-    const events = await subscribe(address, tenant.key, ofOne, { id })
+    const events = await subscribe(address, tenant.key, jobSubscription, { id })
     await nextJob(events)
     await call('extendJobLease', { id, leaseToken })
     await call('completeJob', { id, leaseToken })
@@ -67,30 +74,30 @@ describe('subscription { job }', () => {
     events.close()
   })
 
-  it('gives null and ends for an id that nobody has, and for one of another tenant', async () => {
+  it('returns null and completes for a missing id and for an id of another tenant', async () => {
     const other = await app.createTenant()
     const { id: theirs } = await factoriesFor(app, other).job()
     for (const id of ['nobody', theirs, 'x\0y']) {
-      const events = await subscribe(address, tenant.key, ofOne, { id })
+      const events = await subscribe(address, tenant.key, jobSubscription, { id })
       expect(await nextJob(events)).toBeNull()
       expect(await events.next()).toMatchObject({ event: 'complete' })
     }
   })
 
-  it('gives null and ends when the job is removed', async () => {
+  it('returns null and completes when the job is removed', async () => {
     const id = await create('removed')
-    const events = await subscribe(address, tenant.key, ofOne, { id })
+    const events = await subscribe(address, tenant.key, jobSubscription, { id })
     await nextJob(events)
     await app.database.prisma.job.deleteMany({ where: { id } })
     expect(await nextJob(events)).toBeNull()
     expect(await events.next()).toMatchObject({ event: 'complete' })
   })
 
-  it('ends when the key has lost the scope, before the next event', async () => {
+  it('completes with FORBIDDEN instead of the next event when the key has lost the scope', async () => {
     const { tenantAppId } = tenant
     const { row, key } = await createKey(app.database, { tenantAppId, name: 'narrowed' })
     const id = await create('narrowed')
-    const events = await subscribe(address, key, ofOne, { id })
+    const events = await subscribe(address, key, jobSubscription, { id })
     expect(await nextJob(events)).toMatchObject({ status: 'PENDING' })
     await app.database.prisma.apiKey.updateMany({ where: { id: row.id }, data: { scopes: ['users:read'] } })
     await call('cancelJob', { id })
@@ -99,14 +106,14 @@ describe('subscription { job }', () => {
     events.close()
   })
 
-  it('pays for each event, and ends when the points are spent', async () => {
+  it('costs points for each event, and completes with RATE_LIMITED when the budget is spent', async () => {
     const log = { error: () => undefined, warn: () => undefined }
-    const limited = await startTestApp({ rateLimit: createRateLimit(3, log) })
+    const limited = await app.startAnother({ rateLimit: createRateLimit(3, log) })
     try {
       const mine = await limited.createTenant()
       const other = await createKey(limited.database, { tenantAppId: mine.tenantAppId, name: 'follows' })
       const job = await factoriesFor(limited, mine).job({ status: 'RUNNING', progress: 0 })
-      const events = await subscribe(await addressOf(limited), other.key, ofOne, { id: job.id })
+      const events = await subscribe(await addressOf(limited), other.key, jobSubscription, { id: job.id })
       for (const progress of [0, 0.1, 0.2]) {
         const where = { tenantAppId: mine.tenantAppId, id: job.id }
         if (progress > 0) await limited.database.prisma.job.updateMany({ where, data: { progress } })
@@ -121,10 +128,10 @@ describe('subscription { job }', () => {
     }
   })
 
-  it('ends when the key is revoked, before the next event', async () => {
+  it('completes with UNAUTHENTICATED instead of the next event when the key is revoked', async () => {
     const { key, row } = await createKey(app.database, { tenantAppId: tenant.tenantAppId, name: 'gone' })
     const id = await create('revoked')
-    const events = await subscribe(address, key, ofOne, { id })
+    const events = await subscribe(address, key, jobSubscription, { id })
     await nextJob(events)
     await revokeKey(app.database, row.id)
     await call('cancelJob', { id })
@@ -134,9 +141,9 @@ describe('subscription { job }', () => {
     expect(await events.next()).toMatchObject({ event: 'complete' })
   })
 
-  it('outlives an announcement that nobody of ours has made', async () => {
+  it('continues after a notification that is not a change of a job', async () => {
     const id = await create('odd')
-    const events = await subscribe(address, tenant.key, ofOne, { id })
+    const events = await subscribe(address, tenant.key, jobSubscription, { id })
     await nextJob(events)
     await app.database.prisma.$executeRaw`SELECT pg_notify('job_changed', 'nonsense')`
     expect(await nextJob(events)).toMatchObject({ status: 'PENDING' })
@@ -145,20 +152,20 @@ describe('subscription { job }', () => {
     events.close()
   })
 
-  it('is refused without the scope, before anything is followed', async () => {
+  it('is rejected without the scope', async () => {
     const { key } = await createKey(app.database, {
       tenantAppId: tenant.tenantAppId,
       name: 'k',
       scopes: ['jobs:write'],
     })
-    const events = await subscribe(address, key, ofOne, { id: 'x' })
+    const events = await subscribe(address, key, jobSubscription, { id: 'x' })
     const event = await events.next()
     expect(event?.data?.errors?.[0]?.extensions['code']).toBe('FORBIDDEN')
     expect(event?.data?.data).toBeUndefined()
     events.close()
   })
 
-  it('is refused by GET of a client that does not accept events', async () => {
+  it('is rejected with 406 by GET if the client does not accept events', async () => {
     const url = `/graphql?query=${encodeURIComponent('subscription { job(id: "x") { id } }')}`
     const answer = await app.app.inject({ url, headers: { 'x-api-key': tenant.key, accept: 'application/json' } })
     expect(answer.statusCode).toBe(406)
@@ -166,10 +173,10 @@ describe('subscription { job }', () => {
 })
 
 describe('subscription { jobs }', () => {
-  it('shows the newest of a filter, newest first, then those that change, once more when they leave it', async () => {
+  it('returns the newest matching jobs, then each changed job, and once more a job that stops matching', async () => {
     const [, second, third] = [await create('row'), await create('row'), await create('row')]
     const filter = { jobType: 'row', status: 'PENDING' }
-    const events = await subscribe(address, tenant.key, ofMany, { filter, first: 2 })
+    const events = await subscribe(address, tenant.key, jobsSubscription, { filter, first: 2 })
     expect(await nextJobs(events)).toEqual([third, second].map((id) => ({ id, status: 'PENDING' })))
     await create('elsewhere')
     const fourth = await create('row')
@@ -181,9 +188,9 @@ describe('subscription { jobs }', () => {
     events.close()
   })
 
-  it('shows nothing of another tenant', async () => {
+  it('returns no job of another tenant', async () => {
     const other = await app.createTenant()
-    const events = await subscribe(address, tenant.key, ofMany, { filter: { jobType: 'private' } })
+    const events = await subscribe(address, tenant.key, jobsSubscription, { filter: { jobType: 'private' } })
     expect(await nextJobs(events)).toEqual([])
     const theirs = await app.services.changes.follow(({ tenantAppId }) => tenantAppId === other.tenantAppId)
     const statements = await app.statementsOf(async () => {
@@ -192,15 +199,15 @@ describe('subscription { jobs }', () => {
       const id = await create('private')
       expect(await nextJobs(events)).toEqual([{ id, status: 'PENDING' }])
     })
-    // Nothing was read for the other tenant's.
+    // The change of the other tenant caused no read.
     expect(statements.filter((sql) => /^SELECT .* FROM job/.test(sql))).toEqual([])
     theirs.return()
     events.close()
   })
 
-  it('shows what changed while nobody listened, older than the newest and out of the filter though it is', async () => {
+  it('returns a job that changed while notifications were lost, even if it is older and no longer matches', async () => {
     const [old] = [await create('missed'), await create('missed')]
-    const events = await subscribe(address, tenant.key, ofMany, {
+    const events = await subscribe(address, tenant.key, jobsSubscription, {
       filter: { jobType: 'missed', status: 'PENDING' },
       first: 1,
     })
@@ -208,38 +215,38 @@ describe('subscription { jobs }', () => {
     await app.database.prisma.$executeRaw`ALTER TABLE job DISABLE TRIGGER job_changed`
     await call('cancelJob', { id: present(old) })
     await app.database.prisma.$executeRaw`ALTER TABLE job ENABLE TRIGGER job_changed`
-    // What cannot be read is as good as a connection that was lost.
+    // The gateway treats an unreadable notification like a lost connection.
     await app.database.prisma.$executeRaw`SELECT pg_notify('job_changed', 'nonsense')`
     expect(await nextJobs(events)).toContainEqual({ id: old, status: 'CANCELLED' })
     events.close()
   })
 
-  it('reads once for many changes that came while nobody looked', async () => {
+  it('merges the changes of a job that happen before the subscriber reads', async () => {
     const events = await app.services.changes.follow(({ tenantAppId }) => tenantAppId === tenant.tenantAppId)
     const ids = [await create('burst'), await create('burst')]
     await call('cancelJob', { id: present(ids[0]) })
-    // Whatever was announced before this one has arrived when this one has.
+    // When this change has arrived, all earlier changes have arrived.
     const last = await create('burst')
-    const told = new Map<string, unknown>()
-    while (!told.has(last)) {
+    const statuses = new Map<string, unknown>()
+    while (!statuses.has(last)) {
       const { value } = await events.next()
-      for (const { id, status, before } of value?.changes ?? []) told.set(id, [before, status])
+      for (const { id, status, before } of value?.changes ?? []) statuses.set(id, [before, status])
     }
-    expect(told.get(present(ids[0]))).toEqual([null, 'CANCELLED'])
+    expect(statuses.get(present(ids[0]))).toEqual([null, 'CANCELLED'])
     events.return()
   })
 
-  it.each([[{ first: 0 }], [{ first: 501 }], [{ filter: { jobType: 'a\0' } }]])('refuses %j', async (variables) => {
-    const events = await subscribe(address, tenant.key, ofMany, variables)
+  it.each([[{ first: 0 }], [{ first: 501 }], [{ filter: { jobType: 'a\0' } }]])('rejects %j', async (variables) => {
+    const events = await subscribe(address, tenant.key, jobsSubscription, variables)
     expect((await events.next())?.data?.errors?.[0]?.extensions['code']).toBe('BAD_USER_INPUT')
     events.close()
   })
 })
 
-describe('a subscriber that goes away', () => {
-  it('is forgotten at once: no statement is sent for it any more', async () => {
+describe('a subscriber that disconnects', () => {
+  it('causes no more statements', async () => {
     const id = await create('left')
-    const events = await subscribe(address, tenant.key, ofOne.replace('Follow', 'Leave'), { id })
+    const events = await subscribe(address, tenant.key, jobSubscription.replace('Follow', 'Leave'), { id })
     await nextJob(events)
     events.close()
     // The log line of a request is written when its connection is closed.
@@ -251,10 +258,10 @@ describe('a subscriber that goes away', () => {
 
 describe('a gateway that stops', () => {
   it('ends its subscriptions with a complete event', async () => {
-    const stopping = await startTestApp()
+    const stopping = await app.startAnother({})
     const owner = await stopping.createTenant()
     const { id } = present((await jobClient(stopping, owner)('createJob', { jobType: 'x' })).job)
-    const events = await subscribe(await addressOf(stopping), owner.key, ofOne, { id })
+    const events = await subscribe(await addressOf(stopping), owner.key, jobSubscription, { id })
     await nextJob(events)
     const closed = stopping.close()
     expect(await events.next()).toMatchObject({ event: 'complete' })

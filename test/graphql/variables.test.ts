@@ -16,27 +16,33 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-describe('an operation with every argument in a variable answers the same the first, second and third time', () => {
-  it.each(fieldsOf('Query').map((field) => [field.name, field] as const))('query %s', async (_, field) => {
-    const { query, variables } = operationOf('query', field, ids)
-    const answers = [1, 2, 3].map(() => app.graphql(tenant, query, variables))
-    const [first, second, third] = [await answers[0], await answers[1], await answers[2]]
-    expect(first?.errors).toBeUndefined()
-    expect([second, third]).toEqual([first, first])
-  })
+describe('an operation with every argument in a variable', () => {
+  it.each(fieldsOf('Query').map((field) => [field.name, field] as const))(
+    'returns the same answer three times: query %s',
+    async (_, field) => {
+      const { query, variables } = operationOf('query', field, ids)
+      const answers = [1, 2, 3].map(() => app.graphql(tenant, query, variables))
+      const [first, second, third] = [await answers[0], await answers[1], await answers[2]]
+      expect(first?.errors).toBeUndefined()
+      expect([second, third]).toEqual([first, first])
+    },
+  )
 
-  it.each(fieldsOf('Mutation').map((field) => [field.name, field] as const))('mutation %s', async (_, field) => {
-    const { query, variables } = operationOf('mutation', field, ids)
-    // A deleted row is missing the second time: ids of no row are answered in one way.
-    const isDeletion = /^(delete|unlink)/.test(field.name)
-    const input = { ...(variables['input'] as object), ...(isDeletion && { id: 'missing' }) }
-    const first = await app.graphql(tenant, query, { input })
-    expect(first.errors).toBeUndefined()
-    for (const time of [2, 3]) expect([time, await app.graphql(tenant, query, { input })]).toEqual([time, first])
-  })
+  it.each(fieldsOf('Mutation').map((field) => [field.name, field] as const))(
+    'returns the same answer three times: mutation %s',
+    async (_, field) => {
+      const { query, variables } = operationOf('mutation', field, ids)
+      // A deletion uses a missing id, because a deleted row is missing the second time.
+      const isDeletion = /^(delete|unlink)/.test(field.name)
+      const input = { ...(variables['input'] as object), ...(isDeletion && { id: 'missing' }) }
+      const first = await app.graphql(tenant, query, { input })
+      expect(first.errors).toBeUndefined()
+      for (const time of [2, 3]) expect([time, await app.graphql(tenant, query, { input })]).toEqual([time, first])
+    },
+  )
 
   it.each(fieldsOf('Subscription').map((field) => [field.name, field] as const))(
-    'subscription %s',
+    'starts three times without an error: subscription %s',
     async (_, field) => {
       const { query, variables } = operationOf('subscription', field, ids)
       const address = await addressOf(app)
@@ -51,7 +57,7 @@ describe('an operation with every argument in a variable answers the same the fi
   )
 })
 
-it('syncProfile stores every scalar of its variables, each time', async () => {
+it('syncProfile stores every scalar of its variables each time', async () => {
   const { query, variables } = operationOf(
     'mutation',
     fieldsOf('Mutation').find(({ name }) => name === 'syncProfile') as Field,
@@ -73,7 +79,7 @@ it('syncProfile stores every scalar of its variables, each time', async () => {
   }
 })
 
-it('the defaults of variables are applied once', async () => {
+it('the defaults of variables apply each time', async () => {
   const query = `query ($first: Int! = 1, $filter: UserFilter! = { createdAfter: "2020-01-01T00:00:00.000Z" }) {
     users(first: $first, filter: $filter) { nodes { id } }
   }`

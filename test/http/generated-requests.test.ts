@@ -27,23 +27,23 @@ let app: TestApp
 let mine: TestTenant
 let keys: string[]
 let ids: string[]
-let foreign: string[]
+let foreignValues: string[]
 
 beforeAll(async () => {
   app = await startTestApp({ introspection: false })
   const tenants = [await app.createTenant('Mine'), await app.createTenant('Theirs')] as const
   mine = tenants[0]
   const [own, other] = [await createOneOfEach(app, tenants[0]), await createOneOfEach(app, tenants[1])]
-  const idsOf = (made: typeof own) => [made.user.id, made.account.id, made.profile.id, made.email.id, made.job.id]
+  const idsOf = (rows: typeof own) => [rows.user.id, rows.account.id, rows.profile.id, rows.email.id, rows.job.id]
   ids = idsOf(own)
-  foreign = [...idsOf(other), tenants[1].tenantAppId, other.user.name, other.user.email, other.email.value]
+  foreignValues = [...idsOf(other), tenants[1].tenantAppId, other.user.name, other.user.email, other.email.value]
   const { tenantAppId } = mine
   const narrow = await createKey(app.database, { tenantAppId, name: 'narrow', scopes: ['users:read', 'jobs:write'] })
   keys = [mine.key, mine.key, mine.key, mine.key, narrow.key, 'fus_nonsense', '']
 })
 afterAll(() => app.close())
 
-/** Choices, made by fast-check: a number for each, so that a request can shrink. */
+/** Makes choices from numbers that fast-check generates, so that fast-check can shrink a failing request. */
 class Choices {
   private at = 0
   private readonly numbers: readonly number[]
@@ -64,7 +64,7 @@ class Choices {
     return items[this.below(items.length)] as Item
   }
 
-  /** Whether to do something odd: never in every second request, so that many go well. */
+  /** Whether to choose something unusual. Half of the requests contain nothing unusual, so that many succeed. */
   rarely(): boolean {
     return this.isWild && this.below(9) === 0
   }
@@ -88,17 +88,17 @@ const junk: readonly unknown[] = [
 ]
 
 function anyId(choices: Choices): string {
-  return choices.pick([...ids, ...foreign.slice(0, 5), 'nobody', 'a b', '%00', '', '*', 'usr_', 'x'.repeat(300)])
+  return choices.pick([...ids, ...foreignValues.slice(0, 5), 'nobody', 'a b', '%00', '', '*', 'usr_', 'x'.repeat(300)])
 }
 
-/** What no answer may hold: SQL, a path of the machine, a stack, Prisma's words, or the other tenant's rows. */
-const insides =
+/** What no answer may contain: SQL, file paths, stack traces, and messages of Prisma and of the database. */
+const internals =
   /\bSELECT\b|\bINSERT INTO\b|\bUPDATE "|node_modules|\/src\/|\.ts:\d+|\n\s+at |prisma|pglite|SQLSTATE|violates|ECONN/i
 
-function expectNoInsides(body: string, asked: string): void {
-  // Names that the caller has sent may come back; none of these does in the requests made here.
-  expect(insides.exec(body)?.[0]).toBeUndefined()
-  expect(foreign.filter((secret) => body.includes(secret) && !asked.includes(secret))).toEqual([])
+function expectNoInternals(body: string, sent: string): void {
+  // An answer may repeat names that the client has sent, but the generated requests contain none of these.
+  expect(internals.exec(body)?.[0]).toBeUndefined()
+  expect(foreignValues.filter((secret) => body.includes(secret) && !sent.includes(secret))).toEqual([])
 }
 
 const numbers = fc.array(fc.nat(10_000), { minLength: 12, maxLength: 60 })
@@ -132,8 +132,8 @@ describe('generated requests', () => {
     const object = Object.fromEntries(
       names.filter(() => choices.below(3) > 0).map((name) => [name, parameterValue(choices, name)]),
     )
-    const given = choices.pick<unknown>([object, object, [anyId(choices), anyId(choices)], choices.pick(junk)])
-    const text = choices.rarely() ? choices.pick(['{', '', '\u0000', '{"a":1}x', '[[[[']) : JSON.stringify(given)
+    const value = choices.pick<unknown>([object, object, [anyId(choices), anyId(choices)], choices.pick(junk)])
+    const text = choices.rarely() ? choices.pick(['{', '', '\u0000', '{"a":1}x', '[[[[']) : JSON.stringify(value)
     const hasBody = method === 'PUT' || method === 'POST' || choices.below(2) === 0
     const type = choices.pick(['application/json', 'application/json', 'application/json', 'text/plain', ''])
     return {
@@ -147,14 +147,14 @@ describe('generated requests', () => {
     }
   }
 
-  it(`REST: ${runs} requests are answered as the OpenAPI document says`, async () => {
+  it(`get documented statuses from REST (${runs} requests)`, async () => {
     await fc.assert(
       fc.asyncProperty(numbers, async (chosen) => {
         const { documented, request } = restRequest(new Choices(chosen))
         const { statusCode, body } = await app.app.inject(request)
         expect(documented).toContain(String(statusCode))
         expect(statusCode).toBeLessThan(500)
-        expectNoInsides(body, decodeURIComponent(request.url) + String(request.payload))
+        expectNoInternals(body, decodeURIComponent(request.url) + String(request.payload))
         if (statusCode >= 400) expect(JSON.parse(body)).toMatchObject({ status: statusCode, code: expect.any(String) })
       }),
       { numRuns: runs },
@@ -190,9 +190,9 @@ describe('generated requests', () => {
   }
 
   function call(choices: Choices, args: readonly GraphQLArgument[]): string {
-    const given = args.filter(({ type }) => (String(type).endsWith('!') ? !choices.rarely() : choices.below(3) === 0))
-    return given.length > 0
-      ? `(${given.map(({ name, type }) => `${name}: ${literal(choices, type, 3)}`).join(', ')})`
+    const passed = args.filter(({ type }) => (String(type).endsWith('!') ? !choices.rarely() : choices.below(3) === 0))
+    return passed.length > 0
+      ? `(${passed.map(({ name, type }) => `${name}: ${literal(choices, type, 3)}`).join(', ')})`
       : ''
   }
 
@@ -203,7 +203,7 @@ describe('generated requests', () => {
       const field = choices.pick(Object.values(type.getFields()))
       const named = getNamedType(field.type)
       if (isCompositeType(named) && levels === 0) continue
-      // The same field with other arguments needs another name.
+      // A field with different arguments needs an alias.
       const alias =
         field.args.length > 0 || choices.rarely() ? `a${choices.below(choices.rarely() ? 2 : 10_000)}: ` : ''
       const directive = choices.rarely() ? choices.pick([' @skip(if: true)', ' @include(if: $v)', ' @no']) : ''
@@ -212,8 +212,8 @@ describe('generated requests', () => {
       )
     }
     if (isInterfaceType(type) && levels > 0) {
-      const one = choices.pick(schema.getPossibleTypes(type))
-      parts.push(`... on ${one.name} ${selection(choices, one, levels - 1)}`)
+      const object = choices.pick(schema.getPossibleTypes(type))
+      parts.push(`... on ${object.name} ${selection(choices, object, levels - 1)}`)
     }
     return `{ ${parts.join(' ')} }`
   }
@@ -224,11 +224,11 @@ describe('generated requests', () => {
     const body = type ? selection(choices, type, 4) : ''
     const declared = /\$v\b/.test(body) ? choices.pick(['($v: Int)', '($v: Boolean!)', '($v: [ID!])', '']) : ''
     let query = `${root} Q${declared} ${body}`
-    // Broken by hand: a piece is missing, or is there twice, or is another character.
+    // Breaks the document: removes, repeats or replaces a piece.
     if (choices.rarely()) {
       const at = choices.below(query.length)
       const length = 1 + choices.below(5)
-      const instead = choices.pick([
+      const replacement = choices.pick([
         '',
         query.slice(at, at + length).repeat(2),
         '{',
@@ -239,7 +239,7 @@ describe('generated requests', () => {
         '$',
         '...',
       ])
-      query = query.slice(0, at) + instead + query.slice(at + length)
+      query = query.slice(0, at) + replacement + query.slice(at + length)
     }
     const variables = choices.pick([
       undefined,
@@ -258,11 +258,11 @@ describe('generated requests', () => {
     ])
     const headers = { 'x-api-key': choices.pick(keys), accept }
     const params = { query, variables, ...(choices.rarely() && { operationName: choices.pick(['Q', 'Other']) }) }
-    const asked = JSON.stringify(params)
+    const sent = JSON.stringify(params)
     if (choices.below(5) > 0) {
-      const payload = choices.rarely() ? choices.pick(['[]', '{', 'null', '""']) : asked
+      const payload = choices.rarely() ? choices.pick(['[]', '{', 'null', '""']) : sent
       return {
-        asked,
+        sent,
         root,
         request: {
           method: 'POST' as const,
@@ -276,35 +276,35 @@ describe('generated requests', () => {
       query: query.toWellFormed(),
       ...(variables && { variables: JSON.stringify(variables) }),
     })
-    return { asked, root, request: { method: 'GET' as const, url: `/graphql?${search}`, headers } }
+    return { sent, root, request: { method: 'GET' as const, url: `/graphql?${search}`, headers } }
   }
 
-  it(`GraphQL: ${runs} requests are answered, and no error names what was not asked for`, async () => {
+  it(`get answers from GraphQL whose errors name only what the client sent (${runs} requests)`, async () => {
     const documented = [200, 400, 401, 405, 406, 422]
     let answered = 0
     await fc.assert(
       fc.asyncProperty(numbers, async (chosen) => {
-        const { asked, root, request } = graphqlRequest(new Choices(chosen))
+        const { sent, root, request } = graphqlRequest(new Choices(chosen))
         const { statusCode, body, headers } = await app.app.inject(request)
         expect(documented).toContain(statusCode)
         if (request.method === 'GET' && statusCode === 200 && root === 'mutation')
           expect(body).not.toMatch(/"data":\{"/)
-        expectNoInsides(body, asked)
+        expectNoInternals(body, sent)
         if (!String(headers['content-type']).includes('json')) return
         const { data, errors = [] } = JSON.parse(body) as {
           data?: unknown
           errors?: { message: string; path?: unknown; extensions: { code: string } }[]
         }
         if (data) answered += 1
-        const said = namesIn(asked)
+        const sentNames = namesIn(sent)
         for (const { message, path, extensions } of errors) {
           expect(extensions.code).not.toBe('INTERNAL')
-          // Where a resolver has refused something, it is a field of the caller's.
+          // An error of a resolver names only fields of the request.
           if (path !== undefined || /Only|points|key|Send|Invalid|must be|deep|aliases/.test(message)) continue
           const named = [...message.matchAll(/"([^"]*)"/g)].flatMap(
             ([, inner = '']) => inner.match(/[_A-Za-z]\w*/g) ?? [],
           )
-          expect(named.filter((name) => !said.has(name))).toEqual([])
+          expect(named.filter((name) => !sentNames.has(name))).toEqual([])
           expect(message).not.toContain('Did you mean')
         }
       }),

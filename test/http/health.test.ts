@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 describe('the probes', () => {
-  it('/health says that the process is alive, without a statement', async () => {
+  it('/health answers 200 without a statement', async () => {
     const statements = await app.statementsOf(async () => {
       const answer = await app.app.inject({ url: '/health' })
       expect([answer.statusCode, answer.json()]).toEqual([200, { status: 'ok' }])
@@ -19,12 +19,12 @@ describe('the probes', () => {
     expect(statements).toEqual([])
   })
 
-  it('/ready says that a query answers and the migrations are applied', async () => {
+  it('/ready answers 200 if the database answers and has every migration', async () => {
     const answer = await app.app.inject({ url: '/ready' })
     expect([answer.statusCode, answer.json()]).toEqual([200, { status: 'ready' }])
   })
 
-  it('/ready is 503 while a migration is missing, with the reason in the log and not in the answer', async () => {
+  it('/ready answers 503 while a migration is missing, and names the reason only in the log', async () => {
     const { prisma } = app.database
     const [migration] = await prisma.$queryRaw<
       { migration_name: string }[]
@@ -37,7 +37,7 @@ describe('the probes', () => {
     expect(JSON.stringify(app.log)).toContain(migration?.migration_name)
   })
 
-  it('/ready is 503 while the database does not answer; /health is 200', async () => {
+  it('/ready answers 503 and /health answers 200 while the database fails', async () => {
     const { prisma } = app.database
     await prisma.$executeRaw`ALTER TABLE _prisma_migrations RENAME COLUMN started_at TO away`
     const [ready, health] = [await app.app.inject({ url: '/ready' }), await app.app.inject({ url: '/health' })]
@@ -45,7 +45,7 @@ describe('the probes', () => {
     expect([ready.statusCode, ready.json(), health.statusCode]).toEqual([503, { status: 'not ready' }, 200])
   })
 
-  it('no path that merely ends in /health answers without a key', async () => {
+  it('do not include other paths that end in /health or /ready, which need a key', async () => {
     for (const url of ['/users/health', '/fusion/jobs/health', '/fusion/jobs/ready', '/graphql?a=/health']) {
       expect((await app.app.inject({ url })).statusCode).toBe(401)
     }
@@ -56,8 +56,8 @@ describe('the log', () => {
   const lineOf = (requestId: unknown) =>
     app.log.find((line) => line['requestId'] === requestId && line['msg'] === 'request')
 
-  it('has one line a request: who, what, how it went, how long it took, how many statements', async () => {
-    // The first use of a key in a minute is noted, which is a statement more.
+  it('has one line per request with the tenant, key, route, status, duration and number of statements', async () => {
+    // The first request of a key in a minute sends one more statement, which stores the time of the last use.
     await app.rest(tenant, 'GET', '/users/nobody')
     const answer = await app.rest(tenant, 'GET', '/users/nobody')
     expect(lineOf(answer.headers['x-request-id'])).toMatchObject({
@@ -66,19 +66,19 @@ describe('the log', () => {
       route: 'GET /users/:id',
       status: 404,
       durationMs: expect.any(Number),
-      // The key's and the user's.
+      // One statement for the key and one for the user.
       sql: 2,
     })
   })
 
-  it('names the GraphQL operation', async () => {
+  it('contains the name of the GraphQL operation', async () => {
     const query = 'query Ours { users { nodes { accounts { id } } } }'
     const headers = { 'x-api-key': tenant.key, 'x-request-id': 'named' }
     await app.app.inject({ method: 'POST', url: '/graphql', headers, payload: { query } })
     expect(lineOf('named')).toMatchObject({ operation: 'Ours', route: 'POST /graphql', status: 200, sql: 2 })
   })
 
-  it('holds no key, no payload and no query string', async () => {
+  it('contains no key, no payload and no query string', async () => {
     await app.rest(tenant, 'POST', '/users', {
       name: 'Secret Name',
       email: 'secret@example.com',

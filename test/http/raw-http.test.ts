@@ -15,21 +15,21 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-/** Sends bytes as they are, and reads until the gateway closes. */
+/** Sends raw bytes, and reads until the gateway closes the connection. */
 async function send(bytes: string): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   socket.end(bytes)
   return text(socket)
 }
 
-describe('bytes that are no request', () => {
+describe('an invalid HTTP request', () => {
   it.each([
     ['nonsense', 'nonsense\r\n\r\n', 400],
     ['a header without a colon', 'GET / HTTP/1.1\r\nhost: x\r\nnonsense\r\n\r\n', 400],
     ['two lengths', 'POST /users HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab', 400],
     ['headers over 16 KiB', `GET / HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(17_000)}\r\n\r\n`, 431],
     ['a URL over 16 KiB', `GET /${'x'.repeat(17_000)} HTTP/1.1\r\nhost: x\r\n\r\n`, 431],
-  ])('%s: a problem document all the same', async (_name, bytes, status) => {
+  ])('gets a problem document: %s', async (_name, bytes, status) => {
     const answer = await send(bytes)
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
     const [head = '', body = ''] = answer.split('\r\n\r\n')
@@ -41,7 +41,7 @@ describe('bytes that are no request', () => {
 })
 
 describe('a page of another origin', () => {
-  const ask = (origin: string, method: 'GET' | 'OPTIONS') =>
+  const request = (origin: string, method: 'GET' | 'OPTIONS') =>
     app.app.inject({
       method,
       url: '/users/nobody',
@@ -52,26 +52,26 @@ describe('a page of another origin', () => {
       },
     })
 
-  it('may call from an origin that is configured, after asking', async () => {
-    const asked = await ask('https://app.example.com', 'OPTIONS')
-    expect(asked.statusCode).toBe(204)
-    expect(asked.headers['access-control-allow-methods']).toContain('PUT')
-    expect(asked.headers['access-control-allow-headers']).toContain('x-api-key')
-    const answer = await ask('https://app.example.com', 'GET')
+  it('can send requests after a preflight request if the origin is configured', async () => {
+    const preflight = await request('https://app.example.com', 'OPTIONS')
+    expect(preflight.statusCode).toBe(204)
+    expect(preflight.headers['access-control-allow-methods']).toContain('PUT')
+    expect(preflight.headers['access-control-allow-headers']).toContain('x-api-key')
+    const answer = await request('https://app.example.com', 'GET')
     expect(answer.headers['access-control-allow-origin']).toBe('https://app.example.com')
     expect(answer.headers['access-control-expose-headers']).toContain('link')
   })
 
-  it('may not from any other', async () => {
+  it('gets no CORS headers if the origin is not configured', async () => {
     for (const origin of ['https://evil.example', 'https://app.example.com.evil.example', 'null']) {
-      expect((await ask(origin, 'GET')).headers['access-control-allow-origin']).toBeUndefined()
+      expect((await request(origin, 'GET')).headers['access-control-allow-origin']).toBeUndefined()
     }
   })
 })
 
 describe('a gateway that stops', () => {
   it('does not wait for a connection that has never sent a request', async () => {
-    const stopping = await startTestApp()
+    const stopping = await app.startAnother({})
     const address = new URL(await stopping.app.listen({ port: 0 }))
     const opened = once(stopping.app.server, 'connection')
     const socket = connect(Number(address.port), address.hostname)

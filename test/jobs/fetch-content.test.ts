@@ -27,8 +27,8 @@ function run(handler: JobHandler, payload: unknown): Promise<unknown> {
   return Promise.resolve(handler(payload as never, context))
 }
 
-const anywhere = createFetchContent({ allowPrivateNetworks: true })
-const publicOnly = createFetchContent({ allowPrivateNetworks: false })
+const fetchAny = createFetchContent({ allowPrivateNetworks: true })
+const fetchPublic = createFetchContent({ allowPrivateNetworks: false })
 
 describe('fetch_content', () => {
   it.each([
@@ -58,7 +58,7 @@ describe('fetch_content', () => {
     ],
   ])('reads the ids of an %s feed', async (_, body, contentIds, contentGroupIds) => {
     const url = await serve((_request, response) => response.end(body))
-    expect(await run(anywhere, { url })).toEqual({ contentIds, contentGroupIds })
+    expect(await run(fetchAny, { url })).toEqual({ contentIds, contentGroupIds })
   })
 
   it.each([
@@ -67,37 +67,37 @@ describe('fetch_content', () => {
     [{ url: 'not a url' }, 'The payload needs a url'],
     [{ url: 'file:///etc/passwd' }, 'http or https'],
     [{ url: 'ftp://example.com/' }, 'http or https'],
-    [{ url: 'http://user:secret@example.com/' }, 'no user and password'],
-    [{ url: 'http://127.0.0.1:1/' }, 'not one for HTTP'],
-  ])('gives up %j', async (payload, message) => {
-    await expect(run(anywhere, payload)).rejects.toMatchObject({
+    [{ url: 'http://user:secret@example.com/' }, 'user or a password'],
+    [{ url: 'http://127.0.0.1:1/' }, 'port of the URL is blocked'],
+  ])('fails permanently for the payload %j', async (payload, message) => {
+    await expect(run(fetchAny, payload)).rejects.toMatchObject({
       name: 'PermanentError',
       message: expect.stringContaining(message),
     })
   })
 
-  it('gives up what is no feed, and what the server refuses', async () => {
+  it('fails permanently if the answer is not a feed or has the status 404', async () => {
     const page = await serve((_request, response) => response.end('<html><body>hello</body></html>'))
-    await expect(run(anywhere, { url: page })).rejects.toMatchObject({ name: 'PermanentError' })
+    await expect(run(fetchAny, { url: page })).rejects.toMatchObject({ name: 'PermanentError' })
     const missing = await serve((_request, response) => response.writeHead(404).end())
-    await expect(run(anywhere, { url: missing })).rejects.toMatchObject({ name: 'PermanentError' })
+    await expect(run(fetchAny, { url: missing })).rejects.toMatchObject({ name: 'PermanentError' })
   })
 
-  it('tries again what may be better next time', async () => {
+  it('fails with a retryable error if the server is unavailable or unreachable', async () => {
     const broken = await serve((_request, response) => response.writeHead(503).end())
-    await expect(run(anywhere, { url: broken })).rejects.toMatchObject({ name: 'Error', code: 'BAD_STATUS' })
-    await expect(run(anywhere, { url: 'http://127.0.0.1:2/' })).rejects.toMatchObject({
+    await expect(run(fetchAny, { url: broken })).rejects.toMatchObject({ name: 'Error', code: 'BAD_STATUS' })
+    await expect(run(fetchAny, { url: 'http://127.0.0.1:2/' })).rejects.toMatchObject({
       name: 'Error',
       code: 'ECONNREFUSED',
     })
   })
 })
 
-describe('the limits of a fetch', () => {
+describe('a limited fetch', () => {
   const limits = { timeoutMilliseconds: 10_000, maxBytes: 1_000, maxRedirects: 2, allowPrivateNetworks: true }
   const { signal } = new AbortController()
 
-  it('a body may have as many bytes, and not one more, compressed or not', async () => {
+  it('accepts a body up to the limit and rejects a larger one, compressed or not', async () => {
     const url = await serve(({ url = '' }, response) => {
       const body = 'x'.repeat(Number(url.slice(2)))
       if (url.startsWith('/z')) response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(body))
@@ -105,11 +105,13 @@ describe('the limits of a fetch', () => {
     })
     for (const path of ['/p', '/z']) {
       expect(await fetchLimited(new URL(`${url}${path}1000`), limits, signal)).toHaveLength(1_000)
-      await expect(fetchLimited(new URL(`${url}${path}1001`), limits, signal)).rejects.toThrow(/answers more than/)
+      await expect(fetchLimited(new URL(`${url}${path}1001`), limits, signal)).rejects.toThrow(
+        /answered with more than/,
+      )
     }
   })
 
-  it('it follows as many redirects, and not one more', async () => {
+  it('follows redirects up to the limit and rejects more', async () => {
     const url = await serve(({ url = '' }, response) => {
       const left = Number(url.slice(1))
       if (left === 0) response.end('there')
@@ -119,7 +121,7 @@ describe('the limits of a fetch', () => {
     await expect(fetchLimited(new URL(`${url}/3`), limits, signal)).rejects.toThrow('redirects too often')
   })
 
-  it('it is over in time, whether the server says nothing or never ends', async () => {
+  it('times out if the server is silent or its answer never ends', async () => {
     const short = { ...limits, timeoutMilliseconds: 200 }
     const silent = await serve(() => undefined)
     await expect(fetchLimited(new URL(silent), short, signal)).rejects.toMatchObject({ code: 'TIMEOUT' })
@@ -128,7 +130,7 @@ describe('the limits of a fetch', () => {
   })
 })
 
-describe('addresses that are not on the public internet', () => {
+describe('private addresses', () => {
   it.each([
     ...[
       '127.0.0.1',
@@ -141,18 +143,18 @@ describe('addresses that are not on the public internet', () => {
       '100.64.0.1',
     ],
     ...['::1', '::', 'fe80::1', 'fd00::1', '::ffff:127.0.0.1', '::ffff:10.0.0.1', '64:ff9b::7f00:1', '2002:7f00:1::'],
-  ])('%s', (address) => {
+  ])('include %s', (address) => {
     expect(createPrivateNetworks().check(address, address.includes(':') ? 'ipv6' : 'ipv4')).toBe(true)
   })
 
   it.each(['1.1.1.1', '172.32.0.1', '192.169.0.1', '2606:4700:4700::1111', '::ffff:1.1.1.1'])(
-    'but %s is',
+    'do not include %s',
     (address) => {
       expect(createPrivateNetworks().check(address, address.includes(':') ? 'ipv6' : 'ipv4')).toBe(false)
     },
   )
 
-  it('are not connected to: by address, by name, in any spelling', async () => {
+  it('get no connection by address, by name or in another spelling', async () => {
     let connections = 0
     const url = await serve((_request, response) => response.end('secret'))
     servers.at(-1)?.on('connection', () => {
@@ -161,14 +163,14 @@ describe('addresses that are not on the public internet', () => {
     const { port } = new URL(url)
     for (const host of ['127.0.0.1', 'localhost', '2130706433', '0x7f.1', '[::ffff:127.0.0.1]', '[::1]']) {
       for (const scheme of ['http', 'https']) {
-        await expect(run(publicOnly, { url: `${scheme}://${host}:${port}/` })).rejects.toMatchObject({
-          ...{ name: 'PermanentError', message: 'The URL leads to an address that is not on the public internet' },
+        await expect(run(fetchPublic, { url: `${scheme}://${host}:${port}/` })).rejects.toMatchObject({
+          ...{ name: 'PermanentError', message: 'The URL leads to an address that is not public' },
         })
       }
     }
     expect(connections).toBe(0)
-    // It is TLS that is spoken where it may connect, on the socket that was checked.
-    await expect(run(anywhere, { url: `https://127.0.0.1:${port}/` })).rejects.toMatchObject({ name: 'Error' })
+    // If private addresses are allowed, the handler starts TLS on the checked socket.
+    await expect(run(fetchAny, { url: `https://127.0.0.1:${port}/` })).rejects.toMatchObject({ name: 'Error' })
     expect(connections).toBe(1)
   })
 })

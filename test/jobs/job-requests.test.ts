@@ -37,7 +37,7 @@ describe('createJob', () => {
     expect((await call('createJob', { ...input, jobType: 'other' })).userErrors).toMatchObject(conflict)
   })
 
-  it('recognises a payload that is written in the document', async () => {
+  it('recognises the same payload if it is a literal of the document', async () => {
     const query = `mutation { createJob(input: { jobType: "x", payload: { a: { b: -0 } }, idempotencyKey: "literal" }) {
       job { id } userErrors { code } } }`
     const first = await app.graphql(tenant, query)
@@ -47,8 +47,8 @@ describe('createJob', () => {
 
   it('creates one job for ten concurrent calls with one key', async () => {
     const input = { jobType: 'greet', idempotencyKey: 'k10' }
-    const made = await Promise.all(Array.from({ length: 10 }, () => call('createJob', input)))
-    expect(new Set(made.map(({ job }) => job?.id)).size).toBe(1)
+    const answers = await Promise.all(Array.from({ length: 10 }, () => call('createJob', input)))
+    expect(new Set(answers.map(({ job }) => job?.id)).size).toBe(1)
     expect(await app.database.prisma.job.count({ where: { idempotencyKey: 'k10' } })).toBe(1)
   })
 
@@ -141,7 +141,7 @@ describe('cancelJob and retryJob', () => {
     expect((await call('retryJob', { id })).userErrors).toMatchObject([{ code: 'CONFLICT', field: ['id'] }])
   })
 
-  it('needs the scope jobs:write', async () => {
+  it('need the scope jobs:write', async () => {
     const { createKey } = await import('../../src/auth/key.service.ts')
     const { key } = await createKey(app.database, { tenantAppId: tenant.tenantAppId, name: 'r', scopes: ['jobs:read'] })
     for (const mutation of [

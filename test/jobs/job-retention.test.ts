@@ -12,7 +12,7 @@ afterAll(() => app.close())
 
 const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000)
 
-async function make(id: string, finishedAt: Date | null, count = 1) {
+async function createJobs(id: string, finishedAt: Date | null, count = 1) {
   const status = finishedAt ? ('SUCCEEDED' as const) : ('PENDING' as const)
   const data = { tenantAppId: tenant.tenantAppId, status, finishedAt, createdAt: daysAgo(400), updatedAt: daysAgo(400) }
   await app.database.prisma.job.createMany({
@@ -21,10 +21,10 @@ async function make(id: string, finishedAt: Date | null, count = 1) {
 }
 
 describe('finished jobs', () => {
-  it('are removed in batches after the retention time; others stay', async () => {
-    await make('old', daysAgo(31), 1_100)
-    await make('young', daysAgo(29), 2)
-    await make('waiting', null, 2)
+  it('are removed in batches after the retention time, and other jobs stay', async () => {
+    await createJobs('old', daysAgo(31), 1_100)
+    await createJobs('young', daysAgo(29), 2)
+    await createJobs('waiting', null, 2)
     const statements = await app.statementsOf(async () => {
       expect(await app.services.jobs.removeFinished(30)).toBe(1_100)
     })

@@ -32,8 +32,7 @@ async function create(maxAttempts = 3): Promise<Subject> {
   return { id, jobType, leaseToken: '00000000-0000-4000-8000-000000000000' }
 }
 
-async function due({ id }: Subject): Promise<void> {
-  // Ends the back-off.
+async function endBackoff({ id }: Subject): Promise<void> {
   await app.database.prisma.$executeRaw`UPDATE job SET run_at = now() WHERE id = ${id} AND status = 'PENDING'`
 }
 
@@ -43,10 +42,10 @@ async function wasRejected(mutation: string, input: Record<string, unknown>): Pr
   return userErrors.length > 0
 }
 
-/** Every transition as a client or the upkeep makes it. Each returns whether it was made. */
+/** The transitions, as clients and the upkeep request them. Each returns whether the job changed. */
 const transitions: Record<string, (job: Subject) => Promise<boolean>> = {
   async claim(job) {
-    await due(job)
+    await endBackoff(job)
     const [lease] = present((await call('claimJobs', { jobTypes: [job.jobType] })).leases)
     if (lease) job.leaseToken = lease.leaseToken
     return lease !== undefined
@@ -64,7 +63,7 @@ const transitions: Record<string, (job: Subject) => Promise<boolean>> = {
   retry: async ({ id }) => !(await wasRejected('retryJob', { id })),
 }
 
-/** The states before and after each transition, written a second time. `attemptsLeft` decides between two. */
+/** The states before and after each transition, independent of the code under test. */
 const expected: Record<string, Partial<Record<JobStatus, (attemptsLeft: boolean) => JobStatus>>> = {
   claim: { PENDING: () => 'RUNNING' },
   complete: { RUNNING: () => 'SUCCEEDED' },
@@ -88,7 +87,7 @@ async function read({ id }: Subject) {
   return app.database.prisma.job.findFirstOrThrow({ where: { tenantAppId: tenant.tenantAppId, id } })
 }
 
-/** What must be true of a job at any time. */
+/** Checks the rules that apply to a job in every state. */
 async function checkConsistent(job: Subject) {
   const { status, attempts, maxAttempts, leaseToken, leaseExpiresAt, startedAt, finishedAt } = await read(job)
   const isOver = !['PENDING', 'RUNNING'].includes(status)
@@ -99,34 +98,34 @@ async function checkConsistent(job: Subject) {
   if (status === 'PENDING') expect(attempts).toBeLessThan(maxAttempts ?? 0)
 }
 
-describe('the states of a job', () => {
+describe('a job', () => {
   const cases = (Object.keys(paths) as JobStatus[]).flatMap((status) =>
-    Object.keys(transitions).map((ask): [JobStatus, string] => [status, ask]),
+    Object.keys(transitions).map((transition): [JobStatus, string] => [status, transition]),
   )
 
-  it.each(cases)('%s: %s', async (status, ask) => {
+  it.each(cases)('in the state %s accepts or rejects the transition %s', async (status, transition) => {
     for (const maxAttempts of [1, 3]) {
       const job = await create(maxAttempts)
       for (const step of paths[status]) expect(await transitions[step]?.(job)).toBe(true)
       const before = await read(job)
       expect(before.status).toBe(status)
-      const next = expected[ask]?.[status]?.(maxAttempts > 1)
-      expect(await transitions[ask]?.(job)).toBe(next !== undefined)
+      const next = expected[transition]?.[status]?.(maxAttempts > 1)
+      expect(await transitions[transition]?.(job)).toBe(next !== undefined)
       const after = await read(job)
       if (next === undefined) expect(after).toEqual(before)
       else expect(after.status).toBe(next)
-      expect(after.attempts).toBe(before.attempts + (ask === 'claim' && next ? 1 : 0))
+      expect(after.attempts).toBe(before.attempts + (transition === 'claim' && next ? 1 : 0))
       await checkConsistent(job)
     }
   })
 
   it.each(['fail', 'loseLease', 'complete'])(
-    'cancel and %s at the same time leave the row consistent',
-    async (move) => {
+    'stays consistent when it is cancelled at the same time as %s',
+    async (transition) => {
       for (let run = 0; run < 15; run += 1) {
         const job = await create(3)
         await transitions['claim']?.(job)
-        await Promise.all([transitions[move]?.(job), setImmediate().then(() => transitions['cancel']?.(job))])
+        await Promise.all([transitions[transition]?.(job), setImmediate().then(() => transitions['cancel']?.(job))])
         await checkConsistent(job)
         // In either case the job can run again.
         const { status } = await read(job)
@@ -137,20 +136,20 @@ describe('the states of a job', () => {
     },
   )
 
-  it('stay consistent after any sequence of transitions, and attempts count the starts', async () => {
+  it('stays consistent after any sequence of transitions, and counts its attempts', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 3 }),
         fc.array(fc.constantFrom(...Object.keys(transitions)), { maxLength: 12 }),
-        async (maxAttempts, moves) => {
+        async (maxAttempts, sequence) => {
           const job = await create(maxAttempts)
           let starts = 0
-          for (const move of moves) {
+          for (const transition of sequence) {
             const before = await read(job)
             const left = before.attempts < (before.maxAttempts ?? 0)
-            const next = expected[move]?.[before.status]?.(left)
-            expect(await transitions[move]?.(job)).toBe(next !== undefined)
-            if (move === 'claim' && next) starts += 1
+            const next = expected[transition]?.[before.status]?.(left)
+            expect(await transitions[transition]?.(job)).toBe(next !== undefined)
+            if (transition === 'claim' && next) starts += 1
             expect(await read(job)).toMatchObject({ status: next ?? before.status, attempts: starts })
             await checkConsistent(job)
           }

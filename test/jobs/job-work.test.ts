@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-/** A worker that knows only HTTP, JSON and its key. */
+/** A worker outside of the gateway, with nothing but HTTP and its key. */
 function createHttpWorker(key: string) {
   return async (mutation: string): Promise<JobAnswer> => {
     const response = await fetch(`${address}/graphql`, {
@@ -31,8 +31,8 @@ function createHttpWorker(key: string) {
   }
 }
 
-describe('a worker that has only HTTP and a key with jobs:work', () => {
-  it('claims, extends, reports and completes; a stale token is rejected and changes nothing', async () => {
+describe('a worker that uses the API over HTTP', () => {
+  it('claims, extends, reports and completes a job; a stale lease token is rejected and changes nothing', async () => {
     const { key } = await createKey(app.database, { tenantAppId: tenant.tenantAppId, name: 'w', scopes: ['jobs:work'] })
     const send = createHttpWorker(key)
     const { id } = present((await call('createJob', { jobType: 'resize', payload: { width: 10 } })).job)
@@ -79,15 +79,15 @@ describe('a worker that has only HTTP and a key with jobs:work', () => {
   })
 })
 
-describe('a lease', () => {
-  async function claimOne(jobType: string, input = {}) {
-    const { id } = present((await call('createJob', { jobType, ...input })).job)
-    const [lease] = present((await call('claimJobs', { jobTypes: [jobType] })).leases)
-    return { id, leaseToken: present(lease).leaseToken }
-  }
+async function claimOne(jobType: string, input = {}) {
+  const { id } = present((await call('createJob', { jobType, ...input })).job)
+  const [lease] = present((await call('claimJobs', { jobTypes: [jobType] })).leases)
+  return { id, leaseToken: present(lease).leaseToken }
+}
 
+describe('a lease', () => {
   it.each(['extendJobLease', 'reportJobProgress', 'completeJob', 'failJob'])(
-    '%s is rejected when another worker holds the job, which is not affected',
+    'is rejected by %s if another worker holds the job, which does not change',
     async (mutation) => {
       const jobType = `lost_${mutation}`
       const { id, leaseToken } = await claimOne(jobType)
@@ -96,8 +96,8 @@ describe('a lease', () => {
       await app.database.prisma.$executeRaw`UPDATE job SET run_at = now() WHERE id = ${id}`
       const [second] = present((await call('claimJobs', { jobTypes: [jobType] })).leases)
       const before = await app.database.prisma.job.findFirstOrThrow({ where: { id } })
-      const more: Record<string, object> = { reportJobProgress: { progress: 1 }, failJob: failure }
-      const { userErrors } = await call(mutation, { id, leaseToken, ...more[mutation] })
+      const otherFields: Record<string, object> = { reportJobProgress: { progress: 1 }, failJob: failure }
+      const { userErrors } = await call(mutation, { id, leaseToken, ...otherFields[mutation] })
       expect(userErrors).toMatchObject([{ code: 'CONFLICT', field: ['leaseToken'] }])
       expect(await app.database.prisma.job.findFirstOrThrow({ where: { id } })).toEqual(before)
       expect((await call('completeJob', { id, leaseToken: present(second).leaseToken })).job?.status).toBe('SUCCEEDED')
@@ -105,15 +105,20 @@ describe('a lease', () => {
   )
 
   it.each(['extendJobLease', 'reportJobProgress', 'completeJob', 'failJob'])(
-    '%s of an impossible id is NOT_FOUND',
+    'of an impossible id gets NOT_FOUND from %s',
     async (mutation) => {
-      const more: Record<string, object> = { reportJobProgress: { progress: 1 }, failJob: { code: 'X', message: 'x' } }
+      const otherFields: Record<string, object> = {
+        reportJobProgress: { progress: 1 },
+        failJob: { code: 'X', message: 'x' },
+      }
       const held = { id: 'x\0y', leaseToken: '00000000-0000-4000-8000-000000000000' }
-      expect((await call(mutation, { ...held, ...more[mutation] })).userErrors).toMatchObject([{ code: 'NOT_FOUND' }])
+      expect((await call(mutation, { ...held, ...otherFields[mutation] })).userErrors).toMatchObject([
+        { code: 'NOT_FOUND' },
+      ])
     },
   )
 
-  it('that is extended after it has expired does not end', async () => {
+  it('that is extended after its expiry stays valid', async () => {
     const { id, leaseToken } = await claimOne('extended_in_time')
     await app.database.prisma.$executeRaw`UPDATE job SET lease_expires_at = now() - interval '1 s' WHERE id = ${id}`
     await call('extendJobLease', { id, leaseToken })
@@ -128,8 +133,10 @@ describe('a lease', () => {
       { code: 'CONFLICT', field: ['id'], message: expect.stringContaining('CANCELLED') },
     ])
   })
+})
 
-  it('a failed job waits for its next attempt until no attempt is left', async () => {
+describe('a failed job', () => {
+  it('waits for its next attempt until no attempt is left', async () => {
     const { id, leaseToken } = await claimOne('fails', { maxAttempts: 2 })
     const failed = await call('failJob', { id, leaseToken, code: 'BUSY', message: 'try later' })
     expect(failed.job).toMatchObject({ status: 'PENDING', error: { code: 'BUSY', message: 'try later', attempt: 1 } })
@@ -137,10 +144,12 @@ describe('a lease', () => {
     await app.database.prisma.$executeRaw`UPDATE job SET run_at = now() WHERE id = ${id}`
     const [lease] = present((await call('claimJobs', { jobTypes: ['fails'] })).leases)
     const { leaseToken: second } = present(lease)
-    const given = await call('failJob', { id, leaseToken: second, code: 'BUSY', message: 'no' })
-    expect(given.job).toMatchObject({ status: 'FAILED', attempts: 2, error: { attempt: 2 } })
+    const lastFailure = await call('failJob', { id, leaseToken: second, code: 'BUSY', message: 'no' })
+    expect(lastFailure.job).toMatchObject({ status: 'FAILED', attempts: 2, error: { attempt: 2 } })
   })
+})
 
+describe('invalid input', () => {
   it.each([
     ['claimJobs', { jobTypes: [] }, 'jobTypes', 'REQUIRED'],
     ['claimJobs', { jobTypes: ['a b'] }, 'jobTypes', 'INVALID_FORMAT'],
@@ -150,14 +159,16 @@ describe('a lease', () => {
     ['reportJobProgress', { id: 'x', leaseToken: 'x', progress: 1.1 }, 'progress', 'OUT_OF_RANGE'],
     ['failJob', { id: 'x', leaseToken: 'x', code: '', message: 'x' }, 'code', 'REQUIRED'],
     ['failJob', { id: 'x', leaseToken: 'x', code: 'X', message: 'x'.repeat(2_001) }, 'message', 'TOO_LONG'],
-  ])('%s %j is rejected without a statement', async (mutation, input, field, code) => {
+  ])('is rejected without a statement: %s %j', async (mutation, input, field, code) => {
     const statements = await app.statementsOf(async () => {
       expect((await call(mutation, input)).userErrors).toMatchObject([{ code, field: [field] }])
     })
     expect(statements).toEqual([])
   })
+})
 
-  it('claiming is one statement for any number of jobs', async () => {
+describe('claimJobs', () => {
+  it('sends one statement for any number of jobs', async () => {
     for (let index = 0; index < 30; index += 1) await call('createJob', { jobType: 'many' })
     const claim = (limit: number) =>
       app.statementsOf(async () => {

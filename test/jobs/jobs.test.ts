@@ -8,10 +8,10 @@ let tenant: TestTenant
 beforeAll(async () => {
   app = await startTestApp()
   tenant = await app.createTenant()
-  const make = factoriesFor(app, tenant)
+  const create = factoriesFor(app, tenant)
   for (const [index, id] of ['a', 'b', 'c', 'd'].entries()) {
     const createdAt = new Date(1_700_000_000_000 + Math.floor(index / 2))
-    await make.job({
+    await create.job({
       id,
       createdAt,
       status: index === 3 ? 'FAILED' : 'PENDING',
@@ -38,7 +38,7 @@ async function read(variables: Record<string, unknown>) {
 }
 
 describe('jobs', () => {
-  it('are listed page by page, oldest first, and only the tenant’s own', async () => {
+  it("are listed by page, oldest first, and only those of the viewer's tenant", async () => {
     const first = await read({ first: 3 })
     expect([first.ids, first.totalCount, first.pageInfo.hasNextPage]).toEqual([['a', 'b', 'c'], 4, true])
     const second = await read({ first: 3, after: first.pageInfo.endCursor })
@@ -51,11 +51,11 @@ describe('jobs', () => {
     [{ filter: { createdAfter: new Date(1_700_000_000_000).toISOString() } }, ['c', 'd']],
     [{ filter: { createdBefore: new Date(1_700_000_000_001).toISOString() } }, ['a', 'b']],
     [{ orderBy: { field: 'CREATED_AT', direction: 'DESC' } }, ['d', 'c', 'b', 'a']],
-  ])('%j', async (variables, ids) => {
+  ])('are filtered and ordered by %j', async (variables, ids) => {
     expect((await read(variables)).ids).toEqual(ids)
   })
 
-  it('cost one statement a page, two with their count', async () => {
+  it('cost one statement per page, and two with the total count', async () => {
     expect(await app.statementsOf(() => app.graphql(tenant, '{ jobs { nodes { id payload } } }'))).toHaveLength(1)
     expect(await app.statementsOf(() => read({}))).toHaveLength(2)
   })

@@ -1,17 +1,22 @@
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { loadHandlers } from '../../src/job/worker/load-handlers.ts'
-import { newDataDir } from '../support/cli.ts'
+import { createEmptyDir } from '../support/data-dir.ts'
 
+const folder = createEmptyDir()
+afterAll(() => rmSync(folder, { recursive: true }))
+
+let files = 0
 function save(code: string): string {
-  const file = path.join(newDataDir(), 'handlers.mjs')
+  files += 1
+  const file = path.join(folder, `handlers${files}.mjs`)
   writeFileSync(file, code)
   return file
 }
 
 describe('a file of handlers', () => {
-  it('has a handler for each function that it exports: not for classes, values and the default', async () => {
+  it('has a handler for each exported function, but not for classes, values and the default export', async () => {
     const file = save(`
       export async function one() {}
       export const two = () => ({})
@@ -24,10 +29,10 @@ describe('a file of handlers', () => {
   })
 
   it.each([
-    ['is not there', () => '/nowhere/handlers.js', 'cannot be loaded'],
+    ['is missing', () => '/nowhere/handlers.js', 'cannot be loaded'],
     ['does not parse', () => save('export function ('), 'cannot be loaded'],
-    ['exports none', () => save('export const limit = 3'), 'exports no handler'],
-  ])('that %s is refused, and named', async (_, file, message) => {
+    ['exports no handler', () => save('export const limit = 3'), 'exports no handler'],
+  ])('that %s is rejected with its path', async (_, file, message) => {
     await expect(loadHandlers(file())).rejects.toMatchObject({
       ...{ name: 'OperatorError', message: expect.stringMatching(new RegExp(`^/.*handlers.*${message}`)) },
     })

@@ -47,20 +47,20 @@ async function create(jobType: string, input: Record<string, unknown> = {}): Pro
   return present((await call('createJob', { jobType, ...input })).job).id
 }
 
-/** Waits until a subscriber sees the job in a state. */
-async function reaches(id: string, isThere: (job: ShownJob) => boolean): Promise<ShownJob> {
-  return follow(app, tenant, id, isThere)
+/** Waits until a subscription reports a job that meets the condition. */
+async function waitForJob(id: string, isMet: (job: ShownJob) => boolean): Promise<ShownJob> {
+  return follow(app, tenant, id, isMet)
 }
 
-describe('a worker in process', () => {
+describe('a worker in the process of the gateway', () => {
   it('runs the handler of the type with the payload, and stores its result', async () => {
     start({ sum: ({ numbers }: { numbers: number[] }) => ({ sum: numbers.reduce((one, other) => one + other) }) })
     const id = await create('sum', { payload: { numbers: [1, 2, 3] } })
-    const job = await reaches(id, ({ status }) => status === 'SUCCEEDED')
+    const job = await waitForJob(id, ({ status }) => status === 'SUCCEEDED')
     expect(job).toMatchObject({ attempts: 1, result: { sum: 6 }, error: null })
   })
 
-  it('tries again after an error, with back-off; a PermanentError fails the job at once', async () => {
+  it('retries after an error with back-off, and fails the job at once after a PermanentError', async () => {
     const attempts: number[] = []
     start({
       flaky(_, { attempt }) {
@@ -73,14 +73,14 @@ describe('a worker in process', () => {
       },
     })
     const [flaky, hopeless] = await Promise.all([create('flaky'), create('hopeless')])
-    expect(await reaches(hopeless, ({ status }) => status === 'FAILED')).toMatchObject({
+    expect(await waitForJob(hopeless, ({ status }) => status === 'FAILED')).toMatchObject({
       ...{ attempts: 1, error: { code: 'PermanentError', message: 'never', attempt: 1 } },
     })
-    expect(await reaches(flaky, ({ status }) => status === 'SUCCEEDED')).toMatchObject({ attempts: 3, error: null })
+    expect(await waitForJob(flaky, ({ status }) => status === 'SUCCEEDED')).toMatchObject({ attempts: 3, error: null })
     expect(attempts).toEqual([1, 2, 3])
   })
 
-  it('shows progress, and tells the handler when the job is cancelled', async () => {
+  it('stores progress, and aborts the handler when the job is cancelled', async () => {
     let reason: unknown
     const ended = Promise.withResolvers<void>()
     start({
@@ -92,11 +92,11 @@ describe('a worker in process', () => {
       },
     })
     const id = await create('long')
-    expect(await reaches(id, ({ progress }) => progress === 0.5)).toMatchObject({ progressMessage: 'half way' })
+    expect(await waitForJob(id, ({ progress }) => progress === 0.5)).toMatchObject({ progressMessage: 'half way' })
     await call('cancelJob', { id })
     await ended.promise
     expect(reason).toMatchObject({ message: 'The job was cancelled' })
-    expect(await reaches(id, () => true)).toMatchObject({ status: 'CANCELLED', result: null })
+    expect(await waitForJob(id, () => true)).toMatchObject({ status: 'CANCELLED', result: null })
   })
 
   it.each([
@@ -116,7 +116,7 @@ describe('a worker in process', () => {
   ])('fails a job whose handler returns %s', async (_, handler) => {
     start({ odd: handler })
     const id = await create('odd')
-    expect(await reaches(id, ({ status }) => status === 'FAILED')).toMatchObject({ attempts: 1, result: null })
+    expect(await waitForJob(id, ({ status }) => status === 'FAILED')).toMatchObject({ attempts: 1, result: null })
   })
 
   it.each([
@@ -130,34 +130,34 @@ describe('a worker in process', () => {
       },
     })
     const id = await create('strange', { maxAttempts: 1 })
-    const { error } = await reaches(id, ({ status }) => status === 'FAILED')
+    const { error } = await waitForJob(id, ({ status }) => status === 'FAILED')
     expect(error).toEqual({ code: 'Error', message: expect.any(String), attempt: 1 })
   })
 
   it('runs at most as many jobs at a time as configured', async () => {
-    let now = 0
-    let most = 0
+    let running = 0
+    let maximum = 0
     start(
       {
         async busy() {
-          now += 1
-          most = Math.max(most, now)
+          running += 1
+          maximum = Math.max(maximum, running)
           await sleep(20)
-          now -= 1
+          running -= 1
         },
       },
       { concurrency: 3 },
     )
     const ids = await Promise.all(Array.from({ length: 12 }, () => create('busy')))
-    for (const id of ids) await reaches(id, ({ status }) => status === 'SUCCEEDED')
-    expect(most).toBe(3)
+    for (const id of ids) await waitForJob(id, ({ status }) => status === 'SUCCEEDED')
+    expect(maximum).toBe(3)
   })
 
   it('extends the lease of a long job', async () => {
     const stopUpkeep = startUpkeep({ jobs: app.services.jobs, log, retentionDays: 0, intervalMilliseconds: 100 })
     start({ slow: async () => sleep(2_500, { done: true }) }, { leaseSeconds: 1 })
     const id = await create('slow')
-    expect(await reaches(id, ({ status }) => status === 'SUCCEEDED')).toMatchObject({
+    expect(await waitForJob(id, ({ status }) => status === 'SUCCEEDED')).toMatchObject({
       attempts: 1,
       result: { done: true },
     })
@@ -176,12 +176,12 @@ describe('a worker in process', () => {
     const id = await create('last')
     await begun.promise
     await worker.stop(5_000)
-    expect(await reaches(id, () => true)).toMatchObject({ status: 'SUCCEEDED', result: { ended: true } })
+    expect(await waitForJob(id, () => true)).toMatchObject({ status: 'SUCCEEDED', result: { ended: true } })
     const next = await create('last')
-    expect(await reaches(next, () => true)).toMatchObject({ status: 'PENDING', attempts: 0 })
+    expect(await waitForJob(next, () => true)).toMatchObject({ status: 'PENDING', attempts: 0 })
   })
 
-  it('aborts long jobs when it stops; they wait for another worker', async () => {
+  it('aborts long jobs when it stops, and leaves them to other workers', async () => {
     const begun = Promise.withResolvers<void>()
     const worker = start({
       async endless(_, { signal }) {
@@ -192,30 +192,30 @@ describe('a worker in process', () => {
     const id = await create('endless')
     await begun.promise
     await worker.stop(50)
-    const job = await reaches(id, () => true)
+    const job = await waitForJob(id, () => true)
     expect(job).toMatchObject({ status: 'PENDING', attempts: 1, error: { code: 'WORKER_STOPPED' } })
   })
 
-  it('a job whose worker stops extending the lease goes to another worker', async () => {
+  it('runs a job whose worker stopped extending the lease', async () => {
     const id = await create('orphan')
     await call('claimJobs', { jobTypes: ['orphan'], leaseSeconds: 1 })
     const stopUpkeep = startUpkeep({ jobs: app.services.jobs, log, retentionDays: 0, intervalMilliseconds: 100 })
     start({ orphan: (_, { attempt }) => ({ attempt }) })
-    expect(await reaches(id, ({ status }) => status === 'SUCCEEDED')).toMatchObject({
+    expect(await waitForJob(id, ({ status }) => status === 'SUCCEEDED')).toMatchObject({
       attempts: 2,
       result: { attempt: 2 },
     })
     await stopUpkeep()
   })
 
-  it('tells the handler when another worker holds the job', async () => {
+  it('aborts the handler when another worker holds the job', async () => {
     let reason: unknown
     const ended = Promise.withResolvers<void>()
     start(
       {
         async cut_off(_, { signal }) {
           const { prisma } = app.database
-          // As if this worker had lost its connection, and another one had claimed the job.
+          // Simulates a lost connection, after which another worker claimed the job.
           await prisma.$executeRaw`UPDATE job SET lease_token = gen_random_uuid()::text WHERE job_type = 'cut_off'`
           await new Promise((resolve) => signal.addEventListener('abort', resolve))
           reason = signal.reason
@@ -230,7 +230,7 @@ describe('a worker in process', () => {
     await call('cancelJob', { id })
   })
 
-  it('tells the handler when the lease expires while the database does not answer', async () => {
+  it('aborts the handler when the lease expires while the database does not answer', async () => {
     const silentJobs = { ...app.services.jobs, extendLease: () => new Promise<undefined>(() => undefined) }
     const aborted = Promise.withResolvers<unknown>()
     start(
@@ -257,11 +257,11 @@ describe('a worker in process', () => {
     const { id } = present((await jobClient(app, other)('createJob', { jobType: 'shared' })).job)
     const mine = await create('shared')
     start({ shared: () => ({ done: true }) })
-    await reaches(mine, ({ status }) => status === 'SUCCEEDED')
+    await waitForJob(mine, ({ status }) => status === 'SUCCEEDED')
     await follow(app, other, id, ({ status }) => status === 'SUCCEEDED')
   })
 
-  it('serves every tenant and type in turn, however many jobs one of them has', async () => {
+  it('runs the jobs of all tenants and types in turn, even if one tenant has many jobs', async () => {
     const tenants = await Promise.all([1, 2, 3].map(() => app.createTenant()))
     const [busy, ...others] = tenants as [TestTenant, ...TestTenant[]]
     const createFor = (owner: TestTenant, jobType: string) => jobClient(app, owner)('createJob', { jobType })

@@ -20,30 +20,36 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-/** A new idempotency key, and the email address of what is to be made with it. */
+/** A new idempotency key, and the email address of a user to create with it. */
 function newKey() {
   keys += 1
   return { key: `key-${keys}`, email: `user${keys}@example.com` }
 }
 
-async function send(method: 'POST' | 'PUT', url: string, payload: object, key: string, as: { key: string } = tenant) {
+async function send(
+  method: 'POST' | 'PUT',
+  url: string,
+  payload: object,
+  key: string,
+  client: { key: string } = tenant,
+) {
   const answer = await app.app.inject({
     ...{ method, url, payload },
-    headers: { 'x-api-key': as.key, 'idempotency-key': key },
+    headers: { 'x-api-key': client.key, 'idempotency-key': key },
   })
   const { 'idempotent-replayed': replayed, location } = answer.headers
   return { status: answer.statusCode, body: answer.json(), replayed, location }
 }
 
-const post = (email: string, key: string, as?: { key: string }) =>
-  send('POST', '/users', { name: 'Ada', email, phone: '1' }, key, as)
+const post = (email: string, key: string, client?: { key: string }) =>
+  send('POST', '/users', { name: 'Ada', email, phone: '1' }, key, client)
 
 const mutate = (query: string, key: string, variables?: object) => send('POST', '/graphql', { query, variables }, key)
 
 const countOf = (email: string) => app.database.prisma.user.count({ where: { email } })
 
 describe('a request with an idempotency key', () => {
-  it('is done once; a retry gets the first answer', async () => {
+  it('runs once, and a retry gets the first answer', async () => {
     const { key, email } = newKey()
     const first = await post(email, key)
     expect(first).toMatchObject({ status: 201, body: { email }, replayed: undefined })
@@ -51,14 +57,14 @@ describe('a request with an idempotency key', () => {
     expect(await countOf(email)).toBe(1)
   })
 
-  it('sends the same few statements for any retry, and none of the work', async () => {
+  it('sends only two statements for a retry', async () => {
     const { key, email } = newKey()
     await post(email, key)
     const statements = await app.statementsOf(() => post(email, key))
     expect(statements.filter((sql) => !/^(BEGIN|COMMIT)$/.test(sql))).toHaveLength(2)
   })
 
-  it('changes nothing again', async () => {
+  it('does not repeat its change', async () => {
     const { key, email } = newKey()
     const { body } = await post(email, key)
     const url = `/users/${body.id}`
@@ -69,7 +75,7 @@ describe('a request with an idempotency key', () => {
     expect(await app.database.prisma.user.findFirst({ where: { email } })).toMatchObject({ name: 'Second' })
   })
 
-  it('is refused with another body', async () => {
+  it('is rejected with another body', async () => {
     const { key, email } = newKey()
     await post(email, key)
     const { status, body } = await post(`another-${email}`, key)
@@ -77,19 +83,19 @@ describe('a request with an idempotency key', () => {
     expect(await countOf(`another-${email}`)).toBe(0)
   })
 
-  it('is refused while the first still runs', async () => {
+  it('is rejected while the first request still runs', async () => {
     const { key, email } = newKey()
     const answers = await Promise.all(Array.from({ length: 10 }, () => post(email, key)))
-    const made = answers.filter(({ status }) => status === 201)
-    const refused = answers.filter(({ status }) => status === 409)
-    expect(made.length).toBeGreaterThan(0)
-    expect(made.length + refused.length).toBe(10)
-    for (const { body } of refused) expect(body.code).toBe('IDEMPOTENCY_KEY_IN_USE')
-    expect(new Set(made.map(({ body }) => body.id)).size).toBe(1)
+    const created = answers.filter(({ status }) => status === 201)
+    const rejected = answers.filter(({ status }) => status === 409)
+    expect(created.length).toBeGreaterThan(0)
+    expect(created.length + rejected.length).toBe(10)
+    for (const { body } of rejected) expect(body.code).toBe('IDEMPOTENCY_KEY_IN_USE')
+    expect(new Set(created.map(({ body }) => body.id)).size).toBe(1)
     expect(await countOf(email)).toBe(1)
   })
 
-  it('gets the refusal of its input again', async () => {
+  it('gets the same rejection of its input again', async () => {
     const { key } = newKey()
     const first = await post('no address', key)
     expect(first).toMatchObject({ status: 422, body: { errors: [{ field: 'email' }] } })
@@ -97,7 +103,7 @@ describe('a request with an idempotency key', () => {
     expect(await post('no address', key)).toMatchObject({ status: 422, body, replayed: 'true' })
   })
 
-  it('may be sent again when it has failed on our side; nothing of it is left', async () => {
+  it('can be sent again after an internal error, which rolls back all its changes', async () => {
     const { key, email } = newKey()
     const { sql } = app.database
     await sql.executeScript(`
@@ -121,21 +127,21 @@ describe('a request with an idempotency key', () => {
     expect(await countOf(email)).toBe(1)
   })
 
-  it('is a key’s own: another key, of this tenant or another, does it for itself', async () => {
+  it('runs separately for another API key, of the same tenant or of another tenant', async () => {
     const { key, email } = newKey()
     await post(email, key)
     const colleague = await createKey(app.database, { tenantAppId: tenant.tenantAppId, name: 'colleague' })
-    for (const as of [colleague, other])
-      expect(await post(email, key, as)).toMatchObject({ status: 201, replayed: undefined })
+    for (const client of [colleague, other])
+      expect(await post(email, key, client)).toMatchObject({ status: 201, replayed: undefined })
     expect(await countOf(email)).toBe(3)
   })
 
-  it('gets no other tenant’s answer, even under the same id', async () => {
+  it('gets no answer of another tenant, even with the same id', async () => {
     const { key, email } = newKey()
     const { prisma } = app.database
     await post(email, key)
     const [answer] = await prisma.idempotentAnswer.findMany({ orderBy: { createdAt: 'desc' }, take: 1 })
-    if (!answer) throw new Error('No answer was kept')
+    if (!answer) throw new Error('No answer was stored')
     await prisma.idempotentAnswer.update({
       where: { tenantAppId_id: { tenantAppId: answer.tenantAppId, id: answer.id } },
       data: { tenantAppId: other.tenantAppId },
@@ -144,7 +150,7 @@ describe('a request with an idempotency key', () => {
     expect(await prisma.idempotentAnswer.count({ where: { id: answer.id } })).toBe(2)
   })
 
-  it('is forgotten after a day', async () => {
+  it('runs again when its answer has expired after a day', async () => {
     const { key, email } = newKey()
     await post(email, key)
     await app.database.prisma.$executeRaw`UPDATE idempotent_answer SET created_at = now() - interval '25 hours'`
@@ -155,7 +161,7 @@ describe('a request with an idempotency key', () => {
     expect(await post(email, key)).toMatchObject({ replayed: 'true' })
   })
 
-  it.each(['', ' ', 'two words', 'é', 'x'.repeat(256)])('takes no key %.20j', async (key) => {
+  it.each(['', ' ', 'two words', 'é', 'x'.repeat(256)])('is rejected with the invalid key %.20j', async (key) => {
     expect(await post('bad@example.com', key)).toMatchObject({ status: 400, body: { code: 'MALFORMED_REQUEST' } })
     expect(await countOf('bad@example.com')).toBe(0)
   })
@@ -164,7 +170,7 @@ describe('a request with an idempotency key', () => {
 describe('a transaction', () => {
   const insert = `INSERT INTO tenant_app (id, name, updated_at) VALUES ('ten_x', 'x', now())`
   const run = (sql: string) => app.database.sql.executeRaw({ sql, args: [], argTypes: [] })
-  const isThere = async () => (await app.database.prisma.tenantApp.count({ where: { id: 'ten_x' } })) === 1
+  const exists = async () => (await app.database.prisma.tenantApp.count({ where: { id: 'ten_x' } })) === 1
 
   it('in which a statement has failed is rolled back, even if the error was caught', async () => {
     const { transact } = app.database
@@ -178,7 +184,7 @@ describe('a transaction', () => {
       void run('SELECT 1/0').catch(() => undefined)
     }
     await expect(transact(late)).rejects.toThrow(/division by zero/)
-    expect(await isThere()).toBe(false)
+    expect(await exists()).toBe(false)
   })
 
   it('keeps what was written before a nested transaction that failed', async () => {
@@ -187,16 +193,16 @@ describe('a transaction', () => {
       await run(insert)
       await transact(() => run('SELECT 1/0')).catch(() => undefined)
     })
-    expect(await isThere()).toBe(true)
+    expect(await exists()).toBe(true)
     await app.database.prisma.tenantApp.delete({ where: { id: 'ten_x' } })
   })
 })
 
-describe('a GraphQL mutation with an idempotency key', () => {
+describe('a GraphQL request with an idempotency key', () => {
   const query =
     'mutation ($email: String!) { createUser(input: { name: "Ada", email: $email, phone: "1" }) { user { id } } }'
 
-  it('is done once, whether its document is new or known', async () => {
+  it('runs once, with a new document and with a known one', async () => {
     for (const _time of ['new', 'known']) {
       const { key, email } = newKey()
       const first = await mutate(query, key, { email })
@@ -211,13 +217,13 @@ describe('a GraphQL mutation with an idempotency key', () => {
     }
   })
 
-  it('keeps what went well beside what was refused', async () => {
+  it('commits the valid mutations next to the rejected ones', async () => {
     const { key, email } = newKey()
-    const make = (name: string, address: string) =>
+    const create = (name: string, address: string) =>
       `${name}: createUser(input: { name: "Ada", email: "${address}", phone: "1" }) { user { id } userErrors { code } }`
     const link = `link: linkAccount(input: { userId: "nobody", platform: "X", platformAccountId: "1", displayName: "x" }) {
       account { id } userErrors { code } }`
-    const several = `mutation { ${make('one', email)} ${link} ${make('two', email)} ${make('bad', 'no')} }`
+    const several = `mutation { ${create('one', email)} ${link} ${create('two', email)} ${create('bad', 'no')} }`
     const first = await mutate(several, key)
     expect(first.body.data).toMatchObject({
       one: { userErrors: [] },
@@ -229,7 +235,7 @@ describe('a GraphQL mutation with an idempotency key', () => {
     expect(await countOf(email)).toBe(2)
   })
 
-  it('reads what it has written', async () => {
+  it('reads its own writes', async () => {
     const { key, email } = newKey()
     const { body } = await post(email, newKey().key)
     const link = `mutation { linkAccount(input: {
@@ -250,7 +256,7 @@ describe('a GraphQL mutation with an idempotency key', () => {
     expect(claimed.claimJobs.leases).toEqual([{ job: first.body.data.createJob.job }])
   })
 
-  it('gets the errors of the first time, also from a gateway that has not seen the document', async () => {
+  it('gets the errors of the first answer, also from a gateway that does not know the document', async () => {
     const other = await createApp({
       ...{ services: app.services, meter: createStatementMeter(), logger: createLogger({ logLevel: 'silent' }) },
       ...{ graphiql: false, introspection: true, corsOrigins: [], keyCacheMilliseconds: 0 },
@@ -265,15 +271,15 @@ describe('a GraphQL mutation with an idempotency key', () => {
     ] as const) {
       const query = `mutation ${name}($id: ID!) { updateUser(input: { id: $id, name: "x" }) { user { id email } } }`
       const { key } = newKey()
-      const ask = (gateway: FastifyInstance) =>
+      const sendTo = (gateway: FastifyInstance) =>
         gateway.inject({
           ...{ method: 'POST', url: '/graphql', payload: { query, variables } },
           headers: { 'x-api-key': writer.key, 'idempotency-key': key },
         })
-      const first = await ask(app.app)
+      const first = await sendTo(app.app)
       expect(first.json().errors).toHaveLength(1)
       for (const gateway of [other, other, app.app]) {
-        const again = await ask(gateway)
+        const again = await sendTo(gateway)
         const { errors, data } = again.json()
         expect([again.statusCode, errors, data]).toEqual([first.statusCode, first.json().errors, first.json().data])
         expect(again.headers['idempotent-replayed']).toBe('true')
@@ -282,7 +288,7 @@ describe('a GraphQL mutation with an idempotency key', () => {
     await other.close()
   })
 
-  it('is the same with its document and with its hash alone', async () => {
+  it('is the same request with its document and with only its hash', async () => {
     const { key, email } = newKey()
     const sha256Hash = createHash('sha256').update(query).digest('hex')
     const hashed = { variables: { email }, extensions: { persistedQuery: { version: 1, sha256Hash } } }
@@ -295,7 +301,7 @@ describe('a GraphQL mutation with an idempotency key', () => {
     expect(await mutate(query, key, { email })).toMatchObject({ body: { data: first.body.data }, replayed: 'true' })
   })
 
-  it('with a key that is none is refused before anything, whether its document is new or known', async () => {
+  it('is rejected with an invalid key, with a new document and with a known one', async () => {
     const fresh = '{ viewer { keyName scopes tenantApp { name } } }'
     for (const _time of ['new', 'known']) {
       expect(await mutate(fresh, 'no key')).toMatchObject({
@@ -316,10 +322,10 @@ describe('a GraphQL mutation with an idempotency key', () => {
     expect(statements.filter((sql) => sql.startsWith('SAVEPOINT'))).toHaveLength(30)
   })
 
-  it('is no matter for a query', async () => {
+  it('has no effect if the operation is a query', async () => {
     const { key } = newKey()
-    const ask = (query: string) => mutate(query, key)
-    expect(await ask('{ viewer { keyName } }')).toMatchObject({ status: 200, replayed: undefined })
-    expect(await ask('{ viewer { scopes } }')).toMatchObject({ status: 200, replayed: undefined })
+    const sendQuery = (query: string) => mutate(query, key)
+    expect(await sendQuery('{ viewer { keyName } }')).toMatchObject({ status: 200, replayed: undefined })
+    expect(await sendQuery('{ viewer { scopes } }')).toMatchObject({ status: 200, replayed: undefined })
   })
 })

@@ -9,16 +9,16 @@ import { createOneOfEach } from '../support/factories.ts'
 
 let app: TestApp
 let tenant: TestTenant
-let made: Awaited<ReturnType<typeof createOneOfEach>>
+let rows: Awaited<ReturnType<typeof createOneOfEach>>
 
 beforeAll(async () => {
   app = await startTestApp()
   tenant = await app.createTenant()
-  made = await createOneOfEach(app, tenant)
+  rows = await createOneOfEach(app, tenant)
 })
 afterAll(() => app.close())
 
-function ask(query: string, variables?: object, to: TestApp = app, key = tenant.key) {
+function post(query: string, variables?: object, to: TestApp = app, key = tenant.key) {
   return to.app.inject({
     method: 'POST',
     url: '/graphql',
@@ -27,7 +27,7 @@ function ask(query: string, variables?: object, to: TestApp = app, key = tenant.
   })
 }
 
-describe('a counter of points', () => {
+describe('a point counter', () => {
   it('takes nothing for a rejected operation, so the budget of others does not change', async () => {
     const take = createMemoryCounter(100)
     const outcomes = await Promise.all([take('key', 90), take('key', 100), take('key', 10)])
@@ -38,7 +38,7 @@ describe('a counter of points', () => {
     ])
   })
 
-  it('starts each window with the whole budget and no more, also after rejected operations', async () => {
+  it('starts each minute with exactly the whole budget, also after rejected operations', async () => {
     let now = 0
     const take = createMemoryCounter(100, () => now)
     await take('key', 60)
@@ -51,7 +51,7 @@ describe('a counter of points', () => {
   })
 })
 
-describe('the price of an operation', () => {
+describe('the price', () => {
   const preparer = createPreparer({ introspection: true, metrics: createMetrics() })
   const priceOf = (text: string, variables: object, operationName?: string) =>
     preparer.prepare(text, operationName).operation?.priceOf(variables as Record<string, unknown>)
@@ -87,53 +87,53 @@ describe('the price of an operation', () => {
     ['mutation { createUser(input: { name: "", email: "", phone: "" }) { user { id } userErrors { code } } }', {}, 1],
     ['mutation { claimJobs(input: { jobTypes: ["a"], limit: 50 }) { leases { job { id } } } }', {}, 50],
     ['subscription { jobs(first: 30) { id } }', {}, 30],
-  ])('%s with %j is %d', (query, variables, price) => {
+  ])('of %s with %j is %d', (query, variables, price) => {
     expect(priceOf(query, variables)).toBe(price)
     expect(priceOf(query, variables)).toBe(price)
   })
 
-  it('is that of the operation that runs', () => {
+  it('is the price of the operation that runs, not of the document', () => {
     const document = 'query A { users { nodes { id } } } query B { user(id: "a") { id } }'
     expect([priceOf(document, {}, 'A'), priceOf(document, {}, 'B')]).toEqual([20, 1])
   })
 
-  it('is told with the answer, beside what it was in the end', async () => {
+  it('is returned with the answer, next to the actual cost', async () => {
     for (let run = 0; run < 3; run += 1) {
-      const answer = await ask('{ users(first: 4) { nodes { accounts { profile { emails { id } } } } } }')
+      const answer = await post('{ users(first: 4) { nodes { accounts { profile { emails { id } } } } } }')
       expect(answer.headers['x-cost']).toBe('84')
       expect(answer.json().extensions).toEqual({ cost: { requested: 84, actual: 4, remaining: null } })
     }
-    const nothing = await ask('query ($id: ID!) { node(id: $id) { ... on User { accounts { id } } } }', {
+    const nothing = await post('query ($id: ID!) { node(id: $id) { ... on User { accounts { id } } } }', {
       id: 'nobody',
     })
     expect(nothing.json().extensions.cost).toEqual({ requested: 6, actual: 0, remaining: null })
   })
 
-  it('at 20,000 points is let in, and at one more is refused before a statement is sent', async () => {
+  it('is at most 20,000 points; a more expensive operation is rejected without a statement', async () => {
     const times = (count: number, field: string) =>
       Array.from({ length: count }, (_, at) => `n${at}: ${field}`).join(' ')
-    const dear = `users(first: 500) { nodes { ${times(7, 'accounts { id }')} } } ${times(4, 'users(first: 500) { nodes { id } }')}`
-    const allowed = await ask(`{ ${dear} }`)
+    const expensive = `users(first: 500) { nodes { ${times(7, 'accounts { id }')} } } ${times(4, 'users(first: 500) { nodes { id } }')}`
+    const allowed = await post(`{ ${expensive} }`)
     expect([allowed.headers['x-cost'], allowed.statusCode, allowed.json().errors]).toEqual(['20000', 200, undefined])
     const statements = await app.statementsOf(async () => {
       for (let run = 0; run < 2; run += 1) {
-        const refused = await ask(`{ ${dear} user(id: "a") { id } }`)
-        expect([refused.headers['x-cost'], refused.statusCode]).toEqual(['20001', 400])
+        const rejected = await post(`{ ${expensive} user(id: "a") { id } }`)
+        expect([rejected.headers['x-cost'], rejected.statusCode]).toEqual(['20001', 400])
         const extensions = { code: 'TOO_EXPENSIVE', cost: 20_001, maximum: 20_000 }
         const message = 'The operation may cost 20001 points. At most 20000 are allowed.'
-        expect(refused.json()).toEqual({ errors: [{ message, extensions }] })
+        expect(rejected.json()).toEqual({ errors: [{ message, extensions }] })
       }
     })
     expect(statements).toEqual([])
   })
 
-  it('counts fragments that name each other ever more often in no time', async () => {
+  it('of fragments that expand exponentially is rejected by the limit of fields', async () => {
     const chain = Array.from({ length: 120 }, (_, at) => `fragment F${at} on Viewer { ...F${at + 1} ...F${at + 1} }`)
-    const answer = await ask(`{ viewer { ...F0 } } ${chain.join(' ')} fragment F120 on Viewer { keyName }`)
+    const answer = await post(`{ viewer { ...F0 } } ${chain.join(' ')} fragment F120 on Viewer { keyName }`)
     expect(answer.json().errors[0].message).toMatch(/^The operation selects more than 5000 fields/)
   })
 
-  it('has no room for a tree of fields below an empty list', async () => {
+  it('of a large tree below an empty list is rejected by the limits of fields and aliases', async () => {
     const fields = (at: number, field: string) =>
       Array.from({ length: 6 }, (_, copy) => `f${copy}: ${field} { ...F${at + 1} }`).join(' ')
     const chain = Array.from({ length: 10 }, (_, at) =>
@@ -143,7 +143,7 @@ describe('the price of an operation', () => {
     )
     const query = `{ nodes(ids: []) { ...F0 } } ${chain.join(' ')} fragment F10 on Account { id }`
     for (let run = 0; run < 3; run += 1) {
-      const answer = await ask(query)
+      const answer = await post(query)
       expect(answer.json().errors[0].message).toMatch(/more than 5000 fields|more than 60 aliases/)
     }
   })
@@ -151,34 +151,34 @@ describe('the price of an operation', () => {
   it.each([
     [60, true],
     [61, false],
-  ])('%d aliases: %s', async (count, isFine) => {
+  ])('is computed for %d aliases: %s', async (count, isAllowed) => {
     const aliases = Array.from({ length: count }, (_, at) => `a${at}: viewer { keyName }`)
-    const answer = await ask(`{ ${aliases.join(' ')} }`)
-    expect(answer.json().errors === undefined).toBe(isFine)
-    if (!isFine) expect(answer.json().errors[0].message).toBe('The document has more than 60 aliases.')
+    const answer = await post(`{ ${aliases.join(' ')} }`)
+    expect(answer.json().errors === undefined).toBe(isAllowed)
+    if (!isAllowed) expect(answer.json().errors[0].message).toBe('The document has more than 60 aliases.')
   })
 })
 
-describe('what the routes cost', () => {
+describe('the price of a route', () => {
   it.each<[string, string, string]>([
     ['GET', '/users/nobody', '6'],
     ['GET', '/users?limit=10', String(10 * 6)],
     ['GET', '/users', String(500 * 6)],
     ['GET', '/fusion/profiles?account_ids=a,b,c', String(3 * 3)],
     ['GET', '/fusion/jobs/nobody', '1'],
-  ])('%s %s: %s points', async (method, url, price) => {
+  ])('%s %s is %s points', async (method, url, price) => {
     expect((await app.rest(tenant, method, url)).headers['x-cost']).toBe(price)
   })
 })
 
-describe('the points of a key', () => {
+describe('the budget of a key', () => {
   const log = { error: () => undefined, warn: () => undefined }
 
-  it('are counted on both faces; the last one may be spent, and not one more; another key has its own', async () => {
-    const limited = await startTestApp({ rateLimit: createRateLimit(10, log) })
+  it('is shared by GraphQL and REST, can be spent completely, and is separate for each key', async () => {
+    const limited = await app.startAnother({ rateLimit: createRateLimit(10, log) })
     try {
       const [mine, other] = [await limited.createTenant(), await limited.createTenant()]
-      const first = await ask('{ user(id: "a") { id } }', {}, limited, mine.key)
+      const first = await post('{ user(id: "a") { id } }', {}, limited, mine.key)
       expect(first.headers).toMatchObject({
         'x-cost': '1',
         'ratelimit-policy': '"points";q=10;w=60',
@@ -186,12 +186,12 @@ describe('the points of a key', () => {
       })
       expect(first.json().extensions.cost).toEqual({ requested: 1, actual: 0, remaining: 9 })
       expect((await limited.rest(mine, 'GET', '/users/nobody')).headers['ratelimit']).toMatch(/r=3;/)
-      expect((await ask('{ users(first: 3) { nodes { id } } }', {}, limited, mine.key)).statusCode).toBe(200)
+      expect((await post('{ users(first: 3) { nodes { id } } }', {}, limited, mine.key)).statusCode).toBe(200)
 
       const statements = await limited.statementsOf(async () => {
-        const refused = await ask('{ user(id: "a") { id } }', {}, limited, mine.key)
-        expect(refused.statusCode).toBe(429)
-        expect(refused.json()).toEqual({
+        const rejected = await post('{ user(id: "a") { id } }', {}, limited, mine.key)
+        expect(rejected.statusCode).toBe(429)
+        expect(rejected.json()).toEqual({
           errors: [
             {
               message: 'The operation costs more points (1) than the key has left in this minute (0).',
@@ -199,28 +199,28 @@ describe('the points of a key', () => {
             },
           ],
         })
-        expect(Number(refused.headers['retry-after'])).toBeGreaterThan(50)
-        // A document that is new goes through Yoga, and is refused the same.
-        const anew = await ask('query New { user(id: "a") { id } }', {}, limited, mine.key)
-        expect([anew.statusCode, anew.json()]).toEqual([429, refused.json()])
+        expect(Number(rejected.headers['retry-after'])).toBeGreaterThan(50)
+        // A new document goes through Yoga and is rejected in the same way.
+        const newDocument = await post('query New { user(id: "a") { id } }', {}, limited, mine.key)
+        expect([newDocument.statusCode, newDocument.json()]).toEqual([429, rejected.json()])
         const rest = await limited.rest(mine, 'GET', '/fusion/jobs/nobody')
         expect(rest.statusCode).toBe(429)
         expect(rest.headers['content-type']).toMatch(/problem/)
         expect(rest.json()).toMatchObject({ code: 'RATE_LIMITED', cost: 1, maximum: 10, remaining: 0 })
-        expect(rest.headers['retry-after']).toBe(refused.headers['retry-after'])
+        expect(rest.headers['retry-after']).toBe(rejected.headers['retry-after'])
         const written = await limited.rest(mine, 'POST', '/users', { name: 'a', email: 'a@b.c', phone: '1' })
         expect(written.statusCode).toBe(429)
       })
       expect(statements).toEqual([])
-      expect(await limited.database.prisma.user.count()).toBe(0)
-      expect((await ask('{ user(id: "a") { id } }', {}, limited, other.key)).statusCode).toBe(200)
+      expect(await limited.database.prisma.user.count({ where: { tenantAppId: mine.tenantAppId } })).toBe(0)
+      expect((await post('{ user(id: "a") { id } }', {}, limited, other.key)).statusCode).toBe(200)
     } finally {
       await limited.close()
     }
   })
 
-  it('are not taken by what is refused: an invalid document, a missing scope, more than there is left', async () => {
-    const limited = await startTestApp({ rateLimit: createRateLimit(10, log) })
+  it('is not reduced by an invalid document, a missing scope, or a price above the remaining points', async () => {
+    const limited = await app.startAnother({ rateLimit: createRateLimit(10, log) })
     try {
       const mine = await limited.createTenant()
       const { key } = await createKey(limited.database, {
@@ -228,22 +228,22 @@ describe('the points of a key', () => {
         name: 'a',
         scopes: ['jobs:read'],
       })
-      const send = (query: string) => ask(query, {}, limited, key)
+      const send = (query: string) => post(query, {}, limited, key)
       for (const query of ['{', '{ nobody }']) expect((await send(query)).statusCode).toBe(200)
       expect((await limited.rest({ ...mine, key }, 'GET', '/users/a')).statusCode).toBe(403)
       expect((await send('{ jobs(first: 8) { nodes { id } } }')).headers['ratelimit']).toMatch(/r=2;/)
       for (let run = 0; run < 3; run += 1) {
-        const refused = await send('{ jobs(first: 3) { nodes { id } } }')
-        expect(refused.json().errors[0].extensions).toEqual({
+        const rejected = await send('{ jobs(first: 3) { nodes { id } } }')
+        expect(rejected.json().errors[0].extensions).toEqual({
           code: 'RATE_LIMITED',
           cost: 3,
           maximum: 10,
           remaining: 2,
         })
       }
-      // What is dearer than all of a minute's points is not worth waiting for.
-      const dear = await send('{ jobs(first: 11) { nodes { id } } }')
-      expect(dear.json().errors[0].extensions).toEqual({ code: 'TOO_EXPENSIVE', cost: 11, maximum: 10 })
+      // Waiting does not help if the price is above the budget of a minute.
+      const expensive = await send('{ jobs(first: 11) { nodes { id } } }')
+      expect(expensive.json().errors[0].extensions).toEqual({ code: 'TOO_EXPENSIVE', cost: 11, maximum: 10 })
       expect((await send('{ jobs(first: 2) { nodes { id } } }')).headers['ratelimit']).toMatch(/r=0;/)
     } finally {
       await limited.close()
@@ -251,6 +251,6 @@ describe('the points of a key', () => {
   })
 })
 
-it('what was made is still there', async () => {
-  expect((await app.rest(tenant, 'GET', `/users/${made.user.id}`)).statusCode).toBe(200)
+it('the rows still exist after these tests', async () => {
+  expect((await app.rest(tenant, 'GET', `/users/${rows.user.id}`)).statusCode).toBe(200)
 })

@@ -8,12 +8,12 @@ import { startProxy, type TcpProxy } from '../support/proxy.ts'
 
 const redisPort = Number(process.env['TEST_REDIS_PORT'] ?? 6379)
 
-const isThere = await new Promise<boolean>((resolve) => {
+const isRedisRunning = await new Promise<boolean>((resolve) => {
   const socket = connect(redisPort, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false))
   socket.on('connect', () => socket.destroy())
 })
 
-describe.skipIf(!isThere)('gateways that count in one Redis', () => {
+describe.skipIf(!isRedisRunning)('gateways that count in one Redis', () => {
   const lines: string[] = []
   const metrics = createMetrics()
   const log = { error: () => undefined, warn: (_details: object, message: string) => void lines.push(message) }
@@ -38,7 +38,7 @@ describe.skipIf(!isThere)('gateways that count in one Redis', () => {
       (error: { code: string }) => error.code,
     )
 
-  it('know what a key has spent at another', async () => {
+  it('share the points that a key has spent', async () => {
     const key = `key_${crypto.randomUUID()}`
     expect(await spend(0, key, 60)).toBe(40)
     expect(await spend(1, key, 40)).toBe(0)
@@ -46,18 +46,18 @@ describe.skipIf(!isThere)('gateways that count in one Redis', () => {
     expect(await spend(1, `${key}_other`, 1)).toBe(99)
   })
 
-  it('take nothing for a rejected operation', async () => {
+  it('take no points for a rejected operation', async () => {
     const key = `key_${crypto.randomUUID()}`
     expect(await Promise.all([spend(0, key, 90), spend(1, key, 100), spend(0, key, 10)])).toEqual(
       expect.arrayContaining(['RATE_LIMITED']),
     )
-    // Whichever came first, the two that fit together were not rejected because of the third.
+    // In any order, a rejected operation does not cause the rejection of another one.
     const left = await spend(0, key, 0)
     expect([0, 90]).toContain(left)
     expect(await spend(1, key, 1)).toBe(left === 0 ? 'RATE_LIMITED' : 89)
   })
 
-  it('know that a key has written at another, for as long as a replica may lag', async () => {
+  it('share that a key has written, for the maximum lag of a replica', async () => {
     const [one, other] = connections.map((connection) => createRecentWrites(300, connection))
     const key = `key_${crypto.randomUUID()}`
     expect(await other?.has(key)).toBe(false)
@@ -66,7 +66,7 @@ describe.skipIf(!isThere)('gateways that count in one Redis', () => {
     await vi.waitFor(async () => expect([await one?.has(key), await other?.has(key)]).toEqual([false, false]))
   })
 
-  it('do not wait for it when it hangs', async () => {
+  it('do not wait when Redis hangs', async () => {
     const key = `key_${crypto.randomUUID()}`
     const [connection] = connections
     proxy.hang()
@@ -74,14 +74,14 @@ describe.skipIf(!isThere)('gateways that count in one Redis', () => {
     expect(await spend(0, key, 10)).toBe(90)
     expect(await createRecentWrites(1_000, connection).has(key)).toBe(false)
     await createRecentWrites(1_000, connection).note(key)
-    // One wait, and not one for each: it is left alone for a moment.
+    // Only the first call waits, because the gateway then pauses its use of Redis.
     expect(performance.now() - began).toBeLessThan(1_400)
     proxy.restore()
     const left = await spend(1, key, 5)
     await vi.waitFor(async () => expect(await spend(0, key, 0)).toBe(left), { timeout: 15_000, interval: 200 })
   })
 
-  it('count for themselves while it is away, say so, and count together again when it is back', async () => {
+  it('count separately and log it while Redis is unreachable, and share the count when Redis is reachable again', async () => {
     const key = `key_${crypto.randomUUID()}`
     expect(await spend(0, key, 10)).toBe(90)
     proxy.cut()

@@ -17,11 +17,11 @@ interface Payload {
   readonly profile?: Record<string, unknown> | null
 }
 
-/** Runs one of the mutations, with what it answers: `account { id }`, say. */
-async function mutate(name: string, input: Record<string, unknown>, answer: string, as = tenant): Promise<Payload> {
+/** Runs a mutation. `answer` selects fields of its payload, such as `account { id }`. */
+async function mutate(name: string, input: Record<string, unknown>, answer: string, client = tenant): Promise<Payload> {
   const type = `${name.charAt(0).toUpperCase()}${name.slice(1)}Input`
   const query = `mutation ($input: ${type}!) { ${name}(input: $input) { ${answer} userErrors { code field message } } }`
-  const { data, errors } = await app.graphql<Record<string, Payload>>(as, query, { input })
+  const { data, errors } = await app.graphql<Record<string, Payload>>(client, query, { input })
   expect(errors).toBeUndefined()
   return data[name] as Payload
 }
@@ -29,38 +29,41 @@ async function mutate(name: string, input: Record<string, unknown>, answer: stri
 const link = (input: Record<string, unknown>) => mutate('linkAccount', input, 'account { id displayName user { id } }')
 
 describe('linkAccount', () => {
-  const given = (platformAccountId: string) => ({
+  const accountInput = (platformAccountId: string) => ({
     platform: 'YOUTUBE',
     platformAccountId,
     displayName: 'Ada on YouTube',
   })
 
-  it('links an account, with an id of ours or with the one it had', async () => {
+  it('links an account with a generated id or with a given one', async () => {
     const { id: userId } = await factoriesFor(app, tenant).user()
-    const made = await link({ userId, ...given('link-1') })
-    expect(made).toMatchObject({
+    const created = await link({ userId, ...accountInput('link-1') })
+    expect(created).toMatchObject({
       account: { id: expect.stringMatching(/^acc_/), user: { id: userId } },
       userErrors: [],
     })
-    const kept = await link({ userId, ...given('link-2'), id: 'legacy/7' })
+    const kept = await link({ userId, ...accountInput('link-2'), id: 'legacy/7' })
     expect(kept.account?.id).toBe('legacy/7')
   })
 
-  it('answers the first link when the same user links it again, also when both come at once', async () => {
+  it('returns the first link when the same user links the account again, also concurrently', async () => {
     const { id: userId } = await factoriesFor(app, tenant).user()
-    const both = await Promise.all([link({ userId, ...given('twice') }), link({ userId, ...given('twice') })])
-    const again = await link({ userId, ...given('twice'), displayName: 'Another name', id: 'another-id' })
+    const both = await Promise.all([
+      link({ userId, ...accountInput('twice') }),
+      link({ userId, ...accountInput('twice') }),
+    ])
+    const again = await link({ userId, ...accountInput('twice'), displayName: 'Another name', id: 'another-id' })
     expect(new Set([...both, again].map(({ account }) => account?.id)).size).toBe(1)
     expect(again.account?.displayName).toBe('Ada on YouTube')
   })
 
-  it('refuses another user’s account, and another account’s id, as CONFLICT', async () => {
-    const make = factoriesFor(app, tenant)
-    const [one, two] = [await make.user(), await make.user()]
-    await link({ userId: one.id, ...given('taken'), id: 'taken-id' })
-    const other = await link({ userId: two.id, ...given('taken') })
+  it('rejects an account of another user and an id of another account with CONFLICT', async () => {
+    const create = factoriesFor(app, tenant)
+    const [one, two] = [await create.user(), await create.user()]
+    await link({ userId: one.id, ...accountInput('taken'), id: 'taken-id' })
+    const other = await link({ userId: two.id, ...accountInput('taken') })
     expect(other).toMatchObject({ account: null, userErrors: [{ code: 'CONFLICT', field: ['platformAccountId'] }] })
-    const sameId = await link({ userId: two.id, ...given('free'), id: 'taken-id' })
+    const sameId = await link({ userId: two.id, ...accountInput('free'), id: 'taken-id' })
     expect(sameId).toMatchObject({ account: null, userErrors: [{ code: 'CONFLICT', field: ['id'] }] })
     expect(await app.database.prisma.account.count({ where: { userId: two.id } })).toBe(0)
   })
@@ -69,15 +72,25 @@ describe('linkAccount', () => {
     const other = await app.createTenant()
     const { id: userId } = await factoriesFor(app, other).user()
     const [mine] = [await factoriesFor(app, tenant).user()]
-    await link({ userId: mine.id, ...given('shared'), id: 'shared-id' })
-    const theirs = await mutate('linkAccount', { userId, ...given('shared'), id: 'shared-id' }, 'account { id }', other)
+    await link({ userId: mine.id, ...accountInput('shared'), id: 'shared-id' })
+    const theirs = await mutate(
+      'linkAccount',
+      { userId, ...accountInput('shared'), id: 'shared-id' },
+      'account { id }',
+      other,
+    )
     expect(theirs).toMatchObject({ account: { id: 'shared-id' }, userErrors: [] })
-    // Each finds its own first link.
-    for (const [as, user] of [
+    // Each tenant gets its own first link.
+    for (const [client, user] of [
       [other, userId],
       [tenant, mine.id],
     ] as const) {
-      const again = await mutate('linkAccount', { userId: user, ...given('shared') }, 'account { user { id } }', as)
+      const again = await mutate(
+        'linkAccount',
+        { userId: user, ...accountInput('shared') },
+        'account { user { id } }',
+        client,
+      )
       expect(again).toEqual({ account: { user: { id: user } }, userErrors: [] })
     }
   })
@@ -88,16 +101,16 @@ describe('linkAccount', () => {
     [{ platformAccountId: ' ' }, ['platformAccountId']],
     [{ displayName: 'x'.repeat(201), id: 'x'.repeat(129) }, ['id', 'displayName']],
     [{ userId: 'nobody' }, ['userId']],
-  ])('refuses %.60j', async (wrong, fields) => {
+  ])('rejects %.60j', async (wrong, fields) => {
     const { id: userId } = await factoriesFor(app, tenant).user()
-    const answer = await link({ userId, ...given('refused'), ...wrong })
+    const answer = await link({ userId, ...accountInput('refused'), ...wrong })
     expect(answer.account).toBeNull()
     expect(answer.userErrors.map(({ field }) => field.join('.'))).toEqual(fields)
   })
 })
 
 describe('updateAccount, unlinkAccount, deleteUser', () => {
-  it('updateAccount changes the name that is shown', async () => {
+  it('updateAccount changes the display name', async () => {
     const { account } = await createOneOfEach(app, tenant)
     const changed = await mutate('updateAccount', { id: account.id, displayName: 'New' }, 'account { displayName }')
     expect(changed).toEqual({ account: { displayName: 'New' }, userErrors: [] })
@@ -105,7 +118,7 @@ describe('updateAccount, unlinkAccount, deleteUser', () => {
     expect(same).toEqual(changed)
   })
 
-  it('unlinkAccount takes the profile and its emails along, and nothing else', async () => {
+  it('unlinkAccount deletes the account, its profile and its emails, and nothing else', async () => {
     const [one, other] = [await createOneOfEach(app, tenant), await createOneOfEach(app, tenant)]
     const answer = await mutate('unlinkAccount', { id: one.account.id }, 'unlinkedAccountId')
     expect(answer).toEqual({ unlinkedAccountId: one.account.id, userErrors: [] })
@@ -115,7 +128,7 @@ describe('updateAccount, unlinkAccount, deleteUser', () => {
     expect(data['nodes']).toEqual([null, null, null, { id: one.user.id }, { id: other.email.id }])
   })
 
-  it('deleteUser takes everything of the user along, in one statement', async () => {
+  it('deleteUser deletes the user and all its rows with one statement', async () => {
     const [one, other] = [await createOneOfEach(app, tenant), await createOneOfEach(app, tenant)]
     const statements = await app.statementsOf(async () => {
       const answer = await mutate('deleteUser', { id: one.user.id }, 'deletedUserId')
@@ -131,7 +144,7 @@ describe('updateAccount, unlinkAccount, deleteUser', () => {
     ['updateAccount', 'account { id }'],
     ['unlinkAccount', 'unlinkedAccountId'],
     ['deleteUser', 'deletedUserId'],
-  ])('%s says NOT_FOUND for an id that nobody has, and for another tenant’s', async (name, answer) => {
+  ])('%s reports NOT_FOUND for a missing id and for an id of another tenant', async (name, answer) => {
     const other = await app.createTenant()
     const { user, account, email } = await createOneOfEach(app, other)
     const id = name === 'deleteUser' ? user.id : account.id
@@ -145,16 +158,16 @@ describe('updateAccount, unlinkAccount, deleteUser', () => {
 describe('syncProfile', () => {
   const fields = `profile { id platform platformAccountId username url gender dateOfBirth phoneNumbers followersCount
     watchTimeInHours joinedAt verified emails { id value type isVerified isPrimary createdAt updatedAt } }`
-  const sync = (input: Record<string, unknown>, as = tenant) => mutate('syncProfile', input, fields, as)
+  const sync = (input: Record<string, unknown>, client = tenant) => mutate('syncProfile', input, fields, client)
 
   async function newAccount() {
-    const make = factoriesFor(app, tenant)
-    return make.account((await make.user()).id)
+    const create = factoriesFor(app, tenant)
+    return create.account((await create.user()).id)
   }
 
-  it('makes a profile, keeps what is absent, clears what is null', async () => {
+  it('creates a profile, keeps absent fields and clears null fields', async () => {
     const account = await newAccount()
-    const made = await sync({
+    const created = await sync({
       accountId: account.id,
       username: 'ada',
       url: 'https://example.com/ada',
@@ -166,7 +179,7 @@ describe('syncProfile', () => {
       joinedAt: '2020-01-01T00:00:00.001Z',
       verified: true,
     })
-    expect(made).toMatchObject({
+    expect(created).toMatchObject({
       profile: {
         id: expect.stringMatching(/^prf_/),
         platform: account.platform,
@@ -181,10 +194,10 @@ describe('syncProfile', () => {
       userErrors: [],
     })
     const changed = await sync({ accountId: account.id, username: null, phoneNumbers: null, gender: 'OTHER' })
-    expect(changed.profile).toEqual({ ...made.profile, username: null, phoneNumbers: [], gender: 'OTHER' })
+    expect(changed.profile).toEqual({ ...created.profile, username: null, phoneNumbers: [], gender: 'OTHER' })
   })
 
-  it('replaces the emails; one that stays keeps its id and when it was made', async () => {
+  it('replaces the emails; an email that stays keeps its id and creation time', async () => {
     const account = await newAccount()
     const accountId = account.id
     const [work, home] = [
@@ -210,7 +223,7 @@ describe('syncProfile', () => {
     expect((await sync({ accountId, emails: null })).profile?.['emails']).toEqual([])
   })
 
-  it('two calls at once for one account do not mix', async () => {
+  it('does not mix the emails of concurrent calls for one account', async () => {
     const { id: accountId } = await newAccount()
     const lists = ['a', 'b', 'c', 'd'].map((name) => [1, 2, 3].map((n) => ({ value: `${name}${n}@example.com` })))
     const answers = await Promise.all(lists.map((emails) => sync({ accountId, emails })))
@@ -236,7 +249,7 @@ describe('syncProfile', () => {
     [{ emails: [{ value: 'a@b' }, { value: ' ', type: 'x'.repeat(65) }] }, ['emails.1.value', 'emails.1.type']],
     [{ username: 'a\0b' }, ['username']],
     [{ accountId: 'nobody' }, ['accountId']],
-  ])('refuses %.70j, and writes nothing', async (wrong, expected) => {
+  ])('rejects %.70j and writes nothing', async (wrong, expected) => {
     const { id: accountId } = await newAccount()
     const answer = await sync({ accountId, username: 'never', ...wrong })
     expect(answer.profile).toBeNull()
@@ -251,27 +264,27 @@ describe('syncProfile', () => {
     { dateOfBirth: '0000-01-01' },
     { phoneNumbers: ['text'] },
     { joinedAt: 'yesterday' },
-  ])('is BAD_USER_INPUT when a value is of another type: %j', async (wrong) => {
+  ])('returns BAD_USER_INPUT for a value of the wrong type: %j', async (wrong) => {
     const { id: accountId } = await newAccount()
     const query = 'mutation ($input: SyncProfileInput!) { syncProfile(input: $input) { profile { id } } }'
     const { errors } = await app.graphql(tenant, query, { input: { accountId, ...wrong } })
     expect(errors?.[0]?.extensions['code']).toBe('BAD_USER_INPUT')
   })
 
-  it('tells profiles of two tenants apart that share every id', async () => {
+  it('does not mix up profiles of two tenants with the same ids', async () => {
     const [one, two] = [await app.createTenant(), await app.createTenant()]
-    for (const each of [one, two]) {
-      const make = factoriesFor(app, each)
-      await make.user({ id: 'u' })
-      const account = await make.account('u', { id: 'a', platform: 'X', platformAccountId: 'x' })
-      await make.profile(account, { id: 'p' })
+    for (const owner of [one, two]) {
+      const create = factoriesFor(app, owner)
+      await create.user({ id: 'u' })
+      const account = await create.account('u', { id: 'a', platform: 'X', platformAccountId: 'x' })
+      await create.profile(account, { id: 'p' })
     }
     await factoriesFor(app, two).email('p', { id: 'e', value: 'same@example.com', type: null })
     const synced = await sync({ accountId: 'a', emails: [{ value: 'same@example.com' }] }, one)
     expect(synced.profile?.['emails']).toMatchObject([{ id: expect.stringMatching(/^eml_/) }])
     const theirs = (await sync({ accountId: 'a' }, two)).profile?.['emails']
     expect(theirs).toMatchObject([{ id: 'e' }])
-    // Changing and deleting an email leaves the other tenant's of the same id alone.
+    // Changing or deleting an email does not affect the email of the other tenant with the same id.
     await app.database.prisma.emailRecord.updateMany({ where: { tenantAppId: one.tenantAppId }, data: { id: 'e' } })
     const changed = await sync({ accountId: 'a', emails: [{ value: 'same@example.com', isPrimary: true }] }, one)
     expect(changed.profile?.['emails']).toMatchObject([{ id: 'e', isPrimary: true }])
@@ -280,7 +293,7 @@ describe('syncProfile', () => {
     expect((await sync({ accountId: 'a' }, two)).profile?.['emails']).toEqual(theirs)
   })
 
-  it('does not touch another tenant’s profile', async () => {
+  it('does not change a profile of another tenant', async () => {
     const other = await app.createTenant()
     const { account, profile } = await createOneOfEach(app, other)
     const foreign = await sync({ accountId: account.id, username: 'taken', emails: [] })

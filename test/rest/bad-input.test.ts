@@ -7,7 +7,7 @@ let app: TestApp
 let tenant: TestTenant
 let before: unknown
 
-async function everything() {
+async function readRows() {
   const { prisma } = app.database
   return [await prisma.user.findMany(), await prisma.account.findMany(), await prisma.job.findMany()]
 }
@@ -16,9 +16,9 @@ beforeAll(async () => {
   app = await startTestApp()
   tenant = await app.createTenant()
   await createOneOfEach(app, tenant)
-  before = await everything()
+  before = await readRows()
 })
-afterEach(async () => expect(await everything()).toEqual(before))
+afterEach(async () => expect(await readRows()).toEqual(before))
 afterAll(() => app.close())
 
 const valid = { name: 'Ada', email: 'ada@example.com', phone: '1' }
@@ -27,7 +27,7 @@ function send(options: InjectOptions) {
   return app.app.inject({ ...options, headers: { 'x-api-key': tenant.key, ...options.headers } })
 }
 
-/** Sends it, and expects a problem document of RFC 9457 with this status. */
+/** Sends a request, and expects a problem document of RFC 9457 with this status. */
 async function expectProblem(status: number, options: InjectOptions) {
   const answer = await send(options)
   expect(answer.statusCode, answer.body).toBe(status)
@@ -42,30 +42,30 @@ async function expectProblem(status: number, options: InjectOptions) {
 
 const json = { 'content-type': 'application/json' }
 
-describe('400, malformed', () => {
+describe('a malformed request', () => {
   it.each([
     ['broken JSON', '{"name":'],
-    ['nothing where JSON is announced', ''],
+    ['an empty body with the JSON content type', ''],
     ['bytes that are not UTF-8', Buffer.from([0x22, 0xff, 0xfe, 0x22])],
     ['JavaScript', "{name:'x'}"],
     ['arrays nested 20,000 deep', '['.repeat(20_000) + ']'.repeat(20_000)],
     ['a field nested 20,000 deep', `{"name":${'['.repeat(20_000)}${']'.repeat(20_000)}}`],
-  ])('%s', async (_name, payload) => {
+  ])('gets 400: %s', async (_name, payload) => {
     const { problem } = await expectProblem(400, { method: 'POST', url: '/users', headers: json, payload })
     expect(problem.code).toBe('MALFORMED_REQUEST')
   })
 
   it.each(['/users/%ZZ', '/users/%E0%A4%A', '/fusion/jobs/%', '/%c0%af'])(
-    'a path that does not decode: %s',
+    'gets 400: the path %s, which cannot be decoded',
     async (url) => {
       await expectProblem(400, { method: 'GET', url })
     },
   )
 })
 
-describe('404', () => {
+describe('a request for something missing', () => {
   it.each(['/nowhere', '/users/', '/users/a/b', '/fusion', '/fusion/jobs/', '//users'])(
-    'no such route: %s',
+    'gets 404 for the unknown path %s',
     async (url) => {
       await expectProblem(404, { method: 'GET', url })
     },
@@ -83,18 +83,21 @@ describe('404', () => {
     ':id',
   ]
 
-  it.each(ids.flatMap((id) => [`/users/${id}`, `/fusion/jobs/${id}`]))('an id that nobody has: %.40s', async (url) => {
-    const { problem } = await expectProblem(404, { method: 'GET', url })
-    expect(problem.detail).toBe('There is nothing with this id.')
-  })
+  it.each(ids.flatMap((id) => [`/users/${id}`, `/fusion/jobs/${id}`]))(
+    'gets 404 for the missing id %.40s',
+    async (url) => {
+      const { problem } = await expectProblem(404, { method: 'GET', url })
+      expect(problem.detail).toBe('There is nothing with this id.')
+    },
+  )
 
-  it('PUT of an id that nobody has', async () => {
+  it('gets 404 for PUT with a missing id', async () => {
     for (const id of ids)
       await expectProblem(404, { method: 'PUT', url: `/users/${id}`, headers: json, payload: '{"name":"x"}' })
   })
 })
 
-describe('405', () => {
+describe('an unsupported method', () => {
   it.each([
     ['DELETE', '/users', 'GET, HEAD, POST'],
     ['PATCH', '/users/1', 'GET, HEAD, PUT'],
@@ -105,20 +108,20 @@ describe('405', () => {
     ['DELETE', '/openapi.json', 'GET, HEAD'],
     ['PROPFIND', '/users', 'GET, HEAD, POST'],
     ['OPTIONS', '/users', 'GET, HEAD, POST'],
-  ] as const)('%s %s says what is allowed', async (method, url, allow) => {
+  ] as const)('gets 405 with the allowed methods: %s %s', async (method, url, allow) => {
     const { answer } = await expectProblem(405, { method: method as 'GET', url })
     const allowed = String(answer.headers['allow']).split(', ').sort().join(', ')
     expect(allowed).toBe(allow)
   })
 })
 
-describe('413', () => {
-  it('a body of 10 MB', async () => {
+describe('a large body', () => {
+  it('of 10 MB gets 413', async () => {
     const payload = JSON.stringify({ ...valid, name: 'x'.repeat(10_000_000) })
     await expectProblem(413, { method: 'POST', url: '/users', headers: json, payload })
   })
 
-  it('takes 1 MiB and not a byte more', async () => {
+  it('is accepted up to 1 MiB, and gets 413 with one more byte', async () => {
     const fill = (bytes: number) => JSON.stringify({ x: 'x'.repeat(bytes - 8) })
     expect(Buffer.byteLength(fill(1_048_576))).toBe(1_048_576)
     await expectProblem(422, { method: 'POST', url: '/users', headers: json, payload: fill(1_048_576) })
@@ -126,7 +129,7 @@ describe('413', () => {
   })
 })
 
-describe('415', () => {
+describe('a body of an unsupported media type', () => {
   it.each([
     'text/plain',
     'application/x-www-form-urlencoded',
@@ -134,13 +137,13 @@ describe('415', () => {
     'application/xml',
     'nonsense',
     '',
-  ])('a body of type %j', async (type) => {
+  ])('gets 415: %j', async (type) => {
     const payload = JSON.stringify(valid)
     await expectProblem(415, { method: 'POST', url: '/users', headers: { 'content-type': type }, payload })
   })
 })
 
-describe('422 names every field', () => {
+describe('invalid input gets 422 with the names of all invalid fields', () => {
   it.each([
     ['[]', ['body']],
     ['"text"', ['body']],
@@ -206,8 +209,8 @@ describe('422 names every field', () => {
   })
 })
 
-describe('limits are reached, not passed', () => {
-  it('counts characters as a reader does', async () => {
+describe('input at its limit', () => {
+  it('is measured in code points, not in UTF-16 units', async () => {
     const payload = JSON.stringify({ name: '𝒜'.repeat(201), email: 'a@b', phone: '1' })
     await expectProblem(422, { method: 'POST', url: '/users', headers: json, payload })
     const { id } = (
@@ -217,7 +220,7 @@ describe('limits are reached, not passed', () => {
     await app.database.prisma.user.deleteMany({ where: { id } })
   })
 
-  it('answers 500 account ids', async () => {
+  it('can have 500 account ids', async () => {
     const ids = Array.from({ length: 500 }, (_, index) => `${index}`)
     expect((await app.rest(tenant, 'GET', '/fusion/profiles', ids)).statusCode).toBe(200)
   })

@@ -15,14 +15,14 @@ let profileId: string
 beforeAll(async () => {
   app = await startTestApp()
   tenant = await app.createTenant()
-  const one = await createOneOfEach(app, tenant)
-  accountId = one.account.id
-  profileId = one.profile.id
+  const rows = await createOneOfEach(app, tenant)
+  accountId = rows.account.id
+  profileId = rows.profile.id
   url = `${await app.app.listen({ port: 0 })}/fusion/profiles`
 })
 afterAll(() => app.close())
 
-/** Sends a GET with a body over a socket, as node:http does: with a length, or in chunks. */
+/** Sends a GET with a body by node:http, with a length or in chunks. */
 async function get(body: string, headers: http.OutgoingHttpHeaders = {}) {
   const request = http.request(url, { method: 'GET', headers: { 'x-api-key': tenant.key, ...headers } })
   request.end(body)
@@ -40,13 +40,13 @@ describe('GET /fusion/profiles with a JSON body', () => {
     ['a charset', { 'content-type': 'application/json; charset=utf-8' }],
     ['no content type', {}],
     ['chunks', { 'content-type': 'application/json', 'transfer-encoding': 'chunked' }],
-  ])('is read from node:http with %s', async (_name, headers) => {
+  ])('is accepted from node:http with %s', async (_name, headers) => {
     const body = JSON.stringify([accountId])
     const length = 'transfer-encoding' in headers ? {} : { 'content-length': Buffer.byteLength(body) }
     expect(await get(body, { ...headers, ...length })).toEqual(found())
   })
 
-  it('is read from curl', async () => {
+  it('is accepted from curl', async () => {
     const key = `x-api-key: ${tenant.key}`
     const args = [
       '-sS',
@@ -64,7 +64,7 @@ describe('GET /fusion/profiles with a JSON body', () => {
     expect(JSON.parse(stdout)).toEqual(found().body)
   })
 
-  it('is refused when it is no JSON, or says that it is none', async () => {
+  it('is rejected if the body is not JSON or has another content type', async () => {
     const length = { 'content-length': 3 }
     expect(await get('[1,', { ...length, 'content-type': 'application/json' })).toMatchObject({ status: 400 })
     expect(await get('a=b', { ...length, 'content-type': 'application/x-www-form-urlencoded' })).toMatchObject({
@@ -72,7 +72,7 @@ describe('GET /fusion/profiles with a JSON body', () => {
     })
   })
 
-  it('does not disturb a GET that has a content type and no body', async () => {
+  it('can omit the body despite its content type', async () => {
     const answer = await fetch(`${url}?account_ids=${accountId}`, {
       headers: { 'x-api-key': tenant.key, 'content-type': 'application/json' },
     })

@@ -28,13 +28,13 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 describe('/openapi.json', () => {
-  it('lints clean', async () => {
+  it('passes the strict rules of Redocly', async () => {
     const config = await createConfig({ extends: ['recommended-strict'] })
     const problems = await lintFromString({ source, absoluteRef: '/openapi.json', config })
     expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([])
   })
 
-  it('says of each status that a route can answer what comes with it', () => {
+  it('lists every status of each operation', () => {
     const statuses = Object.fromEntries(
       Object.values(paths).flatMap((methods) =>
         Object.values(methods).map(({ operationId, responses }) => [
@@ -56,7 +56,7 @@ describe('/openapi.json', () => {
     })
   })
 
-  it('knows the fields of an answer, which are always there and which may be null', () => {
+  it('describes which fields of an answer are required and which are nullable', () => {
     expect(Object.keys(schemas['User']?.properties ?? {})).toEqual([
       ...['id', 'created_at', 'updated_at', 'name', 'email', 'phone', 'tenant_app_id', 'accounts'],
     ])
@@ -72,7 +72,7 @@ describe('/openapi.json', () => {
     })
   })
 
-  it('knows what a body must have', () => {
+  it('describes the required fields of a body', () => {
     const bodyOf = (path: string, method: string) =>
       paths[path]?.[method]?.requestBody?.content['application/json']?.schema
     expect(bodyOf('/users', 'post')).toMatchObject({ required: ['email', 'name', 'phone'] })
@@ -87,7 +87,7 @@ describe('/openapi.json', () => {
     ['PUT', '/users/nobody', { name: 'x' }],
     ['GET', '/fusion/profiles', undefined],
     ['GET', '/fusion/jobs/%ZZ', undefined],
-  ])('%s %s answers a documented status and media type', async (method, url, body) => {
+  ])('documents the status and the media type of the answer to %s %s', async (method, url, body) => {
     const answer = await app.rest(tenant, method, url, body)
     const path = (url.split('?')[0] ?? '').replace(/\/(nobody|%ZZ)$/, '/{id}')
     const documented = paths[path]?.[method.toLowerCase()]?.responses[answer.statusCode]

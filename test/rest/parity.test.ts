@@ -8,25 +8,25 @@ import { createOneOfEach, factoriesFor } from '../support/factories.ts'
 
 let app: TestApp
 let tenant: TestTenant
-let one: Awaited<ReturnType<typeof createOneOfEach>>
+let rows: Awaited<ReturnType<typeof createOneOfEach>>
 
 beforeAll(async () => {
   app = await startTestApp()
   tenant = await app.createTenant()
   await seedTenant(app.database, { tenantAppId: tenant.tenantAppId, users: 600, seed: 3 })
-  one = await createOneOfEach(app, tenant)
+  rows = await createOneOfEach(app, tenant)
   await factoriesFor(app, tenant).user({ phone: null })
 })
 afterAll(() => app.close())
 
-/** What REST writes otherwise than GraphQL, said once more, apart from the code under test: three rules and no other. */
-function asRest(key: string, value: unknown): unknown {
-  if (Array.isArray(value)) return value.map((item) => asRest('', item))
+/** Converts a GraphQL answer to REST by the three rules in which they differ, independent of the code under test. */
+function toRest(key: string, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => toRest('', item))
   if (key === 'date_of_birth' && typeof value === 'string') return value.replaceAll('-', ':')
   if (key === 'status' && typeof value === 'string') return value.toLowerCase()
   if (typeof value !== 'object' || value === null || ['payload', 'result'].includes(key)) return value
   const kept = Object.entries(value).filter(([name, item]) => item !== null || name === 'phone')
-  return Object.fromEntries(kept.map(([name, item]) => [name, asRest(name, item)]))
+  return Object.fromEntries(kept.map(([name, item]) => [name, toRest(name, item)]))
 }
 
 interface Case {
@@ -36,32 +36,32 @@ interface Case {
   readonly variables: Record<string, unknown>
 }
 
-/** A request to each route, and the variables that the same request has on /graphql. */
+/** A request to a route, and the variables of the same request on /graphql. */
 function caseOf({ method, url }: Route): Case {
-  const accountIds = [one.account.id]
+  const accountIds = [rows.account.id]
   const user = { name: 'A', email: 'a@b', phone: '1' }
   const cases: Record<string, Case> = {
     'POST /users': { body: user, variables: { input: user } },
     'GET /users': { query: '?limit=500', variables: { first: 500 } },
-    'GET /users/:id': { path: { ':id': one.user.id }, variables: { id: one.user.id } },
+    'GET /users/:id': { path: { ':id': rows.user.id }, variables: { id: rows.user.id } },
     'PUT /users/:id': {
-      path: { ':id': one.user.id },
+      path: { ':id': rows.user.id },
       body: { phone: null },
-      variables: { input: { id: one.user.id, phone: null } },
+      variables: { input: { id: rows.user.id, phone: null } },
     },
     'GET /fusion/profiles': { body: accountIds, variables: { accountIds } },
-    'GET /fusion/jobs/:id': { path: { ':id': one.job.id }, variables: { id: one.job.id } },
+    'GET /fusion/jobs/:id': { path: { ':id': rows.job.id }, variables: { id: rows.job.id } },
   }
   const found = cases[`${method} ${url}`]
-  if (!found) throw new Error(`${method} ${url} has no case here`)
+  if (!found) throw new Error(`${method} ${url} has no case in this test`)
   return found
 }
 
-/** Ids and times of a new or changed user differ from one run to the next. */
-const timeless = (body: string) => body.replaceAll(/usr_[\w-]{36}|\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<varies>')
+/** Masks the ids and times of a new or changed user, which differ in each run. */
+const maskVarying = (body: string) => body.replaceAll(/usr_[\w-]{36}|\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<varies>')
 
 it.each(routes.map((route) => [route.method, route.url, route] as const))(
-  '%s %s answers what its operation answers on /graphql',
+  '%s %s returns the answer of its stored operation on /graphql',
   async (method, url, route) => {
     const { path = {}, query = '', body, variables } = caseOf(route)
     const filled = Object.entries(path).reduce((filling, [name, value]) => filling.replace(name, value), url)
@@ -69,15 +69,15 @@ it.each(routes.map((route) => [route.method, route.url, route] as const))(
     const { data, errors } = await app.graphql(tenant, route.operation, variables)
     expect(errors).toBeUndefined()
     const value = route.answer.split('.').reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], data)
-    const expected = asRest('', value)
-    const whole = JSON.stringify(route.under === undefined ? expected : { [route.under]: expected })
+    const expected = toRest('', value)
+    const expectedBody = JSON.stringify(route.under === undefined ? expected : { [route.under]: expected })
     expect(rest.statusCode).toBeLessThan(300)
     const isWrite = getOperationAST(parse(route.operation))?.operation === 'mutation'
-    expect(isWrite ? timeless(rest.body) : rest.body).toBe(isWrite ? timeless(whole) : whole)
+    expect(isWrite ? maskVarying(rest.body) : rest.body).toBe(isWrite ? maskVarying(expectedBody) : expectedBody)
   },
 )
 
-it('GET /users, streamed over two pages, is the list of both pages of its operation', async () => {
+it('GET /users streams the same list as two pages of its stored operation', async () => {
   const route = routes.find(({ method, url }) => method === 'GET' && url === '/users')
   const nodes: unknown[] = []
   let after: string | null = null
@@ -90,5 +90,5 @@ it('GET /users, streamed over two pages, is the list of both pages of its operat
     after = data['users']?.pageInfo.hasNextPage ? data['users'].pageInfo.endCursor : null
   } while (after !== null)
   expect(nodes.length).toBeGreaterThan(600)
-  expect((await app.rest(tenant, 'GET', '/users')).body).toBe(JSON.stringify({ users: asRest('', nodes) }))
+  expect((await app.rest(tenant, 'GET', '/users')).body).toBe(JSON.stringify({ users: toRest('', nodes) }))
 })

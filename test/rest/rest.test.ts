@@ -15,7 +15,7 @@ const at = new Date('2026-03-04T05:06:07.089Z')
 const iso = at.toISOString()
 
 describe('POST /users', () => {
-  it('answers 201 with the user, where it is, and no accounts', async () => {
+  it('returns 201 with the user without accounts, and its Location', async () => {
     const answer = await app.rest(tenant, 'POST', '/users', { name: ' Ada ', email: 'ada@example.com', phone: '+44 1' })
     expect(answer.statusCode).toBe(201)
     const user = answer.json()
@@ -32,7 +32,7 @@ describe('POST /users', () => {
     expect((await app.rest(tenant, 'GET', `${answer.headers['location']}`)).json()).toEqual({ ...user, accounts: [] })
   })
 
-  it('ignores unknown fields, whatever they are called', async () => {
+  it('ignores unknown fields', async () => {
     const body = '{"name":"A","email":"a@b","phone":"1","id":"mine","tenant_app_id":"x","__proto__":{"phone":2},"z":{}}'
     const headers = { 'x-api-key': tenant.key, 'content-type': 'application/json' }
     const answer = await app.app.inject({ method: 'POST', url: '/users', headers, payload: body })
@@ -43,10 +43,10 @@ describe('POST /users', () => {
 })
 
 describe('GET /users/{id}', () => {
-  it('answers the full user, keys in the documented order', async () => {
-    const make = factoriesFor(app, tenant)
-    const user = await make.user({ id: 'user/with ünusual id', phone: null, createdAt: at, updatedAt: at })
-    await make.account(user.id, {
+  it('returns the full user with its keys in the documented order', async () => {
+    const create = factoriesFor(app, tenant)
+    const user = await create.user({ id: 'user/with ünusual id', phone: null, createdAt: at, updatedAt: at })
+    await create.account(user.id, {
       id: 'acc-1',
       platform: 'TIKTOK',
       platformAccountId: 'tt-1',
@@ -68,7 +68,7 @@ describe('GET /users/{id}', () => {
     )
   })
 
-  it('answers HEAD as it would GET, without the body', async () => {
+  it('answers HEAD with the headers of GET and no body', async () => {
     const { id } = await factoriesFor(app, tenant).user()
     const get = await app.rest(tenant, 'GET', `/users/${id}`)
     const head = await app.rest(tenant, 'HEAD', `/users/${id}`)
@@ -79,10 +79,10 @@ describe('GET /users/{id}', () => {
 })
 
 describe('PUT /users/{id}', () => {
-  it('changes what is given and answers the full user', async () => {
-    const make = factoriesFor(app, tenant)
-    const user = await make.user({ createdAt: at, updatedAt: at })
-    await make.account(user.id)
+  it('changes the given fields and returns the full user', async () => {
+    const create = factoriesFor(app, tenant)
+    const user = await create.user({ createdAt: at, updatedAt: at })
+    await create.account(user.id)
     const answer = await app.rest(tenant, 'PUT', `/users/${user.id}`, { name: 'New', phone: '2' })
     expect(answer.statusCode).toBe(200)
     expect(answer.json()).toMatchObject({ name: 'New', email: user.email, phone: '2', created_at: iso })
@@ -91,10 +91,10 @@ describe('PUT /users/{id}', () => {
   })
 
   it.each([
-    ['phone: null clears the phone', { phone: null }, { phone: null }],
-    ['name: null and email: null change nothing', { name: null, email: null }, {}],
-    ['an empty object changes nothing', {}, {}],
-    ['the id in the body is not looked at', { id: 'other' }, {}],
+    ['clears the phone if it is null', { phone: null }, { phone: null }],
+    ['ignores null for the name and the email', { name: null, email: null }, {}],
+    ['changes nothing for an empty object', {}, {}],
+    ['ignores an id in the body', { id: 'other' }, {}],
   ])('%s', async (_name, body, changed) => {
     const user = await factoriesFor(app, tenant).user({ phone: '1', createdAt: at, updatedAt: at })
     const { name, email, phone } = user
@@ -106,13 +106,13 @@ describe('PUT /users/{id}', () => {
 })
 
 describe('GET /users', () => {
-  it('answers every user, oldest first, those of one moment by id', async () => {
+  it('returns all users, ordered by creation time and id', async () => {
     const other = await app.createTenant()
-    const make = factoriesFor(app, other)
+    const create = factoriesFor(app, other)
     const later = new Date(at.getTime() + 1)
-    await make.user({ id: 'c', createdAt: at })
-    await make.user({ id: 'a', createdAt: later })
-    await make.user({ id: 'b', createdAt: at })
+    await create.user({ id: 'c', createdAt: at })
+    await create.user({ id: 'a', createdAt: later })
+    await create.user({ id: 'b', createdAt: at })
     const answer = await app.rest(other, 'GET', '/users')
     expect(answer.statusCode).toBe(200)
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
@@ -121,14 +121,14 @@ describe('GET /users', () => {
     expect(answer.json().users[0].accounts).toEqual([])
   })
 
-  it('answers an empty list for a tenant without users', async () => {
+  it('returns an empty list for a tenant without users', async () => {
     expect((await app.rest(await app.createTenant(), 'GET', '/users')).body).toBe('{"users":[]}')
   })
 
-  it('walks page by page over Link, to the end, each user once, even when a user at a page’s end is deleted', async () => {
+  it('returns each user once to a client that follows Link, even if the last user of a page is deleted', async () => {
     const other = await app.createTenant()
-    const make = factoriesFor(app, other)
-    for (const id of ['a', 'b', 'c', 'd', 'e']) await make.user({ id, createdAt: at })
+    const create = factoriesFor(app, other)
+    for (const id of ['a', 'b', 'c', 'd', 'e']) await create.user({ id, createdAt: at })
     const seen: string[] = []
     let url: string | undefined = '/users?limit=2'
     while (url) {
@@ -141,11 +141,11 @@ describe('GET /users', () => {
     expect(seen).toEqual(['a', 'b', 'c', 'd', 'e'])
   })
 
-  it('pages with a cursor alone have 20 users', async () => {
+  it('returns 20 users for a cursor without a limit', async () => {
     const other = await app.createTenant()
-    const make = factoriesFor(app, other)
+    const create = factoriesFor(app, other)
     for (let index = 0; index < 22; index += 1)
-      await make.user({ id: `u${String(index).padStart(2, '0')}`, createdAt: at })
+      await create.user({ id: `u${String(index).padStart(2, '0')}`, createdAt: at })
     const first = await app.rest(other, 'GET', '/users?limit=1')
     const cursor = /cursor=([\w-]+)/.exec(String(first.headers['link']))?.[1]
     const second = await app.rest(other, 'GET', `/users?cursor=${cursor}`)
@@ -155,10 +155,10 @@ describe('GET /users', () => {
 })
 
 describe('GET /fusion/profiles', () => {
-  it('answers every documented key in order, dates with colons, counts as numbers', async () => {
-    const make = factoriesFor(app, tenant)
-    const account = await make.account((await make.user()).id, { platform: 'YOUTUBE', platformAccountId: 'UC1' })
-    const profile = await make.profile(account, {
+  it('returns every documented key in order, with colons in dates and counts as numbers', async () => {
+    const create = factoriesFor(app, tenant)
+    const account = await create.account((await create.user()).id, { platform: 'YOUTUBE', platformAccountId: 'UC1' })
+    const profile = await create.profile(account, {
       username: 'ada',
       url: 'https://youtube.example/ada',
       gender: 'FEMALE',
@@ -183,7 +183,7 @@ describe('GET /fusion/profiles', () => {
       joinedAt: at,
       verified: false,
     })
-    const email = await make.email(profile.id, { isPrimary: true, createdAt: at, updatedAt: at })
+    const email = await create.email(profile.id, { isPrimary: true, createdAt: at, updatedAt: at })
     const answer = await app.rest(tenant, 'GET', '/fusion/profiles', [account.id])
     expect(answer.body).toBe(
       JSON.stringify({
@@ -233,22 +233,22 @@ describe('GET /fusion/profiles', () => {
     )
   })
 
-  it('leaves out every field without a value; lists are empty', async () => {
-    const make = factoriesFor(app, tenant)
-    const account = await make.account((await make.user()).id)
-    await make.profile(account)
+  it('omits fields without a value, and returns empty lists', async () => {
+    const create = factoriesFor(app, tenant)
+    const account = await create.account((await create.user()).id)
+    await create.profile(account)
     const answer = await app.rest(tenant, 'GET', '/fusion/profiles', [account.id])
     expect(Object.keys(answer.json().profiles[0])).toEqual([
       ...['id', 'user_platform', 'platform_account_id', 'emails', 'phone_numbers', 'addresses'],
     ])
   })
 
-  it('answers in the order asked, duplicates once, unknown ids left out; however the ids are sent', async () => {
-    const make = factoriesFor(app, tenant)
-    const { id: userId } = await make.user()
-    const one = await make.account(userId, { id: 'account one' })
-    const two = await make.account(userId)
-    const [first, second] = [await make.profile(one), await make.profile(two)]
+  it('returns profiles in the requested order, without duplicates and unknown ids, for every format of the ids', async () => {
+    const create = factoriesFor(app, tenant)
+    const { id: userId } = await create.user()
+    const one = await create.account(userId, { id: 'account one' })
+    const two = await create.account(userId)
+    const [first, second] = [await create.profile(one), await create.profile(two)]
     const ids = [two.id, 'unknown', one.id, two.id]
     const json = encodeURIComponent(JSON.stringify(ids))
     const repeated = ids.map((id) => `account_ids=${encodeURIComponent(id)}`).join('&')
@@ -263,13 +263,13 @@ describe('GET /fusion/profiles', () => {
     }
   })
 
-  it('answers no profiles to no ids', async () => {
+  it('returns no profiles for an empty list of ids', async () => {
     expect((await app.rest(tenant, 'GET', '/fusion/profiles', [])).body).toBe('{"profiles":[]}')
   })
 })
 
 describe('GET /fusion/jobs/{id}', () => {
-  it('answers the job, its status in lower case, its payload as it came', async () => {
+  it('returns the job with its status in lower case and its payload unchanged', async () => {
     const payload = { url: 'https://example.com', z: null, a: [1.5, 'ü'] }
     const job = await factoriesFor(app, tenant).job({
       status: 'SUCCEEDED',
@@ -295,7 +295,7 @@ describe('GET /fusion/jobs/{id}', () => {
 
 describe('every answer', () => {
   it.each(['/users?limit=1', '/users/nobody', '/nowhere', '/health'])(
-    '%s carries its request id and is not stored',
+    'has a request id and forbids caching: %s',
     async (url) => {
       const answer = await app.rest(tenant, 'GET', url)
       expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
@@ -303,7 +303,7 @@ describe('every answer', () => {
     },
   )
 
-  it('keeps a sane request id of the caller, and no other', async () => {
+  it('has the request id of the client if it is valid, otherwise a generated one', async () => {
     const send = (id: string) => app.app.inject({ url: '/health', headers: { 'x-request-id': id } })
     expect((await send('trace-1:a/b=')).headers['x-request-id']).toBe('trace-1:a/b=')
     expect((await send('<script>')).headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)

@@ -8,8 +8,9 @@ import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 const userCount = 100_000
 const pageSize = 500
+const batchSize = 10_000
 
-/** Once in each user. */
+/** Each user contains this text once. */
 const marker = '"tenant_app_id"'
 
 let app: TestApp
@@ -19,10 +20,13 @@ let port: number
 beforeAll(async () => {
   app = await startTestApp()
   tenant = await app.createTenant()
-  await app.database.prisma.$executeRaw`
-    INSERT INTO "user" (tenant_app_id, id, name, email, created_at, updated_at)
-    SELECT ${tenant.tenantAppId}, 'user-' || n, 'Name ' || n, n || '@example.com', to_timestamp(n), to_timestamp(n)
-    FROM generate_series(1, ${userCount}::int) AS n`
+  // In batches, because the gateway limits how long a statement takes.
+  for (let first = 1; first <= userCount; first += batchSize) {
+    await app.database.prisma.$executeRaw`
+      INSERT INTO "user" (tenant_app_id, id, name, email, created_at, updated_at)
+      SELECT ${tenant.tenantAppId}, 'user-' || n, 'Name ' || n, n || '@example.com', to_timestamp(n), to_timestamp(n)
+      FROM generate_series(${first}::int, ${first + batchSize - 1}::int) AS n`
+  }
   await app.app.listen({ port: 0 })
   port = (app.app.server.address() as AddressInfo).port
 })
@@ -38,8 +42,10 @@ setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
 describe('GET /users of 100,000 users', () => {
-  it('answers every one of them, a page at a time, with a flat memory profile', async () => {
-    const heaps: number[] = []
+  it('returns all users page by page, with constant memory', async () => {
+    // The heap may shrink, because earlier test files of this process left garbage. It must not rise.
+    collectGarbage()
+    const heaps = [process.memoryUsage().heapUsed]
     let users = 0
     let text = ''
     let bytes = 0
@@ -49,7 +55,7 @@ describe('GET /users of 100,000 users', () => {
         const seen = text.slice(-(marker.length - 1)) + String(chunk)
         users += seen.split(marker).length - 1
         text = seen.slice(-1_000)
-        if (bytes / 2_000_000 > heaps.length) {
+        if (bytes / 2_000_000 > heaps.length - 1) {
           collectGarbage()
           heaps.push(process.memoryUsage().heapUsed)
         }
@@ -57,12 +63,13 @@ describe('GET /users of 100,000 users', () => {
     })
     expect(text.endsWith('"accounts":[]}]}')).toBe(true)
     expect(users).toBe(userCount)
-    expect(statements).toHaveLength((userCount / pageSize) * 2)
+    expect(statements).toHaveLength(userCount / pageSize)
     expect(heaps.length).toBeGreaterThan(5)
-    expect((Math.max(...heaps) - Math.min(...heaps)) / 1024 / 1024).toBeLessThan(16)
+    const rises = heaps.map((heap, index) => heap - Math.min(...heaps.slice(0, index + 1)))
+    expect(Math.max(...rises) / 1024 / 1024).toBeLessThan(16)
   })
 
-  it('reads no further than the client takes, and stops when the client goes away', async () => {
+  it('reads only as fast as the client receives, and stops when the client disconnects', async () => {
     let response: http.IncomingMessage | undefined
     const aborted = new Promise<void>((resolve) => {
       app.app.server.once('request', (_request, answer) => answer.once('close', resolve))
@@ -72,16 +79,16 @@ describe('GET /users of 100,000 users', () => {
       await once(response, 'readable')
       response.destroy()
       await aborted
-      // Whatever was under way ends; nothing begins after it.
+      // Waits for the statements under way. No statement starts after this one.
       await app.database.prisma.$queryRaw`SELECT 1`
     })
-    // What the kernel holds for both sockets, up to 10 MB of 22, and no more.
+    // The kernel buffers up to 10 of the 22 MB in the two sockets.
     expect(statements.length).toBeLessThan(userCount / pageSize)
     const later = await app.statementsOf(() => app.database.prisma.$queryRaw`SELECT 1`)
     expect(later).toHaveLength(1)
   })
 
-  it('cuts the connection when a page fails, and never ends as if it were complete', async () => {
+  it('closes the connection without completing the answer when a page fails', async () => {
     const response = await openUsers()
     let text = ''
     const outcome = (async () => {
@@ -99,7 +106,7 @@ describe('GET /users of 100,000 users', () => {
     expect(app.log.some(({ level }) => level === 50)).toBe(true)
   })
 
-  it('answers a status when the first page fails already', async () => {
+  it('returns 500 when the first page fails', async () => {
     await app.database.prisma.$executeRaw`ALTER TABLE "user" RENAME TO user_away`
     const answer = await app.rest(tenant, 'GET', '/users')
     await app.database.prisma.$executeRaw`ALTER TABLE user_away RENAME TO "user"`
@@ -114,6 +121,6 @@ describe('GET /users of 100,000 users', () => {
       expect(answer.statusCode).toBe(200)
       expect(answer.body).toBe('')
     })
-    expect(statements).toHaveLength(2)
+    expect(statements).toHaveLength(1)
   })
 })

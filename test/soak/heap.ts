@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 
-/** What `NODE_OPTIONS` must be for a process whose garbage can be collected from outside. */
-export const inspected = '--inspect=127.0.0.1:0'
+/** `NODE_OPTIONS` of a process whose garbage another process can collect. */
+export const inspectorOptions = '--inspect=127.0.0.1:0'
 
 /**
- * The heap that a gateway uses after its garbage was collected, in bytes: the least of some samples.
+ * Collects the garbage of a gateway five times, and returns the smallest used heap in bytes.
  *
- * @param output what the process has printed, with the address that its inspector listens on
+ * @param output the output of the process, which contains the address of its inspector
  */
 export async function usedHeap(address: string, output: string): Promise<number> {
   const inspector = /Debugger listening on (ws:\S+)/.exec(output)?.[1]
@@ -24,10 +24,10 @@ export async function usedHeap(address: string, output: string): Promise<number>
   return Math.min(...samples)
 }
 
-/** One number of a gateway's `/metrics`. */
+/** Reads one value of a gateway's `/metrics`. */
 export async function readMetric(address: string, series: string): Promise<number> {
   const text = await (await fetch(`${address}/metrics`)).text()
-  const line = text.split('\n').find((one) => one.startsWith(`${series} `))
+  const line = text.split('\n').find((text) => text.startsWith(`${series} `))
   if (line === undefined) throw new Error(`There is no metric ${series}`)
   return Number(line.slice(series.length))
 }

@@ -4,22 +4,22 @@ import pg from 'pg'
 import { createRandom } from '../../src/seed/random.ts'
 import { startGateway } from '../support/cli.ts'
 import { createCluster } from '../support/cluster.ts'
-import { inspected, readMetric, usedHeap } from './heap.ts'
+import { inspectorOptions, readMetric, usedHeap } from './heap.ts'
 import { createShapes } from './shapes.ts'
 import { createMarkedTenants, idOf, type MarkedTenant, tenantsIn, usersPerTenant } from './tenants.ts'
 
 export interface SoakOptions {
   readonly seconds: number
-  /** How many operations that differ. */
+  /** The number of different operations. */
   readonly shapes: number
-  /** How often each of them is asked before the heap is looked at: what runs often is compiled anew until then. */
-  readonly warmingRounds: number
-  /** By what part the heap may be larger in the end. */
+  /** How often each operation runs before the first measurement of the heap, while V8 still compiles hot functions. */
+  readonly warmUpRounds: number
+  /** The allowed growth of the heap, such as 0.1 for 10 %. */
   readonly maxGrowth: number
   readonly tenants: number
-  /** How many requests at a time. */
+  /** The number of concurrent requests. */
   readonly clients: number
-  readonly say: (line: string) => void
+  readonly print: (line: string) => void
 }
 
 export interface SoakSummary {
@@ -27,25 +27,25 @@ export interface SoakSummary {
   readonly unavailable: number
   readonly aborted: number
   readonly kills: number
-  /** How many answers held a mark of their own tenant: what was looked for was there to be found. */
+  /** Answers with the mark of their own tenant. If there are some, the search for foreign marks works. */
   readonly marked: number
   readonly heapBefore: number
   readonly heapAfter: number
-  /** What was wrong; empty when all went well. */
+  /** Descriptions of the problems. Empty if there were none. */
   readonly problems: readonly string[]
 }
 
-/** After a kill so much later, at the latest, the gateway has a connection again. */
-const killedMilliseconds = 1_000
+/** The time in which the gateway must replace killed connections. */
+const recoveryMilliseconds = 1_000
 
 const maxProblems = 20
 
-/** Asks a gateway for all there is, for a while, with clients that go away and connections that are ended. */
-export async function runSoak({ seconds, say, ...options }: SoakOptions): Promise<SoakSummary> {
+/** Sends operations to a gateway for a while, while clients disconnect and database connections are killed. */
+export async function runSoak({ seconds, print, ...options }: SoakOptions): Promise<SoakSummary> {
   const cluster = await createCluster()
   try {
     const tenants = await createMarkedTenants(cluster.url, options.tenants)
-    const gateway = await startGateway({ DATABASE_URL: cluster.url, RATE_LIMIT: '0', NODE_OPTIONS: inspected })
+    const gateway = await startGateway({ DATABASE_URL: cluster.url, RATE_LIMIT: '0', NODE_OPTIONS: inspectorOptions })
     const session = new pg.Client({ connectionString: cluster.url })
     await session.connect()
     try {
@@ -66,37 +66,41 @@ export async function runSoak({ seconds, say, ...options }: SoakOptions): Promis
       const shapes = createShapes(options.shapes)
       let lastKill = Number.NEGATIVE_INFINITY
 
-      async function ask(query: string, { number, key }: MarkedTenant, mayAbort: boolean): Promise<void> {
-        // Now and then of another tenant: there is nothing of that id.
-        const whose = random.below(5) === 0 ? random.below(tenants.length) : number
+      async function send(query: string, { number, key }: MarkedTenant, mayAbort: boolean): Promise<void> {
+        // Sometimes the ids belong to another tenant, so their rows are missing.
+        const owner = random.below(5) === 0 ? random.below(tenants.length) : number
         const row = random.below(4) === 0 ? 'shared' : random.below(usersPerTenant)
-        const variables = { user: idOf('usr', whose, row), account: idOf('acc', whose, row) }
+        const variables = { user: idOf('usr', owner, row), account: idOf('acc', owner, row) }
         const willAbort = mayAbort && random.below(20) === 0
         const signal = willAbort ? AbortSignal.timeout(random.below(20)) : null
-        const began = performance.now()
+        const startedAt = performance.now()
         try {
           const answer = await fetch(`${gateway.address}/graphql`, {
             ...{ method: 'POST', headers: { 'x-api-key': key, 'content-type': 'application/json' }, signal },
             body: JSON.stringify({ query, variables }),
           })
-          judge(answer, await answer.text(), { number, query, began })
+          checkAnswer(answer, await answer.text(), { number, query, startedAt })
         } catch (error) {
           if (signal?.aborted) counts.aborted += 1
           else note(`${error} ${(error as Error).cause ?? ''}\n${query}`)
         }
       }
 
-      function judge(answer: Response, text: string, asked: { number: number; query: string; began: number }): void {
+      function checkAnswer(
+        answer: Response,
+        text: string,
+        request: { number: number; query: string; startedAt: number },
+      ): void {
         counts.answered += 1
         const found = tenantsIn(text)
-        if (found.delete(asked.number)) counts.marked += 1
-        if (found.size > 0) note(`Tenant ${asked.number} was shown rows of ${[...found]}:\n${asked.query}\n${text}`)
+        if (found.delete(request.number)) counts.marked += 1
+        if (found.size > 0) note(`Tenant ${request.number} got rows of ${[...found]}:\n${request.query}\n${text}`)
         const { errors } = JSON.parse(text) as { errors?: { extensions: { code: string } }[] }
-        const isRight = answer.status === 200 || (answer.status === 503 && answer.headers.has('retry-after'))
+        const isValid = answer.status === 200 || (answer.status === 503 && answer.headers.has('retry-after'))
         const isUnavailable = errors?.every(({ extensions }) => extensions.code === 'SERVICE_UNAVAILABLE') ?? false
-        if (isRight && isUnavailable && asked.began - lastKill < killedMilliseconds) counts.unavailable += 1
-        else if (isRight && isUnavailable && lastKill > asked.began) counts.unavailable += 1
-        else if (answer.status !== 200 || errors) note(`${answer.status} ${text}\n${asked.query}`)
+        if (isValid && isUnavailable && request.startedAt - lastKill < recoveryMilliseconds) counts.unavailable += 1
+        else if (isValid && isUnavailable && lastKill > request.startedAt) counts.unavailable += 1
+        else if (answer.status !== 200 || errors) note(`${answer.status} ${text}\n${request.query}`)
       }
 
       async function kill(): Promise<void> {
@@ -110,36 +114,36 @@ export async function runSoak({ seconds, say, ...options }: SoakOptions): Promis
         lastKill = performance.now()
       }
 
-      const warming = Array.from({ length: options.warmingRounds }, () => shapes).flat()
+      const warmUp = Array.from({ length: options.warmUpRounds }, () => shapes).flat()
       const pickTenant = () => random.pick(tenants)
-      await atATime(options.clients, async () => {
-        for (let query = warming.pop(); query !== undefined; query = warming.pop()) {
-          await ask(query, pickTenant(), false)
+      await runConcurrently(options.clients, async () => {
+        for (let query = warmUp.pop(); query !== undefined; query = warmUp.pop()) {
+          await send(query, pickTenant(), false)
         }
       })
       if (!isAlive()) return { ...counts, heapBefore: 0, heapAfter: 0, problems }
       const heapBefore = await usedHeap(gateway.address, gateway.output())
-      say(`${counts.answered} requests to warm up; heap ${megabytes(heapBefore)}`)
+      print(`${counts.answered} requests to warm up; heap ${megabytes(heapBefore)}`)
 
       const until = performance.now() + seconds * 1_000
-      const isOn = () => performance.now() < until && isAlive() && problems.length < maxProblems
-      const speaking = setInterval(() => say(JSON.stringify(counts)), 30_000)
+      const isRunning = () => performance.now() < until && isAlive() && problems.length < maxProblems
+      const reporting = setInterval(() => print(JSON.stringify(counts)), 30_000)
       const killing = (async () => {
-        while (isOn()) {
+        while (isRunning()) {
           await sleep(500 + random.below(2_000))
           await kill()
         }
       })()
-      await atATime(options.clients, async () => {
-        while (isOn()) await ask(random.pick(shapes), pickTenant(), true)
+      await runConcurrently(options.clients, async () => {
+        while (isRunning()) await send(random.pick(shapes), pickTenant(), true)
       })
       await killing
-      clearInterval(speaking)
+      clearInterval(reporting)
       if (!isAlive()) return { ...counts, heapBefore, heapAfter: 0, problems }
 
       for (let tries = 0; (await readMetric(gateway.address, inUse)) > 0; tries += 1) {
         if (tries === 100) {
-          note('Connections are in use though nobody asks')
+          note('Connections are in use although no request is under way')
           break
         }
         await sleep(100)
@@ -165,11 +169,11 @@ export async function runSoak({ seconds, say, ...options }: SoakOptions): Promis
 
 const inUse = 'fusion_database_connections{state="in_use"}'
 
-function atATime(count: number, work: () => Promise<void>): Promise<unknown> {
+function runConcurrently(count: number, work: () => Promise<void>): Promise<unknown> {
   return Promise.all(Array.from({ length: count }, work))
 }
 
-/** For people. */
+/** Formats a number of bytes for people. */
 export function megabytes(bytes: number): string {
   return `${(bytes / 1024 / 1024).toFixed(1)} MiB`
 }

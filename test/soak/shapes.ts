@@ -1,6 +1,6 @@
 import { createRandom, type Random } from '../../src/seed/random.ts'
 
-/** Fields besides the one that each selection has: the one that holds its tenant's mark. */
+/** Optional fields of a selection. Each selection also has a field with the tenant's mark. */
 const fields = {
   user: ['id', 'email', 'phone', 'createdAt', 'updatedAt', 'tenantAppId'],
   account: ['id', 'platform', 'platformAccountId'],
@@ -8,8 +8,8 @@ const fields = {
 }
 
 /**
- * Makes texts of operations of which no two are the same: they differ in fields, aliases and arguments. All of them take
- * `$user: ID!` and `$account: ID!`.
+ * Creates documents that differ in fields, aliases and arguments. All of them have the variables `$user: ID!` and
+ * `$account: ID!`.
  */
 export function createShapes(count: number, seed = 1): string[] {
   const random = createRandom(seed)
@@ -19,9 +19,9 @@ export function createShapes(count: number, seed = 1): string[] {
 }
 
 function createShape(random: Random): string {
-  const profile = () => `{ username ${some(random, fields.profile)} }`
-  const account = () => `{ displayName ${some(random, fields.account)} ${alias(random)}profile ${profile()} }`
-  const user = () => `{ name ${some(random, fields.user)} ${alias(random)}accounts ${account()} }`
+  const profile = () => `{ username ${pickFields(random, fields.profile)} }`
+  const account = () => `{ displayName ${pickFields(random, fields.account)} ${alias(random)}profile ${profile()} }`
+  const user = () => `{ name ${pickFields(random, fields.user)} ${alias(random)}accounts ${account()} }`
   const roots = [
     () => `user(id: $user) ${user()} other: account(id: $account) ${account()}`,
     () => `account(id: $account) ${account()} other: user(id: $user) ${user()}`,
@@ -30,7 +30,7 @@ function createShape(random: Random): string {
     () =>
       `users(${range(random)}) { totalCount nodes ${user()} } other: nodes(ids: [$user, $account, "prf_shared"]) { id ... on Profile ${profile()} }`,
   ]
-  // One in ten writes, in a transaction.
+  // One in ten operations writes, in a transaction.
   if (random.below(10) === 0) {
     const written = `syncProfile(input: { accountId: $account, country: "DE" }) { profile ${profile()} userErrors { code } }`
     const renamed = `updateUser(input: { id: $user, phone: "${random.below(1_000)}" }) { user ${user()} userErrors { code } }`
@@ -39,8 +39,8 @@ function createShape(random: Random): string {
   return `query ($user: ID!, $account: ID!) { ${alias(random)}${random.pick(roots)()} }`
 }
 
-/** Some of the names, each perhaps under another. */
-function some(random: Random, names: readonly string[]): string {
+/** A random selection of the fields, some with an alias. */
+function pickFields(random: Random, names: readonly string[]): string {
   const picked = names.filter(() => random.below(2) === 0)
   return picked.map((name) => `${alias(random)}${name}`).join(' ')
 }

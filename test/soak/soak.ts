@@ -1,19 +1,20 @@
-// Keeps a gateway busy on a PostgreSQL server of its own, with clients that go away and connections that are ended, and
-// looks whether tenants stay apart, every request is answered, and nothing piles up. Ends with 1 when something is wrong.
+// Runs a gateway under load on a PostgreSQL server of its own, while clients disconnect and database connections are killed.
+// Checks that no tenant gets rows of another one, that every request is answered, and that no memory or connection leaks.
+// Exits with 1 if it finds a problem.
 //
 //   npm run test:soak [-- --minutes N]
 import { parseArgs } from 'node:util'
-import { canMakeClusters } from '../support/cluster.ts'
+import { canCreateClusters } from '../support/cluster.ts'
 import { megabytes, runSoak } from './run-soak.ts'
 
 const help = `npm run test:soak [-- OPTIONS]
 
-  --minutes N  how long, after warming up (default: 10)
-  --quick      half a minute, after warming up
-  --help       this
+  --minutes N  duration in minutes, after the warm-up (default: 10)
+  --quick      run for 30 seconds, after the warm-up
+  --help       print this help
 `
 
-const say = (line: string) => void process.stdout.write(`${line}\n`)
+const print = (line: string) => void process.stdout.write(`${line}\n`)
 
 const { values } = parseArgs({
   options: {
@@ -29,16 +30,16 @@ if (values.help) {
 } else if (!(minutes > 0)) {
   process.stderr.write('--minutes must be a number above 0.\n')
   process.exitCode = 2
-} else if (!canMakeClusters) {
-  process.stderr.write("It needs Debian's postgresql installed.\n")
+} else if (!canCreateClusters) {
+  process.stderr.write("The soak test needs Debian's package postgresql.\n")
   process.exitCode = 1
 } else {
   const { problems, heapBefore, heapAfter, ...counts } = await runSoak({
-    ...{ seconds: minutes * 60, shapes: 1_000, warmingRounds: 20, maxGrowth: 0.1, tenants: 50, clients: 16, say },
+    ...{ seconds: minutes * 60, shapes: 1_000, warmUpRounds: 20, maxGrowth: 0.1, tenants: 50, clients: 16, print },
   })
-  for (const [name, count] of Object.entries(counts)) say(`${name.padEnd(12)} ${count}`)
-  say(`${'heap'.padEnd(12)} ${megabytes(heapBefore)} → ${megabytes(heapAfter)}`)
-  for (const problem of problems) say(`WRONG: ${problem}`)
-  say(problems.length === 0 ? 'All went well.' : `${problems.length} problems`)
+  for (const [name, count] of Object.entries(counts)) print(`${name.padEnd(12)} ${count}`)
+  print(`${'heap'.padEnd(12)} ${megabytes(heapBefore)} → ${megabytes(heapAfter)}`)
+  for (const problem of problems) print(`PROBLEM: ${problem}`)
+  print(problems.length === 0 ? 'No problems' : `${problems.length} problems`)
   process.exitCode = problems.length === 0 ? 0 : 1
 }

@@ -2,7 +2,7 @@ import { createKey } from '../../src/auth/key.service.ts'
 import { openDatabase } from '../../src/db/database.ts'
 import { deployMigrations } from '../../src/db/migrations/migrations.ts'
 
-/** A tenant whose every row says whose it is: each text of it holds the tenant's mark. */
+/** A tenant whose rows contain the tenant's mark in every text. */
 export interface MarkedTenant {
   readonly number: number
   readonly key: string
@@ -10,7 +10,7 @@ export interface MarkedTenant {
 
 export const usersPerTenant = 10
 
-/** An id that says whose it is; `shared` for one that every tenant has. */
+/** An id with the mark of its tenant. For `shared`, an id that every tenant has. */
 export function idOf(prefix: string, tenant: number, row: number | 'shared'): string {
   return row === 'shared' ? `${prefix}_shared` : `${prefix}${markOf(tenant)}${row}`
 }
@@ -19,14 +19,14 @@ function markOf(tenant: number): string {
   return `_of${tenant}_`
 }
 
-/** The tenants whose marks are in a text. */
+/** Finds the tenants whose marks a text contains. */
 export function tenantsIn(text: string): Set<number> {
   return new Set(Array.from(text.matchAll(/_of(\d+)_/g), ([, number]) => Number(number)))
 }
 
 /**
- * Migrates a database and makes tenants in it, each with users who have an account and its profile. One user a tenant has
- * the same ids in all of them, so that rows are mixed up where something goes by the id alone.
+ * Migrates a database and creates tenants, each with users, accounts and profiles. One user of each tenant has ids that all
+ * tenants use, so a read by id alone returns rows of another tenant.
  */
 export async function createMarkedTenants(url: string, count: number): Promise<MarkedTenant[]> {
   const database = await openDatabase({ kind: 'postgresql', url })

@@ -44,6 +44,8 @@ export interface TestApp {
   statementsOf(work: () => Promise<unknown>): Promise<string[]>
   /** How many times a key was read so far. */
   lookups(): number
+  /** Starts the gateway with other options on the same database. Close it before this one. */
+  startAnother(options: Partial<AppOptions>): Promise<TestApp>
   close(): Promise<void>
 }
 
@@ -61,75 +63,90 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
     },
     (size) => metrics.batchSize.observe(size),
   )
-  const log: Record<string, unknown>[] = []
-  const logger = createLogger({ logLevel: 'info' }, { write: (line) => void log.push(JSON.parse(line)) })
-  const services = createServices(database, { backoff: { delaySeconds: 1, maxDelaySeconds: 1 }, metrics })
-  // Keys are not cached, so a revocation takes effect at once. test/auth/authentication.test.ts tests the cache.
-  const app = await createApp({
-    keyCacheMilliseconds: 0,
-    services,
-    meter,
-    logger,
-    graphiql: true,
-    introspection: true,
-    corsOrigins: [],
-    load: patientLoad,
-    ...options,
-  })
   let tenants = 0
   const keys: string[] = []
+  const logs: object[] = []
 
+  const first = await start(options)
   return {
-    app,
-    database,
-    services,
-    log,
-
-    async createTenant(name = `Tenant ${tenants + 1}`) {
-      tenants += 1
-      const { id: tenantAppId } = await createTenant(database, name)
-      const { key } = await createKey(database, { tenantAppId, name: `key of ${name}` })
-      keys.push(key)
-      return { tenantAppId, name, key }
-    },
-
-    async graphql<Data>(tenant: TestTenant, query: string, variables?: Record<string, unknown>) {
-      const answer = await app.inject({
-        method: 'POST',
-        url: '/graphql',
-        headers: { 'x-api-key': tenant.key },
-        payload: { query, variables },
-      })
-      if (!answer.body.startsWith('{')) {
-        throw new Error(`${answer.statusCode} ${answer.headers['x-request-id']}\n${query}\n${answer.body}`)
-      }
-      return answer.json() as GraphQLAnswer<Data>
-    },
-
-    rest: (tenant, method, url, body) =>
-      app.inject({
-        method: method as 'GET',
-        url,
-        headers: { 'x-api-key': tenant.key, ...(body !== undefined && { 'content-type': 'application/json' }) },
-        ...(body !== undefined && { payload: JSON.stringify(body) }),
-      }),
-
-    async statementsOf(work) {
-      statements = []
-      await work()
-      return statements.filter((sql) => !/\bapi_key\b/.test(sql))
-    },
-
-    lookups: () => lookups,
-
+    ...first,
     async close() {
-      await app.close()
-      await services.changes.close()
-      const stored = JSON.stringify(log) + (await dump(database))
+      await first.close()
+      const stored = JSON.stringify(logs) + (await dump(database))
       await database.close()
       const leaked = keys.filter((key) => stored.includes(key))
       if (leaked.length > 0) throw new Error('A key is in the log or in the database')
     },
+  }
+
+  async function start(own: Partial<AppOptions>): Promise<TestApp> {
+    const log: Record<string, unknown>[] = []
+    logs.push(log)
+    const logger = createLogger({ logLevel: 'info' }, { write: (line) => void log.push(JSON.parse(line)) })
+    const services = createServices(database, { backoff: { delaySeconds: 1, maxDelaySeconds: 1 }, metrics })
+    // Keys are not cached, so a revocation takes effect at once. test/auth/authentication.test.ts tests the cache.
+    const app = await createApp({
+      keyCacheMilliseconds: 0,
+      services,
+      meter,
+      logger,
+      graphiql: true,
+      introspection: true,
+      corsOrigins: [],
+      load: patientLoad,
+      ...own,
+    })
+    return {
+      ...{ app, database, services, log, ...clientOf(app) },
+      startAnother: start,
+      async close() {
+        await app.close()
+        await services.changes.close()
+      },
+    }
+  }
+
+  function clientOf(
+    app: FastifyInstance,
+  ): Pick<TestApp, 'createTenant' | 'graphql' | 'rest' | 'statementsOf' | 'lookups'> {
+    return {
+      async createTenant(name = `Tenant ${tenants + 1}`) {
+        tenants += 1
+        const { id: tenantAppId } = await createTenant(database, name)
+        const { key } = await createKey(database, { tenantAppId, name: `key of ${name}` })
+        keys.push(key)
+        return { tenantAppId, name, key }
+      },
+
+      async graphql<Data>(tenant: TestTenant, query: string, variables?: Record<string, unknown>) {
+        const answer = await app.inject({
+          method: 'POST',
+          url: '/graphql',
+          headers: { 'x-api-key': tenant.key },
+          payload: { query, variables },
+        })
+        if (!answer.body.startsWith('{')) {
+          throw new Error(`${answer.statusCode} ${answer.headers['x-request-id']}\n${query}\n${answer.body}`)
+        }
+        return answer.json() as GraphQLAnswer<Data>
+      },
+
+      rest: (tenant, method, url, body) =>
+        app.inject({
+          method: method as 'GET',
+          url,
+          headers: { 'x-api-key': tenant.key, ...(body !== undefined && { 'content-type': 'application/json' }) },
+          ...(body !== undefined && { payload: JSON.stringify(body) }),
+        }),
+
+      async statementsOf(work) {
+        statements = []
+        await work()
+        return statements.filter((sql) => !/\bapi_key\b/.test(sql))
+      },
+
+      lookups: () => lookups,
+    }
   }
 }
 

@@ -1,16 +1,16 @@
 import { existsSync } from 'node:fs'
 import { type Browser, chromium, type Page } from 'playwright-core'
 
-/** A page with a profile of its own, which reaches the gateway and nothing else. */
+/** A page with its own browser profile, which can reach only the gateway. */
 export interface Visit {
   readonly page: Page
-  /** Addresses other than the gateway's that the page, its frames or its workers asked for. */
-  readonly elsewhere: readonly string[]
-  /** Errors in the console, and those that nobody caught. */
-  readonly complaints: readonly string[]
+  /** Addresses other than the gateway's that the page, its frames or its workers requested. */
+  readonly foreignRequests: readonly string[]
+  /** Errors in the console, and uncaught errors. */
+  readonly errors: readonly string[]
 }
 
-/** A name that leads to this machine, as an attacker's would after DNS rebinding. */
+/** A host name that resolves to this machine, as an attacker's does after DNS rebinding. */
 export const otherHostName = 'gateway.test'
 
 const usualPlaces = [
@@ -21,18 +21,17 @@ const usualPlaces = [
 ]
 
 /**
- * The Chromium to test with: the one that CHROMIUM_PATH names, or one in a usual place. Without one, says on stderr what
- * is left out.
+ * Finds Chromium at CHROMIUM_PATH or in a usual place. Without Chromium, prints to stderr which tests are skipped.
  *
- * @throws Error when there is none in CI, where nothing may be left out unseen
+ * @throws Error in CI if Chromium is missing, because CI must not skip tests
  */
-export function findChromium(leftOut: string): string | undefined {
+export function findChromium(skipped: string): string | undefined {
   const named = process.env['CHROMIUM_PATH']
   const found = (named ? [named] : usualPlaces).find((place) => existsSync(place))
   if (found !== undefined) return found
   const reason = `no Chromium at ${named || usualPlaces.join(', ')}; install it or set CHROMIUM_PATH`
-  if (process.env['CI']) throw new Error(`${leftOut} must be tested in CI: ${reason}`)
-  process.stderr.write(`LEFT OUT ${leftOut}: ${reason}\n`)
+  if (process.env['CI']) throw new Error(`${skipped} must be tested in CI: ${reason}`)
+  process.stderr.write(`SKIPPED ${skipped}: ${reason}\n`)
   return undefined
 }
 
@@ -43,7 +42,7 @@ export function launchChromium(executablePath: string): Promise<Browser> {
     '--disable-sync',
     '--disable-quic',
   ]
-  // What a route below would not see, a prefetch say, finds no address either.
+  // Requests that bypass the routes below, such as a prefetch, resolve no host name.
   const names = `MAP ${otherHostName} 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1`
   return chromium.launch({
     executablePath,
@@ -51,36 +50,36 @@ export function launchChromium(executablePath: string): Promise<Browser> {
   })
 }
 
-/** Opens GraphiQL, and waits until it has asked for the schema and been answered. */
+/** Opens GraphiQL, and waits for the answer to its introspection query. */
 export async function visitGraphiql(browser: Browser, gateway: string): Promise<Visit> {
-  const elsewhere: string[] = []
-  const complaints: string[] = []
+  const foreignRequests: string[] = []
+  const errors: string[] = []
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
-  // Below vitest's own limit, so that a failure names the selector that was waited for.
+  // Below vitest's own limit, so that a failure names the missing selector.
   context.setDefaultTimeout(15_000)
   await context.route(
     ({ origin }) => origin !== gateway,
     (route) => {
-      elsewhere.push(route.request().url())
+      foreignRequests.push(route.request().url())
       return route.abort()
     },
   )
   await context.routeWebSocket(/./, (socket) => {
-    elsewhere.push(socket.url())
+    foreignRequests.push(socket.url())
     return socket.close()
   })
   const page = await context.newPage()
-  page.on('pageerror', (error) => complaints.push(String(error)))
-  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
+  page.on('pageerror', (error) => errors.push(String(error)))
+  page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
   await Promise.all([answerTo('schema', page), page.goto(`${gateway}/graphql`)])
-  return { page, elsewhere, complaints }
+  return { page, foreignRequests, errors }
 }
 
-/** The gateway's next answer to the page: to its question for the schema, or to what a person ran. */
-export async function answerTo(question: 'schema' | 'run', page: Page): Promise<unknown> {
+/** Waits for the next answer to the page: to its introspection query (`schema`), or to an operation that was run (`run`). */
+export async function answerTo(kind: 'schema' | 'run', page: Page): Promise<unknown> {
   const response = await page.waitForResponse((candidate) => {
     const sent = candidate.request().postData()
-    return sent !== null && sent.includes('IntrospectionQuery') === (question === 'schema')
+    return sent !== null && sent.includes('IntrospectionQuery') === (kind === 'schema')
   })
   return response.json()
 }

@@ -1,21 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 
 const entry = path.resolve(import.meta.dirname, '../../src/cli.ts')
 
-/** The environment of a command: this process's own, without what configures a gateway. */
+/** The environment of a command: that of this process, without the configuration of a gateway. */
 function environment(env: Record<string, string>): NodeJS.ProcessEnv {
   const { DATABASE_URL: _url, DATA_DIR: _dir, PORT: _port, OTEL_EXPORTER_OTLP_ENDPOINT: _, ...rest } = process.env
   return { ...rest, LOG_LEVEL: 'info', ...env }
-}
-
-/** A new, empty data folder. */
-export function newDataDir(): string {
-  return mkdtempSync(path.join(tmpdir(), 'fusion-data-'))
 }
 
 /** Runs `fusion …` to its end. */
@@ -28,14 +21,14 @@ export async function fusion(args: readonly string[], env: Record<string, string
 /** A gateway in a process of its own. */
 export interface RunningGateway {
   readonly address: string
-  /** What it has printed so far. */
+  /** The output so far. */
   readonly output: () => string
   readonly child: ChildProcess
-  /** Sends a signal and waits for the end. */
+  /** Sends a signal and waits until the process has exited. */
   stop(signal?: NodeJS.Signals): Promise<{ code: number | null; milliseconds: number }>
 }
 
-/** Starts `fusion serve` on a free port and waits until it listens. Rejects with what it printed when it does not. */
+/** Starts `fusion serve` on a free port and waits until it listens. Rejects with its output if it exits instead. */
 export async function startGateway(env: Record<string, string>, args: readonly string[] = []): Promise<RunningGateway> {
   const child = spawn(process.execPath, [entry, 'serve', ...args], {
     env: environment({ PORT: '0', ...env }),
@@ -46,17 +39,17 @@ export async function startGateway(env: Record<string, string>, args: readonly s
   const address = await new Promise<string>((resolve, reject) => {
     const read = (chunk: Buffer) => {
       output += chunk.toString()
-      // It may print for minutes.
+      // The output can become long, so the address is searched only once.
       if (isListening) return
       const found = /Server listening at (http:\/\/[\d.:]+)/.exec(output)?.[1]
-      // The demo's welcome is printed right after; waiting for it keeps `output` whole.
+      // The welcome of the demo follows. Waiting for it makes `output` complete.
       if (!found || !(env['DATABASE_URL'] || output.includes('OpenAPI'))) return
       isListening = true
       resolve(found)
     }
     child.stdout.on('data', read)
     child.stderr.on('data', read)
-    child.once('exit', (code) => reject(new Error(`The gateway ended with ${code}:\n${output}`)))
+    child.once('exit', (code) => reject(new Error(`The gateway exited with ${code}:\n${output}`)))
   })
   return {
     address,
@@ -71,15 +64,15 @@ export async function startGateway(env: Record<string, string>, args: readonly s
   }
 }
 
-/** A command that runs until it is told to stop. */
+/** A command that runs until it gets a signal. */
 export interface RunningCommand {
   readonly child: ChildProcess
   readonly output: () => string
-  /** Sends a signal and waits for the end. */
+  /** Sends a signal and waits until the process has exited. */
   stop(signal?: NodeJS.Signals): Promise<number | null>
 }
 
-/** Starts a command and waits until it prints something. Rejects with what it printed when it ends before. */
+/** Starts a command and waits until it prints `until`. Rejects with its output if it exits before. */
 export async function startCommand(
   args: readonly string[],
   env: Record<string, string>,
@@ -95,7 +88,7 @@ export async function startCommand(
     }
     child.stdout.on('data', read)
     child.stderr.on('data', read)
-    child.once('exit', (code) => reject(new Error(`It ended with ${code}:\n${output}`)))
+    child.once('exit', (code) => reject(new Error(`The command exited with ${code}:\n${output}`)))
   })
   return {
     child,

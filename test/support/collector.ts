@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 
-/** A span, its attributes by name. */
+/** A span with its attributes by name. */
 export interface ReceivedSpan {
   readonly traceId: string
   readonly spanId: string
@@ -16,12 +16,12 @@ export interface ReceivedSpan {
   readonly service: unknown
 }
 
-/** A collector of traces: it takes OTLP over HTTP, as JSON. */
+/** A collector of traces that accepts OTLP over HTTP, as JSON. */
 export interface Collector {
   readonly url: string
   /** Every span so far. */
   readonly spans: ReceivedSpan[]
-  /** Waits for the request with this id, and gives all spans of its trace. */
+  /** Waits for the request with this id, and returns all spans of its trace. */
   trace(requestId: string): Promise<ReceivedSpan[]>
   close(): void
 }
@@ -83,7 +83,7 @@ function valuesOf(attributes: readonly Attribute[]): Record<string, unknown> {
   return Object.fromEntries(attributes.map(({ key, value }) => [key, toValue(value)]))
 }
 
-/** The value; the first of a list. */
+/** The value, or the first value of a list. */
 function toValue({ arrayValue, ...value }: Attribute['value']): unknown {
   const list = arrayValue as { values: Attribute['value'][] } | undefined
   return list ? toValue(list.values[0] ?? {}) : Object.values(value)[0]

@@ -19,12 +19,12 @@ export async function createTestDatabase(
   observe: StatementObserver = () => undefined,
   onBatch: (size: number) => void = () => undefined,
 ): Promise<TestDatabase> {
-  const template = inject('template')
-  if (template.kind === 'embedded') {
-    const dump = new Blob([readFileSync(template.dumpFile)])
+  const { dumpFile, postgresql } = inject('template')
+  if (postgresql === undefined) {
+    const dump = new Blob([readFileSync(dumpFile)])
     return { ...(await createDatabase(await openEmbedded('memory', dump), { observe, onBatch })), url: undefined }
   }
-  const name = await createOnServer(`TEMPLATE ${template.name}`)
+  const name = await createOnServer(`TEMPLATE ${postgresql}`)
   return openOnServer(name, { observe, onBatch })
 }
 

@@ -1,7 +1,7 @@
 import type { TestApp, TestTenant } from './app.ts'
 import { jobFields, type ShownJob } from './jobs.ts'
 
-/** Server-sent events over a socket, as they come. */
+/** A stream of server-sent events. */
 export interface EventStream {
   readonly status: number
   readonly headers: Headers
@@ -15,7 +15,7 @@ export interface ServerSentEvent {
   readonly data: { data?: Record<string, unknown>; errors?: { extensions: Record<string, unknown> }[] } | undefined
 }
 
-/** Subscribes at a gateway that listens. */
+/** Sends a subscription to a listening gateway. */
 export async function subscribe(
   address: string,
   key: string,
@@ -60,19 +60,19 @@ async function* readEvents({ body }: Response): AsyncGenerator<ServerSentEvent, 
 
 const addresses = new WeakMap<TestApp, Promise<string>>()
 
-/** Where the app listens; it does so from the first time it is asked. */
+/** Returns the address of a gateway. The first call makes the gateway listen. */
 export function addressOf(app: TestApp): Promise<string> {
   const address = addresses.get(app) ?? app.app.listen({ host: '127.0.0.1', port: 0 })
   addresses.set(app, address)
   return address
 }
 
-/** Follows a job until it is as it should be. */
+/** Follows a job until it meets the condition. */
 export async function follow(
   app: TestApp,
   tenant: TestTenant,
   id: string,
-  isThere: (job: ShownJob) => boolean,
+  isMet: (job: ShownJob) => boolean,
 ): Promise<ShownJob> {
   const query = `subscription ($id: ID!) { job(id: $id) { ${jobFields} } }`
   const events = await subscribe(await addressOf(app), tenant.key, query, { id })
@@ -80,8 +80,8 @@ export async function follow(
     for (;;) {
       const event = await events.next()
       const job = event?.data?.data?.['job'] as ShownJob | null | undefined
-      if (!job) throw new Error(`The job is gone: ${JSON.stringify(event)}`)
-      if (isThere(job)) return job
+      if (!job) throw new Error(`The job is missing: ${JSON.stringify(event)}`)
+      if (isMet(job)) return job
     }
   } finally {
     events.close()

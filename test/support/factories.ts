@@ -49,7 +49,7 @@ export function factoriesFor({ database: { prisma } }: TestApp, { tenantAppId }:
   }
 }
 
-/** Creates a user, an account, its profile, an email and a job. */
+/** Creates a user, an account, its profile, an email record and a job. */
 export async function createOneOfEach(app: TestApp, tenant: TestTenant) {
   const make = factoriesFor(app, tenant)
   const user = await make.user()

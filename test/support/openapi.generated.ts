@@ -162,11 +162,11 @@ export interface components {
             code: "MALFORMED_REQUEST" | "TOO_EXPENSIVE" | "BAD_USER_INPUT" | "UNAUTHENTICATED" | "PERSISTED_QUERY_NOT_FOUND" | "DOCUMENT_NOT_TRUSTED" | "FORBIDDEN" | "NOT_FOUND" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "METHOD_NOT_ALLOWED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL" | "SERVICE_UNAVAILABLE";
             /** @description The id of the request in the log. */
             request_id: string;
-            /** @description The price in points, with status 429. */
+            /** @description The price in points, with `TOO_EXPENSIVE` and `RATE_LIMITED`. */
             cost?: number;
-            /** @description The points per minute, with status 429. */
+            /** @description The maximum in points: of an operation with `TOO_EXPENSIVE`, per minute with `RATE_LIMITED`. */
             maximum?: number;
-            /** @description The points that are left, with status 429. */
+            /** @description The points that are left in this minute, with `RATE_LIMITED`. */
             remaining?: number;
             /** @description The rejected fields, with status 422. */
             errors?: {

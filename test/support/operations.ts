@@ -21,7 +21,7 @@ export interface SampleIds {
 /** A field of the type Query, Mutation or Subscription. */
 export type Field = GraphQLField<unknown, unknown>
 
-/** Values that the services accept, for inputs whose type says too little. */
+/** Values that the services accept, for inputs whose type allows invalid values too. */
 function valueByName(name: string, { userId, accountId, jobId }: SampleIds): unknown {
   const values: Record<string, unknown> = {
     accountId,
@@ -71,21 +71,21 @@ function sampleOf(type: GraphQLInputType, name: string, ids: SampleIds): unknown
   return Object.fromEntries(fields.map((field) => [field.name, sampleOf(field.type, field.name, ids)]))
 }
 
-/** Arguments that cannot be given together with another of the same field. */
+/** Arguments that exclude another argument of the same field. */
 const exclusive = new Set(['last', 'after', 'before'])
 
-/** An operation with every argument of a root field in a variable, and the variables. */
+/** Creates an operation with every argument of a root field in a variable, and the values of the variables. */
 export function operationOf(kind: string, { name, args, type }: Field, ids: SampleIds) {
-  const given = args.filter((arg) => !exclusive.has(arg.name))
-  const declared = given.map((arg) => `$${arg.name}: ${arg.type}`).join(', ')
-  const used = given.map((arg) => `${arg.name}: $${arg.name}`).join(', ')
+  const passed = args.filter((arg) => !exclusive.has(arg.name))
+  const declared = passed.map((arg) => `$${arg.name}: ${arg.type}`).join(', ')
+  const used = passed.map((arg) => `${arg.name}: $${arg.name}`).join(', ')
   const named = getNamedType(type)
   const userErrors = isObjectType(named) && 'userErrors' in named.getFields() ? 'userErrors { code field }' : ''
   const result = isObjectType(named) || isUnionType(named) || 'getFields' in named ? `{ __typename ${userErrors} }` : ''
-  const [open, close] = given.length > 0 ? [`(${declared})`, `(${used})`] : ['', '']
+  const [open, close] = passed.length > 0 ? [`(${declared})`, `(${used})`] : ['', '']
   return {
     query: `${kind} ${open} { ${name}${close} ${result} }`,
-    variables: Object.fromEntries(given.map((arg) => [arg.name, sampleOf(arg.type, arg.name, ids)])),
+    variables: Object.fromEntries(passed.map((arg) => [arg.name, sampleOf(arg.type, arg.name, ids)])),
   }
 }
 

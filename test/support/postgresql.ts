@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** A PostgreSQL server to run the suite on, as a user who may make databases; without it the suite runs on PGlite. */
+/** The URL of a PostgreSQL server for the suite, with a user who can create databases. Without it the suite runs on PGlite. */
 export const adminUrl = process.env['TEST_DATABASE_URL'] || undefined
 
 /** The URL of another database on the same server. */

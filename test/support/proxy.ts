@@ -2,31 +2,31 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { Transform } from 'node:stream'
 
-/** A way to a server that can be cut, or be slow. */
+/** A TCP proxy whose connections a test can close or delay. */
 export interface TcpProxy {
   readonly port: number
-  /** Ends every connection, and takes no other until `restore`. */
+  /** Closes every connection, and every new one until `restore`. */
   cut(): void
-  /** Breaks every connection (RST), and each that is made until `restore`. */
+  /** Resets every connection (RST), and every new one until `restore`. */
   reset(): void
-  /** Takes connections and what is sent on them, and keeps every answer until `restore`. */
+  /** Accepts connections and data, and holds back every answer until `restore`. */
   hang(): void
-  /** Keeps each chunk for so long, until `restore`. */
+  /** Delays each chunk until `restore`. */
   delay(milliseconds: number): void
   restore(): void
   close(): Promise<void>
 }
 
-/** Stands between a client and a server on this machine. */
+/** Starts a proxy for a port of this machine. */
 export async function startProxy(target: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
-  const atOnce = Promise.resolve()
-  let refuse: ((socket: Socket) => void) | undefined
+  const immediately = Promise.resolve()
+  let rejectConnection: ((socket: Socket) => void) | undefined
   let milliseconds = 0
-  let untilOpen = atOnce
+  let untilOpen = immediately
   let open = () => {}
 
-  const late = () =>
+  const delayed = () =>
     new Transform({
       transform(chunk, _encoding, pass) {
         if (milliseconds > 0) setTimeout(pass, milliseconds, null, chunk)
@@ -40,54 +40,54 @@ export async function startProxy(target: number): Promise<TcpProxy> {
       },
     })
   const server = createServer((client) => {
-    if (refuse) return refuse(client)
+    if (rejectConnection) return rejectConnection(client)
     const upstream = connect(target, '127.0.0.1')
-    client.pipe(late()).pipe(upstream)
-    upstream.pipe(late()).pipe(gate()).pipe(client)
+    client.pipe(delayed()).pipe(upstream)
+    upstream.pipe(delayed()).pipe(gate()).pipe(client)
     for (const socket of [client, upstream]) {
       sockets.add(socket)
       socket.on('close', () => sockets.delete(socket))
     }
-    // The server's last words are passed on before its end.
+    // The last bytes of the server are passed on before its connection closes.
     upstream.on('error', () => client.destroy())
     client.on('error', () => upstream.destroy()).on('close', () => upstream.destroy())
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
 
-  function end(how: (socket: Socket) => void): void {
-    for (const socket of sockets) how(socket)
+  function closeAll(close: (socket: Socket) => void): void {
+    for (const socket of sockets) close(socket)
   }
   const destroy = (socket: Socket) => void socket.destroy()
-  const breakOff = (socket: Socket) => void socket.resetAndDestroy()
+  const reset = (socket: Socket) => void socket.resetAndDestroy()
   function restore(): void {
-    refuse = undefined
+    rejectConnection = undefined
     milliseconds = 0
-    untilOpen = atOnce
+    untilOpen = immediately
     open()
   }
   return {
     port: (server.address() as AddressInfo).port,
     cut() {
-      refuse = destroy
-      end(destroy)
+      rejectConnection = destroy
+      closeAll(destroy)
     },
     reset() {
-      refuse = breakOff
-      end(breakOff)
+      rejectConnection = reset
+      closeAll(reset)
     },
     hang() {
       untilOpen = new Promise((resolve) => {
         open = resolve
       })
     },
-    delay(given) {
-      milliseconds = given
+    delay(chunkMilliseconds) {
+      milliseconds = chunkMilliseconds
     },
     restore,
     async close() {
       restore()
-      end(destroy)
+      closeAll(destroy)
       server.close()
       await once(server, 'close')
     },

@@ -1,16 +1,22 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import type { TestProject } from 'vitest/node'
-import { createDatabase, openDatabase } from '../../src/db/database.ts'
-import { createEmbeddedDriver } from '../../src/db/embedded/embedded.ts'
+import { openDatabase } from '../../src/db/database.ts'
 import { deployMigrations } from '../../src/db/migrations/migrations.ts'
 import { adminUrl, databaseUrl, runAsAdmin } from './postgresql.ts'
 
-/** The template of each test file's database: a dump of PGlite, or a database of the PostgreSQL server. */
-export type Template = { kind: 'embedded'; dumpFile: string } | { kind: 'postgresql'; name: string }
+/** The templates of a run: tests copy them, which takes less time than migrating an empty database. */
+export interface Template {
+  /** A migrated data folder of the gateway. */
+  readonly dataDir: string
+  /** A dump of that folder's database, for PGlite in memory. */
+  readonly dumpFile: string
+  /** The name of a migrated database on the PostgreSQL server, if the suite runs on one. */
+  readonly postgresql: string | undefined
+}
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -18,24 +24,43 @@ declare module 'vitest' {
   }
 }
 
-/** Creates the template once per run. Returns a function that removes it. */
+/** Creates the templates once per run. Returns a function that removes them. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  return adminUrl === undefined ? setupEmbedded(project) : setupPostgresql(project)
-}
-
-async function setupEmbedded(project: TestProject) {
   const folder = mkdtempSync(path.join(tmpdir(), 'fusion-test-'))
-  const pglite = await PGlite.create()
-  const database = await createDatabase(createEmbeddedDriver(pglite))
-  await deployMigrations(database)
-  const dumpFile = path.join(folder, 'template.tar')
-  writeFileSync(dumpFile, Buffer.from(await (await pglite.dumpDataDir('none')).arrayBuffer()))
-  await database.close()
-  project.provide('template', { kind: 'embedded', dumpFile })
-  return async () => rmSync(folder, { recursive: true })
+  process.env['TEST_RUN_FOLDER'] = folder
+  const [embedded, postgresql] = await Promise.all([createEmbedded(folder), createOnServer()])
+  project.provide('template', { ...embedded, postgresql })
+  return async () => {
+    rmSync(folder, { recursive: true })
+    if (postgresql !== undefined) await runAsAdmin(`DROP DATABASE ${postgresql} WITH (FORCE)`)
+  }
 }
 
-async function setupPostgresql(project: TestProject) {
+async function createEmbedded(folder: string): Promise<Pick<Template, 'dataDir' | 'dumpFile'>> {
+  const dataDir = path.join(folder, 'data')
+  const database = await openDatabase({ kind: 'embedded', dataDir })
+  await deployMigrations(database)
+  await database.close()
+  const copy = path.join(folder, 'copy')
+  cpSync(path.join(dataDir, 'pgdata'), copy, { recursive: true })
+  const dumpFile = path.join(folder, 'template.tar')
+  writeFileSync(dumpFile, await dump(copy))
+  rmSync(copy, { recursive: true })
+  return { dataDir, dumpFile }
+}
+
+/** Dumps a folder without the databases that no test connects to. They are half of the dump, which every test file loads. */
+async function dump(folder: string): Promise<Buffer> {
+  const pglite = await PGlite.create(folder)
+  await pglite.exec('UPDATE pg_database SET datistemplate = false')
+  for (const name of ['template0', 'template1']) await pglite.exec(`DROP DATABASE ${name}`)
+  const blob = await pglite.dumpDataDir('none')
+  await pglite.close()
+  return Buffer.from(await blob.arrayBuffer())
+}
+
+async function createOnServer(): Promise<string | undefined> {
+  if (adminUrl === undefined) return undefined
   const name = `fusion_template_${randomUUID().slice(0, 8)}`
   await runAsAdmin(`CREATE DATABASE ${name}`)
   // Not UTC, so that tests fail where the gateway relies on the server's time zone.
@@ -43,6 +68,5 @@ async function setupPostgresql(project: TestProject) {
   const database = await openDatabase({ kind: 'postgresql', url: databaseUrl(name) })
   await deployMigrations(database)
   await database.close()
-  project.provide('template', { kind: 'postgresql', name })
-  return () => runAsAdmin(`DROP DATABASE ${name} WITH (FORCE)`)
+  return name
 }

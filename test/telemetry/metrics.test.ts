@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-/** The values of the metrics now, by name and labels as they are printed. */
+/** Reads the current values of the metrics, by their printed name and labels. */
 async function read(): Promise<Map<string, number>> {
   const { body, headers } = await app.app.inject('/metrics')
   expect(headers['content-type']).toMatch(/^text\/plain; version=0.0.4/)
@@ -20,7 +20,7 @@ async function read(): Promise<Map<string, number>> {
   return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]))
 }
 
-/** By how much a metric grows while `work` runs. */
+/** Runs `work`, and returns a function that tells how much a metric has grown meanwhile. */
 async function growth(work: () => Promise<unknown>) {
   const before = await read()
   await work()
@@ -28,7 +28,7 @@ async function growth(work: () => Promise<unknown>) {
   return (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0)
 }
 
-it('counts requests by route, operation and status', async () => {
+it('the metrics count requests by route, operation and status', async () => {
   const grown = await growth(async () => {
     await app.rest(tenant, 'GET', '/users/nobody')
     await app.graphql(tenant, 'query Who { viewer { keyName } }')
@@ -40,7 +40,7 @@ it('counts requests by route, operation and status', async () => {
   expect(count('route="unknown",operation="",status="404"')).toBe(1)
 })
 
-it('counts statements, batches, executors and errors', async () => {
+it('the metrics count statements, batches, executors and errors', async () => {
   const { user } = await createOneOfEach(app, tenant)
   const query = `{ user(id: "${user.id}") { accounts { id } } }`
   const grown = await growth(async () => {
@@ -49,15 +49,15 @@ it('counts statements, batches, executors and errors', async () => {
     await app.graphql(tenant, query)
     await app.graphql(tenant, '{ users(first: 0) { nodes { id } } }')
   })
-  // Two statements each, and the key each time.
-  expect(grown('fusion_sql_statement_duration_seconds_count{outcome="ok"}')).toBe(3 * 2 + 4)
-  expect(grown('fusion_batch_size_count')).toBe(3 * 2)
+  // One statement for each of three queries, and one for the key of each of four requests.
+  expect(grown('fusion_sql_statement_duration_seconds_count{outcome="ok"}')).toBe(3 + 4)
+  expect(grown('fusion_batch_size_count')).toBe(3)
   expect(grown('fusion_graphql_runs_total{executor="compiled"}')).toBe(2)
   expect(grown('fusion_graphql_compiled_total')).toBe(1)
   expect(grown('fusion_graphql_errors_total{code="BAD_USER_INPUT"}')).toBe(1)
 })
 
-it('has a bound on the names that callers choose', () => {
+it('the metrics limit the number of operation names', () => {
   const { operationLabel } = createMetrics()
   const labels = Array.from({ length: 200 }, (_, index) => operationLabel(`Name${index}`))
   expect(new Set(labels).size).toBeLessThanOrEqual(101)
@@ -65,8 +65,8 @@ it('has a bound on the names that callers choose', () => {
   expect(operationLabel('Name0')).toBe('Name0')
 })
 
-it('is served elsewhere, and only there, when it has an address of its own', async () => {
-  const inside = await startTestApp({ metricsPort: 1 })
-  expect((await inside.app.inject('/metrics')).statusCode).toBe(404)
-  await inside.close()
+it('/metrics is missing among the APIs if the metrics have a port of their own', async () => {
+  const gateway = await app.startAnother({ metricsPort: 1 })
+  expect((await gateway.app.inject('/metrics')).statusCode).toBe(404)
+  await gateway.close()
 })

@@ -1,17 +1,19 @@
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { newDataDir, type RunningGateway, startGateway } from '../support/cli.ts'
+import { type RunningGateway, startGateway } from '../support/cli.ts'
 import { type Collector, type ReceivedSpan, startCollector } from '../support/collector.ts'
+import { createDataDir } from '../support/data-dir.ts'
 import { subscribe } from '../support/events.ts'
 
 const kinds = { internal: 1, server: 2, client: 3 }
 
-/** The demo's data, made once: the gateways of this file run after each other. */
-const dataDir = newDataDir()
+/** The demo data of the gateways of this file, which run one after the other. */
+const dataDir = createDataDir()
+afterAll(() => rmSync(dataDir, { recursive: true }))
 
 const nested = 'query Nested { users(first: 2) { nodes { name accounts { profile { username } } } } }'
 
@@ -33,7 +35,7 @@ function graphql(gateway: RunningGateway, query: string, variables = {}, headers
   return send(gateway, '/graphql', { method: 'POST', body: JSON.stringify({ query, variables }), headers })
 }
 
-/** How many statements the log says that a request has sent. */
+/** Reads from the log how many statements a request has sent. */
 async function statementsOf(gateway: RunningGateway, requestId: string): Promise<number> {
   for (;;) {
     const line = gateway
@@ -45,7 +47,7 @@ async function statementsOf(gateway: RunningGateway, requestId: string): Promise
   }
 }
 
-/** The spans of a trace, by level; fails where one does not hang where it should. */
+/** Groups the spans of a trace by level. Fails if a span has the wrong parent. */
 function levelsOf(spans: readonly ReceivedSpan[]) {
   const [request, ...others] = spans.filter(({ kind }) => kind === kinds.server)
   expect(others).toEqual([])
@@ -54,12 +56,12 @@ function levelsOf(spans: readonly ReceivedSpan[]) {
   expect(operations.every(({ parentSpanId }) => parentSpanId === request?.spanId)).toBe(true)
   const parents = new Set([request, ...operations].map((span) => span?.spanId))
   expect(statements.every(({ parentSpanId }) => parents.has(parentSpanId))).toBe(true)
-  const under = (span: ReceivedSpan | undefined) =>
+  const childrenOf = (span: ReceivedSpan | undefined) =>
     statements.filter(({ parentSpanId }) => parentSpanId === span?.spanId)
-  return { request, operations, statements, under }
+  return { request, operations, statements, childrenOf }
 }
 
-describe('with a collector', () => {
+describe('a gateway with a collector', () => {
   let collector: Collector
   let gateway: RunningGateway
 
@@ -72,12 +74,12 @@ describe('with a collector', () => {
     collector.close()
   })
 
-  it('makes one trace of a request, its operation and its statements', async () => {
-    // The first looks the key up; later ones are compiled.
+  it('sends one trace of a request, its operation and its statements', async () => {
+    // The first request reads the key. Later requests are compiled.
     for (const isFirst of [true, false, false]) {
       const { id, status } = await graphql(gateway, nested)
       expect(status).toBe(200)
-      const { request, operations, statements, under } = levelsOf(await collector.trace(id))
+      const { request, operations, statements, childrenOf } = levelsOf(await collector.trace(id))
       expect(request).toMatchObject({ name: 'POST /graphql', service: 'fusion-gateway' })
       expect(request?.parentSpanId).toBeUndefined()
       expect(request?.attributes).toMatchObject({
@@ -93,20 +95,20 @@ describe('with a collector', () => {
         'graphql.operation.name': 'Nested',
       })
       expect(statements).toHaveLength(await statementsOf(gateway, id))
-      expect(under(operations[0])).toHaveLength(3)
-      expect(under(operations[0])[0]).toMatchObject({
-        name: 'SELECT',
+      expect(childrenOf(operations[0])).toHaveLength(1)
+      expect(childrenOf(operations[0])[0]).toMatchObject({
+        name: 'WITH',
         attributes: {
           'db.system.name': 'postgresql',
-          'db.operation.name': 'SELECT',
+          'db.operation.name': 'WITH',
           'db.query.text': expect.stringContaining('$1'),
         },
       })
-      if (isFirst) expect(under(request).length).toBeGreaterThan(0)
+      if (isFirst) expect(childrenOf(request).length).toBeGreaterThan(0)
     }
   })
 
-  it("continues the caller's trace, and leaves out what the caller does not sample", async () => {
+  it("continues the client's trace, and omits requests that the client does not sample", async () => {
     const traceId = '0af7651916cd43dd8448eb211c80319c'
     const traceparent = (flags: string) => ({ traceparent: `00-${traceId}-b7ad6b7169203331-${flags}` })
     await graphql(gateway, 'query Unsampled { viewer { keyName } }', {}, traceparent('00'))
@@ -119,18 +121,18 @@ describe('with a collector', () => {
     expect(levelsOf(await collector.trace(broken.id)).request?.traceId).toMatch(/^[\da-f]{32}$/)
   })
 
-  it('shows the stored operation of a REST route, and a run for each page of a stream', async () => {
+  it('records the stored operation of a REST route, and a run for each page of a stream', async () => {
     const one = await send(gateway, '/users/usr_demo_1')
-    const { request, operations, under } = levelsOf(await collector.trace(one.id))
+    const { request, operations, childrenOf } = levelsOf(await collector.trace(one.id))
     expect(request).toMatchObject({ name: 'GET /users/:id', attributes: { 'http.response.status_code': 200 } })
     expect(operations).toHaveLength(1)
-    expect(under(operations[0])).toHaveLength(await statementsOf(gateway, one.id))
+    expect(childrenOf(operations[0])).toHaveLength(await statementsOf(gateway, one.id))
     const list = await send(gateway, '/users')
     const { operations: pages } = levelsOf(await collector.trace(list.id))
     expect(pages.length).toBe(Math.max(1, Math.ceil(JSON.parse(list.body).users.length / 500)))
   })
 
-  it('tells how a request and an operation failed, by code', async () => {
+  it('records the error code of a failed operation', async () => {
     const { id } = await graphql(gateway, 'query Refused { users(first: 0) { nodes { id } } }')
     const { request, operations } = levelsOf(await collector.trace(id))
     expect(request?.status.code).toBe(0)
@@ -139,7 +141,7 @@ describe('with a collector', () => {
     expect((await collector.trace(unknown.id)).map(({ name }) => name)).toEqual(['GET'])
   })
 
-  it('has an operation for each event of a subscription', async () => {
+  it('records an operation for each event of a subscription', async () => {
     const query = 'subscription Follow { job(id: "job_demo_1") { status } }'
     const events = await subscribe(gateway.address, key, query)
     expect((await events.next())?.data).toMatchObject({ data: { job: {} } })
@@ -147,25 +149,25 @@ describe('with a collector', () => {
     events.close()
     const { operations, statements } = levelsOf(await collector.trace(id))
     expect(operations[0]?.name).toBe('subscription Follow')
-    // The event's source reads the job, before there is anything to execute.
+    // The source of the events reads the job before the operation is executed.
     expect(statements.map(({ attributes }) => attributes['db.query.text'])).toContainEqual(
       expect.stringMatching(/FROM job/),
     )
   })
 
-  it('holds no key, no variable and no literal', async () => {
+  it('records no key, no variable and no literal', async () => {
     const create = `mutation Make($payload: JSONObject!, $type: String!) {
       createJob(input: { jobType: $type, payload: $payload }) { job { id } userErrors { message } }
     }`
-    const made = await graphql(
+    const created = await graphql(
       gateway,
       create,
       { type: 'Zanzibar_type', payload: { secret: "it's Zanzibar" } },
       { 'idempotency-key': '"Zanzibar"' },
     )
-    expect(JSON.parse(made.body).data.createJob.job).not.toBeNull()
+    expect(JSON.parse(created.body).data.createJob.job).not.toBeNull()
     const requests = [
-      made,
+      created,
       await graphql(gateway, '{ users(first: 1, filter: { nameContains: "Zanzibar" }) { nodes { id } } }'),
       await graphql(gateway, '{ user(id: "usr_Zanzibar") { Zanzibar: name } }'),
       await graphql(gateway, '{ nothing(of: "Zanzibar") }'),
@@ -177,7 +179,7 @@ describe('with a collector', () => {
       await send(gateway, `/graphql?query=${encodeURIComponent('{ user(id: "Zanzibar") { name } }')}`),
     ]
     for (const { id } of requests) levelsOf(await collector.trace(id))
-    const { statements } = levelsOf(await collector.trace(made.id))
+    const { statements } = levelsOf(await collector.trace(created.id))
     expect(statements.map(({ name }) => name)).toEqual(expect.arrayContaining(['BEGIN', 'INSERT', 'COMMIT']))
     const all = JSON.stringify(collector.spans)
     expect(all).not.toContain('Zanzibar')
@@ -188,7 +190,7 @@ describe('with a collector', () => {
   })
 })
 
-it('sends what is left when it stops', async () => {
+it('a gateway sends the remaining spans when it stops', async () => {
   const collector = await startCollector()
   const gateway = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_SERVICE_NAME: 'other' })
   const { id } = await graphql(gateway, nested)
@@ -198,10 +200,10 @@ it('sends what is left when it stops', async () => {
   collector.close()
 })
 
-describe('with a collector that', () => {
+describe('a gateway whose collector', () => {
   const env = { OTEL_BSP_SCHEDULE_DELAY: '20', OTEL_EXPORTER_OTLP_TIMEOUT: '500' }
 
-  it('is away, requests are answered, one line says so, and the end is not put off', async () => {
+  it('is unreachable answers requests, logs one line and stops without delay', async () => {
     const gateway = await start({ ...env, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' })
     for (let sent = 0; sent < 5; sent += 1) {
       expect((await graphql(gateway, nested)).status).toBe(200)
@@ -214,7 +216,7 @@ describe('with a collector that', () => {
     expect(milliseconds).toBeLessThan(3_000)
   })
 
-  it('takes connections and never answers, the end is put off by a second at most', async () => {
+  it('accepts connections but never answers stops within three seconds', async () => {
     const silent = createServer((socket) => void socket.on('error', () => undefined)).listen(0, '127.0.0.1')
     await once(silent, 'listening')
     const { port } = silent.address() as AddressInfo
@@ -227,14 +229,14 @@ describe('with a collector that', () => {
   })
 })
 
-it('loads nothing of OpenTelemetry and sends nothing when there is no collector', async () => {
-  // Packages that others use as well, such as the API, may be there.
-  const tell = `import { Module } from 'node:module'
+it('a gateway without a collector loads no OpenTelemetry SDK and sends no spans', async () => {
+  // Other packages may load parts of OpenTelemetry, such as its API.
+  const reportLoaded = `import { Module } from 'node:module'
     process.on('exit', () => {
       const loaded = Object.keys(Module._cache).filter((file) => file.includes('@opentelemetry/sdk-trace')).length
       process.stdout.write('loaded: ' + loaded)
     })`
-  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(tell)}`
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(reportLoaded)}`
   const loaded: number[] = []
   const collector = await startCollector()
   for (const url of ['', collector.url]) {
@@ -250,6 +252,6 @@ it('loads nothing of OpenTelemetry and sends nothing when there is no collector'
   collector.close()
 })
 
-it('refuses an address that is none', async () => {
+it('a gateway rejects a collector address that is not a URL', async () => {
   await expect(start({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' })).rejects.toThrow('must be a URL')
 })

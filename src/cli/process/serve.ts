@@ -38,6 +38,8 @@ export async function serve({ handlers: file, concurrency }: ServeOptions): Prom
   const runsJobs = file !== undefined || config.database.kind === 'embedded'
   const handlers = await readHandlers(config, file)
   const logger = createLogger(config)
+  const { trusted } = config
+  const trustedDocuments = trusted && readTrustedDocuments(trusted.file, trusted.others, logger)
   const tracing = await startTracing(config.traceCollector, logger)
   const metrics = createMetrics()
   const meter = createStatementMeter(metrics.observeStatement)
@@ -45,14 +47,12 @@ export async function serve({ handlers: file, concurrency }: ServeOptions): Prom
   measureProcess(metrics, () => database.driver.connections())
   const services = createServices(database, { metrics })
   const redis = config.redisUrl === undefined ? undefined : connectToRedis(config.redisUrl, logger)
-  const { trusted } = config
-  const trustedDocuments = trusted && readTrustedDocuments(trusted.file, trusted.others, logger)
   const rateLimit = createRateLimit(config.pointsPerMinute, logger, redis, metrics)
   const recentWrites = createRecentWritesFor(config, redis)
   let stopMetrics = async () => {}
   try {
     stopMetrics = await serveMetrics(metrics, config.host, config.metricsPort)
-    const demoKey = await prepare(database, config)
+    const demoKey = await prepareDatabase(database, config)
     const app = await createApp({
       ...config,
       ...{ services, meter, logger, tracing, rateLimit, recentWrites, trustedDocuments, demoKey },
@@ -98,7 +98,7 @@ function createRecentWritesFor({ database }: Config, redis: RedisConnection | un
 }
 
 /** @returns the key of the demo tenant, if there is one */
-async function prepare(database: Database, { database: location }: Config): Promise<string | undefined> {
+async function prepareDatabase(database: Database, { database: location }: Config): Promise<string | undefined> {
   if (location.kind === 'embedded') {
     await deployMigrations(database)
     return openDemo(database, location.dataDir)

@@ -8,7 +8,7 @@ import { startUpkeep } from '../../job/worker/upkeep.ts'
 import { startWorker } from '../../job/worker/worker.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { graceOf } from './lifecycle.ts'
-import { defaultLeaseSeconds } from './work-options.ts'
+import { defaultLeaseSeconds } from './number-options.ts'
 
 /**
  * The handlers of a worker: those of the gateway, and those of a file, which take precedence.
@@ -20,7 +20,7 @@ export async function readHandlers(config: Config, file: string | undefined): Pr
   return new Map([['fetch_content', fetchContent], ...(file === undefined ? [] : await loadHandlers(file))])
 }
 
-export interface WorkOptions {
+export interface StartWorkOptions {
   readonly logger: Logger
   readonly jobRetentionDays: number
   /** How long the process may take to stop. */
@@ -36,7 +36,7 @@ export interface WorkOptions {
  *
  * @returns stops them, and resolves when the last job has ended
  */
-export function startWork({ database, jobs, changes }: Services, options: WorkOptions): () => Promise<void> {
+export function startWork({ database, jobs, changes }: Services, options: StartWorkOptions): () => Promise<void> {
   const { logger: log, jobRetentionDays: retentionDays, handlers, concurrency } = options
   const { leaseSeconds = defaultLeaseSeconds } = options
   const stopUpkeep = startUpkeep({ jobs, log, retentionDays, removeExpired: () => removeExpiredAnswers(database) })

@@ -31,7 +31,10 @@ export interface MigrationStatus {
  * @returns the names of the migrations applied now, in order
  * @throws the database's error for the statement that failed; the migration then counts as failed
  */
-export function deployMigrations({ driver, sql }: Pick<Database, 'driver' | 'sql'>): Promise<string[]> {
+export async function deployMigrations({ driver, sql }: Pick<Database, 'driver' | 'sql'>): Promise<string[]> {
+  // Most starts have nothing to apply. They do not load the schema engine.
+  const { pending, failed } = await readMigrationStatus(sql)
+  if (pending.length === 0 && failed.length === 0) return []
   return driver.exclusively((connector) =>
     withEngine(createAdapters(connector), async (engine) => {
       if (driver.undoesInterruptedMigrations) {

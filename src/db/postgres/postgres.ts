@@ -99,7 +99,7 @@ function connectionSettings(url: string, { connectMilliseconds }: PoolSettings):
 function openPool(settings: pg.PoolConfig, timeouts: PoolSettings, onIdleError: (error: Error) => void): pg.Pool {
   const config: pg.PoolConfig = {
     ...settings,
-    // Without these node-postgres waits for ever, both for a connection and for an answer.
+    // Without these node-postgres waits forever, both for a connection and for an answer.
     max: timeouts.size,
     Client: createConnectionClass(timeouts.connectMilliseconds),
     connectionTimeoutMillis: timeouts.acquireMilliseconds,

@@ -1,10 +1,14 @@
 import type { Column, Table } from '../data-model.ts'
 
-/** Columns to read: the list for SELECT, and the conversion of a row of the result. */
+/** Columns to read, as a list for SELECT and as JSON, and the conversions of results to rows. */
 export interface SelectedColumns {
   readonly list: string
-  /** Converts a row to what Prisma's `findMany` would return, value for value. */
+  /** An expression over many rows: a JSON text with an array of values for each column. */
+  readonly json: string
+  /** Converts a row of the list to what Prisma's `findMany` would return, value for value. */
   toRow(values: readonly unknown[]): Record<string, unknown>
+  /** Converts the JSON text to such rows, in their order. */
+  toRows(json: string): Record<string, unknown>[]
 }
 
 type Decoder = (value: unknown) => unknown
@@ -16,14 +20,26 @@ const decoders: Record<string, Decoder> = {
   Json: (value) => JSON.parse(value as string),
 }
 
+/** The same for values within JSON. Numbers of JavaScript cannot hold every bigint, so they are sent as texts. */
+const jsonDecoders: Record<string, Decoder> = {
+  BigInt: (value) => BigInt(value as string),
+  DateTime: (value) => new Date(value as string),
+  // JSON has no NaN and no infinity. PostgreSQL writes them as texts.
+  Float: Number,
+}
+
 const unchanged: Decoder = (value) => value
 
 /** Selects the columns for which `isSelected` returns true; all of them by default. */
 export function selectColumns(table: Table, isSelected: (column: Column) => boolean = () => true): SelectedColumns {
   const columns = table.columns.filter(isSelected)
-  const fields = columns.map(({ field, type }) => ({ field, decode: decoders[type] ?? unchanged }))
+  const fields = columns.map(({ field, type }) => ({
+    ...{ field, decode: decoders[type] ?? unchanged, decodeJson: jsonDecoders[type] },
+  }))
+  const aggregates = columns.map(({ column, type }) => `json_agg("${column}"${type === 'BigInt' ? '::text' : ''})`)
   return {
     list: columns.map(({ column }) => `"${column}"`).join(', '),
+    json: `json_build_array(${aggregates.join(', ')})::text`,
     toRow(values) {
       const row: Record<string, unknown> = {}
       for (let index = 0; index < fields.length; index += 1) {
@@ -33,10 +49,23 @@ export function selectColumns(table: Table, isSelected: (column: Column) => bool
       }
       return row
     },
+    toRows(json) {
+      const values = JSON.parse(json) as (unknown[] | null)[]
+      for (let index = 0; index < fields.length; index += 1) {
+        const decode = fields[index]?.decodeJson
+        const column = values[index]
+        if (decode && column) values[index] = column.map((value) => (value === null ? null : decode(value)))
+      }
+      const rows: Record<string, unknown>[] = []
+      const length = values[0]?.length ?? 0
+      for (let number = 0; number < length; number += 1) {
+        const row: Record<string, unknown> = {}
+        for (let index = 0; index < fields.length; index += 1) {
+          row[(fields[index] as (typeof fields)[number]).field] = values[index]?.[number]
+        }
+        rows.push(row)
+      }
+      return rows
+    },
   }
-}
-
-/** Whether a field holds an id. Ids are always read: relations start from them. */
-export function isIdField(field: string): boolean {
-  return field === 'id' || field.endsWith('Id')
 }

@@ -1,7 +1,5 @@
-import type { SqlQueryable } from '@prisma/driver-adapter-utils'
-import type { DataModel, Model, Row, Table } from '../data-model.ts'
-import { type Parameter, query, statement } from '../statement.ts'
-import { isIdField, type SelectedColumns, selectColumns } from './columns.ts'
+import type { Model, Row, Table } from '../data-model.ts'
+import type { Parameter } from '../statement.ts'
 import { maxLimit, type Window } from './page.ts'
 import type { SelectedRow } from './relation.ts'
 
@@ -20,64 +18,27 @@ export interface ListRequest extends Window {
 /** A row of a list: its ids, its creation time, and the fields that the operation selects. */
 export type ListedRow<M extends Model> = SelectedRow<M> & Pick<Row<M>, Extract<keyof Row<M>, 'createdAt'>>
 
-/** Reads lists of a tenant's rows. */
-export interface ListRead {
-  /**
-   * Reads rows with one statement. They equal those of Prisma's `findMany`, value for value (test/db/lists.test.ts).
-   *
-   * @param fields if given, rows have these fields, the ids and `createdAt`; otherwise all fields
-   */
-  rows<M extends Model>(
-    model: M,
-    tenantAppId: string,
-    request: ListRequest,
-    fields?: ReadonlySet<string>,
-  ): Promise<ListedRow<M>[]>
-  /** Counts the rows that meet the conditions, with one statement. */
-  count(model: Model, tenantAppId: string, conditions: readonly Condition[]): Promise<number>
+/**
+ * The statement that reads rows of a list. Its last parameter is the limit.
+ *
+ * @param columns the list for SELECT
+ */
+export function pageText(table: Table, columns: string, tenantAppId: string, request: ListRequest) {
+  const { where, parameters } = whereClause(table, tenantAppId, request)
+  const order = `"${table.columnOf(request.orderBy).column}" ${request.direction}, "id" ${request.direction}`
+  // The inner limit is a constant, from which the planner estimates; the outer one is a parameter, so that the text is the
+  // same for every page size. Without the inner one PostgreSQL would plan the statement again each time.
+  const text =
+    `SELECT ${columns} FROM (SELECT * FROM "${table.name}" WHERE ${where} ORDER BY ${order} LIMIT ${maxLimit}) AS page ` +
+    `LIMIT $${parameters.length + 1}::integer`
+  return { text, parameters: [...parameters, String(request.limit)] }
 }
 
-/** Creates the reads of lists. They use the driver adapter directly, as batched reads do. */
-export function createListRead(sql: SqlQueryable, model: DataModel): ListRead {
-  const bySelection = new WeakMap<ReadonlySet<string>, Map<string, SelectedColumns>>()
-
-  function columnsOf(table: Table, fields: ReadonlySet<string> = allFields): SelectedColumns {
-    const known = bySelection.get(fields) ?? new Map<string, SelectedColumns>()
-    bySelection.set(fields, known)
-    const isSelected = (field: string) =>
-      fields === allFields || isIdField(field) || field === 'createdAt' || fields.has(field)
-    const columns = known.get(table.name) ?? selectColumns(table, ({ field }) => isSelected(field))
-    known.set(table.name, columns)
-    return columns
-  }
-
-  return {
-    async rows(modelName, tenantAppId, request, fields) {
-      const table = model(modelName)
-      const { list, toRow } = columnsOf(table, fields)
-      const { where, parameters } = whereClause(table, tenantAppId, request)
-      const order = `"${table.columnOf(request.orderBy).column}" ${request.direction}, "id" ${request.direction}`
-      // The inner limit is a constant, from which the planner estimates; the outer one is a parameter, so that the text is
-      // the same for every page size. Without the inner one PostgreSQL would plan the statement anew each time.
-      const text =
-        `SELECT ${list} FROM (SELECT * FROM "${table.name}" WHERE ${where} ORDER BY ${order} LIMIT ${maxLimit}) AS page ` +
-        `LIMIT $${parameters.length + 1}::integer`
-      // Without conditions an index leads to the page. A search for a part of a text may look at every row.
-      const isShortRead = request.conditions.length === 0
-      const rows = await query(sql, statement(text, { isShortRead }), [...parameters, String(request.limit)])
-      return rows.map(toRow) as ListedRow<typeof modelName>[]
-    },
-
-    async count(modelName, tenantAppId, conditions) {
-      const table = model(modelName)
-      const { where, parameters } = whereClause(table, tenantAppId, { conditions, orderBy: 'createdAt' })
-      const rows = await query(sql, statement(`SELECT count(*) FROM "${table.name}" WHERE ${where}`), parameters)
-      return Number(rows[0]?.[0])
-    },
-  }
+/** The statement that counts the rows that meet the conditions. */
+export function countText(table: Table, tenantAppId: string, conditions: readonly Condition[]) {
+  const { where, parameters } = whereClause(table, tenantAppId, { conditions, orderBy: 'createdAt' })
+  return { text: `SELECT count(*) FROM "${table.name}" WHERE ${where}`, parameters }
 }
-
-const allFields: ReadonlySet<string> = new Set()
 
 function whereClause(
   table: Table,

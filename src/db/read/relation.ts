@@ -3,8 +3,8 @@ import type { Model, Row } from '../data-model.ts'
 /** The fields of a model that hold an id. */
 export type IdField<M extends Model> = Extract<keyof Row<M>, 'id' | `${string}Id`>
 
-/** A row with the fields that are always read: its ids. It has others too, but only those that the operation selects. */
-export type SelectedRow<M extends Model> = Pick<Row<M>, IdField<M>>
+/** A row with the field that is always read: its id. It has others too, but only those that the operation needs. */
+export type SelectedRow<M extends Model> = Pick<Row<M>, 'id'>
 
 /** A read of rows by an id: the row that has it, or all rows that have it. A noun declares its relations once. */
 export interface Relation<M extends Model = Model, Result = unknown> {
@@ -25,3 +25,23 @@ export function one<M extends Model>(model: M, by: IdField<M>): Relation<M, Sele
 export function many<M extends Model>(model: M, by: IdField<M>): Relation<M, readonly SelectedRow<M>[]> {
   return { kind: 'many', model, by }
 }
+
+/** A relation to read for each row of a model, and the relations to read for the rows that it returns. */
+export interface Branch {
+  readonly parent: Model
+  /** The field of the parent that holds the id. */
+  readonly from: string
+  readonly relation: Relation
+  readonly branches: readonly Branch[]
+}
+
+/** What an operation reads. */
+export interface ReadPlan {
+  /** The fields to read of a model, besides its id. Undefined: all. */
+  fieldsOf(model: Model): ReadonlySet<string> | undefined
+  /** The relations to read together with the rows of a root field. */
+  branchesOf(rootField: object): readonly Branch[]
+}
+
+/** Reads all fields, one relation at a time. */
+export const noPlan: ReadPlan = { fieldsOf: () => undefined, branchesOf: () => [] }

@@ -4,19 +4,19 @@ import type { Services } from '../../context.ts'
 import { errorCodes, GatewayError } from '../../errors.ts'
 import type { Authenticate } from '../../http/authenticate.ts'
 import { readIdempotencyKey } from '../../http/idempotency-key.ts'
-import { toRefusal } from '../../http/plugins/answer-errors.ts'
+import { toHttpError } from '../../http/plugins/answer-errors.ts'
 import { contextOf } from '../../http/request.ts'
 import { registerRoutes } from '../../http/routes.ts'
-import { toCallerError } from '../operation/caller-error.ts'
+import { toClientError } from '../operation/client-error.ts'
 import type { IdempotencyKey } from '../operation/execute-once.ts'
 import type { OperationRequest } from '../operation/operation-request.ts'
 import type { PreparedOperation } from '../operation/prepare/prepare.ts'
 import type { Operations } from '../operation/run.ts'
+import { statusOf, withoutNames } from './client-result.ts'
 import { createDocumentFinder } from './documents.ts'
 import { createGraphiql, wantsPage } from './graphiql.ts'
 import { isJsonType, type JsonType, type MediaType, negotiate } from './negotiate.ts'
 import { type GraphQLParams, readBodyParams, readQueryParams } from './params.ts'
-import { statusOf, withoutNames } from './shown-result.ts'
 import type { TrustedDocuments } from './trusted-documents.ts'
 import { createYogaAnswers } from './yoga.ts'
 
@@ -41,7 +41,7 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
   const graphiql = options.graphiql ? createGraphiql(options.demoKey) : undefined
   const answerByYoga = createYogaAnswers(app.log, options)
 
-  app.setErrorHandler((error, request, reply) => sendError(reply, toRefusal(error, request)))
+  app.setErrorHandler((error, request, reply) => sendError(reply, toHttpError(error, request)))
 
   async function answer(
     request: FastifyRequest,
@@ -67,7 +67,7 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
       })
     }
     if (errors) {
-      const result = { errors: errors.map((error) => toCallerError(error, app.log)) }
+      const result = { errors: errors.map((error) => toClientError(error, app.log)) }
       return sendResult(reply, type, params, result, prepared.isBadRequest ? 400 : undefined)
     }
     const { result, headers } = await operations.run(toRequest(operation))

@@ -4,13 +4,13 @@ import { createYoga, type Plugin } from 'graphql-yoga'
 import { isErrorCode } from '../../errors.ts'
 import { releaseSlot } from '../../http/plugins/shed-load.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { toCallerError } from '../operation/caller-error.ts'
+import { toClientError } from '../operation/client-error.ts'
 import type { OperationAnswer } from '../operation/operation-request.ts'
 import type { Preparation, PreparedOperation } from '../operation/prepare/prepare.ts'
 import { schema } from '../operation/schema.ts'
 import type { SubscriptionAnswer } from '../operation/subscribe.ts'
+import { withMessage, withoutNames } from './client-result.ts'
 import type { GraphQLParams } from './params.ts'
-import { withMessage, withoutNames } from './shown-result.ts'
 
 /** A GraphQL request, and how its operation is executed. */
 export interface YogaRequest {
@@ -88,7 +88,7 @@ function createYogaServer(log: Logger, { introspection }: { readonly introspecti
     schema,
     graphqlEndpoint: '/graphql',
     plugins: [useParams, usePrepared, useOperations, useShownErrors(introspection)],
-    maskedErrors: { maskError: (error) => toCallerError(error, isAbort(error) ? silent : log) },
+    maskedErrors: { maskError: (error) => toClientError(error, isAbort(error) ? silent : log) },
     parserAndValidationCache: false,
     graphiql: false,
     landingPage: false,

@@ -2,7 +2,7 @@ import { type ExecutionResult, GraphQLError, type Source } from 'graphql'
 import { type ErrorCode, errorCodes, type FieldError, GatewayError, isErrorCode } from '../../errors.ts'
 import type { Idempotency } from '../../idempotency/idempotency.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { positionOf } from './caller-error.ts'
+import { positionOf } from './client-error.ts'
 import { type Execution, executeOperation } from './execute.ts'
 
 /** The idempotency key of a request. */
@@ -55,7 +55,7 @@ function isFinal({ errors = [] }: ExecutionResult): boolean {
 /** The JSON of an error. */
 type StoredError = Pick<GraphQLError, 'message' | 'path' | 'locations' | 'extensions'>
 
-/** The extensions that caller-error.ts writes. */
+/** The extensions that client-error.ts writes. */
 interface StoredExtensions {
   readonly code: ErrorCode
   readonly fields?: readonly FieldError[]

@@ -1,7 +1,8 @@
 import { type ExecutionResult, execute } from 'graphql'
 import type { Context } from '../../context.ts'
+import { noPlan } from '../../db/read/relation.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { toCallerError } from './caller-error.ts'
+import { toClientError } from './client-error.ts'
 import type { Values } from './prepare/coerce-variables.ts'
 import { hasScopes, type PreparedOperation } from './prepare/prepare.ts'
 import { executableSchema, guardedSchema } from './schema.ts'
@@ -21,15 +22,18 @@ export interface Execution {
  */
 export async function executeOperation(execution: Execution, event?: unknown): Promise<ExecutionResult> {
   const { operation, context } = execution
-  const run = async () => toShownResult(await runOperation(execution, event), execution)
+  const run = async () => toClientResult(await runOperation(execution, event), execution)
   return context.trace ? context.trace.operation(operation.kind, operation.name, run) : run()
 }
 
 async function runOperation({ operation, variables, context }: Execution, event: unknown): Promise<ExecutionResult> {
   const { errors, coerced = {} } = operation.coerce(variables)
   if (errors) return { errors }
-  context.loaders.select(operation.fieldNames)
-  const compiled = event === undefined && hasScopes(context.viewer, operation) ? operation.compiled() : undefined
+  // Without a scope, relations are read only where a field that the viewer may see loads them.
+  const isAllowed = hasScopes(context.viewer, operation)
+  const plan = operation.planOf(coerced)
+  context.loaders.follow(isAllowed ? plan : { ...plan, branchesOf: noPlan.branchesOf })
+  const compiled = event === undefined && isAllowed ? operation.compiled() : undefined
   context.metrics.operationRuns.inc({ executor: compiled ? 'compiled' : 'interpreted' })
   if (compiled) return compiled(undefined, context, coerced)
   return execute({ ...executionArgs(operation, context, coerced), rootValue: event })
@@ -47,13 +51,20 @@ export function executionArgs(operation: PreparedOperation, context: Context, co
 }
 
 /** The result with its errors as the client sees them. */
-export function toShownResult(result: ExecutionResult, { operation, context }: Execution): ExecutionResult {
+export function toClientResult(result: ExecutionResult, { operation, context }: Execution): ExecutionResult {
   if (!result.errors) return result
   const { errors, ...rest } = result
   const log = logOnce(context.log)
   const source = operation.document.loc?.source
   // Errors come first: https://spec.graphql.org/October2021/#sec-Response-Format
-  return { errors: errors.map((error) => toCallerError(error, log, source)), ...rest }
+  return { errors: errors.map((error) => toClientError(error, log, source)), ...rest }
+}
+
+/** Counts the errors of a result in the metrics. Returns their codes. */
+export function countErrors({ errors = [] }: ExecutionResult, { metrics }: Context): string[] {
+  const codes = errors.map(({ extensions }) => String(extensions['code']))
+  for (const code of codes) metrics.graphqlErrors.inc({ code })
+  return codes
 }
 
 /** A batch that fails rejects every field that waits for it with the same error. */

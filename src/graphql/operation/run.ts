@@ -4,15 +4,15 @@ import { GatewayError, retryAfterSeconds, withHeaders } from '../../errors.ts'
 import type { RateLimit } from '../../limits/rate-limit.ts'
 import type { RecentWrites } from '../../limits/recent-writes.ts'
 import { createAdmission } from './admit.ts'
-import { executeOperation } from './execute.ts'
+import { countErrors, executeOperation } from './execute.ts'
 import { executeOnce } from './execute-once.ts'
 import type { OperationAnswer, OperationRequest } from './operation-request.ts'
 import { createPreparer, type Preparer } from './prepare/prepare.ts'
 import { createSubscribe, type Subscribe } from './subscribe.ts'
 
 /**
- * The one way from a request to the resolvers. GraphQL and REST use it alike: it prepares operations, takes their price,
- * chooses the server for their reads, executes mutations once per idempotency key, and reports cost and retries.
+ * Runs the operations of both APIs: prepares them, takes their price, chooses the server for their reads, executes mutations
+ * once per idempotency key, and reports cost and retries.
  */
 export interface Operations extends Preparer {
   /**
@@ -36,6 +36,7 @@ export interface OperationsOptions {
   readonly introspection: boolean
 }
 
+/** Creates what runs operations. */
 export function createOperations({
   services,
   meter,
@@ -58,8 +59,7 @@ export function createOperations({
       ),
     )
     const { result, isReplay } = executed
-    const codes = (result.errors ?? []).map(({ extensions }) => String(extensions['code']))
-    for (const code of codes) context.metrics.graphqlErrors.inc({ code })
+    const codes = countErrors(result, context)
     return {
       result,
       headers: {

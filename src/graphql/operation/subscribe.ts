@@ -4,7 +4,7 @@ import type { Viewer } from '../../auth/viewer.ts'
 import { runAttributed, type StatementMeter } from '../../db/statement-meter.ts'
 import type { RateLimit } from '../../limits/rate-limit.ts'
 import type { Admit } from './admit.ts'
-import { executeOperation, executionArgs, toShownResult } from './execute.ts'
+import { countErrors, executeOperation, executionArgs, toClientResult } from './execute.ts'
 import type { OperationRequest } from './operation-request.ts'
 import type { PreparedOperation } from './prepare/prepare.ts'
 
@@ -66,7 +66,7 @@ function eventsOf(
     // Rows of an earlier event are out of date.
     context.loaders.clearAll()
     const result = await runAttributed(meter, statements, () => executeOperation(request, value))
-    countErrors(result, request)
+    countErrors(result, context)
     // The admission has taken the price of the first event.
     if (!isFirst) await rateLimit.spend(context.viewer.keyId, Math.max(1, operation.countNodes(result.data)))
     isFirst = false
@@ -101,11 +101,7 @@ function requireSameScopes(before: Viewer, now: Viewer, { scopes }: PreparedOper
 }
 
 function shown(result: ExecutionResult, request: SubscriptionRequest): ExecutionResult {
-  const shownResult = toShownResult(result, request)
-  countErrors(shownResult, request)
-  return shownResult
-}
-
-function countErrors({ errors = [] }: ExecutionResult, { context }: SubscriptionRequest): void {
-  for (const { extensions } of errors) context.metrics.graphqlErrors.inc({ code: String(extensions['code']) })
+  const clientResult = toClientResult(result, request)
+  countErrors(clientResult, request.context)
+  return clientResult
 }

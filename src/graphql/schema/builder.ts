@@ -4,6 +4,7 @@ import RelayPlugin from '@pothos/plugin-relay'
 import type { Context } from '../../context.ts'
 import type PrismaTypes from '../../db/generated/pothos.ts'
 import { getDatamodel } from '../../db/generated/pothos.ts'
+import PlanPlugin from './plan-plugin.ts'
 import { type JsonObject, scalars } from './scalars.ts'
 import ScopePlugin from './scope-plugin.ts'
 
@@ -22,7 +23,7 @@ export const builder = new SchemaBuilder<{
     SafeInt: { Input: number; Output: number }
   }
 }>({
-  plugins: [ScopePlugin, PrismaPlugin, RelayPlugin],
+  plugins: [ScopePlugin, PlanPlugin, PrismaPlugin, RelayPlugin],
   defaultFieldNullability: false,
   prisma: {
     client: (context) => context.prisma,

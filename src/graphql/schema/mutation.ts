@@ -28,7 +28,7 @@ interface MutationOptions<Input extends object, Result> {
   }
   /** Whether `run` writes with one statement, which needs no transaction. */
   readonly hasOneWrite?: boolean
-  /** Runs in a transaction. If it rejects a field of the input, the payload has `userErrors` and nothing is written. */
+  /** Runs in a transaction, unless `hasOneWrite`. If it rejects a field of the input, the payload has `userErrors` and nothing is written. */
   readonly run: (context: Context, input: Input) => Promise<Result>
 }
 

@@ -41,8 +41,8 @@ export function registerNode(typename: string, ids: Ids, scope: Scope, relation:
 
 /**
  * Finds the row of an id. The prefix of an id tells its type; if it has another prefix, or no row of that type has it, every
- * type is searched. That is at most one statement per type and request. If rows of two types have the id, the type that was
- * registered first is returned.
+ * type is searched. That is at most one statement per type, and one per planned tree. If rows of two types have the id, the
+ * type that was registered first is returned.
  *
  * Types that the viewer may not read are not searched, so that an error never reveals that a row exists.
  *
@@ -92,7 +92,7 @@ builder.queryFields((t) => ({
     extensions: { listLength: { asArgument: 'ids' } satisfies ListLength },
     nullable: { list: false, items: true },
     scope: 'inherited',
-    description: `Returns the objects with up to ${maxNodes} ids, in the order of the ids, with null for ids that your tenant does not have.`,
+    description: `Returns the objects with up to ${maxNodes} ids, in the order of the ids, with null for ids that your tenant does not have. Needs the scopes of their types.`,
     args: { ids: t.arg.idList({ required: true, description: 'The ids.' }) },
     resolve: (_, { ids }, context) => {
       if (ids.length > maxNodes) throw invalidField('ids', 'OUT_OF_RANGE', `must have at most ${maxNodes} entries`)

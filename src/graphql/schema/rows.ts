@@ -1,45 +1,80 @@
+import type { Context } from '../../context.ts'
 import type { Model, Row } from '../../db/data-model.ts'
 import type { Loaders } from '../../db/read/loaders.ts'
 import type { Relation, SelectedRow } from '../../db/read/relation.ts'
+import type { ListLength } from './list-length.ts'
 
-// Rows as the parents of fields. Pothos types a parent as a whole row. A loaded row has its ids and the columns that the
-// operation names, and a field's resolver reads the column of its own name or an id, so nothing is missing where it is read
-// (test/graphql/field-names.test.ts). Code outside of resolvers gets `SelectedRow`, which promises the ids alone.
+// Rows as the parents of fields. Pothos types a parent as a whole row. A loaded row has its id, the columns that the operation
+// names, and the ids that its relations start from; a field's resolver reads the column of its own name or such an id, so nothing
+// is missing where it is read (test/graphql/field-names.test.ts). Code outside of resolvers gets `SelectedRow`.
 
 /** A row as the parent of fields. */
 export function asParent<M extends Model>(row: SelectedRow<M>): Row<M> {
   return row as Row<M>
 }
 
+type MaybePromise<Value> = Value | Promise<Value>
+
+/** A field that loads a relation, and the field of its parent that holds the id. The relation can be read with the parent. */
+export interface RelationField {
+  readonly relation: Relation
+  readonly from: string
+}
+
 /** Loads the row that has an id; null if there is none. */
-export async function loadRow<M extends Model>(
+export function loadRow<M extends Model>(
   loaders: Loaders,
   relation: Relation<M, SelectedRow<M> | null>,
   id: string,
-): Promise<Row<M> | null> {
-  return (await loaders.load(relation, id)) as Row<M> | null
+): MaybePromise<Row<M> | null> {
+  return loaders.load(relation, id) as MaybePromise<Row<M> | null>
+}
+
+/** The options of a field that returns the row of a relation: `...rowOf(profileOfAccount, 'id')`. */
+export function rowOf<M extends Model, From extends string>(relation: Relation<M, SelectedRow<M> | null>, from: From) {
+  return {
+    extensions: { relation: { relation, from } satisfies RelationField },
+    resolve: (parent: Readonly<Record<From, string>>, _args: object, { loaders }: Context) =>
+      loadRow(loaders, relation, parent[from]),
+  }
 }
 
 /**
- * Loads the row that a foreign key refers to.
- *
- * @throws Error if it was deleted between two statements of the request
+ * The options of a field that returns the row that a foreign key refers to: `...referencedRowOf(userById, 'userId')`. The
+ * resolver throws if the row was deleted between two statements of the request.
  */
-export async function loadReferencedRow<M extends Model>(
-  loaders: Loaders,
+export function referencedRowOf<M extends Model, From extends string>(
   relation: Relation<M, SelectedRow<M> | null>,
-  id: string,
-): Promise<Row<M>> {
-  const row = await loadRow(loaders, relation, id)
+  from: From,
+) {
+  const { extensions, resolve } = rowOf(relation, from)
+  return {
+    extensions,
+    resolve: (parent: Readonly<Record<From, string>>, args: object, context: Context) => {
+      const row = resolve(parent, args, context)
+      return row instanceof Promise ? row.then(present) : present(row)
+    },
+  }
+}
+
+function present<Value>(row: Value | null): Value {
   if (row === null) throw new Error('The referenced row was deleted while the request ran')
   return row
 }
 
-/** Loads the rows that refer to an id, oldest first. */
-export async function loadRows<M extends Model>(
-  loaders: Loaders,
+/**
+ * The options of a field that returns the rows of a relation, oldest first: `...rowsOf(accountsOfUser, 'id')`.
+ *
+ * @param extensions further extensions of the field
+ */
+export function rowsOf<M extends Model, From extends string>(
   relation: Relation<M, readonly SelectedRow<M>[]>,
-  id: string,
-): Promise<Row<M>[]> {
-  return (await loaders.load(relation, id)) as unknown as Row<M>[]
+  from: From,
+  extensions: { readonly listLength?: ListLength } = {},
+) {
+  return {
+    extensions: { ...extensions, relation: { relation, from } satisfies RelationField },
+    resolve: (parent: Readonly<Record<From, string>>, _args: object, { loaders }: Context) =>
+      loaders.load(relation, parent[from]) as unknown as MaybePromise<Row<M>[]>,
+  }
 }

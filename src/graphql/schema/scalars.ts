@@ -50,6 +50,9 @@ export const scalars = {
     'A point in time: RFC 3339 in UTC with milliseconds, such as `2026-01-31T08:00:00.000Z`.',
   ),
   Date: described(storable('Date', GraphQLDate), 'A calendar date: RFC 3339, such as `1990-05-17`.'),
-  JSONObject: described(complete(GraphQLJSONObject), 'A JSON object. Its keys keep their order.'),
+  JSONObject: described(
+    complete(GraphQLJSONObject),
+    'A JSON object. Its keys keep their order, except for keys that are whole numbers, which come first.',
+  ),
   SafeInt: described(GraphQLSafeInt, 'An integer up to 2^53 − 1, which every JSON parser reads exactly.'),
 }

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { v4 as uuidv4 } from 'uuid'
 import { clientHasGone, type ErrorCode, errorCodes, GatewayError } from '../../errors.ts'
-import { toShownError } from '../../telemetry/shown-error.ts'
+import { toGatewayError } from '../../telemetry/gateway-error.ts'
 import { setCommonHeaders } from '../common-headers.ts'
 import { sendProblem, toProblem } from '../problem.ts'
 import { logRequest } from './log-requests.ts'
@@ -17,14 +17,14 @@ const fastifyErrors: Record<string, readonly [ErrorCode, string]> = {
 
 /** Answers errors with problem documents. GraphQL has an error handler of its own. */
 export function answerErrors(app: FastifyInstance): void {
-  app.setErrorHandler((error, request, reply) => sendProblem(reply, toRefusal(error, request)))
+  app.setErrorHandler((error, request, reply) => sendProblem(reply, toHttpError(error, request)))
   app.setNotFoundHandler((_request, reply) =>
     sendProblem(reply, new GatewayError('NOT_FOUND', 'There is no such route.')),
   )
 }
 
 /** The error that a client sees for an error of a request. */
-export function toRefusal(error: unknown, request: FastifyRequest): GatewayError {
+export function toHttpError(error: unknown, request: FastifyRequest): GatewayError {
   const { code, statusCode } = error as { code?: string; statusCode?: number }
   const known = code === undefined ? undefined : fastifyErrors[code]
   if (known) return new GatewayError(...known)
@@ -35,13 +35,13 @@ export function toRefusal(error: unknown, request: FastifyRequest): GatewayError
   if (isCutOff || (statusCode === 400 && code?.startsWith('FST_'))) {
     return new GatewayError('MALFORMED_REQUEST', 'The request could not be read.')
   }
-  return toShownError(error, request.log)
+  return toGatewayError(error, request.log)
 }
 
 /** Answers a request whose URL Fastify cannot route. None of its hooks has run. */
 export function answerBadUrl(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   reply.raw.once('close', () => logRequest(request, reply))
-  return sendProblem(setCommonHeaders(reply), toRefusal(error, request))
+  return sendProblem(setCommonHeaders(reply), toHttpError(error, request))
 }
 
 /** Errors of Node's HTTP parser, by code. Other errors mean that the data is not an HTTP request. */

@@ -5,7 +5,7 @@ const maxNameLength = 100
 
 /**
  * Logs one line per request, whether it was answered or its client went away: who requested what, the outcome and the cost.
- * The line never has a key, a payload or a query string. The metrics record the same.
+ * The line has the name of the key, and never its secret, a payload or a query string. The metrics record the same.
  */
 export function logRequests(app: FastifyInstance, metrics: Metrics): void {
   app.addHook('onRequest', async (request, reply) => {

@@ -74,7 +74,7 @@ export async function followJobs(
   })
 }
 
-/** The most jobs of one value after a gap. */
+/** The most changed jobs that are read after a gap. The newest jobs are always among them. */
 const maxJobs = 500
 
 const clockMarginMilliseconds = 60_000
@@ -83,7 +83,7 @@ interface LiveReads<Value> {
   readPresent(): Promise<Value>
   /** Reads rows that have changed; undefined if none of them matches. */
   readChanged(ids: readonly string[]): Promise<Value | undefined>
-  /** Reads all that may have changed while notifications were missed. */
+  /** Reads what may have changed while notifications were missed. */
   readMissed(): Promise<Value>
   /** Whether there can be no more changes. */
   isOver?(): boolean

@@ -5,9 +5,9 @@ import { readFeed } from './read-feed.ts'
 const limits = { timeoutMilliseconds: 10_000, maxBytes: 5 * 1024 * 1024, maxRedirects: 5 }
 
 /**
- * The handler of `fetch_content`: payload `{url}`, result `{contentIds, contentGroupIds}` of the feed at that URL.
+ * Creates the handler of `fetch_content`: payload `{url}` ⇒ result `{contentIds, contentGroupIds}` of the feed at the URL.
  *
- * @param allowPrivateNetworks whether it may fetch from addresses that are not on the public internet
+ * @param allowPrivateNetworks whether it may fetch from addresses that are not public
  */
 export function createFetchContent({ allowPrivateNetworks }: { allowPrivateNetworks: boolean }): JobHandler {
   return async function fetchContent(payload: { url?: unknown } | null, { signal, progress }) {

@@ -3,22 +3,22 @@ import { Agent, buildConnector, fetch, type Response } from 'undici'
 import { PermanentError } from '../worker/handler.ts'
 import { createPrivateNetworks } from './public-network.ts'
 
-/** What a fetch of somebody else's URL may cost. */
+/** The limits of a fetch. */
 export interface FetchLimits {
   readonly timeoutMilliseconds: number
-  /** Of the body, decompressed. */
+  /** The maximum length of the decompressed body. */
   readonly maxBytes: number
   readonly maxRedirects: number
-  /** Whether addresses count that are not on the public internet. */
+  /** Whether it may connect to addresses that are not public. */
   readonly allowPrivateNetworks: boolean
 }
 
 /**
- * Fetches a URL within limits. Addresses are checked when the socket connects, so neither a name that resolves to a
- * private address nor a redirect to one gets there.
+ * Fetches a URL within limits. Each address is checked when the socket connects to it. Names that resolve to private
+ * addresses are rejected, and so are redirects.
  *
  * @returns the body as text
- * @throws PermanentError when asking again would not help; otherwise what went wrong on the way
+ * @throws PermanentError if another attempt cannot succeed; otherwise an Error with a code
  */
 export async function fetchLimited(url: URL, limits: FetchLimits, signal: AbortSignal): Promise<string> {
   const blockList = limits.allowPrivateNetworks ? undefined : createPrivateNetworks()
@@ -35,10 +35,12 @@ export async function fetchLimited(url: URL, limits: FetchLimits, signal: AbortS
     )
     return await readText(response, limits.maxBytes)
   } catch (error) {
-    if (isBlocked(error)) throw new PermanentError('The URL leads to an address that is not on the public internet')
-    if (timeout.aborted) throw codedError('TIMEOUT', `No answer within ${limits.timeoutMilliseconds / 1_000} s`)
+    if (isBlocked(error)) throw new PermanentError('The URL leads to an address that is not public')
+    if (timeout.aborted)
+      throw codedError('TIMEOUT', `The URL did not answer within ${limits.timeoutMilliseconds / 1_000} s`)
     const cause = error instanceof TypeError ? error.cause : undefined
-    if (cause instanceof Error && cause.message === 'bad port') throw new PermanentError('The port is not one for HTTP')
+    if (cause instanceof Error && cause.message === 'bad port')
+      throw new PermanentError('The port of the URL is blocked')
     if (cause instanceof Error) throw codedError(codeOf(cause), `The URL could not be fetched: ${cause.message}`)
     throw error
   } finally {
@@ -47,8 +49,8 @@ export async function fetchLimited(url: URL, limits: FetchLimits, signal: AbortS
 }
 
 /**
- * Connects where the list allows it. Node looks at a block list when it opens a TCP socket, but not when it opens a TLS
- * one: so the socket comes first, and TLS is put on it.
+ * Creates a connector that checks addresses. Node checks a block list when it opens a TCP socket, but not when it opens a
+ * TLS socket. So the TCP socket is opened first, and TLS is started on it.
  */
 function createConnector(timeout: number, blockList: BlockList | undefined): buildConnector.connector {
   const openSocket = buildConnector({ timeout, ...(blockList && { blockList }) })
@@ -64,19 +66,20 @@ function createConnector(timeout: number, blockList: BlockList | undefined): bui
 
 async function follow(url: URL, redirects: number, request: (url: URL) => Promise<Response>): Promise<Response> {
   if (!/^https?:$/.test(url.protocol)) throw new PermanentError('The URL must be http or https')
-  if (url.username !== '' || url.password !== '') throw new PermanentError('The URL must carry no user and password')
+  if (url.username !== '' || url.password !== '')
+    throw new PermanentError('The URL must not contain a user or a password')
   const response = await request(url)
   const location = response.headers.get('location')
   if (response.status >= 300 && response.status < 400 && location !== null) {
     await response.body?.cancel()
     if (redirects === 0) throw new PermanentError('The URL redirects too often')
-    if (!URL.canParse(location, url)) throw new PermanentError('The URL redirects to something that is no URL')
+    if (!URL.canParse(location, url)) throw new PermanentError('The URL redirects to an invalid URL')
     return follow(new URL(location, url), redirects - 1, request)
   }
   if (response.ok) return response
   await response.body?.cancel()
-  const message = `The URL answered ${response.status}`
-  // What the server says of the request itself will be the same next time; what it says of itself may not.
+  const message = `The URL answered with status ${response.status}`
+  // An error of the request (4xx) stays the same; an error of the server may pass.
   if (response.status < 500 && ![408, 425, 429].includes(response.status)) throw new PermanentError(message)
   throw codedError('BAD_STATUS', message)
 }
@@ -86,7 +89,7 @@ async function readText(response: Response, maxBytes: number): Promise<string> {
   let bytes = 0
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength
-    if (bytes > maxBytes) throw new PermanentError(`The URL answers more than ${maxBytes / 1024 / 1024} MiB`)
+    if (bytes > maxBytes) throw new PermanentError(`The URL answered with more than ${maxBytes / 1024 / 1024} MiB`)
     chunks.push(chunk)
   }
   return new TextDecoder().decode(Buffer.concat(chunks))

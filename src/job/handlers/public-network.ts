@@ -1,7 +1,7 @@
 import { BlockList } from 'node:net'
 
-/** What is not the public internet: IANA's special-purpose registries, and the ways to write an IPv4 address in IPv6. */
-const otherNetworks: readonly (readonly [string, number, 'ipv4' | 'ipv6'])[] = [
+/** The networks that are not public: IANA's special-purpose registries, and IPv6 forms of IPv4 addresses. */
+const privateNetworks: readonly (readonly [string, number, 'ipv4' | 'ipv6'])[] = [
   ['0.0.0.0', 8, 'ipv4'], // this network
   ['10.0.0.0', 8, 'ipv4'], // private
   ['100.64.0.0', 10, 'ipv4'], // shared address space of providers
@@ -34,9 +34,9 @@ const otherNetworks: readonly (readonly [string, number, 'ipv4' | 'ipv6'])[] = [
   ['ff00::', 8, 'ipv6'], // multicast
 ]
 
-/** Addresses that nobody outside may make this process connect to. IPv4 addresses mapped into IPv6 count as IPv4. */
+/** Creates the list of addresses to which clients must not make this process connect. IPv4-mapped addresses count as IPv4. */
 export function createPrivateNetworks(): BlockList {
   const list = new BlockList()
-  for (const [network, prefix, family] of otherNetworks) list.addSubnet(network, prefix, family)
+  for (const [network, prefix, family] of privateNetworks) list.addSubnet(network, prefix, family)
   return list
 }

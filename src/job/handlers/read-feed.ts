@@ -1,20 +1,18 @@
 import { parseFeed } from 'feedsmith'
 import { PermanentError } from '../worker/handler.ts'
 
-/** The ids in a feed: of its items, and of the feeds or channels that these belong to. */
+/** The ids of a feed's items, and of the feeds that they belong to. */
 export interface FeedIds {
   readonly contentIds: readonly string[]
   readonly contentGroupIds: readonly string[]
 }
 
-/** An id that a feed may have, or not. */
 type MaybeId = string | undefined
 
 /**
- * Reads an RSS, Atom, RDF or JSON feed. Where an item has no id of its own its link stands for it, as it does for a
- * channel of RSS, which has none.
+ * Reads the ids of an RSS, Atom, RDF or JSON feed. The link replaces the id of an item without one, and of an RSS channel.
  *
- * @throws PermanentError when the text is no feed
+ * @throws PermanentError if the text is not a feed
  */
 export function readFeed(text: string): FeedIds {
   const { items, groups } = findIds(text)
@@ -50,7 +48,7 @@ function parse(text: string) {
   try {
     return parseFeed(text)
   } catch (error) {
-    throw new PermanentError('The URL answers something that is no RSS, Atom or JSON feed', { cause: error })
+    throw new PermanentError('The URL did not answer with an RSS, Atom or JSON feed', { cause: error })
   }
 }
 

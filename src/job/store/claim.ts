@@ -33,8 +33,9 @@ export function claimOfTenant(columns: string): Statement {
 /**
  * Claims jobs of all tenants. The queues of the tenants after a given one come first and the others follow, so that a worker
  * which passes the tenant it served last serves all of them in turn. The index is asked for one tenant after the other: the
- * cost depends on the number of tenants with waiting jobs, not on the number of jobs.
- * Parameters: types, limit, seconds of the lease, the tenant served last.
+ * cost depends on the number of tenants with waiting jobs, not on the number of jobs. ORDER BY would lock the due jobs of all
+ * tenants; without it PostgreSQL follows the order of the joins, each of which depends on the one before.
+ * Parameters: types, limit, seconds of the lease, the tenant served last. The last column of the result is the turn.
  */
 export function claimOfAllTenants(columns: string): Statement {
   const nextTenant = (after: string) => `
@@ -42,7 +43,7 @@ export function claimOfAllTenants(columns: string): Statement {
     WHERE status = 'PENDING' AND job_type = type.name AND tenant_app_id > ${after}
     ORDER BY tenant_app_id LIMIT 1`
   const due = `
-    SELECT claimed.* FROM (VALUES (1, $4, NULL), (2, '', $4)) AS lap (number, after, up_to)
+    SELECT claimed.*, row_number() OVER () AS turn FROM (VALUES (1, $4, NULL), (2, '', $4)) AS lap (number, after, up_to)
     CROSS JOIN unnest($1::text[]) AS type (name)
     CROSS JOIN LATERAL (
       WITH RECURSIVE tenant (id) AS (
@@ -52,5 +53,5 @@ export function claimOfAllTenants(columns: string): Statement {
       SELECT id FROM tenant WHERE lap.up_to IS NULL OR id <= lap.up_to) AS tenant
     CROSS JOIN LATERAL (${dueJobs('tenant.id', 'type.name')}) AS claimed
     LIMIT $2::integer`
-  return statement(start(due, columns))
+  return statement(start(due, `${columns}, due.turn`))
 }

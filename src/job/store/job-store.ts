@@ -48,8 +48,8 @@ export interface ClaimRequest {
 }
 
 /**
- * The rows of jobs. A row holds all that is known about a job: its state, when it is due, its attempts and its lease. Each
- * function is one statement, by the clock of the database. A transition returns undefined, and changes nothing, if the job
+ * The rows of jobs. A row holds all that is known about a job: its state, when it is due, its attempts and its lease. Every
+ * function but `removeFinished` is one statement, by the clock of the database. A transition returns undefined, and changes nothing, if the job
  * is in another state or held under another lease.
  */
 export interface JobStore {
@@ -57,9 +57,9 @@ export interface JobStore {
   findByIdempotencyKey(tenantAppId: string, idempotencyKey: string): Promise<Job | undefined>
   /** Returns undefined if the tenant has a job with the same idempotency key. */
   insert(job: NewJobRow): Promise<Job | undefined>
-  /** Claims due jobs of one tenant. The types come first that are named first. */
+  /** Claims due jobs of one tenant, of the types that are named first. Returns them oldest first. */
   claim(tenantAppId: string, request: ClaimRequest): Promise<Job[]>
-  /** Claims due jobs of all tenants, beginning with the tenants after the one that was served last. */
+  /** Claims due jobs of all tenants, first those of the tenants after the one that was served last. Returns them in this order. */
   claimOfAllTenants(lastServed: string, request: ClaimRequest): Promise<Job[]>
   extendLease(held: HeldJob, leaseSeconds: number): Promise<Job | undefined>
   reportProgress(held: HeldJob, progress: number, message: string | null): Promise<Job | undefined>
@@ -117,10 +117,12 @@ export function createJobStore(
       ]),
     claim: async (tenantAppId, { jobTypes, limit, leaseSeconds }) =>
       oldestFirst(await rows(statements.claim, [jobTypes, String(limit), String(leaseSeconds), tenantAppId])),
-    claimOfAllTenants: async (lastServed, { jobTypes, limit, leaseSeconds }) =>
-      oldestFirst(
-        await rows(statements.claimOfAllTenants, [jobTypes, String(limit), String(leaseSeconds), lastServed]),
-      ),
+    async claimOfAllTenants(lastServed, { jobTypes, limit, leaseSeconds }) {
+      const parameters = [jobTypes, String(limit), String(leaseSeconds), lastServed]
+      const claimed = await query(sql, statements.claimOfAllTenants, parameters)
+      const inTurn = claimed.toSorted((one, other) => Number(one.at(-1)) - Number(other.at(-1)))
+      return inTurn.map((values) => toRow(values) as unknown as Job)
+    },
     extendLease: (held, seconds) => row(statements.extendLease, [...heldKeyOf(held), String(seconds)]),
     reportProgress: (held, progress, message) =>
       row(statements.reportProgress, [...heldKeyOf(held), String(progress), message]),
@@ -141,7 +143,7 @@ export function createJobStore(
 
 const batchSize = 500
 
-// Columns hold milliseconds. Rounding could put a time into the future, and a job would not be due when it is announced.
+// Columns hold milliseconds. Rounding could put `run_at` into the future, and a job would not be due when it is announced.
 const now = `date_trunc('milliseconds', now())`
 
 const withoutLease = 'lease_token = NULL, lease_expires_at = NULL'

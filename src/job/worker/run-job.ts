@@ -12,7 +12,7 @@ export interface RunningJob {
   readonly lease: JobLease
   /** Tells the handler to stop. */
   abort(reason: Error): void
-  /** Resolves when this worker no longer works on the job. Never rejects. */
+  /** Resolves when the outcome is stored, or cannot be. Never rejects. A handler that ignores the signal may still run. */
   readonly ended: Promise<void>
 }
 
@@ -24,8 +24,8 @@ interface RunJobOptions {
   readonly log: Logger
 }
 
-/** How long a handler may take to stop. After that the worker does not wait for it. */
-const abortGraceMilliseconds = 2_000
+/** How long a handler may take to stop. It is less than the process has left when the worker is stopped (cli/process/lifecycle.ts). */
+const abortGraceMilliseconds = 500
 
 /** Runs a handler on a claimed job, extends its lease, and stores the outcome. */
 export function runJob({ jobs, lease, handler, leaseSeconds, log }: RunJobOptions): RunningJob {
@@ -46,8 +46,9 @@ export function runJob({ jobs, lease, handler, leaseSeconds, log }: RunJobOption
       expiry = next
     } catch (error) {
       clearTimeout(next)
-      // If the database is unavailable, the lease is still valid until it expires.
       if (error instanceof GatewayError) lose(error)
+      // The lease is still valid until it expires.
+      else log.warn({ err: error, job: job.id }, 'the lease of a job could not be extended; it is tried again')
     }
   }
 

@@ -7,7 +7,7 @@ export interface UpkeepOptions {
   /** Removes other rows whose time is over. Called every ten minutes. */
   readonly removeExpired?: () => Promise<void>
   readonly log: Logger
-  /** How long a finished job is kept; 0 keeps it for ever. */
+  /** How long a finished job is kept; 0 keeps it forever. */
   readonly retentionDays: number
   /** How often expired leases are looked for. */
   readonly intervalMilliseconds?: number

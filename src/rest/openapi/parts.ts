@@ -72,9 +72,12 @@ export const problemSchema = {
     instance: { type: 'string', description: 'The occurrence of the problem.' },
     code: { type: 'string', enum: Object.keys(errorCodes), description: 'The error code.' },
     request_id: { type: 'string', description: 'The id of the request in the log.' },
-    cost: { type: 'integer', description: 'The price in points, with status 429.' },
-    maximum: { type: 'integer', description: 'The points per minute, with status 429.' },
-    remaining: { type: 'integer', description: 'The points that are left, with status 429.' },
+    cost: { type: 'integer', description: 'The price in points, with `TOO_EXPENSIVE` and `RATE_LIMITED`.' },
+    maximum: {
+      type: 'integer',
+      description: 'The maximum in points: of an operation with `TOO_EXPENSIVE`, per minute with `RATE_LIMITED`.',
+    },
+    remaining: { type: 'integer', description: 'The points that are left in this minute, with `RATE_LIMITED`.' },
     errors: {
       type: 'array',
       description: 'The rejected fields, with status 422.',

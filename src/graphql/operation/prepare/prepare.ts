@@ -11,6 +11,7 @@ import {
 import { LRUCache } from 'lru-cache'
 import type { FieldScope, Scope } from '../../../auth/scopes.ts'
 import type { Viewer } from '../../../auth/viewer.ts'
+import type { ReadPlan } from '../../../db/read/relation.ts'
 import type { Metrics } from '../../../telemetry/metrics.ts'
 import { schema } from '../schema.ts'
 import { checkDocumentSize, operationBoundsRule } from './bounds.ts'
@@ -18,6 +19,7 @@ import { coerceVariables, type Values } from './coerce-variables.ts'
 import { declareCoerced } from './coerced-variables.ts'
 import { type CompiledOperation, compileOperation } from './compile.ts'
 import { createNodeCount } from './count-nodes.ts'
+import { createPlanner } from './plan.ts'
 import { createPrice } from './price.ts'
 import { allFields, readSelection } from './selection.ts'
 
@@ -30,8 +32,6 @@ export interface PreparedOperation {
   readonly kind: 'query' | 'mutation' | 'subscription'
   /** The scopes of all its fields. The scope of a `node` is known when it is loaded. */
   readonly scopes: readonly Scope[]
-  /** The names of all its fields: the columns to read, of whichever table (test/graphql/field-names.test.ts). */
-  readonly fieldNames: ReadonlySet<string>
   /** The document that the executors get, with `Coerced` variables. */
   readonly executable: DocumentNode
   /** The price in points, for variables as the client sent them. */
@@ -39,6 +39,8 @@ export interface PreparedOperation {
   /** Counts the nodes in the data of an answer. */
   countNodes(data: unknown): number
   coerce(variables: Values): ReturnType<typeof coerceVariables>
+  /** What it reads, for coerced variables. */
+  planOf(coerced: Values): ReadPlan
   /** The compiled operation, from the second call on; undefined if graphql-js is to execute it. */
   compiled(): CompiledOperation | undefined
 }
@@ -127,19 +129,18 @@ function prepareOperation(
   const executable = declareCoerced(document)
   const name = definition.name?.value
   const scopes = new Set<Scope>()
-  const fieldNames = new Set<string>()
-  for (const { field, node } of allFields(selection.fields)) {
+  for (const { field } of allFields(selection.fields)) {
     const scope = field.extensions['scope'] as FieldScope | undefined
     if (scope !== undefined && scope !== 'inherited') scopes.add(scope)
-    fieldNames.add(node.name.value)
   }
   let calls = 0
   let compiled: CompiledOperation | undefined
   return {
     ...{ document, definition, name, kind: definition.operation, executable },
-    ...{ scopes: [...scopes], fieldNames },
+    scopes: [...scopes],
     priceOf: createPrice(definition, selection),
     countNodes: createNodeCount(selection.fields),
+    planOf: createPlanner(selection),
     coerce: (variables) => coerceVariables(schema, definition, variables),
     compiled() {
       calls += 1

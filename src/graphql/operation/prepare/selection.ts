@@ -1,9 +1,12 @@
 import {
+  type DirectiveNode,
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
   type GraphQLField,
+  type GraphQLInterfaceType,
   type GraphQLNamedOutputType,
+  type GraphQLObjectType,
   type GraphQLSchema,
   getNamedType,
   isInterfaceType,
@@ -15,6 +18,8 @@ import {
 
 /** A field that an operation selects. */
 export interface SelectedField {
+  /** The type that has the field. */
+  readonly parent: GraphQLObjectType | GraphQLInterfaceType
   /** The key in the answer: the alias or the name. */
   readonly key: string
   readonly node: FieldNode
@@ -22,6 +27,14 @@ export interface SelectedField {
   /** The type of the field without lists and non-null. */
   readonly type: GraphQLNamedOutputType
   readonly selections: readonly SelectedField[]
+  /** The conditions of `@skip` and `@include`, of the field and of the fragments around it. */
+  readonly conditions: readonly Condition[]
+}
+
+/** A field is selected if the variable has the value, or the literal is true. */
+export interface Condition {
+  readonly variable?: string
+  readonly is: boolean
 }
 
 /** What a validated operation selects, with its fragments inlined. Fields that start with `__` are left out. */
@@ -47,29 +60,40 @@ export function readSelection(
   let hasDirectives =
     hasAny(operation.directives) || (operation.variableDefinitions ?? []).some(({ directives }) => hasAny(directives))
 
-  function read(type: GraphQLNamedOutputType | undefined, { selections }: SelectionSetNode): SelectedField[] {
+  function read(
+    type: GraphQLNamedOutputType | undefined,
+    { selections }: SelectionSetNode,
+    around: readonly Condition[],
+  ): SelectedField[] {
     return selections.flatMap((selection): SelectedField[] => {
       hasDirectives ||= hasAny(selection.directives)
-      if (selection.kind === Kind.FIELD) return readField(type, selection)
+      const conditions = [...around, ...conditionsOf(selection.directives)]
+      if (selection.kind === Kind.FIELD) return readField(type, selection, conditions)
       const { typeCondition, selectionSet } =
         selection.kind === Kind.INLINE_FRAGMENT
           ? selection
           : (fragments.get(selection.name.value) as FragmentDefinitionNode)
       const condition = typeCondition && (schema.getType(typeCondition.name.value) as GraphQLNamedOutputType)
-      return read(condition ?? type, selectionSet)
+      return read(condition ?? type, selectionSet, conditions)
     })
   }
 
-  function readField(parent: GraphQLNamedOutputType | undefined, node: FieldNode): SelectedField[] {
+  function readField(
+    parent: GraphQLNamedOutputType | undefined,
+    node: FieldNode,
+    conditions: readonly Condition[],
+  ): SelectedField[] {
     size += 1
-    const field = isObjectType(parent) || isInterfaceType(parent) ? parent.getFields()[node.name.value] : undefined
+    if (!isObjectType(parent) && !isInterfaceType(parent)) return []
+    const field = parent.getFields()[node.name.value]
     if (!field) return []
     const type = getNamedType(field.type)
-    const selections = node.selectionSet ? read(type, node.selectionSet) : []
-    return [{ key: node.alias?.value ?? node.name.value, node, field, type, selections }]
+    const selections = node.selectionSet ? read(type, node.selectionSet, none) : []
+    const key = node.alias?.value ?? node.name.value
+    return [{ parent, key, node, field, type, selections, conditions }]
   }
 
-  const fields = read(schema.getRootType(operation.operation) ?? undefined, operation.selectionSet)
+  const fields = read(schema.getRootType(operation.operation) ?? undefined, operation.selectionSet, none)
   return { fields, size, hasDirectives }
 }
 
@@ -79,6 +103,18 @@ export function* allFields(fields: readonly SelectedField[]): Generator<Selected
     yield field
     yield* allFields(field.selections)
   }
+}
+
+const none: readonly Condition[] = []
+
+function conditionsOf(directives: readonly DirectiveNode[] = []): Condition[] {
+  return directives.flatMap(({ name, arguments: [argument] = [] }): Condition[] => {
+    if (name.value !== 'skip' && name.value !== 'include') return []
+    const wanted = name.value === 'include'
+    if (argument?.value.kind === Kind.VARIABLE) return [{ variable: argument.value.name.value, is: wanted }]
+    const literal = argument?.value.kind === Kind.BOOLEAN && argument.value.value
+    return [{ is: literal === wanted }]
+  })
 }
 
 function hasAny(list: readonly unknown[] | undefined): boolean {

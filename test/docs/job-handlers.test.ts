@@ -1,30 +1,32 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
-import { newDataDir, startGateway } from '../support/cli.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startGateway } from '../support/cli.ts'
+import { createDataDir } from '../support/data-dir.ts'
+import { projectRoot, readBlocks } from '../support/docs.ts'
 import { subscribe } from '../support/events.ts'
 
-// A handler file imports from the project by its name, so it must be in the project's folder, as the README says.
-const file = path.resolve(import.meta.dirname, `../../jobs-of-readme-${process.pid}.js`)
-afterAll(() => rmSync(file, { force: true }))
+// A handler file imports the project by its name, so it must be in the project's folder. Git ignores data/.
+const file = path.join(projectRoot, `data/jobs-of-docs-${process.pid}.js`)
+beforeAll(() => mkdirSync(path.dirname(file), { recursive: true }))
+afterAll(() => rmSync(file))
 
-describe('the README', () => {
-  it('has a handler file of 15 lines at most that works as pasted', async () => {
-    const readme = readFileSync(path.resolve(import.meta.dirname, '../../README.md'), 'utf8')
-    const code = /```js\n(.*?)```/s.exec(readme)?.[1] ?? ''
+describe('docs/jobs.md', () => {
+  it('has a handler of at most 15 lines that works as pasted', async () => {
+    const [{ code = '' } = {}] = readBlocks('docs/jobs.md').filter(({ language }) => language === 'js')
     expect(code.trim().split('\n').length).toBeLessThanOrEqual(15)
     writeFileSync(file, code)
-    const dataDir = newDataDir()
+    const dataDir = createDataDir()
     const gateway = await startGateway({ DATA_DIR: dataDir }, ['--handlers', file])
     const key = readFileSync(path.join(dataDir, 'demo-key'), 'utf8').trim()
     const query =
       'mutation { createJob(input: { jobType: "greet", payload: { names: ["Ada", "Grace"] } }) { job { id } } }'
-    const made = await fetch(`${gateway.address}/graphql`, {
+    const created = await fetch(`${gateway.address}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-api-key': key },
       body: JSON.stringify({ query }),
     })
-    const { data } = (await made.json()) as { data: { createJob: { job: { id: string } } } }
+    const { data } = (await created.json()) as { data: { createJob: { job: { id: string } } } }
     const { id } = data.createJob.job
     const events = await subscribe(gateway.address, key, `subscription { job(id: "${id}") { status progress result } }`)
     const seen: unknown[] = []
@@ -41,5 +43,6 @@ describe('the README', () => {
       result: { greetings: ['Hello Ada', 'Hello Grace'] },
     })
     await gateway.stop()
+    rmSync(dataDir, { recursive: true })
   })
 })

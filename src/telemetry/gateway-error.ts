@@ -3,7 +3,7 @@ import { clientHasGone, GatewayError } from '../errors.ts'
 import type { Logger } from './logger.ts'
 
 /** The error that a client sees for any thrown value. Errors that are not for clients are logged whole and shown without details. */
-export function toShownError(thrown: unknown, log: Logger): GatewayError {
+export function toGatewayError(thrown: unknown, log: Logger): GatewayError {
   if (thrown instanceof GatewayError) return thrown
   if (isClientGone(thrown)) return clientHasGone()
   if (isDatabaseUnavailable(thrown)) {

@@ -1,6 +1,6 @@
 import { GraphQLError, type GraphQLErrorExtensions, type Source, type SourceLocation } from 'graphql'
+import { toGatewayError } from '../../telemetry/gateway-error.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { toShownError } from '../../telemetry/shown-error.ts'
 
 /**
  * The error of a GraphQL answer as the client sees it: with a code of the registry, and without anything internal. Unexpected
@@ -8,7 +8,7 @@ import { toShownError } from '../../telemetry/shown-error.ts'
  *
  * @param source the document that was executed
  */
-export function toCallerError(error: unknown, log: Logger, source?: Source): GraphQLError {
+export function toClientError(error: unknown, log: Logger, source?: Source): GraphQLError {
   if (!(error instanceof GraphQLError)) return fromThrown(error, undefined, log)
   return fromGraphQL(error.source ? error : withSource(error, source), log)
 }
@@ -52,7 +52,7 @@ function isCausedByClient({ path, message }: GraphQLError): boolean {
 }
 
 function fromThrown(thrown: unknown, at: GraphQLError | undefined, log: Logger): GraphQLError {
-  const error = toShownError(thrown, log)
+  const error = toGatewayError(thrown, log)
   const fields = error.fields.length > 0 && { fields: error.fields }
   return located(at, error.message, { code: error.code, ...error.details, ...fields }, error)
 }

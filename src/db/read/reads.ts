@@ -1,0 +1,97 @@
+import type { SqlQueryable } from '@prisma/driver-adapter-utils'
+import type { DataModel, Model, Row } from '../data-model.ts'
+import { query, statement } from '../statement.ts'
+import { type SelectedColumns, selectColumns } from './columns.ts'
+import { type Condition, countText, type ListRequest, pageText } from './list.ts'
+import { type Branch, type IdField, noPlan, type ReadPlan, type Relation } from './relation.ts'
+import { type ColumnsOf, createTreeRead, type Tree } from './tree.ts'
+
+/** Where and how a read happens: the fields of each model, and the relations to read below the rows. */
+export interface ReadOptions {
+  readonly plan?: ReadPlan
+  readonly branches?: readonly Branch[]
+}
+
+/** How rows of a tenant are read. Each function sends one statement. Rows equal those of Prisma's `findMany`, value for value. */
+export interface Reads {
+  /** Reads all rows whose field `by` has one of the ids, oldest first. */
+  batch<M extends Model>(model: M, by: IdField<M>, tenantAppId: string, keys: readonly string[]): Promise<Row<M>[]>
+  /** Reads the rows of a relation, oldest first, and the branches below. */
+  related(relation: Relation, tenantAppId: string, keys: readonly string[], options?: ReadOptions): Promise<Tree>
+  /** Reads rows of a list, with `createdAt`, and the branches below. */
+  list(model: Model, tenantAppId: string, request: ListRequest, options?: ReadOptions): Promise<Tree>
+  /** Counts the rows that meet the conditions. */
+  count(model: Model, tenantAppId: string, conditions: readonly Condition[]): Promise<number>
+}
+
+/** Creates the reads. They send statements through the driver adapter, because Prisma's query engine costs several times as much. */
+export function createReads(
+  sql: SqlQueryable,
+  model: DataModel,
+  onBatch: (size: number) => void = () => undefined,
+): Reads {
+  const readTree = createTreeRead(sql, model)
+  const columns = createColumns(model)
+  const columnsOfPlan =
+    (plan: ReadPlan): ColumnsOf =>
+    (relation) =>
+      columns(relation.model, plan.fieldsOf(relation.model), relation.by)
+
+  async function related(
+    relation: Relation,
+    tenantAppId: string,
+    keys: readonly string[],
+    { plan = noPlan, branches = [] }: ReadOptions = {},
+  ): Promise<Tree> {
+    onBatch(keys.length)
+    const { model: modelName, by } = relation
+    const table = model(modelName)
+    const columnsOf = columnsOfPlan(plan)
+    const selected = columnsOf(relation)
+    // `= ANY($2)` has one text for any number of keys. Prisma's `IN` has one per number.
+    const text =
+      `SELECT ${selected.list} FROM "${table.name}" ` +
+      `WHERE "tenant_app_id" = $1 AND "${table.columnOf(by).column}" = ANY($2) ORDER BY "created_at", "id"`
+    const root = { model: modelName, columns: selected, text, parameters: [tenantAppId, keys] }
+    return readTree({ ...root, isShortRead: true, isPage: false }, branches, columnsOf)
+  }
+
+  return {
+    related,
+
+    async batch(modelName, by, tenantAppId, keys) {
+      return (await related({ kind: 'many', model: modelName, by }, tenantAppId, keys)).rows as never
+    },
+
+    async list(modelName, tenantAppId, request, { plan = noPlan, branches = [] } = {}) {
+      const selected = columns(modelName, plan.fieldsOf(modelName), 'createdAt')
+      const { text, parameters } = pageText(model(modelName), selected.list, tenantAppId, request)
+      // Without conditions an index leads to the page. A search for a part of a text may look at every row.
+      const isShortRead = request.conditions.length === 0
+      const root = { model: modelName, columns: selected, text, parameters, isShortRead, isPage: true }
+      return readTree(root, branches, columnsOfPlan(plan))
+    },
+
+    async count(modelName, tenantAppId, conditions) {
+      const { text, parameters } = countText(model(modelName), tenantAppId, conditions)
+      const rows = await query(sql, statement(text), parameters)
+      return Number(rows[0]?.[0])
+    },
+  }
+}
+
+const allFields: ReadonlySet<string> = new Set()
+
+/** Remembers the columns of each selection: the id, the field that the read itself needs, and the fields of the plan. An operation passes the same sets each time, so they are their own keys. */
+function createColumns(model: DataModel) {
+  const known = new WeakMap<ReadonlySet<string>, Map<string, SelectedColumns>>()
+  return (of: Model, fields: ReadonlySet<string> = allFields, also: string): SelectedColumns => {
+    const byModel = known.get(fields) ?? new Map<string, SelectedColumns>()
+    known.set(fields, byModel)
+    const key = `${of}.${also}`
+    const isSelected = (field: string) => fields === allFields || field === 'id' || field === also || fields.has(field)
+    const columns = byModel.get(key) ?? selectColumns(model(of), ({ field }) => isSelected(field))
+    byModel.set(key, columns)
+    return columns
+  }
+}

@@ -1,0 +1,130 @@
+import type { SqlQueryable } from '@prisma/driver-adapter-utils'
+import { LRUCache } from 'lru-cache'
+import type { DataModel, Model } from '../data-model.ts'
+import { type Parameter, query, type Statement, statement } from '../statement.ts'
+import type { SelectedColumns } from './columns.ts'
+import type { Branch, Relation } from './relation.ts'
+
+type Row = Record<string, unknown>
+
+/** The statement that reads the rows at the root of a tree. `$1` is the tenant. */
+export interface Root {
+  readonly model: Model
+  readonly columns: SelectedColumns
+  readonly text: string
+  readonly parameters: readonly Parameter[]
+  /** Whether it reads few rows, by an index. */
+  readonly isShortRead: boolean
+  /** Whether the last row only shows that there are more: no relations are read for it. The last parameter is the limit. */
+  readonly isPage: boolean
+}
+
+/** Rows that a relation returned, and the ids for which they were read. */
+export interface Level {
+  readonly relation: Relation
+  readonly keys: ReadonlySet<string>
+  readonly rows: readonly Row[]
+}
+
+/** The rows of a root, and those of the relations below it. */
+export interface Tree {
+  readonly rows: readonly Row[]
+  readonly levels: readonly Level[]
+}
+
+/** The columns to read of the rows of a relation. */
+export type ColumnsOf = (relation: Relation) => SelectedColumns
+
+/**
+ * Reads the rows of a root and the relations below them with one statement, so they are of one moment.
+ *
+ * @param columnsOf the columns to read of a relation below the root
+ */
+export type TreeRead = (root: Root, branches: readonly Branch[], columnsOf: ColumnsOf) => Promise<Tree>
+
+/** A relation in a statement: the number of its CTE, and of the CTE of the rows above. */
+interface Step {
+  readonly branch: Branch
+  readonly number: number
+  readonly above: number
+}
+
+interface PreparedTree {
+  readonly statement: Statement
+  readonly steps: readonly Step[]
+}
+
+/** Creates the read of trees. It uses the driver adapter directly (docs/decisions/0001-bypass-prisma-client-for-reads.md). */
+export function createTreeRead(sql: SqlQueryable, model: DataModel): TreeRead {
+  // An operation passes the same branches and columns each time, so they are their own keys, and are forgotten with it.
+  const prepared = new WeakMap<readonly Branch[] | SelectedColumns, LRUCache<string, PreparedTree>>()
+
+  function prepare(root: Root, branches: readonly Branch[], columnsOf: ColumnsOf) {
+    const key = branches.length > 0 ? branches : root.columns
+    const known = prepared.get(key) ?? new LRUCache<string, PreparedTree>({ max: maxTexts })
+    prepared.set(key, known)
+    const tree = known.get(root.text) ?? prepareTree(model, root, branches, columnsOf)
+    known.set(root.text, tree)
+    return tree
+  }
+
+  return async (root, branches, columnsOf) => {
+    const { statement: sent, steps } = prepare(root, branches, columnsOf)
+    const results = await query(sql, sent, root.parameters)
+    if (steps.length === 0) return { rows: results.map(root.columns.toRow), levels: [] }
+    const [texts = []] = results
+    const rows = root.columns.toRows(texts[0] as string)
+    const size = root.isPage ? Number(root.parameters.at(-1)) - 1 : rows.length
+    const rowsOfLevels: (readonly Row[])[] = [rows.slice(0, size)]
+    const levels = steps.map(({ branch: { relation, from }, number, above }): Level => {
+      const keys = new Set<string>()
+      for (const row of rowsOfLevels[above] as readonly Row[]) keys.add(row[from] as string)
+      const read = columnsOf(relation).toRows(texts[number] as string)
+      rowsOfLevels[number] = read
+      return { relation, keys, rows: read }
+    })
+    return { rows, levels }
+  }
+}
+
+/** A tree with more relations keeps others waiting that share its connection. */
+const maxShortSteps = 4
+
+/** The statements that are kept for the filters and orders of one list. */
+const maxTexts = 8
+
+/**
+ * A CTE per level, and a JSON text per level with an array per column. Creating and reading these costs less than rows or
+ * objects do (docs/decisions/0010-one-statement-for-a-tree.md).
+ */
+function prepareTree(model: DataModel, root: Root, branches: readonly Branch[], columnsOf: ColumnsOf): PreparedTree {
+  const steps: Step[] = []
+  const ctes = [`level_0 AS (${root.text})`]
+  const results = [`(SELECT ${root.columns.json} FROM level_0)`]
+
+  function add(parent: Model, above: number, below: readonly Branch[]): void {
+    for (const branch of below) {
+      // Fields of several types can be selected of a node. These are rows of one.
+      if (branch.parent !== parent) continue
+      const { relation, from } = branch
+      const number = ctes.length
+      const table = model(relation.model)
+      const columns = columnsOf(relation)
+      const limit = above === 0 && root.isPage ? ` LIMIT $${root.parameters.length}::integer - 1` : ''
+      const keys = `SELECT "${model(parent).columnOf(from).column}" FROM level_${above}${limit}`
+      // An array makes PostgreSQL use the index. It does not know how few rows `IN (SELECT …)` would have.
+      ctes.push(
+        `level_${number} AS (SELECT ${columns.list} FROM "${table.name}" WHERE "tenant_app_id" = $1 ` +
+          `AND "${table.columnOf(relation.by).column}" = ANY (ARRAY(${keys})) ORDER BY "created_at", "id")`,
+      )
+      results.push(`(SELECT ${columns.json} FROM level_${number})`)
+      steps.push({ branch, number, above })
+      add(relation.model, number, branch.branches)
+    }
+  }
+
+  add(root.model, 0, branches)
+  const isShortRead = root.isShortRead && steps.length <= maxShortSteps
+  const text = steps.length === 0 ? root.text : `WITH ${ctes.join(', ')} SELECT ${results.join(', ')}`
+  return { statement: statement(text, { isShortRead }), steps }
+}

@@ -1,0 +1,124 @@
+import type { Model } from '../../../db/data-model.ts'
+import type { Branch, ReadPlan } from '../../../db/read/relation.ts'
+import type { RelationField } from '../../schema/rows.ts'
+import type { Values } from './coerce-variables.ts'
+import { isNode } from './price.ts'
+import { allFields, type Condition, type SelectedField, type Selection } from './selection.ts'
+
+/**
+ * The most relations in the plans of an operation. Other root fields are read level by level. It bounds the statements of a
+ * request, their length, and what a prepared operation keeps of them.
+ */
+const maxBranches = 24
+
+/** With more variables than this in `@skip` and `@include`, nothing is planned: each combination has a plan of its own. */
+const maxVariables = 3
+
+/**
+ * Creates the function that plans the reads of an operation: for each model the fields, and for each root field the relations
+ * that are read together with its rows.
+ *
+ * @returns the plan for coerced variables, which decide `@skip` and `@include`
+ */
+export function createPlanner({ fields }: Selection): (variables: Values) => ReadPlan {
+  const variables = new Set<string>()
+  for (const { conditions } of allFields(fields)) {
+    for (const { variable } of conditions) if (variable !== undefined) variables.add(variable)
+  }
+  const plans = new Map<string, ReadPlan>()
+  // Plans of several combinations share the trees that are equal, and so their statements.
+  const shared = new Map<string, readonly Branch[]>()
+
+  function plan(values: Values): ReadPlan {
+    const byModel = fieldsByModel(fields, values)
+    const byField = planRootFields(fields, values, shared)
+    return {
+      fieldsOf: (model) => byModel.get(model) ?? noFields,
+      branchesOf: (rootField) => byField.get(rootField) ?? none,
+    }
+  }
+
+  return (values) => {
+    if (variables.size > maxVariables) {
+      const byModel = fieldsByModel(fields, values)
+      return { fieldsOf: (model) => byModel.get(model) ?? noFields, branchesOf: () => none }
+    }
+    const key = [...variables].map((name) => values[name]).join()
+    const known = plans.get(key) ?? plan(values)
+    plans.set(key, known)
+    return known
+  }
+}
+
+const noFields: ReadonlySet<string> = new Set()
+const none: readonly Branch[] = []
+
+/** The fields to read of each model: those that are selected, and the ids that relations start from. */
+function fieldsByModel(fields: readonly SelectedField[], values: Values): Map<string, Set<string>> {
+  const byModel = new Map<string, Set<string>>()
+  function add(selected: readonly SelectedField[]): void {
+    for (const { parent, field, conditions, selections } of selected) {
+      if (!isIncluded(conditions, values)) continue
+      const names = byModel.get(parent.name) ?? new Set<string>()
+      byModel.set(parent.name, names.add(relationOf(field)?.from ?? field.name))
+      add(selections)
+    }
+  }
+  add(fields)
+  return byModel
+}
+
+/** Plans each root field, by the nodes that select it. Fields that read the same branches share them, and so a statement. */
+function planRootFields(
+  fields: readonly SelectedField[],
+  values: Values,
+  shared: Map<string, readonly Branch[]>,
+): Map<object, readonly Branch[]> {
+  const included = fields.filter(({ conditions }) => isIncluded(conditions, values))
+  const planned = new Map<object, readonly Branch[]>()
+  const used = new Set<string>()
+  let left = maxBranches
+  for (const group of Map.groupBy(included, ({ key }) => key).values()) {
+    const selections = group.flatMap((field) => field.selections)
+    const branches = branchesOf(selections, values)
+    const key = JSON.stringify(branches)
+    if (!used.has(key)) {
+      const size = count(branches)
+      if (size === 0 || size > left) continue
+      left -= size
+      used.add(key)
+    }
+    const known = shared.get(key) ?? branches
+    shared.set(key, known)
+    for (const { node } of group) planned.set(node, known)
+  }
+  return planned
+}
+
+/** The relations among fields, also below connections, edges and lists. */
+function branchesOf(fields: readonly SelectedField[], values: Values): Branch[] {
+  const included = fields.filter(({ conditions }) => isIncluded(conditions, values))
+  const groups = Map.groupBy(included, ({ parent, field }) => `${parent.name}.${field.name}`)
+  return [...groups.values()].flatMap((group) => {
+    const selections = group.flatMap((field) => field.selections)
+    const [first] = group
+    if (!first) return []
+    const { parent, field } = first
+    const relation = relationOf(field)
+    if (relation) return [{ parent: parent.name as Model, ...relation, branches: branchesOf(selections, values) }]
+    // Another field of a row returns other rows, which a resolver reads.
+    return isNode(parent) ? [] : branchesOf(selections, values)
+  })
+}
+
+function relationOf({ extensions }: SelectedField['field']): RelationField | undefined {
+  return extensions['relation'] as RelationField | undefined
+}
+
+function isIncluded(conditions: readonly Condition[], values: Values): boolean {
+  return conditions.every(({ variable, is }) => (variable === undefined ? is : values[variable] === is))
+}
+
+function count(branches: readonly Branch[]): number {
+  return branches.reduce((sum, branch) => sum + 1 + count(branch.branches), 0)
+}

@@ -1,0 +1,83 @@
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterAll, describe, expect, it } from 'vitest'
+import { fusion, startGateway } from '../support/cli.ts'
+import { createEmptyDir } from '../support/data-dir.ts'
+
+describe('serve on the embedded database', () => {
+  const dataDir = createEmptyDir()
+  afterAll(() => rmSync(dataDir, { recursive: true }))
+
+  it('creates a demo tenant, accepts the printed key, keeps every row over a restart, and stops within five seconds', async () => {
+    const first = await startGateway({ DATA_DIR: dataDir })
+    const key = /x-api-key: (\S+)/.exec(first.output())?.[1] ?? ''
+    const send = (address: string, init: RequestInit = {}) =>
+      fetch(`${address}/users`, { ...init, headers: { 'x-api-key': key, 'content-type': 'application/json' } })
+    const before = (await (await send(first.address)).json()) as { users: unknown[] }
+    expect(before.users).toHaveLength(25)
+    const body = JSON.stringify({ name: 'New', email: 'new@example.com', phone: '1' })
+    expect((await send(first.address, { method: 'POST', body })).status).toBe(201)
+    const curl = /curl .*/.exec(first.output())?.[0] ?? ''
+    const shell = spawn('bash', ['-c', `${curl} -fsS`])
+    expect(JSON.parse(await text(shell.stdout))).toMatchObject({ users: [{}, {}] })
+
+    const second = fusion(['serve'], { DATA_DIR: dataDir })
+    expect(await second).toMatchObject({ code: 1, stderr: expect.stringContaining(`process ${first.child.pid}`) })
+
+    const stopped = await first.stop('SIGINT')
+    expect(stopped.code).toBe(0)
+    expect(stopped.milliseconds).toBeLessThan(5_000)
+
+    const restarted = await startGateway({ DATA_DIR: dataDir })
+    expect(restarted.output()).toContain(`x-api-key: ${key}`)
+    const after = (await (await send(restarted.address)).json()) as { users: unknown[] }
+    expect(after.users).toHaveLength(26)
+    expect(after.users.slice(0, 25)).toEqual(before.users)
+    expect((await restarted.stop('SIGTERM')).code).toBe(0)
+  })
+
+  it.each(['gateway.pid', 'pgdata', 'demo-key'])(
+    'completes a first start that was killed after it created %s',
+    async (file) => {
+      const folder = createEmptyDir()
+      const starting = startGateway({ DATA_DIR: folder }).catch(() => undefined)
+      await expect.poll(() => existsSync(path.join(folder, file)), { timeout: 30_000, interval: 2 }).toBe(true)
+      process.kill(Number.parseInt(readFileSync(path.join(folder, 'gateway.pid'), 'utf8'), 10), 'SIGKILL')
+      await starting
+      const gateway = await startGateway({ DATA_DIR: folder })
+      const key = /x-api-key: (\S+)/.exec(gateway.output())?.[1] ?? ''
+      const answer = await fetch(`${gateway.address}/users`, { headers: { 'x-api-key': key } })
+      expect(((await answer.json()) as { users: unknown[] }).users).toHaveLength(25)
+      await gateway.stop()
+      rmSync(folder, { recursive: true })
+    },
+  )
+
+  it('reports in one line that the port is in use', async () => {
+    const gateway = await startGateway({ DATA_DIR: dataDir })
+    const port = new URL(gateway.address).port
+    const { code, stderr } = await fusion(['serve'], { DATA_DIR: 'memory', PORT: port })
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `listen EADDRINUSE: address already in use 127.0.0.1:${port}\n`,
+    })
+    await gateway.stop()
+  })
+
+  it('keeps every row when it is killed', async () => {
+    const gateway = await startGateway({ DATA_DIR: dataDir })
+    const key = /x-api-key: (\S+)/.exec(gateway.output())?.[1] ?? ''
+    const headers = { 'x-api-key': key, 'content-type': 'application/json' }
+    const body = JSON.stringify({ name: 'Last words', email: 'last@example.com', phone: '1' })
+    expect((await fetch(`${gateway.address}/users`, { method: 'POST', body, headers })).status).toBe(201)
+    await gateway.stop('SIGKILL')
+    const restarted = await startGateway({ DATA_DIR: dataDir })
+    const { users } = (await (await fetch(`${restarted.address}/users`, { headers })).json()) as {
+      users: { name: string }[]
+    }
+    expect(users.at(-1)?.name).toBe('Last words')
+    await restarted.stop()
+  })
+})

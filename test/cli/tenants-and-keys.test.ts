@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isWellFormedApiKey } from '../../src/auth/api-key.ts'
+import { fusion } from '../support/cli.ts'
+import { type CommandDatabase, createCommandDatabase } from '../support/command-database.ts'
+
+let database: CommandDatabase
+let env: CommandDatabase['env']
+beforeAll(async () => {
+  database = await createCommandDatabase()
+  env = database.env
+})
+afterAll(() => database.remove())
+
+describe('fusion', () => {
+  it('tenants create prints only the id, and rejects a name that is invalid or exists', async () => {
+    const created = await fusion(['tenants', 'create', 'Acme'], env)
+    expect(created.stdout).toMatch(/^ten_[\w-]+\n$/)
+    expect(await fusion(['tenants', 'create', 'Two\nlines'], env)).toMatchObject({ code: 1, stdout: '' })
+    const again = await fusion(['tenants', 'create', 'Acme'], env)
+    expect(again).toMatchObject({ code: 1, stdout: '', stderr: 'A tenant with the name Acme already exists.\n' })
+  })
+
+  it('keys creates, lists, rotates and revokes keys, and prints only a new key on stdout', async () => {
+    const key = await fusion(['keys', 'create', '--tenant', 'Acme', '--name', 'ci', '--expires', '90d'], env)
+    expect(key.code).toBe(0)
+    expect(isWellFormedApiKey(key.stdout.trimEnd())).toBe(true)
+    const id = /key_[\w-]+/.exec(key.stderr)?.[0] ?? ''
+
+    const listed = await fusion(['keys', 'list'], env)
+    expect(listed.stdout).toContain(`${id}\tAcme\tci\tactive`)
+    expect(listed.stdout).not.toContain(key.stdout.trim())
+
+    const rotated = await fusion(['keys', 'rotate', id, '--grace', '30m'], env)
+    expect(rotated).toMatchObject({ code: 0, stdout: expect.stringMatching(/^fus_\w{49}\n$/) })
+    expect(await fusion(['keys', 'rotate', id, '--grace', 'soon'], env)).toMatchObject({ code: 2, stdout: '' })
+    expect(await fusion(['keys', 'revoke', id], env)).toMatchObject({ code: 0, stdout: `Revoked ${id}\n` })
+    expect((await fusion(['keys', 'list'], env)).stdout).toContain('\trevoked\t')
+  })
+
+  it('keys rejects missing ids, missing tenants and invalid options', async () => {
+    expect(await fusion(['keys', 'revoke', 'key_none'], env)).toMatchObject({ code: 1, stdout: '' })
+    expect(await fusion(['keys', 'create', '--tenant', 'None'], env)).toMatchObject({ code: 1, stdout: '' })
+    for (const wrong of [
+      ['--scopes', ''],
+      ['--expires', '2020-01-01'],
+      ['--name', 'a\tb'],
+    ]) {
+      expect(await fusion(['keys', 'create', '--tenant', 'Acme', ...wrong], env)).toMatchObject({ code: 1, stdout: '' })
+    }
+    const badScope = await fusion(['keys', 'create', '--tenant', 'Acme', '--scopes', 'users:read,all'], env)
+    expect(badScope).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('all') })
+  })
+
+  it('seed fills a tenant and prints its speed', async () => {
+    const { code, stdout, stderr } = await fusion(['seed', '--tenant', 'Acme', '--users', '30'], env)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(/^Wrote 390 rows for 30 users in [\d.]+ s \(\d+ users\/s\)\.\n$/)
+  })
+})

@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { fusion } from '../support/cli.ts'
+import { type CommandDatabase, createCommandDatabase } from '../support/command-database.ts'
+
+const folder = mkdtempSync(path.join(tmpdir(), 'fusion-transfer-'))
+const file = path.join(folder, 'records.ndjson')
+
+let database: CommandDatabase
+let env: CommandDatabase['env']
+beforeAll(async () => {
+  database = await createCommandDatabase()
+  env = database.env
+})
+afterAll(async () => {
+  await database.remove()
+  rmSync(folder, { recursive: true })
+})
+
+describe('export and import on the command line', () => {
+  it('copy a tenant, write rejects to a file, and exit with 1 if there are rejects', async () => {
+    await fusion(['tenants', 'create', 'From'], env)
+    await fusion(['tenants', 'create', 'To'], env)
+    await fusion(['seed', '--tenant', 'From', '--users', '20'], env)
+    const source = await fusion(['export', '--tenant', 'From'], env)
+    expect(source.code).toBe(0)
+    writeFileSync(file, `${source.stdout}nonsense\n`)
+    const rejects = path.join(folder, 'rejects.ndjson')
+    const run = await fusion(['import', '--tenant', 'To', '--rejects', rejects, file], env)
+    expect(run).toMatchObject({ code: 1, stderr: `${file}:81: is not JSON\n` })
+    expect(run.stdout).toMatch(/^Imported 80 records in [\d.]+ s \(\d+ records\/s\), rejected 1\.\n$/)
+    expect(JSON.parse(readFileSync(rejects, 'utf8'))).toEqual({
+      file,
+      line: 81,
+      reason: 'is not JSON',
+      text: 'nonsense',
+    })
+    expect((await fusion(['export', '--tenant', 'To'], env)).stdout).toBe(source.stdout)
+    const none = path.join(folder, 'none')
+    for (const [args, stderr] of [
+      [[none], `The file ${none} does not exist.\n`],
+      [[folder], `${folder} is a folder.\n`],
+      [['--rejects', `${none}/rejects`, file], expect.stringMatching(/^The file .* cannot be written: ENOENT.*\n$/)],
+    ] as const) {
+      expect(await fusion(['import', '--tenant', 'To', ...args], env)).toEqual({ code: 1, stdout: '', stderr })
+    }
+  })
+
+  it('complete a killed import when it runs again', async () => {
+    await fusion(['tenants', 'create', 'Killed'], env)
+    const users = Array.from({ length: 6_000 }, (_, index) => ({
+      ...{ id: `u${index}`, created_at: new Date(index).toISOString(), updated_at: new Date(index).toISOString() },
+      ...{ name: 'n', email: 'e@x', phone: null, accounts: [] },
+    }))
+    const text = users.map((user) => `${JSON.stringify(user)}\n`).join('')
+    const entry = path.resolve(import.meta.dirname, '../../src/cli.ts')
+    const child = spawn(process.execPath, [entry, 'import', '--tenant', 'Killed', '-'], {
+      env: { ...process.env, DATABASE_URL: '', ...env },
+      stdio: ['pipe', 'ignore', 'ignore'],
+    })
+    // Only half of the text is sent, so the import waits for more when it is killed.
+    await new Promise((resolve) => child.stdin.write(text.slice(0, text.length / 2), resolve))
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    writeFileSync(file, text)
+    expect((await fusion(['import', '--tenant', 'Killed', file], env)).code).toBe(0)
+    expect((await fusion(['export', '--tenant', 'Killed'], env)).stdout).toBe(text)
+  })
+})

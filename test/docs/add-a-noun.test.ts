@@ -1,0 +1,63 @@
+import { execFileSync } from 'node:child_process'
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type CodeBlock, projectRoot, readBlocks } from '../support/docs.ts'
+
+let copy: string
+beforeAll(() => {
+  copy = mkdtempSync(path.join(tmpdir(), 'fusion-noun-'))
+  const ignored = new Set(['node_modules', '.git', 'data'].map((name) => path.join(projectRoot, name)))
+  cpSync(projectRoot, copy, { recursive: true, filter: (file) => !ignored.has(file) })
+  symlinkSync(path.join(projectRoot, 'node_modules'), path.join(copy, 'node_modules'))
+})
+afterAll(() => rmSync(copy, { recursive: true }))
+
+/** Does what a block of CONTRIBUTING.md and the sentence before it say. */
+function follow({ intro, language, code }: CodeBlock): void {
+  if (language === 'sh') {
+    run(code)
+    return
+  }
+  const [file = '', anchor = ''] = [...intro.matchAll(/`([^`]+)`/g)].map(([, word]) => word)
+  const target = path.join(copy, file)
+  if (intro.startsWith('Create ')) {
+    mkdirSync(path.dirname(target), { recursive: true })
+    writeFileSync(target, code)
+  } else if (intro.startsWith('Add to the end of ')) {
+    appendFileSync(target, `\n${code}`)
+  } else {
+    const content = readFileSync(target, 'utf8')
+    expect(content).toContain(`${anchor}\n`)
+    writeFileSync(target, content.replace(`${anchor}\n`, `${anchor}\n${code}`))
+  }
+}
+
+/** Runs commands in the copy. Throws with their output if one fails. */
+function run(script: string): void {
+  const inherited = Object.entries(process.env).filter(([name]) => !/^(VITEST|TEST_DATABASE_URL)/.test(name))
+  const env = { ...Object.fromEntries(inherited), NO_COLOR: '1' }
+  try {
+    execFileSync('sh', ['-ec', script], { cwd: copy, env, encoding: 'utf8', stdio: 'pipe' })
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: string; stderr: string }
+    throw new Error(`${script}\n${stdout}\n${stderr}`)
+  }
+}
+
+describe('CONTRIBUTING.md', () => {
+  it('adds a noun that passes npm run check', { timeout: 240_000 }, () => {
+    for (const block of readBlocks('CONTRIBUTING.md', 'Add a noun')) follow(block)
+    expect(readFileSync(path.join(copy, 'schema.graphql'), 'utf8')).toContain('createNote(')
+  })
+})

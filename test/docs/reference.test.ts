@@ -1,0 +1,72 @@
+import { existsSync, globSync } from 'node:fs'
+import path from 'node:path'
+import { parse, validate } from 'graphql'
+import { describe, expect, it } from 'vitest'
+import packageJson from '../../package.json' with { type: 'json' }
+import { readConfig } from '../../src/config.ts'
+import { schema } from '../../src/graphql/operation/schema.ts'
+import { projectRoot, readBlocks, readPage } from '../support/docs.ts'
+
+const pages = globSync(['*.md', 'docs/**/*.md', 'bench/*.md'], { cwd: projectRoot })
+
+/** The variables that src/config.ts reads. */
+const variables = [...readPage('src/config.ts').matchAll(/^ {2}([A-Z][A-Z_]+):/gm)].map(([, name]) => name)
+
+/** The words in `code` of the first column of the tables of a page. */
+const firstColumn = (file: string) =>
+  [...readPage(file).matchAll(/^\| (`[^|]*`) \|/gm)].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, word]) => word),
+  )
+
+describe('the documentation', () => {
+  it.each(pages)('%s has no broken link', (page) => {
+    const headings = (file: string) =>
+      [...readPage(file).matchAll(/^#+ (.*)$/gm)].map(([, title = '']) => title.toLowerCase().replaceAll(' ', '-'))
+    for (const [, target = ''] of readPage(page).matchAll(/\]\(([^)]+)\)/g)) {
+      if (target.startsWith('http')) continue
+      const [file = '', anchor] = target.split('#')
+      const found = file === '' ? page : path.join(path.dirname(page), file)
+      expect(existsSync(path.join(projectRoot, found)), target).toBe(true)
+      if (anchor !== undefined) expect(headings(found), target).toContain(anchor)
+    }
+  })
+
+  it('names only files that exist', () => {
+    for (const page of pages.filter((name) => name !== 'CHANGELOG.md' && name !== 'CONTRIBUTING.md')) {
+      for (const [, file = ''] of readPage(page).matchAll(/`((?:src|test|bench|prisma)\/[\w./-]+)`/g)) {
+        expect(existsSync(path.join(projectRoot, file)), `${page}: ${file}`).toBe(true)
+      }
+    }
+  })
+
+  it('exists where the source refers to it', () => {
+    for (const file of globSync('{src,test,bench}/**/*.{ts,js}', { cwd: projectRoot })) {
+      if (file.includes('node_modules') || file.includes('generated')) continue
+      for (const [page] of readPage(file).matchAll(/docs\/[\w/-]+\.md/g)) {
+        expect(existsSync(path.join(projectRoot, page)), `${file}: ${page}`).toBe(true)
+      }
+    }
+  })
+
+  it('describes every variable of the configuration, and .env.example has the defaults', () => {
+    expect(firstColumn('docs/configuration.md').filter((word) => /^[A-Z_]+$/.test(word ?? ''))).toEqual(
+      expect.arrayContaining(variables),
+    )
+    const example = readPage('.env.example').matchAll(/^([A-Z_]+)=(.*)$/gm)
+    const values = Object.fromEntries([...example].map(([, name = '', value]) => [name, value]))
+    expect(Object.keys(values).toSorted()).toEqual(variables.toSorted())
+    expect(readConfig(values)).toEqual(readConfig({}))
+  })
+
+  it('lists every dependency', () => {
+    const { dependencies, devDependencies } = packageJson
+    expect(firstColumn('docs/dependencies.md').toSorted()).toEqual(
+      [...Object.keys(dependencies), ...Object.keys(devDependencies)].toSorted(),
+    )
+  })
+
+  it.each(pages.flatMap((page) => readBlocks(page).filter(({ language }) => language === 'graphql')))(
+    'has a valid operation: $intro',
+    ({ code }) => expect(validate(schema, parse(code))).toEqual([]),
+  )
+})

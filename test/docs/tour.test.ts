@@ -1,0 +1,78 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, readFileSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type RunningGateway, startGateway } from '../support/cli.ts'
+import { createDataDir, createEmptyDir } from '../support/data-dir.ts'
+import { readBlocks } from '../support/docs.ts'
+
+let gateway: RunningGateway
+let folder: string
+beforeAll(async () => {
+  folder = createEmptyDir()
+  const dataDir = createDataDir(path.join(folder, 'data'))
+  cpSync(path.join(import.meta.dirname, '../fixtures/documents.json'), path.join(dataDir, 'documents.json'))
+  gateway = await startGateway({
+    DATA_DIR: dataDir,
+    TRUSTED_DOCUMENTS: path.join(dataDir, 'documents.json'),
+    TRUSTED_DOCUMENTS_MODE: 'log',
+  })
+})
+afterAll(async () => {
+  await gateway.stop()
+  rmSync(folder, { recursive: true })
+})
+
+/** Starts a command of the documentation, in the folder that contains `data`. */
+function start(code: string): ChildProcess & { stdout: NonNullable<ChildProcess['stdout']> } {
+  const script = `KEY=$(cat data/demo-key)\n${code.replaceAll('http://127.0.0.1:4000', gateway.address)}`
+  return spawn('bash', ['-c', script], { cwd: folder, detached: true, stdio: ['ignore', 'pipe', 'inherit'] })
+}
+
+const commandsOf = (file: string, heading: string) =>
+  readBlocks(file, heading).filter(({ code }) => code.includes('http://127.0.0.1:4000'))
+
+describe('the commands of the README and of docs/graphql.md work as pasted', () => {
+  const commands = [...commandsOf('README.md', 'Five-minute tour'), ...commandsOf('docs/graphql.md', 'Documents by id')]
+
+  it('there are six of them', () => expect(commands).toHaveLength(6))
+
+  it.each(commands.filter(({ code }) => !code.includes('curl -sSN')))('$intro', async ({ code }) => {
+    const body = JSON.parse(await text(start(code).stdout)) as Record<string, unknown>
+    expect(body).not.toHaveProperty('errors')
+    expect(body).not.toHaveProperty('status')
+  })
+
+  it.each(commands.filter(({ code }) => code.includes('curl -sSN')))('$intro', async ({ code }) => {
+    const child = start(code)
+    let output = ''
+    for await (const chunk of child.stdout) {
+      output += String(chunk)
+      if (output.includes('event: next')) break
+    }
+    expect(output).toContain('"attempts":')
+    const closed = once(child, 'close')
+    process.kill(-(child.pid as number), 'SIGINT')
+    await closed
+  })
+})
+
+describe('the operations of the documentation succeed on the demo tenant', () => {
+  const operations = readBlocks('docs/graphql.md', 'Examples').filter(({ language }) => language === 'graphql')
+
+  it.each(operations)('$intro', async ({ code }) => {
+    const key = readFileSync(path.join(folder, 'data/demo-key'), 'utf8').trim()
+    const answer = await fetch(`${gateway.address}/graphql`, {
+      method: 'POST',
+      headers: { 'x-api-key': key, 'content-type': 'application/json' },
+      body: JSON.stringify({ query: code }),
+    })
+    const { data, errors } = (await answer.json()) as { data: Record<string, unknown>; errors?: unknown }
+    expect(errors).toBeUndefined()
+    for (const value of Object.values(data)) expect(value).not.toBeNull()
+    for (const { userErrors = [] } of Object.values(data) as { userErrors?: unknown[] }[])
+      expect(userErrors).toEqual([])
+  })
+})

@@ -1,0 +1,252 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { accountsOfUser } from '../../src/account/account.rows.ts'
+import { createKey } from '../../src/auth/key.service.ts'
+import type { Scope } from '../../src/auth/scopes.ts'
+import type { Branch } from '../../src/db/read/relation.ts'
+import { seedTenant } from '../../src/seed/seed.ts'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+
+let app: TestApp
+let tenant: TestTenant
+let ids: { user: string; account: string; profile: string; email: string }
+
+beforeAll(async () => {
+  app = await startTestApp()
+  tenant = await app.createTenant()
+  await seedTenant(app.database, { tenantAppId: tenant.tenantAppId, users: 30, seed: 7 })
+  const { prisma } = app.database
+  const email = await prisma.emailRecord.findFirstOrThrow({ include: { profile: { include: { account: true } } } })
+  ids = {
+    user: email.profile.account.userId,
+    account: email.profile.accountId,
+    profile: email.profileId,
+    email: email.id,
+  }
+})
+afterAll(() => app.close())
+
+/** Runs a query, and counts its statements. */
+async function run(query: string, variables: Record<string, unknown> = {}, viewer = tenant) {
+  let answer = { data: {} as unknown, errors: undefined as unknown }
+  const statements = await app.statementsOf(async () => {
+    answer = await app.graphql(viewer, query, variables)
+  })
+  return { ...answer, statements }
+}
+
+const tree = 'accounts { id platform user { name } profile { username emails { value profile { id } } } }'
+
+/** The same data by one query per level, so without a plan. */
+async function readByLevels(userId: string) {
+  const { prisma } = app.database
+  const byAge = { orderBy: [{ createdAt: 'asc' as const }, { id: 'asc' as const }] }
+  const user = await prisma.user.findFirstOrThrow({
+    where: { id: userId },
+    include: { accounts: { ...byAge, include: { profile: { include: { emails: byAge } } } } },
+  })
+  return user.accounts.map(({ id, platform, profile }) => ({
+    ...{ id, platform, user: { name: user.name } },
+    profile: profile && {
+      username: profile.username,
+      emails: profile.emails.map(({ value }) => ({ value, profile: { id: profile.id } })),
+    },
+  }))
+}
+
+describe('a root field and the relations below it are one statement', () => {
+  it.each([
+    ['user', (selection: string) => `{ user(id: "${ids.user}") { ${selection} } }`],
+    ['a fragment', (selection: string) => `{ user(id: "${ids.user}") { ...Of } } fragment Of on User { ${selection} }`],
+    ['node', (selection: string) => `{ user: node(id: "${ids.user}") { ... on User { ${selection} } } }`],
+    ['an alias', (selection: string) => `{ user: user(id: "${ids.user}") { ${selection} } }`],
+    [
+      'two selections of a field',
+      (selection: string) => `{ user(id: "${ids.user}") { id } user(id: "${ids.user}") { ${selection} } }`,
+    ],
+  ])('%s', async (_name, queryOf) => {
+    for (let time = 0; time < 3; time += 1) {
+      const { data, errors, statements } = await run(queryOf(tree))
+      expect(errors).toBeUndefined()
+      expect((data as { user: object }).user).toMatchObject({ accounts: await readByLevels(ids.user) })
+      expect(statements).toHaveLength(1)
+    }
+  })
+
+  it.each([
+    ['account', () => `{ account(id: "${ids.account}") { user { name accounts { id } } profile { emails { id } } } }`],
+    ['profiles', () => `{ profiles(accountIds: ["${ids.account}"]) { account { user { name } } emails { id } } }`],
+    ['an email as a node', () => `{ node(id: "${ids.email}") { ... on EmailRecord { profile { account { id } } } } }`],
+    ['users by edges', () => '{ users(last: 5) { edges { cursor node { accounts { id } } } pageInfo { endCursor } } }'],
+    ['users with a filter', () => '{ users(filter: { nameContains: "a" }) { nodes { name accounts { id } } } }'],
+  ])('%s', async (_name, query) => {
+    const { errors, statements } = await run(query())
+    expect(errors).toBeUndefined()
+    expect(statements).toHaveLength(1)
+  })
+
+  it('nodes of several types: a statement for each', async () => {
+    const query = `query ($ids: [ID!]!) {
+      nodes(ids: $ids) { id ... on User { accounts { id } } ... on Account { user { id } } ... on Profile { emails { id } } } }`
+    const { data, statements } = await run(query, { ids: [ids.user, ids.account, ids.profile] })
+    expect((data as { nodes: { id: string }[] }).nodes.map(({ id }) => id)).toEqual([
+      ids.user,
+      ids.account,
+      ids.profile,
+    ])
+    expect(statements).toHaveLength(3)
+  })
+
+  it('aliases of a root field that read the same share a statement', async () => {
+    const other = await app.database.prisma.user.findFirstOrThrow({ where: { id: { not: ids.user } } })
+    const query = `{ a: user(id: "${ids.user}") { accounts { id } } b: user(id: "${other.id}") { accounts { platform } } }`
+    const { errors, statements } = await run(query)
+    expect(errors).toBeUndefined()
+    expect(statements).toHaveLength(1)
+  })
+
+  it('nodes with different selections: a statement for each tree, and one for each other type', async () => {
+    const query =
+      '{ a: node(id: "z") { ... on User { accounts { id } } } b: node(id: "z") { ... on User { accounts { user { id } } } } }'
+    const { errors, statements } = await run(query)
+    expect(errors).toBeUndefined()
+    expect(statements).toHaveLength(2 + 4)
+  })
+
+  it('pages of every size share a statement', async () => {
+    const texts = new Set<string>()
+    for (const first of [1, 7, 30]) {
+      const query =
+        'query ($first: Int) { users(first: $first) { nodes { accounts { id } } pageInfo { hasNextPage } } }'
+      const { data, statements } = await run(query, { first })
+      const { nodes } = (data as { users: { nodes: { accounts: unknown[] }[] } }).users
+      expect(nodes.map(({ accounts }) => accounts.length)).toEqual(Array.from({ length: first }, () => 3))
+      for (const text of statements) texts.add(text)
+    }
+    expect(texts.size).toBe(1)
+  })
+})
+
+describe('a plan reads only what the operation can show', () => {
+  it('no relation of the extra row, which only shows that there is another page', async () => {
+    const request = { conditions: [], orderBy: 'createdAt', direction: 'ASC', limit: 3 } as const
+    const branches: Branch[] = [{ parent: 'User', from: 'id', relation: accountsOfUser, branches: [] }]
+    const { rows, levels } = await app.database.reads.list('User', tenant.tenantAppId, request, { branches })
+    expect([rows.length, levels[0]?.rows.length, levels[0]?.keys.size]).toEqual([3, 2 * 3, 2])
+  })
+
+  it('no column that a variable excludes', async () => {
+    const query = `query ($x: Boolean!) { user(id: "${ids.user}") { id phone @include(if: $x) } }`
+    expect((await run(query, { x: true })).statements[0]).toContain('"phone"')
+    expect((await run(query, { x: false })).statements[0]).not.toContain('"phone"')
+  })
+
+  it('the columns that are selected of each type', async () => {
+    const { statements } = await run(`{ user(id: "${ids.user}") { accounts { platform profile { username } } } }`)
+    expect(statements[0]).toContain('"username"')
+    for (const column of ['name', 'phone', 'display_name', 'country'])
+      expect(statements[0]).not.toContain(`"${column}"`)
+  })
+
+  it.each([
+    [true, false, true],
+    [false, false, false],
+    [true, true, false],
+    [false, true, false],
+  ])('@include(if: %s) and @skip(if: %s): emails %s', async (isIncluded, isSkipped, isRead) => {
+    const query = `query ($a: Boolean!, $b: Boolean!) { user(id: "${ids.user}") {
+      accounts { profile @include(if: $a) { username ... @skip(if: $b) { emails { value } } } } } }`
+    const { errors, statements } = await run(query, { a: isIncluded, b: isSkipped })
+    expect(errors).toBeUndefined()
+    expect(statements).toHaveLength(1)
+    expect(statements[0]?.includes('email_record')).toBe(isRead)
+  })
+
+  it('nothing below a field whose scope the key lacks', async () => {
+    const granted: Scope[] = ['users:read', 'profiles:read']
+    const { key } = await createKey(app.database, { tenantAppId: tenant.tenantAppId, name: 'few', scopes: granted })
+    const query = `{ user(id: "${ids.user}") { accounts { profile { username emails { value } } } } }`
+    const { errors, statements } = await run(query, {}, { ...tenant, key })
+    expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }, {}, {}])
+    for (const text of statements) expect(text).not.toContain('email_record')
+  })
+})
+
+describe('level by level, one statement per relation, are read', () => {
+  it('payloads of mutations', async () => {
+    const query = `mutation { updateUser(input: { id: "${ids.user}", name: "New" }) { user { accounts { profile { id } } } } }`
+    const { errors, statements } = await run(query)
+    expect(errors).toBeUndefined()
+    expect(statements.filter((text) => /FROM "(account|profile)"/.test(text))).toHaveLength(2)
+  })
+
+  it('queries with more than 24 relations', async () => {
+    const wide = 'a: accounts { user { id } profile { account { id } emails { id } } }'
+    const deep = (depth: number): string =>
+      depth === 0
+        ? wide
+        : `accounts { user { ${deep(depth - 1)} } profile { account { user { accounts { id } } } emails { id } } }`
+    const { errors, statements } = await run(`{ user(id: "${ids.user}") { ${deep(3)} } }`)
+    expect(errors).toBeUndefined()
+    expect(statements.length).toBeGreaterThan(1)
+  })
+
+  it('root fields beyond 24 relations of an operation', async () => {
+    const subsets = ['id', 'platform', 'displayName'].flatMap((field) => [
+      `accounts { ${field} user { id } }`,
+      `accounts { ${field} profile { id } }`,
+      `accounts { ${field} user { id } profile { id } }`,
+      `accounts { ${field} user { accounts { id } } }`,
+      `accounts { ${field} user { accounts { profile { id } } } }`,
+      `accounts { ${field} profile { emails { id } } }`,
+      `accounts { ${field} profile { account { id } } }`,
+      `accounts { ${field} profile { account { user { id } } } }`,
+      `accounts { ${field} user { id } profile { emails { profile { id } } } }`,
+    ])
+    const fields = subsets.map((selection, index) => `n${index}: user(id: "${ids.user}") { ${selection} }`)
+    const { errors, statements } = await run(`{ ${fields.join(' ')} }`)
+    expect(errors).toBeUndefined()
+    expect(new Set(statements).size).toBe(statements.length)
+    expect(statements.length).toBeLessThan(16)
+  })
+
+  it('queries with more than three variables in @skip and @include', async () => {
+    const names = ['a', 'b', 'c', 'd']
+    const fields = names.map((name) => `${name}: accounts @include(if: $${name}) { id }`)
+    const query = `query (${names.map((name) => `$${name}: Boolean!`)}) { user(id: "${ids.user}") { ${fields.join(' ')} } }`
+    const { errors, statements } = await run(query, Object.fromEntries(names.map((name) => [name, true])))
+    expect(errors).toBeUndefined()
+    expect(statements).toHaveLength(2)
+  })
+})
+
+describe('a tree is one snapshot', () => {
+  it('never shows a part of a concurrent change', async () => {
+    const { prisma } = app.database
+    const user = { tenantAppId: tenant.tenantAppId, id: 'torn' }
+    await prisma.user.create({ data: { ...user, name: '0', email: 'a@b.c' } })
+    const account = {
+      tenantAppId: tenant.tenantAppId,
+      id: 'torn',
+      userId: 'torn',
+      platform: 'X',
+      platformAccountId: 'torn',
+    }
+    await prisma.account.create({ data: { ...account, displayName: '0' } })
+    const write = (version: string) =>
+      app.database.transact(async () => {
+        await prisma.user.updateMany({ where: user, data: { name: version } })
+        await prisma.account.updateMany({ where: { id: 'torn' }, data: { displayName: version } })
+      })
+    const seen = new Set<string>()
+    for (let version = 1; version <= 50; version += 1) {
+      const query = '{ user(id: "torn") { name accounts { displayName } } }'
+      const [, ...answers] = await Promise.all([write(String(version)), ...Array.from({ length: 4 }, () => run(query))])
+      for (const { data } of answers) {
+        const { name, accounts } = (data as { user: { name: string; accounts: { displayName: string }[] } }).user
+        expect(accounts).toEqual([{ displayName: name }])
+        seen.add(name)
+      }
+    }
+    expect(seen.size).toBeGreaterThan(1)
+  })
+})

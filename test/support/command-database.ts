@@ -1,0 +1,21 @@
+import { rmSync } from 'node:fs'
+import { createDataDir } from './data-dir.ts'
+import { createTestDatabase } from './database.ts'
+import { adminUrl } from './postgresql.ts'
+
+/** A migrated, empty database that commands open. */
+export interface CommandDatabase {
+  /** The environment variables with its location. */
+  readonly env: Record<string, string>
+  remove(): Promise<void>
+}
+
+/** Creates a database for commands: on the PostgreSQL server if the suite runs on one, otherwise in a data folder. */
+export async function createCommandDatabase(): Promise<CommandDatabase> {
+  if (adminUrl !== undefined) {
+    const { url = '', close } = await createTestDatabase()
+    return { env: { DATABASE_URL: url }, remove: close }
+  }
+  const folder = createDataDir()
+  return { env: { DATA_DIR: folder }, remove: async () => rmSync(folder, { recursive: true }) }
+}
