@@ -24,6 +24,7 @@ const emails = 'emails { id value isPrimary }'
 const deep = `id name email accounts { id platform displayName profile { id username fullName followersCount ${emails} } }`
 const three = 'id name accounts { id platform displayName profile { id username followersCount } }'
 const scalars = 'id name email phone createdAt'
+const roundTrip = 'id accounts { id profile { id emails { id profile { id account { id user { id name } } } } } }'
 
 // PostGraphile has other names for ids, returns counts as strings, and a relation to one row as a list. It sorts lists by the
 // primary key, which for seeded rows is the order of creation.
@@ -33,6 +34,10 @@ const pgProfile = (/** @type {string} */ fields) =>
   `profilesByTenantAppIdAndAccountId(first: 1) { nodes { ${fields} } }`
 const pgAccounts = (/** @type {string} */ profile) =>
   `accountsByTenantAppIdAndUserId { nodes { rowId platform displayName ${profile} } }`
+
+const pgRoundTrip = `rowId accountsByTenantAppIdAndUserId { nodes { rowId ${pgProfile(`rowId
+  emailRecordsByTenantAppIdAndProfileId { nodes { rowId profileByTenantAppIdAndProfileId {
+    rowId accountByTenantAppIdAndAccountId { rowId userByTenantAppIdAndUserId { rowId name } } } } }`)} } }`
 
 /** @param {any} value */
 function fromPostgraphile(value) {
@@ -44,6 +49,7 @@ function fromPostgraphile(value) {
     if (key === 'rowId') row.id = inner
     else if (key.startsWith('accounts')) row.accounts = fromPostgraphile(inner.nodes)
     else if (key.startsWith('profiles')) row.profile = fromPostgraphile(inner.nodes[0] ?? null)
+    else if (/^(account|profile|user)By/.test(key)) row[key.slice(0, key.indexOf('By'))] = fromPostgraphile(inner)
     else if (key.startsWith('emailRecords')) row.emails = fromPostgraphile(inner.nodes)
     else if (key === 'followersCount') row[key] = inner === null ? null : Number(inner)
     else if (key === 'createdAt') row[key] = new Date(inner).toISOString()
@@ -73,7 +79,7 @@ export function createCases({ tenant, userId, accountIds, jobId, small }) {
   const job = 'id status jobType payload result attempts'
   const create = 'input: { name: "Made", email: "made@example.com", phone: "+1 555 0100" }'
   const isMade = (/** @type {any} */ user) => ({ name: user.name, email: user.email })
-  return {
+  return withAlike({
     a: {
       title: '20 users → accounts → profile → emails',
       gateway: list(deep, 20),
@@ -167,6 +173,19 @@ export function createCases({ tenant, userId, accountIds, jobId, small }) {
       ),
       limit: { method: 'POST', path: '/g', body: {}, pick: (/** @type {any} */ user) => isMade(user) },
     },
+    m: {
+      title: 'user → accounts → profile → emails → back to the user',
+      ...Object.fromEntries(
+        ['gateway', 'mercurius'].map((peer) => [
+          peer,
+          graphql(`{ user(id: "${userId}") { ${roundTrip} } }`, (data) => data.user),
+        ]),
+      ),
+      postgraphile: graphql(
+        `{ user: userByTenantAppIdAndRowId(tenantAppId: "${tenant}", rowId: "${userId}") { ${pgRoundTrip} } }`,
+        (data) => fromPostgraphile(data.user),
+      ),
+    },
     h: {
       title: 'REST: GET /users/{id}',
       gateway: {
@@ -197,5 +216,19 @@ export function createCases({ tenant, userId, accountIds, jobId, small }) {
         pick: (/** @type {any} */ { profiles }) => profiles.map((/** @type {any} */ { id }) => id),
       },
     },
-  }
+  })
+}
+
+/** Adds the peers that do what the gateway does before an operation. They have the schemas of the others. */
+function withAlike(cases) {
+  return Object.fromEntries(
+    Object.entries(cases).map(([letter, { mercurius, postgraphile, ...asks }]) => [
+      letter,
+      {
+        ...asks,
+        ...(mercurius && { mercurius, 'mercurius-alike': mercurius }),
+        ...(postgraphile && { postgraphile, 'postgraphile-alike': postgraphile }),
+      },
+    ]),
+  )
 }

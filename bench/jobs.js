@@ -13,7 +13,7 @@ const handlers = path.join(import.meta.dirname, 'handlers.js')
 export function createJobsCase(versions, key) {
   return [
     [
-      `(l) ${jobs} jobs, each created by createJob`,
+      `(p) ${jobs} jobs, each created by createJob`,
       async (name) => {
         const perSecond = await createJobs(versions[name], key)
         await deleteJobs(versions[name])
@@ -21,7 +21,7 @@ export function createJobsCase(versions, key) {
       },
     ],
     [
-      `(l) ${jobs} jobs of three types, run by a worker`,
+      `(p) ${jobs} jobs of three types, run by a worker`,
       async (name) => {
         await createJobs(versions[name], key)
         const perSecond = await runJobs(versions[name])

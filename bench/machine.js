@@ -24,6 +24,15 @@ export function cpuOfPostgresql() {
   return sum
 }
 
+/** The memory of a process, in MiB; NaN on systems without /proc. */
+export function memoryOf(pid) {
+  try {
+    return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+  } catch {
+    return Number.NaN
+  }
+}
+
 /** Resets the peak of a process's memory. */
 export function resetPeakMemory(pid) {
   try {

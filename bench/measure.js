@@ -48,11 +48,12 @@ function sortKeys(value) {
  * @param {Server} server
  * @param {Ask} ask
  * @param {number} seconds
+ * @param {number} atOnce requests at the same time
  */
-export async function loadServer({ port, child, key }, { pick: _, ...ask }, seconds) {
+export async function loadServer({ port, child, key }, { pick: _, ...ask }, seconds, atOnce = connections) {
   resetPeakMemory(child.pid)
   const before = { server: cpuOf(child.pid), database: cpuOfPostgresql() }
-  const result = await runLoad('closed-loop.js', { port, ask, key, seconds, connections })
+  const result = await runLoad('closed-loop.js', { port, ask, key, seconds, connections: atOnce })
   return {
     perSecond: result.requests / result.seconds,
     p50: result.p50,

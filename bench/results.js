@@ -1,21 +1,21 @@
-import { growthLines } from './growth.js'
 import { median } from './measure.js'
 
 /** The targets: the gateway's requests/s divided by a peer's, at least. */
 const targets = {
-  a: { postgraphile: 1.25, mercurius: 1.5, relation: 4 },
-  b: { postgraphile: 1.2, mercurius: 1.2 },
-  c: { postgraphile: 1.2, mercurius: 1.2 },
-  d: { postgraphile: 1.25, mercurius: 1.5, relation: 4 },
-  e: { postgraphile: 1.2, mercurius: 1.2 },
-  f: { postgraphile: 1.2, mercurius: 1.2 },
-  g: { postgraphile: 1 },
-  h: { limit: 0.45, sofa: 3 },
-  i: { limit: 0.45, sofa: 3 },
+  a: { postgraphile: 1.8, mercurius: 1.5, 'mercurius-alike': 1.8, relation: 4 },
+  b: { postgraphile: 1.4, mercurius: 1.1, 'mercurius-alike': 1.4 },
+  c: { postgraphile: 1.6, mercurius: 1.2 },
+  d: { postgraphile: 1.8, mercurius: 1.8, relation: 4 },
+  e: { mercurius: 1.1 },
+  f: { mercurius: 1 },
+  g: { mercurius: 0.8 },
+  h: { limit: 0.5, sofa: 3 },
+  i: { limit: 0.7, sofa: 3 },
 }
 
 const of = (runs, key) => median(runs.map((run) => run[key]))
-const round = (number, digits = 0) => (Number.isNaN(number) ? '–' : number.toFixed(digits))
+/** A dash stands for what the run could not measure, such as the CPU time of processes that ended meanwhile. */
+const round = (number, digits = 0) => (Number.isFinite(number) && number >= 0 ? number.toFixed(digits) : '–')
 
 /** Formats the report as Markdown. A ratio is the gateway's requests/s divided by the peer's: the median of the rounds. */
 export function writeResults(measured, run) {
@@ -27,14 +27,15 @@ export function writeResults(measured, run) {
     `${run.users.toLocaleString('en')} users × 3 accounts × 1 profile × 2 emails in ten tenants. ${run.rounds} interleaved rounds of`,
     `${run.seconds} s, ${run.connections} connections, one process per server, no cached answers. CPU is in milliseconds per request.`,
     "The ratio is the gateway's requests/s divided by the peer's, as the median of the rounds. The gateway checks an API key",
-    '(read once in three seconds), prices each operation, counts the nodes of its answer and logs it; the peers do none of this.',
+    '(read once in three seconds), prices each operation, counts the nodes of its answer and logs it. The peers named alike do',
+    'this too: API key, rate limit, log, depth and cost. The others do none of it.',
     'Its rate limit is off. To repeat the run: `npm run bench`.',
     '',
   ]
-  for (const [letter, { title, runs, paced, stream, growth }] of Object.entries(measured)) {
+  for (const [letter, { title, runs, paced, stream, table }] of Object.entries(measured)) {
     lines.push(`## (${letter}) ${title}`, '')
-    if (growth) {
-      lines.push(...growthLines(growth), '')
+    if (table) {
+      lines.push(...table, '')
       continue
     }
     if (stream) {
@@ -46,7 +47,8 @@ export function writeResults(measured, run) {
     for (const [name, own] of Object.entries(runs)) {
       const ratio = median(runs.gateway.map((one, index) => one.perSecond / own[index].perSecond))
       const target = targets[letter]?.[name]
-      const verdict = target === undefined ? '' : `≥ ${target} ${ratio >= target ? '✓' : 'missed'}`
+      const verdict =
+        target === undefined || !Number.isFinite(ratio) ? '' : `≥ ${target} ${ratio >= target ? '✓' : 'missed'}`
       const cells = [
         ...[name, round(of(own, 'perSecond')), round(of(own, 'p50')), round(of(own, 'p99'))],
         ...[round(of(own, 'serverCpu'), 2), round(of(own, 'databaseCpu'), 2), round(of(own, 'memory'))],
@@ -54,7 +56,7 @@ export function writeResults(measured, run) {
       ]
       lines.push(`| ${cells.join(' | ')} |`)
     }
-    lines.push('', pacedLine(paced), '')
+    lines.push('', ...(paced ? [pacedLine(paced), ''] : []))
   }
   return `${lines.join('\n').trim()}\n`
 }
@@ -78,7 +80,7 @@ function streamLines(rounds) {
     '| | measured | target |',
     '|---|---|---|',
     `| first byte | ${round(firstByte)} ms | < 100 ms ${firstByte < 100 ? '✓' : 'missed'} |`,
-    `| users/s | ${round(of(rounds, 'usersPerSecond'))}, ${round(ratio, 2)} × psql's COPY (${round(of(rounds, 'copiedPerSecond'))}) | ≥ 0.4 × ${ratio >= 0.4 ? '✓' : 'missed'} |`,
+    `| users/s | ${round(of(rounds, 'usersPerSecond'))}, ${round(ratio, 2)} × psql's COPY (${round(of(rounds, 'copiedPerSecond'))}) | ≥ 0.8 × ${ratio >= 0.8 ? '✓' : 'missed'} |`,
     `| growth of memory | ${round(growth)} MiB | ≤ 64 MiB ${growth <= 64 ? '✓' : 'missed'} |`,
   ]
 }

@@ -6,7 +6,11 @@ import path from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import pg from 'pg'
 import { createCases } from './cases.js'
-import { measureGrowth } from './growth.js'
+import { drawChart } from './chart.js'
+import { documentsLines, measureDocuments } from './documents.js'
+import { embeddedLines, measureEmbedded } from './embedded.js'
+import { growthLines, measureGrowth } from './growth.js'
+import { latencyLines, measureLatency } from './latency.js'
 import { checkAnswers, connections, loadServer, median, paceServer } from './measure.js'
 import { startGateway, startProcess } from './peer.js'
 import { writeResults } from './results.js'
@@ -17,14 +21,14 @@ import { measureStream } from './stream.js'
 const usage = `npm run bench -- [--quick] [--only CASES] [--rounds N] [--seconds N] [--no-write]
 
   --quick     fewer users, fewer and shorter rounds: under 3 minutes
-  --only      some of the cases abcdefghijk
-  --no-write  print the results and do not write bench/RESULTS.md
+  --only      some of the cases abcdefghijklmno
+  --no-write  print the results and do not write bench/RESULTS.md and docs/performance.svg
   DATABASE_URL names a PostgreSQL server, as a user who may create databases. Without it one is started.
 `
 const { values: options } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
-    only: { type: 'string', default: 'abcdefghijk' },
+    only: { type: 'string', default: 'abcdefghijklmno' },
     rounds: { type: 'string' },
     seconds: { type: 'string' },
     help: { type: 'boolean', default: false },
@@ -46,6 +50,8 @@ const peers = {
   limit: 'peers/limit.js',
   postgraphile: 'peers/postgraphile.js',
   mercurius: 'peers/mercurius.js',
+  'mercurius-alike': 'peers/mercurius.js',
+  'postgraphile-alike': 'peers/postgraphile-alike.js',
   relation: 'peers/relation.ts',
   sofa: 'peers/sofa.ts',
 }
@@ -59,10 +65,11 @@ try {
   const measured = {}
   for (const [letter, { title, ...asks }] of Object.entries(createCases(seeded))) {
     if (!options.only.includes(letter)) continue
-    servers.gateway.key = letter === 'g' ? seeded.keys.small : seeded.keys.tenant
+    const key = letter === 'g' ? seeded.keys.small : seeded.keys.tenant
+    for (const [name, one] of Object.entries(servers)) if (name === 'gateway' || name.endsWith('-alike')) one.key = key
     await checkAnswers(`(${letter})`, asks, servers)
     const runs = await measureInterleaved(asks)
-    measured[letter] = { title, runs, paced: await measurePaced(asks, runs) }
+    measured[letter] = { title, runs, paced: asks.limit && (await measurePaced(asks, runs)) }
     log(`measured (${letter}) ${title}`)
   }
   const { port, child } = servers.gateway
@@ -72,25 +79,63 @@ try {
   }
   if (options.only.includes('k')) {
     const growth = await measureGrowth({ port, url, sizes, log })
-    measured.k = { title: 'a page of 20 users, by the size of the tenant and the depth of the page', growth }
+    measured.k = {
+      title: 'a page of 20 users, by the size of the tenant and the depth of the page',
+      table: growthLines(growth),
+    }
+  }
+  if (options.only.includes('o')) {
+    const names = ['gateway', 'mercurius', 'postgraphile']
+    const rows = await measureDocuments({ servers, names, userId: seeded.userId })
+    measured.o = { title: 'memory after 20,000 distinct documents', table: documentsLines(rows) }
+  }
+  // PostgreSQL has connections for these servers or for the next ones.
+  for (const one of Object.values(servers)) one.child.kill('SIGKILL')
+  const cases = createCases(seeded)
+  if (options.only.includes('l')) {
+    const key = seeded.keys.tenant
+    const rows = await measureLatency({ url, asks: cases.a, key, start: createStart(seeded, 47_330), rounds, seconds })
+    measured.l = { title: 'case (a) with PostgreSQL 1 ms away', table: latencyLines(rows) }
+  }
+  if (options.only.includes('n')) {
+    const asks = { a: cases.a.gateway, h: cases.h.gateway }
+    const rows = await measureEmbedded({ asks, port: 47_350, rounds, seconds })
+    measured.n = { title: 'the embedded database: cases (a) and (h)', table: embeddedLines(rows) }
   }
   const explanation = readFileSync(path.join(import.meta.dirname, 'where-the-time-goes.md'), 'utf8')
   const report = `${writeResults(measured, await describeRun())}\n${explanation}`
   process.stdout.write(report)
-  if (!options['no-write']) writeFileSync(path.join(import.meta.dirname, 'RESULTS.md'), report)
+  if (!options['no-write']) {
+    writeFileSync(path.join(import.meta.dirname, 'RESULTS.md'), report)
+    writeFileSync(path.join(import.meta.dirname, '../docs/performance.svg'), drawChart(measured))
+  }
 } finally {
   for (const { child } of Object.values(servers)) child.kill('SIGKILL')
   await server.remove()
 }
 
-async function startServers({ keys: _, ...seeded }) {
-  let port = 47_310
-  servers.gateway = { port, child: await startGateway('gateway', { url, port }) }
-  for (const [name, file] of Object.entries(peers)) {
-    port += 1
-    const env = { DATABASE_URL: url, PORT: String(port), GRAPHILE_ENV: 'production', SEEDED: JSON.stringify(seeded) }
-    servers[name] = { port, child: await startProcess(name, [file], env) }
+async function startServers(seeded) {
+  const start = createStart(seeded, 47_310)
+  for (const name of ['gateway', ...Object.keys(peers)]) {
+    servers[name] = await start(name, url)
     log(`started ${name}`)
+  }
+}
+
+/** Returns a function that starts a server on a database, each on the next port. */
+function createStart({ keys: _, ...seeded }, firstPort) {
+  let port = firstPort - 1
+  return async (name, databaseUrl) => {
+    port += 1
+    if (name === 'gateway') return { port, child: await startGateway(name, { url: databaseUrl, port }) }
+    const env = {
+      DATABASE_URL: databaseUrl,
+      PORT: String(port),
+      GRAPHILE_ENV: 'production',
+      SEEDED: JSON.stringify(seeded),
+    }
+    if (name.endsWith('-alike')) env.ALIKE = 'on'
+    return { port, child: await startProcess(name, [peers[name]], env) }
   }
 }
 

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { canMakeClusters, createCluster } from '../test/support/cluster.ts'
+import { canCreateClusters, createCluster } from '../test/support/cluster.ts'
 
 /**
  * Opens a PostgreSQL server: the one at DATABASE_URL, as a user who may create databases, or one of its own.
@@ -9,7 +9,7 @@ import { canMakeClusters, createCluster } from '../test/support/cluster.ts'
  */
 export async function openServer() {
   const admin = process.env.DATABASE_URL
-  if (!admin && !canMakeClusters) throw new Error('Set DATABASE_URL, or install PostgreSQL.')
+  if (!admin && !canCreateClusters) throw new Error('Set DATABASE_URL, or install PostgreSQL.')
   const cluster = admin ? undefined : await createCluster()
   const names = []
   const run = async (sql) => {

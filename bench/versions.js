@@ -15,13 +15,13 @@ import { measureStream } from './stream.js'
 const usage = `npm run bench:versions -- COMMIT [--only CASES] [--rounds N] [--seconds N]
 
   COMMIT     the earlier version, which is installed in a temporary folder
-  --only     some of the cases abcdefghijl
+  --only     some of the cases abcdefghijp
   DATABASE_URL names a PostgreSQL server, as a user who may create databases. Without it one is started.
 `
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    only: { type: 'string', default: 'abcdefghijl' },
+    only: { type: 'string', default: 'abcdefghijp' },
     rounds: { type: 'string', default: '9' },
     seconds: { type: 'string', default: '2' },
     help: { type: 'boolean', default: false },
@@ -71,7 +71,7 @@ try {
     }
     rows.push(row(`(j) GET /users of ${manyUsers} users`, await interleave(measure), 'users/s'))
   }
-  if (options.only.includes('l')) {
+  if (options.only.includes('p')) {
     for (const [title, measure] of createJobsCase(versions, seeded.keys.tenant))
       rows.push(row(title, await interleave(measure), 'jobs/s'))
   }
