@@ -1,6 +1,26 @@
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** The files that take longest start first, so that no worker is still busy with one when the others have finished. */
+const longest = [
+  'cli/serve',
+  'docs/add-a-noun',
+  'clients/graphiql.browser',
+  'cli/tenants-and-keys',
+  'cli/transfer-commands',
+  'cli/seed',
+  'telemetry/tracing',
+].map((name) => path.join(import.meta.dirname, 'test', `${name}.test.ts`))
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    const isLong = ({ moduleId }: TestSpecification) => longest.includes(moduleId)
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
+  }
+}
 
 const faults = ['test/faults/**/*.test.ts', 'test/limits/redis.test.ts']
 
@@ -19,6 +39,7 @@ export default defineConfig({
     experimental: { viteModuleRunner: false },
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    sequence: { sequencer: LongestFirst },
     env: { TZ: 'Asia/Kolkata' },
     projects: [
       {
