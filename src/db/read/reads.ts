@@ -4,7 +4,7 @@ import { query, statement } from '../statement.ts'
 import { type SelectedColumns, selectColumns } from './columns.ts'
 import { type Condition, countText, type ListRequest, pageText } from './list.ts'
 import { type Branch, type IdField, noPlan, type ReadPlan, type Relation } from './relation.ts'
-import { type ColumnsOf, createTreeRead, type Tree } from './tree.ts'
+import { type ColumnsOf, createTreeRead, relatedText, type Tree } from './tree.ts'
 
 /** Where and how a read happens: the fields of each model, and the relations to read below the rows. */
 export interface ReadOptions {
@@ -44,15 +44,11 @@ export function createReads(
     { plan = noPlan, branches = [] }: ReadOptions = {},
   ): Promise<Tree> {
     onBatch(keys.length)
-    const { model: modelName, by } = relation
-    const table = model(modelName)
     const columnsOf = columnsOfPlan(plan)
     const selected = columnsOf(relation)
     // `= ANY($2)` has one text for any number of keys. Prisma's `IN` has one per number.
-    const text =
-      `SELECT ${selected.list} FROM "${table.name}" ` +
-      `WHERE "tenant_app_id" = $1 AND "${table.columnOf(by).column}" = ANY($2) ORDER BY "created_at", "id"`
-    const root = { model: modelName, columns: selected, text, parameters: [tenantAppId, keys] }
+    const text = relatedText(model, relation, selected, '$2')
+    const root = { model: relation.model, columns: selected, text, parameters: [tenantAppId, keys] }
     return readTree({ ...root, isShortRead: true, isPage: false }, branches, columnsOf)
   }
 

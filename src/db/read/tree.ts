@@ -87,6 +87,19 @@ export function createTreeRead(sql: SqlQueryable, model: DataModel): TreeRead {
   }
 }
 
+/**
+ * The SELECT of the rows of a relation. `$1` is the tenant.
+ *
+ * @param keys an expression: the array of ids for which they are read
+ */
+export function relatedText(model: DataModel, relation: Relation, columns: SelectedColumns, keys: string): string {
+  const table = model(relation.model)
+  const text =
+    `SELECT ${columns.list} FROM "${table.name}" ` +
+    `WHERE "tenant_app_id" = $1 AND "${table.columnOf(relation.by).column}" = ANY (${keys})`
+  return relation.kind === 'many' ? `${text} ORDER BY "created_at", "id"` : text
+}
+
 /** A tree with more relations keeps others waiting that share its connection. */
 const maxShortSteps = 4
 
@@ -108,15 +121,11 @@ function prepareTree(model: DataModel, root: Root, branches: readonly Branch[], 
       if (branch.parent !== parent) continue
       const { relation, from } = branch
       const number = ctes.length
-      const table = model(relation.model)
       const columns = columnsOf(relation)
       const limit = above === 0 && root.isPage ? ` LIMIT $${root.parameters.length}::integer - 1` : ''
       const keys = `SELECT "${model(parent).columnOf(from).column}" FROM level_${above}${limit}`
       // An array makes PostgreSQL use the index. It does not know how few rows `IN (SELECT …)` would have.
-      ctes.push(
-        `level_${number} AS (SELECT ${columns.list} FROM "${table.name}" WHERE "tenant_app_id" = $1 ` +
-          `AND "${table.columnOf(relation.by).column}" = ANY (ARRAY(${keys})) ORDER BY "created_at", "id")`,
-      )
+      ctes.push(`level_${number} AS (${relatedText(model, relation, columns, `ARRAY(${keys})`)})`)
       results.push(`(SELECT ${columns.json} FROM level_${number})`)
       steps.push({ branch, number, above })
       add(relation.model, number, branch.branches)
