@@ -34,16 +34,25 @@ export interface Inserts {
 
 /** Creates the inserts of a database. */
 export function createInserts(sql: SqlQueryable, model: DataModel): Inserts {
+  // As many as there are services that insert rows.
+  const prepared = new Map<string, ReturnType<typeof prepareRow>>()
+
+  function prepareRow(table: Table, fields: readonly string[]) {
+    const { list, toRow } = selectColumns(table)
+    const columns = fields.map((field) => table.columnOf(field))
+    const names = columns.map(({ column }) => `"${column}"`).join(', ')
+    const values = columns.map(({ sqlType }, index) => `$${index + 1}::${sqlType}`).join(', ')
+    return { insert: statement(`INSERT INTO "${table.name}" (${names}) VALUES (${values}) RETURNING ${list}`), toRow }
+  }
+
   return {
     async insertRow(modelName, row) {
-      const table = model(modelName)
-      const { list, toRow } = selectColumns(table)
-      const columns = Object.keys(row).map((field) => table.columnOf(field))
-      const names = columns.map(({ column }) => `"${column}"`).join(', ')
-      const values = columns.map(({ sqlType }, index) => `$${index + 1}::${sqlType}`).join(', ')
-      const insert = statement(`INSERT INTO "${table.name}" (${names}) VALUES (${values}) RETURNING ${list}`)
-      const [inserted = []] = await query(sql, insert, Object.values(row).map(toText))
-      return toRow(inserted) as Row<typeof modelName>
+      const fields = Object.keys(row)
+      const key = `${modelName}.${fields}`
+      const known = prepared.get(key) ?? prepareRow(model(modelName), fields)
+      prepared.set(key, known)
+      const [inserted = []] = await query(sql, known.insert, Object.values(row).map(toText))
+      return known.toRow(inserted) as Row<typeof modelName>
     },
 
     async insertRows(modelName, { fields, rows, onConflict = 'skip' }) {
