@@ -4,7 +4,7 @@ import type pg from 'pg'
  * Creates the function that sets up each new session. It sends SET statements, because PgBouncer rejects most settings as
  * connection parameters. The driver adapter reads and writes timestamps without their offset and dates in one format, so
  * TimeZone and DateStyle are fixed. A prepared statement is planned once: otherwise PostgreSQL plans many of them at each
- * execution, which takes longer than reading a small tree (docs/decisions/0010-read-plans.md).
+ * execution, which takes longer than reading a small tree (docs/decisions/0010-one-statement-for-a-tree.md).
  */
 export function setUpSession(settings: Readonly<Record<string, string>>): (client: pg.ClientBase) => Promise<unknown> {
   const all = {
