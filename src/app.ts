@@ -33,8 +33,12 @@ export interface AppOptions {
   readonly tracing?: Tracing | undefined
   readonly timeouts?: HttpTimeouts
   readonly load?: LoadLimits
+  /** The maximum number of subscriptions of one key at a time. */
+  readonly maxSubscriptionsPerKey?: number
   /** The port of `/metrics`. Without it the app serves `/metrics` itself. */
   readonly metricsPort?: number | undefined
+  /** How long `/metrics` gives the same answer. */
+  readonly metricsAgeMilliseconds?: number
   /** Whether browsers that open /graphql get GraphiQL. */
   readonly graphiql: boolean
   /** Whether the schema may be explored by introspection and suggestions. */
@@ -60,7 +64,7 @@ const defaultTimeouts: HttpTimeouts = {
   idleMilliseconds: 120_000,
 }
 
-const defaultLoad: LoadLimits = { maxInFlight: 500, maxEventLoopDelayMilliseconds: 1_000 }
+const defaultLoad: LoadLimits = { maxInFlight: 500, maxInFlightPerKey: 100, maxEventLoopDelayMilliseconds: 1_000 }
 
 /** Creates the gateway. It does not listen. Closing it leaves the services open. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
@@ -83,7 +87,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     setCommonHeaders(reply)
   })
   traceRequests(app, options.tracing)
-  readJsonBodies(app)
+  readJsonBodies(app, services.turns.steps)
   answerErrors(app)
   logRequests(app, services.metrics)
   if (corsOrigins.length > 0) await app.register(cors, corsOptions(corsOrigins))
@@ -91,7 +95,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
 
   registerRoutes(app, (routes) => {
     registerHealth(routes, services.database)
-    if (options.metricsPort === undefined) registerMetrics(routes, services.metrics)
+    if (options.metricsPort === undefined) registerMetrics(routes, services.metrics, options.metricsAgeMilliseconds)
     registerOpenApi(routes, operations)
     serveRoutes(routes, { services, operations, authenticate })
   })

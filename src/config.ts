@@ -13,6 +13,8 @@ export interface Config {
   /** How long the process may take to stop. */
   readonly shutdownMilliseconds: number
   readonly load: LoadLimits
+  /** The maximum number of subscriptions of one key at a time. */
+  readonly maxSubscriptionsPerKey: number
   /** The port of `/metrics`; undefined: the port of the gateway. */
   readonly metricsPort: number | undefined
   /** The OTLP collector; undefined: requests are not traced. */
@@ -56,6 +58,8 @@ const environment = z.object({
   IDLE_TIMEOUT: seconds(120),
   SHUTDOWN_TIMEOUT: seconds(10),
   MAX_IN_FLIGHT: integer('a number of requests, at least 1', 1).default(500),
+  MAX_IN_FLIGHT_PER_KEY: integer('a number of requests, at least 1', 1).default(100),
+  MAX_SUBSCRIPTIONS_PER_KEY: integer('a number of subscriptions, at least 1', 1).default(100),
   MAX_EVENT_LOOP_DELAY: seconds(1),
   METRICS_PORT: port.optional(),
   OTEL_EXPORTER_OTLP_ENDPOINT: url(/^https?:\/\//, 'http://host:4318').optional(),
@@ -137,7 +141,12 @@ function toConfig(env: z.output<typeof environment>): Config {
       idleMilliseconds: env.IDLE_TIMEOUT,
     },
     shutdownMilliseconds: env.SHUTDOWN_TIMEOUT,
-    load: { maxInFlight: env.MAX_IN_FLIGHT, maxEventLoopDelayMilliseconds: env.MAX_EVENT_LOOP_DELAY },
+    load: {
+      maxInFlight: env.MAX_IN_FLIGHT,
+      maxInFlightPerKey: env.MAX_IN_FLIGHT_PER_KEY,
+      maxEventLoopDelayMilliseconds: env.MAX_EVENT_LOOP_DELAY,
+    },
+    maxSubscriptionsPerKey: env.MAX_SUBSCRIPTIONS_PER_KEY,
     metricsPort: env.METRICS_PORT,
     traceCollector: env.OTEL_EXPORTER_OTLP_ENDPOINT,
     logLevel: env.LOG_LEVEL,

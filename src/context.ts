@@ -4,6 +4,7 @@ import { createLoaders, type Loaders } from './db/read/loaders.ts'
 import { createIdempotency, type Idempotency } from './idempotency/idempotency.ts'
 import { createJobChanges, type JobChanges } from './job/changes/job-changes.ts'
 import { type Backoff, createJobStore, type JobStore } from './job/store/job-store.ts'
+import { createProcessTurns, type ProcessTurns } from './limits/turns.ts'
 import type { Logger } from './telemetry/logger.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import type { RequestTrace } from './telemetry/tracing.ts'
@@ -15,6 +16,7 @@ export interface Services {
   readonly changes: JobChanges
   readonly idempotency: Idempotency
   readonly metrics: Metrics
+  readonly turns: ProcessTurns
 }
 
 /** Creates the services of an open database. They send no statement before they are used. */
@@ -28,6 +30,7 @@ export function createServices(
     changes: createJobChanges(database.driver),
     idempotency: createIdempotency(database),
     metrics,
+    turns: createProcessTurns(),
   }
 }
 
@@ -45,12 +48,12 @@ export interface Context extends Pick<Database, 'prisma' | 'insertRow' | 'transa
 }
 
 export function createContext(
-  { database, jobs, changes, metrics }: Services,
+  { database, jobs, changes, metrics, turns }: Services,
   viewer: Viewer,
   log: Logger,
   trace?: RequestTrace,
 ): Context {
   const { prisma, insertRow, transact, reads } = database
-  const loaders = createLoaders(reads, viewer.tenantAppId)
+  const loaders = createLoaders(reads, viewer.tenantAppId, (search) => turns.searches.take(viewer.keyId, search))
   return { prisma, insertRow, transact, viewer, jobs, changes, metrics, loaders, log, trace }
 }

@@ -19,7 +19,7 @@ export function exportCommand(): Command {
           import('../transfer/export.ts'),
         ])
         const tenant = await findTenant(database, name)
-        const target = out === undefined ? process.stdout : createWriteStream(out)
+        const target = out === undefined ? process.stdout : createWriteStream(out, { mode: 0o600 })
         for await (const record of exportTenant(database, tenant, createLogger(readConfig(), process.stderr))) {
           if (!target.write(`${JSON.stringify(record)}\n`)) await once(target, 'drain')
         }

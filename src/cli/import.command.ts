@@ -61,7 +61,7 @@ async function sizeOf(file: string): Promise<number> {
 }
 
 async function createFile(file: string): Promise<WriteStream> {
-  const handle = await open(file, 'w').catch((error: Error) => {
+  const handle = await open(file, 'w', 0o600).catch((error: Error) => {
     throw new OperatorError(`The file ${file} cannot be written: ${error.message}.`)
   })
   return handle.createWriteStream()

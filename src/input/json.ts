@@ -9,9 +9,18 @@ export function isShallow(value: unknown): boolean {
   return isNestedWithin(maxStoredDepth, value)
 }
 
-/** Whether a request is shallow enough to be read by recursive code. */
-export function isShallowRequest(value: unknown): boolean {
-  return isNestedWithin(maxRequestDepth, value)
+/** The most values of a request: texts, numbers, objects, lists and so on, within each other. */
+const maxRequestValues = 20_000
+
+/** What is wrong with the JSON of a request: it is too deep for recursive code, or has so many values that reading it takes long. */
+export function excessOf(value: unknown): string | undefined {
+  let left = maxRequestValues
+  const isWithin = (depth: number, inner: unknown): boolean => {
+    left -= 1
+    return left >= 0 && depth > 0 && everyValue(inner, (next) => isWithin(depth - 1, next))
+  }
+  if (isWithin(maxRequestDepth, value)) return undefined
+  return left < 0 ? `has more than ${maxRequestValues} values` : 'is nested too deep'
 }
 
 /** Whether an object, or one in it, has a key `__proto__`. Prisma would drop it silently. */
@@ -20,12 +29,16 @@ export function hasProtoKey(value: unknown): boolean {
   return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasProtoKey)
 }
 
-/** Checks level by level, without recursion. */
+/** The recursion ends at the maximum depth. */
 function isNestedWithin(maxDepth: number, value: unknown): boolean {
-  let level: unknown[] = [value]
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > maxDepth) return false
-    level = level.flatMap((item) => (typeof item === 'object' && item !== null ? Object.values(item) : []))
-  }
+  return everyValue(value, (inner) => maxDepth > 0 && isNestedWithin(maxDepth - 1, inner))
+}
+
+/** Whether a condition holds for each value of an object or a list. Anything else has none. */
+function everyValue(value: unknown, condition: (value: unknown) => boolean): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  if (Array.isArray(value)) return value.every(condition)
+  // Object.values would copy the values of large objects.
+  for (const key in value) if (!condition((value as Record<string, unknown>)[key])) return false
   return true
 }

@@ -132,23 +132,16 @@ const jsonObject = z.custom<JsonObject>(
   'must be a JSON object',
 )
 
-/** A JSON object that a row stores. */
-export const storedObject = jsonObject.check(
-  rule((value) =>
-    isShallow(value) ? undefined : { code: 'TOO_LONG', message: 'must be nested at most 64 levels deep' },
-  ),
-)
-
-const maxSmallBytes = 16 * 1024
-
-/** A JSON object that a row stores in a list. */
-export const smallObject = jsonObject.check(
-  rule((value) =>
-    isShallow(value) && Buffer.byteLength(JSON.stringify(value)) <= maxSmallBytes
-      ? undefined
-      : { code: 'TOO_LONG', message: 'must have at most 16 KiB and be nested at most 64 levels deep' },
-  ),
-)
+/** A JSON object that a row stores, of at most `max` KiB. */
+export function storedObject(max: number) {
+  return jsonObject.check(
+    rule((value) =>
+      Buffer.byteLength(JSON.stringify(value)) <= max * 1024 && isShallow(value)
+        ? undefined
+        : { code: 'TOO_LONG', message: `must have at most ${max} KiB and be nested at most 64 levels deep` },
+    ),
+  )
+}
 
 /** Rejects objects with a key `__proto__`. Prisma would drop it silently. */
 export const withoutProtoKey = rule<JsonObject>((value) =>

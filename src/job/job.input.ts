@@ -7,13 +7,16 @@ export const jobType = text(64).check(
   matching(/^[A-Za-z][\w.-]*$/, 'must be a letter, then letters, digits, underscores, hyphens and periods'),
 )
 
-/** The payload or the result of a job. The limit on request bodies bounds its size. */
-export const jobObject = storedObject.check(withoutProtoKey)
+/** The payload of a job. */
+const jobPayload = storedObject(64).check(withoutProtoKey)
+
+/** The result of a job. */
+export const jobResult = storedObject(256).check(withoutProtoKey)
 
 /** The input of `createJob`. */
 export const newJob = z.object({
   jobType,
-  payload: jobObject.nullish(),
+  payload: jobPayload.nullish(),
   /** 3 by default. */
   maxAttempts: integer(1, 100).nullish(),
   /** The job does not start earlier. Now by default. */
@@ -61,7 +64,7 @@ export const progressInput = z.object({
   progress: z.number().min(0, 'must be from 0 to 1').max(1, 'must be from 0 to 1'),
   message: text(maxMessageLength).nullish(),
 })
-export const resultInput = z.object({ result: jobObject.nullish() })
+export const resultInput = z.object({ result: jobResult.nullish() })
 export const failureInput = z.object({
   code: text(maxCodeLength),
   message: text(maxMessageLength),

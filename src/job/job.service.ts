@@ -23,7 +23,7 @@ export async function createJob(context: Context, input: NewJob): Promise<Job> {
   const { jobType, payload = null, maxAttempts, runAt = null, idempotencyKey = null } = parseInput(newJob, input)
   const { viewer, jobs } = context
   const existing = await findByIdempotencyKey(context, input)
-  if (existing) return existing
+  if (existing) return withoutResult(context, existing)
   const created = await jobs.insert({
     tenantAppId: viewer.tenantAppId,
     id: jobIds.create(),
@@ -33,7 +33,13 @@ export async function createJob(context: Context, input: NewJob): Promise<Job> {
   // A concurrent call has inserted a job with the same key.
   const job = created ?? (await findByIdempotencyKey(context, input))
   if (!job) throw new Error('A job was neither inserted nor found by its idempotency key')
-  return job
+  return created ?? withoutResult(context, job)
+}
+
+/** A job that was created before, without what happened since, unless the viewer may read jobs. */
+function withoutResult({ viewer }: Context, job: Job): Job {
+  if (viewer.scopes.includes('jobs:read')) return job
+  return { ...job, result: null, error: null, progress: null, progressMessage: null }
 }
 
 async function findByIdempotencyKey({ viewer, jobs }: Context, input: NewJob): Promise<Job | undefined> {

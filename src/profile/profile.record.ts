@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { accountFields } from '../account/account.input.ts'
 import { emailRecordRecord, emailRecordSelection } from '../email-record/email-record.record.ts'
-import { id, orEmpty, orNull, recordDate, recordTime, smallObject } from '../input/rules.ts'
+import { id, orEmpty, orNull, recordDate, recordTime, storedObject } from '../input/rules.ts'
 import { profileFields } from './profile.input.ts'
 
 /** The GraphQL selection of a profile in REST. The aliases are the keys of the record. */
@@ -61,6 +61,6 @@ export const profileRecord = z.object({
   user_platform: accountFields.platform,
   platform_account_id: accountFields.platformAccountId,
   emails: orEmpty(emailRecordRecord),
-  phone_numbers: orEmpty(smallObject),
-  addresses: orEmpty(smallObject),
+  phone_numbers: orEmpty(storedObject(16)),
+  addresses: orEmpty(storedObject(16)),
 })

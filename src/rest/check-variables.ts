@@ -1,6 +1,6 @@
 import { type GraphQLInputType, type GraphQLLeafType, isInputObjectType, isListType, isNonNullType } from 'graphql'
 import { type FieldError, invalidInput } from '../errors.ts'
-import type { Values } from '../graphql/operation/prepare/coerce-variables.ts'
+import { maxListLength, type Values } from '../graphql/operation/prepare/coerce-variables.ts'
 import type { Route } from './route.ts'
 import type { StoredOperation } from './stored-operation.ts'
 
@@ -38,6 +38,9 @@ function check(type: GraphQLInputType, value: unknown, field: string, reject: (e
   }
   if (value == null) return value
   if (isListType(type)) {
+    if (Array.isArray(value) && value.length > maxListLength) {
+      return reject({ field, code: 'TOO_LONG', message: `must have at most ${maxListLength} entries` })
+    }
     if (Array.isArray(value)) return value.map((item, index) => check(type.ofType, item, `${field}[${index}]`, reject))
     return reject({ field, code: 'INVALID_TYPE', message: 'must be an array' })
   }

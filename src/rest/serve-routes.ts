@@ -52,6 +52,8 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     if (request.method === 'HEAD') return reply.send()
     // The price of the first page covers the whole list.
     return streamList(key, first, async (after) => {
+      // A key that is revoked meanwhile reads no further page.
+      await authenticate(request)
       const next = await operations.execute(requestOf(request, { first: maxPageSize, after }))
       return toPage(route, stored, connection, dataOf(route, next.result))
     })

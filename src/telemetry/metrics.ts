@@ -3,14 +3,16 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 /** The metrics of a process, in the format of Prometheus. */
 export type Metrics = ReturnType<typeof createMetrics>
 
-/** How many operations have series of their own. */
+/** How many operations have series of their own, of all keys and of one. */
 const maxNames = 100
+const maxNamesPerKey = 20
 
 /** Creates the metrics of a gateway or a worker. */
 export function createMetrics() {
   const registry = new Registry()
   const registers = [registry]
   const names = new Set<string>()
+  const namesByKey = new Map<string, number>()
   const statementSeconds = new Histogram({
     name: 'fusion_sql_statement_duration_seconds',
     help: 'Duration of SQL statements, with the wait for a connection',
@@ -94,11 +96,13 @@ export function createMetrics() {
       statementSeconds.observe({ outcome: hasFailed ? 'failed' : 'ok' }, seconds)
     },
 
-    /** The label of an operation's name. Clients choose the names, so their number is bounded. */
-    operationLabel(name: string | undefined): string {
+    /** The label of an operation's name. Clients choose the names, so their number is bounded, and no key can use all of them. */
+    operationLabel(name: string | undefined, keyId = ''): string {
       if (name === undefined || names.has(name)) return name ?? ''
-      if (names.size >= maxNames) return 'other'
+      const ofKey = namesByKey.get(keyId) ?? 0
+      if (names.size >= maxNames || ofKey >= maxNamesPerKey) return 'other'
       names.add(name)
+      namesByKey.set(keyId, ofKey + 1)
       return name
     },
   }

@@ -29,7 +29,9 @@ async function get(path: string) {
 
 describe.skipIf(!canCreateClusters)('an overloaded gateway', () => {
   it('sheds requests at once without a statement, and answers the requests that it accepted', async () => {
-    gateway = await listen(cluster.url, { load: { maxInFlight: 10, maxEventLoopDelayMilliseconds: 10_000 } })
+    gateway = await listen(cluster.url, {
+      load: { maxInFlight: 10, maxInFlightPerKey: 10, maxEventLoopDelayMilliseconds: 10_000 },
+    })
     await get('/users/warm')
     const lock = new pg.Client({ connectionString: cluster.url })
     await lock.connect()
@@ -59,7 +61,9 @@ describe.skipIf(!canCreateClusters)('an overloaded gateway', () => {
   })
 
   it('answers all requests of twice as many clients as it has room for', async () => {
-    gateway = await listen(cluster.url, { load: { maxInFlight: 20, maxEventLoopDelayMilliseconds: 10_000 } })
+    gateway = await listen(cluster.url, {
+      load: { maxInFlight: 20, maxInFlightPerKey: 1_000, maxEventLoopDelayMilliseconds: 10_000 },
+    })
     let isOver = false
     const statuses = new Map<number, number>()
     async function client() {
@@ -76,7 +80,9 @@ describe.skipIf(!canCreateClusters)('an overloaded gateway', () => {
   })
 
   it('sheds requests while its event loop is late', async () => {
-    gateway = await listen(cluster.url, { load: { maxInFlight: 1_000, maxEventLoopDelayMilliseconds: 30 } })
+    gateway = await listen(cluster.url, {
+      load: { maxInFlight: 1_000, maxInFlightPerKey: 1_000, maxEventLoopDelayMilliseconds: 30 },
+    })
     const work = setInterval(() => {
       const until = performance.now() + 150
       while (performance.now() < until);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createKey } from '../../src/auth/key.service.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { factoriesFor } from '../support/factories.ts'
 import { jobClient, present } from '../support/jobs.ts'
@@ -35,6 +36,21 @@ describe('createJob', () => {
     const conflict = [{ code: 'CONFLICT', field: ['idempotencyKey'] }]
     expect((await call('createJob', { ...input, payload: { b: 1 } })).userErrors).toMatchObject(conflict)
     expect((await call('createJob', { ...input, jobType: 'other' })).userErrors).toMatchObject(conflict)
+  })
+
+  it('shows the result of the first job only to a key that may read jobs', async () => {
+    const input = { jobType: 'greet', idempotencyKey: 'seen' }
+    const { id } = present((await call('createJob', input)).job)
+    await app.database.prisma.job.updateMany({ where: { id }, data: { result: { secret: 1 }, status: 'SUCCEEDED' } })
+    const { tenantAppId } = tenant
+    const { key } = await createKey(app.database, { tenantAppId, name: 'writer', scopes: ['jobs:write'] })
+    const query = `mutation { createJob(input: { jobType: "greet", idempotencyKey: "seen" }) { job { id status result } } }`
+    expect((await app.graphql(tenant, query)).data).toEqual({
+      createJob: { job: { id, status: 'SUCCEEDED', result: { secret: 1 } } },
+    })
+    expect((await app.graphql({ ...tenant, key }, query)).data).toEqual({
+      createJob: { job: { id, status: 'SUCCEEDED', result: null } },
+    })
   })
 
   it('recognises the same payload if it is a literal of the document', async () => {

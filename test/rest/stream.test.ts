@@ -106,6 +106,20 @@ describe('GET /users of 100,000 users', () => {
     expect(app.log.some(({ level }) => level === 50)).toBe(true)
   })
 
+  it('closes the connection when the key is revoked meanwhile', async () => {
+    const revoked = await app.database.prisma.apiKey.findFirstOrThrow({ where: { tenantAppId: tenant.tenantAppId } })
+    const response = await openUsers()
+    const outcome = (async () => {
+      for await (const _ of response) {
+        await app.database.prisma.apiKey.updateMany({ where: { id: revoked.id }, data: { revokedAt: new Date() } })
+      }
+      return 'ended'
+    })()
+    await expect(outcome).rejects.toMatchObject({ code: 'ECONNRESET' })
+    expect(response.complete).toBe(false)
+    await app.database.prisma.apiKey.updateMany({ where: { id: revoked.id }, data: { revokedAt: null } })
+  })
+
   it('returns 500 when the first page fails', async () => {
     await app.database.prisma.$executeRaw`ALTER TABLE "user" RENAME TO user_away`
     const answer = await app.rest(tenant, 'GET', '/users')

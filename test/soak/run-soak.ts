@@ -122,7 +122,7 @@ export async function runSoak({ seconds, print, ...options }: SoakOptions): Prom
         }
       })
       if (!isAlive()) return { ...counts, heapBefore: 0, heapAfter: 0, problems }
-      const heapBefore = await usedHeap(gateway.address, gateway.output())
+      const heapBefore = await usedHeap(gateway.output())
       print(`${counts.answered} requests to warm up; heap ${megabytes(heapBefore)}`)
 
       const until = performance.now() + seconds * 1_000
@@ -152,7 +152,7 @@ export async function runSoak({ seconds, print, ...options }: SoakOptions): Prom
         `SELECT pid, query FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND state LIKE 'idle in transaction%'`,
       )
       for (const { pid, query } of rows) note(`Connection ${pid} was left in a transaction, after ${query}`)
-      const heapAfter = await usedHeap(gateway.address, gateway.output())
+      const heapAfter = await usedHeap(gateway.output())
       const growth = heapAfter / heapBefore - 1
       if (growth > options.maxGrowth) note(`The heap grew by ${Math.round(growth * 100)} %`)
       isOver = true

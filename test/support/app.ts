@@ -87,6 +87,7 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
     // Keys are not cached, so a revocation takes effect at once. test/auth/authentication.test.ts tests the cache.
     const app = await createApp({
       keyCacheMilliseconds: 0,
+      metricsAgeMilliseconds: 0,
       services,
       meter,
       logger,

@@ -670,7 +670,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many points in a minute: `RATE_LIMITED`. */
+            /** @description The key has reached a limit: `RATE_LIMITED`. */
             429: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -844,7 +844,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many points in a minute: `RATE_LIMITED`. */
+            /** @description The key has reached a limit: `RATE_LIMITED`. */
             429: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -989,7 +989,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many points in a minute: `RATE_LIMITED`. */
+            /** @description The key has reached a limit: `RATE_LIMITED`. */
             429: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -1175,7 +1175,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many points in a minute: `RATE_LIMITED`. */
+            /** @description The key has reached a limit: `RATE_LIMITED`. */
             429: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -1327,7 +1327,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many points in a minute: `RATE_LIMITED`. */
+            /** @description The key has reached a limit: `RATE_LIMITED`. */
             429: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -1472,7 +1472,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too many points in a minute: `RATE_LIMITED`. */
+            /** @description The key has reached a limit: `RATE_LIMITED`. */
             429: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */

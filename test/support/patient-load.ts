@@ -1,4 +1,8 @@
 import type { LoadLimits } from '../../src/http/plugins/shed-load.ts'
 
 /** Limits for a gateway that shares its thread with the test, and often with the database, which delay its event loop. */
-export const patientLoad: LoadLimits = { maxInFlight: 500, maxEventLoopDelayMilliseconds: 60_000 }
+export const patientLoad: LoadLimits = {
+  maxInFlight: 500,
+  maxInFlightPerKey: 500,
+  maxEventLoopDelayMilliseconds: 60_000,
+}

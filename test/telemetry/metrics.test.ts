@@ -59,10 +59,25 @@ it('the metrics count statements, batches, executors and errors', async () => {
 
 it('the metrics limit the number of operation names', () => {
   const { operationLabel } = createMetrics()
-  const labels = Array.from({ length: 200 }, (_, index) => operationLabel(`Name${index}`))
+  const labels = Array.from({ length: 200 }, (_, index) => operationLabel(`Name${index}`, `key${index % 20}`))
   expect(new Set(labels).size).toBeLessThanOrEqual(101)
   expect(labels.at(-1)).toBe('other')
   expect(operationLabel('Name0')).toBe('Name0')
+})
+
+it('the metrics have room for the operations of other keys, however many names one key sends', () => {
+  const { operationLabel } = createMetrics()
+  const labels = Array.from({ length: 200 }, (_, index) => operationLabel(`Name${index}`, 'one'))
+  expect(labels.filter((label) => label !== 'other')).toHaveLength(20)
+  expect(operationLabel('Users', 'other')).toBe('Users')
+})
+
+it('/metrics gives the same answer for a second, because collecting it takes long', async () => {
+  const gateway = await app.startAnother({ metricsAgeMilliseconds: 60_000 })
+  const { body } = await gateway.app.inject('/metrics')
+  await gateway.rest(tenant, 'GET', '/users/nobody')
+  expect((await gateway.app.inject('/metrics')).body).toBe(body)
+  await gateway.close()
 })
 
 it('/metrics is missing among the APIs if the metrics have a port of their own', async () => {

@@ -4,10 +4,13 @@ import type { Logger } from '../../telemetry/logger.ts'
 /** The part of the time for stopping that is reserved for closing the database. */
 const closingMilliseconds = 1_000
 
-/** Resolves when the process is told to stop: SIGINT or SIGTERM. Called first, so that no signal is missed. */
+/** The signals that tell a process to stop. SIGHUP comes when its terminal is closed. */
+const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** Resolves when the process is told to stop. Called first, so that no signal is missed. */
 export function untilToldToStop(): Promise<void> {
   return new Promise((resolve) => {
-    process.once('SIGINT', () => resolve()).once('SIGTERM', () => resolve())
+    for (const signal of stopSignals) process.once(signal, () => resolve())
   })
 }
 
@@ -38,7 +41,7 @@ export function exitWhenDone(): void {
 export async function stopAnswering(app: FastifyInstance, shutdownMilliseconds: number): Promise<void> {
   const closeConnections = () => app.server.closeAllConnections()
   const timer = setTimeout(closeConnections, graceOf(shutdownMilliseconds))
-  process.once('SIGINT', closeConnections).once('SIGTERM', closeConnections)
+  for (const signal of stopSignals) process.once(signal, closeConnections)
   await app.close()
   clearTimeout(timer)
 }

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { chmodSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import type { SqlDriverAdapter } from '@prisma/driver-adapter-utils'
@@ -6,6 +6,9 @@ import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { type Connector, createAdapters } from '../adapter.ts'
 import type { Driver } from '../driver.ts'
 import { lockFolder } from './folder-lock.ts'
+
+/** The mode of the data folder: its owner alone can open it, and so the files within. */
+const onlyOwner = 0o700
 
 /**
  * Opens the embedded database: PostgreSQL as WebAssembly, in this process.
@@ -16,7 +19,9 @@ import { lockFolder } from './folder-lock.ts'
  */
 export async function openEmbedded(dataDir: string, dump?: Blob): Promise<Driver> {
   if (dataDir === 'memory') return createEmbeddedDriver(await createPglite(dump ? { loadDataDir: dump } : {}))
-  mkdirSync(dataDir, { recursive: true })
+  mkdirSync(dataDir, { recursive: true, mode: onlyOwner })
+  // Older versions created it for everyone.
+  chmodSync(dataDir, onlyOwner)
   const unlock = lockFolder(dataDir)
   try {
     return createEmbeddedDriver(await createPglite({ dataDir: path.join(dataDir, 'pgdata') }), unlock)

@@ -29,8 +29,11 @@ type Rows = Record<string, unknown>
 
 const none: readonly Branch[] = []
 
+/** Runs a search or a count when it is its turn. */
+export type InTurn = <Result>(search: () => Promise<Result>) => Promise<Result>
+
 /** Creates the reads of one request: a DataLoader for each relation that is loaded. */
-export function createLoaders(reads: Reads, tenantAppId: string): Loaders {
+export function createLoaders(reads: Reads, tenantAppId: string, inTurn: InTurn = (search) => search()): Loaders {
   const loaders = new Map<readonly Branch[], Map<Relation, DataLoader<string, unknown>>>()
   const read = new Map<Relation, Map<string, unknown>>()
   let plan = noPlan
@@ -68,11 +71,12 @@ export function createLoaders(reads: Reads, tenantAppId: string): Loaders {
         return (values?.has(key) ? values.get(key) : loaderOf(relation, own).load(key)) as Result | Promise<Result>
       },
       async list(model, request) {
-        const { rows, levels } = await reads.list(model, tenantAppId, request, { plan, branches })
+        const read = () => reads.list(model, tenantAppId, request, { plan, branches })
+        const { rows, levels } = await (isSearch(request) ? inTurn(read) : read())
         for (const level of levels) remember(level)
         return rows as never
       },
-      count: (model, conditions) => reads.count(model, tenantAppId, conditions),
+      count: (model, conditions) => inTurn(() => reads.count(model, tenantAppId, conditions)),
       follow(followed) {
         plan = followed
       },
@@ -88,6 +92,11 @@ export function createLoaders(reads: Reads, tenantAppId: string): Loaders {
     return own
   }
   return below(none)
+}
+
+/** Whether a list may look at many more rows than it returns. */
+function isSearch({ conditions }: ListRequest): boolean {
+  return conditions.some(({ is }) => is === 'contains')
 }
 
 /** What a relation returns for a key, from the rows that were read. */

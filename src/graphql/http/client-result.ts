@@ -6,11 +6,18 @@ import type { GraphQLParams } from './params.ts'
 /** A result whose errors reveal no names of the schema. Used where the schema may not be introspected. */
 export function withoutNames(result: ExecutionResult, { query = '', variables = {} }: GraphQLParams): ExecutionResult {
   if (!result.errors) return result
-  const sent = namesIn(query + JSON.stringify(variables))
+  const inQuery = namesIn(query)
+  // Variables can be long, and errors rarely name what only they contain.
+  let inVariables: ReadonlySet<string> | undefined
+  const isSent = (name: string) => {
+    if (inQuery.has(name)) return true
+    inVariables ??= namesIn(JSON.stringify(variables))
+    return inVariables.has(name)
+  }
   // The errors of resolvers are this gateway's own, and name fields that the client has sent.
   const isOwn = ({ originalError }: GraphQLError) => originalError != null
   const errors = result.errors.map((error) =>
-    isOwn(error) ? error : withMessage(error, hideNames(error.message, sent)),
+    isOwn(error) ? error : withMessage(error, hideNames(error.message, isSent)),
   )
   return { ...result, errors }
 }

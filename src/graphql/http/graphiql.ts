@@ -1,6 +1,15 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { GatewayError } from '../../errors.ts'
+import { releaseSlot } from '../../http/plugins/shed-load.ts'
+import { moveToFiles, type StaticFiles, sendFile } from './graphiql-files.ts'
+
+/** The path of the files that the page loads. */
+export const filesPath = '/graphql/files'
+
+/** Headers that proxies add. */
+const proxyHeaders = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip']
 
 /** A tab that GraphiQL opens at the start. It is named after its operation. */
 interface Tab {
@@ -34,23 +43,36 @@ const pageHeaders = {
 }
 
 /**
- * Creates the handler that answers a browser with GraphiQL.
+ * Creates what answers a browser with GraphiQL: its page, and the files that the page loads. Slow readers of them take no
+ * place of other requests.
  *
  * @param demoKey the key of the demo tenant, which browsers on this machine get; others get a placeholder
  */
 export function createGraphiql(demoKey: string | undefined) {
-  // One buffer for all: the page has 9 MB, and each slow reader would hold a copy.
+  const files: StaticFiles = new Map()
+  // Buffers, because they are sent as they are.
   const pages = new Map<string | undefined, Promise<Buffer>>()
 
   function pageFor(apiKey: string | undefined): Promise<Buffer> {
-    const page = pages.get(apiKey) ?? renderPage(apiKey).then((html) => Buffer.from(html))
+    const page = pages.get(apiKey) ?? renderPage(apiKey, files)
     pages.set(apiKey, page)
     return page
   }
 
-  return (request: FastifyRequest, reply: FastifyReply): Promise<Buffer> => {
-    reply.headers(pageHeaders).type('text/html; charset=utf-8')
-    return pageFor(isFromThisMachine(request) ? demoKey : undefined)
+  return {
+    page(request: FastifyRequest, reply: FastifyReply): Promise<Buffer> {
+      releaseSlot(reply)
+      reply.headers(pageHeaders).type('text/html; charset=utf-8')
+      return pageFor(isFromThisMachine(request) ? demoKey : undefined)
+    },
+    /** @throws GatewayError NOT_FOUND */
+    async file(request: FastifyRequest, reply: FastifyReply): Promise<Buffer> {
+      releaseSlot(reply)
+      await pageFor(undefined)
+      const file = files.get((request.params as { name: string }).name)
+      if (!file) throw new GatewayError('NOT_FOUND', 'There is no such file.')
+      return sendFile(request, reply, file)
+    },
   }
 }
 
@@ -60,21 +82,22 @@ export function wantsPage({ headers }: FastifyRequest): boolean {
 }
 
 /**
- * Whether the request comes from this machine and names it. The second condition excludes pages of other sites whose name
- * resolves to 127.0.0.1.
+ * Whether the request comes from this machine and names it, and not through a proxy on this machine. The second condition
+ * excludes pages of other sites whose name resolves to 127.0.0.1.
  */
-function isFromThisMachine({ ip, hostname }: FastifyRequest): boolean {
+function isFromThisMachine({ ip, hostname, headers }: FastifyRequest): boolean {
+  if (proxyHeaders.some((name) => headers[name] !== undefined)) return false
   const isLoopback = (address: string) =>
     /^(127\.\d+\.\d+\.\d+|::1|\[::1\]|::ffff:127\.\d+\.\d+\.\d+|localhost)$/.test(address)
   return isLoopback(ip) && isLoopback(hostname)
 }
 
-async function renderPage(apiKey: string | undefined): Promise<string> {
+async function renderPage(apiKey: string | undefined, files: StaticFiles): Promise<Buffer> {
   // 9 MB of scripts: loaded when the first browser requests them.
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql')
   const tabs = readTabs()
   const headers = JSON.stringify({ 'x-api-key': apiKey ?? '<API_KEY>' }, null, 2)
-  const page = renderGraphiQL({
+  const rendered = renderGraphiQL({
     title: 'Fusion Gateway',
     endpoint: '/graphql',
     headers,
@@ -86,7 +109,8 @@ async function renderPage(apiKey: string | undefined): Promise<string> {
     shouldPersistHeaders: false,
     schemaDescription: true,
   })
-  return page.replace('</head>', () => `${fixesFor(tabs)}</head>`)
+  const page = await moveToFiles(rendered, filesPath, files)
+  return Buffer.from(page.replace('</head>', () => `${fixesFor(tabs)}</head>`))
 }
 
 /**

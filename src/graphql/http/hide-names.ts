@@ -6,27 +6,27 @@ const builtIn = ['ID', 'Int', 'Float', 'String', 'Boolean', '__typename']
  *
  * `Cannot query field "nam" on type "User". Did you mean "name"?` ⇒ `Cannot query field "nam" on type "…".`
  *
- * @param sent the names that the client has sent
+ * @param isSent whether the client has sent a name
  */
-export function hideNames(message: string, sent: ReadonlySet<string>): string {
+export function hideNames(message: string, isSent: (name: string) => boolean): string {
   const variable = /^Variable "(\$\w+)" got invalid value /.exec(message)?.[1]
-  if (variable !== undefined) return `Variable "${variable}" got an invalid value; ${reasonOf(message, sent)}`
+  if (variable !== undefined) return `Variable "${variable}" got an invalid value; ${reasonOf(message, isSent)}`
   return (
     message
       .replace(/ Did you mean .*/su, '')
       // The client's own value follows.
       .replace(/, found .*/su, '.')
       .replace(/ cannot represent .*/su, ' cannot represent the value.')
-      .replace(/"([^"]*)"/gu, (quoted, inner: string) => (isSent(inner, sent) ? quoted : '"…"'))
+      .replace(/"([^"]*)"/gu, (quoted, inner: string) => (areSent(inner, isSent) ? quoted : '"…"'))
       .replace(/"[^"]*…$/u, '"…')
-      .replace(/\w+(?= cannot represent)/gu, (name) => (isSent(name, sent) ? name : 'A scalar'))
+      .replace(/\w+(?= cannot represent)/gu, (name) => (isSent(name) ? name : 'A scalar'))
   )
 }
 
 /** Why a variable was rejected. The end of the message is graphql-js's; the client's value precedes it. */
-function reasonOf(message: string, sent: ReadonlySet<string>): string {
+function reasonOf(message: string, isSent: (name: string) => boolean): string {
   const unknown = /; Field "(\w+)" is not defined by type "\w+"\.(?: Did you mean [^;]*)?$/.exec(message)?.[1]
-  if (unknown !== undefined && isSent(unknown, sent)) return `the field "${unknown}" is unknown.`
+  if (unknown !== undefined && isSent(unknown)) return `the field "${unknown}" is unknown.`
   if (/ was not provided\.$/.test(message)) return 'a required field is missing.'
   return 'it has the wrong type.'
 }
@@ -38,6 +38,6 @@ export function namesIn(text: string): ReadonlySet<string> {
 
 const names = /[_A-Za-z]\w*/gu
 
-function isSent(text: string, sent: ReadonlySet<string>): boolean {
-  return (text.match(names) ?? []).every((name) => sent.has(name))
+function areSent(text: string, isSent: (name: string) => boolean): boolean {
+  return (text.match(names) ?? []).every(isSent)
 }

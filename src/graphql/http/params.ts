@@ -1,5 +1,5 @@
 import { GatewayError } from '../../errors.ts'
-import { isShallowRequest } from '../../input/json.ts'
+import { excessOf } from '../../input/json.ts'
 
 /** The parameters of a GraphQL request. */
 export interface GraphQLParams {
@@ -68,7 +68,8 @@ function parseJson(value: unknown, name: string): unknown {
   } catch {
     throw malformed(`${name} must be JSON.`)
   }
-  if (!isShallowRequest(parsed)) throw malformed(`${name} is nested too deep.`)
+  const excess = excessOf(parsed)
+  if (excess !== undefined) throw malformed(`${name} ${excess}.`)
   return parsed
 }
 

@@ -5,8 +5,9 @@ import { errorCodes, GatewayError } from '../../errors.ts'
 import type { Authenticate } from '../../http/authenticate.ts'
 import { readIdempotencyKey } from '../../http/idempotency-key.ts'
 import { toHttpError } from '../../http/plugins/answer-errors.ts'
-import { contextOf } from '../../http/request.ts'
+import { contextOf, viewerOf } from '../../http/request.ts'
 import { registerRoutes } from '../../http/routes.ts'
+import { isLongerThan } from '../operation/answer-length.ts'
 import { toClientError } from '../operation/client-error.ts'
 import type { IdempotencyKey } from '../operation/execute-once.ts'
 import type { OperationRequest } from '../operation/operation-request.ts'
@@ -14,7 +15,7 @@ import type { PreparedOperation } from '../operation/prepare/prepare.ts'
 import type { Operations } from '../operation/run.ts'
 import { statusOf, withoutNames } from './client-result.ts'
 import { createDocumentFinder } from './documents.ts'
-import { createGraphiql, wantsPage } from './graphiql.ts'
+import { createGraphiql, filesPath, wantsPage } from './graphiql.ts'
 import { isJsonType, type JsonType, type MediaType, negotiate } from './negotiate.ts'
 import { type GraphQLParams, readBodyParams, readQueryParams } from './params.ts'
 import type { TrustedDocuments } from './trusted-documents.ts'
@@ -34,9 +35,13 @@ export interface GraphQLOptions {
   readonly demoKey?: string | undefined
 }
 
+/** Answers from this length on are written in turns. In characters. */
+const longAnswer = 256 * 1024
+
 /** Serves /graphql: operations for clients, GraphiQL for browsers. */
 export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): void {
   const { services, operations, authenticate, introspection } = options
+  const { turns } = services
   const documents = createDocumentFinder(options.trustedDocuments)
   const graphiql = options.graphiql ? createGraphiql(options.demoKey) : undefined
   const answerByYoga = createYogaAnswers(app.log, options)
@@ -50,7 +55,9 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
     idempotencyKey?: IdempotencyKey,
   ) {
     const type = negotiate(request.headers.accept)
-    const prepared = operations.prepare(params.query, params.operationName)
+    const { keyId } = viewerOf(request)
+    const prepare = () => operations.prepare(params.query, params.operationName)
+    const prepared = operations.isPrepared(params.query) ? prepare() : await turns.steps.take(keyId, prepare)
     const { operation, errors } = prepared
     if (operation) {
       request.operationName = operation.name
@@ -72,7 +79,8 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
     }
     const { result, headers } = await operations.run(toRequest(operation))
     reply.headers(headers)
-    return sendResult(reply, type, params, result)
+    const send = () => sendResult(reply, type, params, result)
+    return isLongerThan(longAnswer, result.data) ? turns.steps.take(keyId, send) : send()
   }
 
   function requestOf(
@@ -103,11 +111,13 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
         if (!(graphiql && wantsPage(request))) await authenticate(request)
       },
       async handler(request, reply) {
-        if (graphiql && !request.viewer) return graphiql(request, reply)
+        if (graphiql && !request.viewer) return graphiql.page(request, reply)
         const params = readQueryParams(request.query as Record<string, unknown>)
         return answer(request, reply, documents.find(params, request.log))
       },
     })
+
+    if (graphiql) routes.get(`${filesPath}/:name`, graphiql.file)
 
     routes.post('/graphql', {
       async onRequest(request) {

@@ -4,6 +4,7 @@ import { GatewayError, retryAfterSeconds, withHeaders } from '../../errors.ts'
 import type { RateLimit } from '../../limits/rate-limit.ts'
 import type { RecentWrites } from '../../limits/recent-writes.ts'
 import { createAdmission } from './admit.ts'
+import { isLongerThan } from './answer-length.ts'
 import { countErrors, executeOperation } from './execute.ts'
 import { executeOnce } from './execute-once.ts'
 import type { OperationAnswer, OperationRequest } from './operation-request.ts'
@@ -26,6 +27,12 @@ export interface Operations extends Preparer {
   readonly subscribe: Subscribe
 }
 
+/** Operations from this price on take turns. An operation of 5,000 nodes takes tens of milliseconds of the event loop. */
+const longPrice = 5_000
+
+/** The longest answer, in characters of its texts. */
+const maxAnswerLength = 8 * 1024 * 1024
+
 export interface OperationsOptions {
   readonly services: Services
   readonly meter: StatementMeter
@@ -34,6 +41,8 @@ export interface OperationsOptions {
   readonly recentWrites?: RecentWrites | undefined
   /** Whether the schema may be introspected. */
   readonly introspection: boolean
+  /** The maximum number of subscriptions of one key at a time. */
+  readonly maxSubscriptionsPerKey?: number
 }
 
 /** Creates what runs operations. */
@@ -43,6 +52,7 @@ export function createOperations({
   rateLimit,
   recentWrites,
   introspection,
+  maxSubscriptionsPerKey = 100,
 }: OperationsOptions): Operations {
   const { idempotency, metrics } = services
   const preparer = createPreparer({ introspection, metrics })
@@ -94,13 +104,22 @@ export function createOperations({
     async run(request) {
       const { operation, variables, context } = request
       const { price, budget, headers } = await admit(context.viewer, operation, variables)
-      const answer = await execute(request).catch((error: unknown) => {
+      const run = () => execute(request)
+      const executed = price < longPrice ? run() : services.turns.operations.take(context.viewer.keyId, run)
+      const answer = await executed.catch((error: unknown) => {
         throw error instanceof GatewayError ? withHeaders(error, headers) : error
       })
+      // A mutation has had its effect, so its answer must say so.
+      if (operation.kind === 'query' && isLongerThan(maxAnswerLength, answer.result.data)) throw tooLong(headers)
       const actual = operation.countNodes(answer.result.data)
       const cost = { requested: price, actual, remaining: budget?.remaining ?? null }
       return { result: { ...answer.result, extensions: { cost } }, headers: { ...headers, ...answer.headers } }
     },
-    subscribe: createSubscribe({ admit, rateLimit, meter }),
+    subscribe: createSubscribe({ admit, rateLimit, meter, maxPerKey: maxSubscriptionsPerKey }),
   }
+}
+
+function tooLong(headers: Readonly<Record<string, string>>): GatewayError {
+  const message = 'The answer would be longer than 8 MiB. Request fewer rows or fields.'
+  return new GatewayError('TOO_EXPENSIVE', message, { headers })
 }

@@ -2,6 +2,7 @@ import { createSourceEventStream, type ExecutionResult, GraphQLError } from 'gra
 import { requireScope } from '../../auth/scopes.ts'
 import type { Viewer } from '../../auth/viewer.ts'
 import { runAttributed, type StatementMeter } from '../../db/statement-meter.ts'
+import { createKeySlots } from '../../limits/key-slots.ts'
 import type { RateLimit } from '../../limits/rate-limit.ts'
 import type { Admit } from './admit.ts'
 import { countErrors, executeOperation, executionArgs, toClientResult } from './execute.ts'
@@ -28,6 +29,8 @@ interface SubscribeOptions {
   readonly admit: Admit
   readonly rateLimit: RateLimit
   readonly meter: StatementMeter
+  /** The maximum number of subscriptions of one key at a time. */
+  readonly maxPerKey: number
 }
 
 /**
@@ -36,8 +39,20 @@ interface SubscribeOptions {
  *
  * @throws GatewayError TOO_EXPENSIVE, RATE_LIMITED
  */
-export function createSubscribe({ admit, rateLimit, meter }: SubscribeOptions): Subscribe {
+export function createSubscribe({ admit, rateLimit, meter, maxPerKey }: SubscribeOptions): Subscribe {
+  const slots = createKeySlots(maxPerKey, 'subscriptions', 'MAX_SUBSCRIPTIONS_PER_KEY')
+
   return async (request) => {
+    const release = await slots.take(request.context.viewer.keyId)
+    const answer = await start(request, release).catch((error: unknown) => {
+      release()
+      throw error
+    })
+    if (!(Symbol.asyncIterator in answer.events)) release()
+    return answer
+  }
+
+  async function start(request: SubscriptionRequest, release: () => void): Promise<SubscriptionAnswer> {
     const { operation, variables, context } = request
     const { headers } = await admit(context.viewer, operation, variables)
     const { errors, coerced = {} } = operation.coerce(variables)
@@ -46,15 +61,35 @@ export function createSubscribe({ admit, rateLimit, meter }: SubscribeOptions): 
       createSourceEventStream(executionArgs(operation, context, coerced)),
     )
     if (!(Symbol.asyncIterator in source)) return { events: shown(source, request), headers }
-    const values = source[Symbol.asyncIterator]()
+    const values = releasing(source[Symbol.asyncIterator](), release)
     // If the client has gone meanwhile, nothing else ends the source.
-    if (request.signal.aborted) await values.return?.()
+    if (request.signal.aborted) await values.return()
     return { events: eventsOf(values, request, { rateLimit, meter }), headers }
   }
 }
 
+/** The same values. When they end, for whatever reason, the slot is released. */
+function releasing(values: AsyncIterator<unknown>, release: () => void) {
+  return {
+    async next(): Promise<IteratorResult<unknown>> {
+      try {
+        const result = await values.next()
+        if (result.done) release()
+        return result
+      } catch (error) {
+        release()
+        throw error
+      }
+    },
+    async return(): Promise<void> {
+      release()
+      await values.return?.()
+    },
+  }
+}
+
 function eventsOf(
-  values: AsyncIterator<unknown>,
+  values: ReturnType<typeof releasing>,
   request: SubscriptionRequest,
   { rateLimit, meter }: Pick<SubscribeOptions, 'rateLimit' | 'meter'>,
 ): AsyncIterableIterator<ExecutionResult> {
@@ -80,14 +115,14 @@ function eventsOf(
       try {
         return { done: false, value: await resultOf(value) }
       } catch (error) {
-        await values.return?.()
+        await values.return()
         const cause = error instanceof Error ? error : new Error(String(error))
         const errors = [new GraphQLError(cause.message, { originalError: cause })]
         return { done: false, value: shown({ errors }, request) }
       }
     },
     async return() {
-      await values.return?.()
+      await values.return()
       return { done: true, value: undefined }
     },
     [Symbol.asyncIterator]: () => events,

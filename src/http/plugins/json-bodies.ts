@@ -1,24 +1,31 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'
-import { isShallowRequest } from '../../input/json.ts'
+import { excessOf } from '../../input/json.ts'
+import type { Turns } from '../../limits/turns.ts'
+
+/** Bodies from this size on, in bytes, are read in turns. What follows until the first statement belongs to the turn. */
+const longBody = 32 * 1024
 
 /**
  * Reads JSON bodies and rejects all others: a browser can send forms and plain text to other origins without asking. A GET may
  * have a body too (GET /fusion/profiles), also without a content type, because existing clients send none.
  */
-export function readJsonBodies(app: FastifyInstance): void {
+export function readJsonBodies(app: FastifyInstance, steps: Turns): void {
+  const parse = ({ viewer }: FastifyRequest, body: Buffer) =>
+    viewer && body.length >= longBody ? steps.take(viewer.keyId, () => parseJson(body)) : parseJson(body)
+
   app.addHttpMethod('GET', { hasBody: true, overrideExisting: true })
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (_request: FastifyRequest, body: Buffer) =>
-    parseJson(body),
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) =>
+    parse(request, body),
   )
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
     if (body.length === 0) return undefined
     if (!hasOptionalContentType(request)) {
       throw new GatewayError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json.')
     }
-    return parseJson(body)
+    return parse(request, body)
   })
 }
 
@@ -36,6 +43,7 @@ function parseJson(body: Buffer): unknown {
   } catch {
     throw new GatewayError('MALFORMED_REQUEST', 'The body is not valid JSON.')
   }
-  if (!isShallowRequest(value)) throw new GatewayError('MALFORMED_REQUEST', 'The body is nested too deep.')
+  const excess = excessOf(value)
+  if (excess !== undefined) throw new GatewayError('MALFORMED_REQUEST', `The body ${excess}.`)
   return value
 }

@@ -20,7 +20,11 @@ export function logRequest(request: FastifyRequest, reply: FastifyReply, metrics
   const route = routeOptions?.url && `${method} ${routeOptions.url}`
   const operation = operationName?.slice(0, maxNameLength)
   metrics?.requestSeconds.observe(
-    { route: route ?? 'unknown', operation: metrics.operationLabel(operation), status: reply.raw.statusCode },
+    {
+      route: route ?? 'unknown',
+      operation: metrics.operationLabel(operation, viewer?.keyId),
+      status: reply.raw.statusCode,
+    },
     reply.elapsedTime / 1_000,
   )
   request.log.info(

@@ -1,14 +1,25 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Metrics } from '../../telemetry/metrics.ts'
 
-/** Serves `/metrics` in the text format of Prometheus. */
-export function registerMetrics(app: FastifyInstance, { registry }: Metrics): void {
+/**
+ * Serves `/metrics` in the text format of Prometheus.
+ *
+ * @param maxAgeMilliseconds how long the same answer is given to everyone: collecting the metrics takes milliseconds
+ */
+export function registerMetrics(app: FastifyInstance, { registry }: Metrics, maxAgeMilliseconds = 1_000): void {
+  let collected: Promise<string> | undefined
+  let collectedAt = 0
+
   app.route({
     method: ['GET', 'HEAD'],
     url: '/metrics',
     async handler(_request, reply) {
       reply.type(registry.contentType)
-      return registry.metrics()
+      if (collected === undefined || performance.now() - collectedAt > maxAgeMilliseconds) {
+        collected = registry.metrics()
+        collectedAt = performance.now()
+      }
+      return collected
     },
   })
 }

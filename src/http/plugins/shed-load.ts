@@ -1,12 +1,15 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'
+import { createKeySlots } from '../../limits/key-slots.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 
 /** How much load a process accepts. */
 export interface LoadLimits {
   /** The maximum number of requests at a time. */
   readonly maxInFlight: number
+  /** The maximum number of requests of one key at a time. */
+  readonly maxInFlightPerKey: number
   /** The maximum mean delay of the event loop. */
   readonly maxEventLoopDelayMilliseconds: number
 }
@@ -14,13 +17,17 @@ export interface LoadLimits {
 /** Probes and metrics are always answered: they show what is going on. */
 const exempt = new Set(['/health', '/ready', '/metrics'])
 
-/** Rejects requests that exceed the limits before any work is done for them, so that accepted requests stay fast. */
+/**
+ * Rejects requests that exceed the limits before any work is done for them, so that accepted requests stay fast. A request
+ * counts from the moment its body has arrived: a client that sends slowly takes no one's place.
+ */
 export function shedLoad(
   app: FastifyInstance,
-  { maxInFlight, maxEventLoopDelayMilliseconds }: LoadLimits,
+  { maxInFlight, maxInFlightPerKey, maxEventLoopDelayMilliseconds }: LoadLimits,
   { requestsInFlight, requestsShed }: Metrics,
 ): void {
   const isEventLoopLate = watchEventLoop(app, maxEventLoopDelayMilliseconds)
+  const slots = createKeySlots(maxInFlightPerKey, 'requests', 'MAX_IN_FLIGHT_PER_KEY')
   let inFlight = 0
 
   function reject(reason: 'in_flight' | 'event_loop'): never {
@@ -28,23 +35,39 @@ export function shedLoad(
     throw new GatewayError('SERVICE_UNAVAILABLE', 'The gateway has too many requests right now. Try again shortly.')
   }
 
-  function count(reply: FastifyReply): void {
+  function count({ raw }: FastifyReply, releaseSlotOfKey: () => void): void {
     inFlight += 1
     requestsInFlight.set(inFlight)
     const release = () => {
-      reply.raw.off('close', release)
-      reply.raw.off('idle', release)
+      raw.off('close', release)
+      raw.off('idle', release)
+      releaseSlotOfKey()
       inFlight -= 1
       requestsInFlight.set(inFlight)
     }
-    reply.raw.once('close', release).once('idle', release)
+    raw.once('close', release).once('idle', release)
+    // The client may have gone while its key was looked up.
+    if (raw.closed) release()
   }
 
-  app.addHook('onRequest', async (request, reply) => {
-    if (exempt.has(request.routeOptions.url ?? '')) return
+  const isExempt = ({ routeOptions: { url = '' } }: FastifyRequest) => exempt.has(url)
+
+  // Before the body is read, and before the key is looked up.
+  app.addHook('onRequest', async (request) => {
+    if (isExempt(request)) return
     if (inFlight >= maxInFlight) reject('in_flight')
     if (isEventLoopLate()) reject('event_loop')
-    count(reply)
+  })
+  // When the body has been read. Others may have taken the last places meanwhile.
+  app.addHook('preValidation', async (request, reply) => {
+    if (isExempt(request)) return
+    if (inFlight >= maxInFlight) reject('in_flight')
+    const slot = request.viewer ? slots.take(request.viewer.keyId) : () => undefined
+    if (slot instanceof Promise) {
+      requestsShed.inc({ reason: 'in_flight_of_key' })
+      return slot
+    }
+    count(reply, slot)
   })
 }
 

@@ -6,6 +6,7 @@ const privateNetworks: readonly (readonly [string, number, 'ipv4' | 'ipv6'])[] =
   ['10.0.0.0', 8, 'ipv4'], // private
   ['100.64.0.0', 10, 'ipv4'], // shared address space of providers
   ['127.0.0.0', 8, 'ipv4'], // loopback
+  ['168.63.129.16', 32, 'ipv4'], // Azure's services for its machines
   ['169.254.0.0', 16, 'ipv4'], // link-local, where clouds keep their metadata
   ['172.16.0.0', 12, 'ipv4'], // private
   ['192.0.0.0', 24, 'ipv4'], // protocol assignments

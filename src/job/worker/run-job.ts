@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDatabaseUnavailable } from '../../db/errors.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { jobObject, maxCodeLength, maxMessageLength } from '../job.input.ts'
+import { jobResult, maxCodeLength, maxMessageLength } from '../job.input.ts'
 import type { Failure, HeldJob, JobStore } from '../store/job-store.ts'
 import { completeJob, extendLease, failJob, type JobLease, reportProgress } from '../store/leases.ts'
 import { type JobHandler, PermanentError } from './handler.ts'
@@ -150,7 +150,7 @@ function checkResult(result: unknown): object {
   if (typeof plain !== 'object' || plain === null || Array.isArray(plain)) {
     throw new PermanentError('The handler must return an object or nothing')
   }
-  const { error } = jobObject.safeParse(plain)
+  const { error } = jobResult.safeParse(plain)
   if (error) throw new PermanentError(`The result of the handler ${error.issues[0]?.message}`)
   return plain
 }

@@ -2,12 +2,19 @@ import {
   coerceInputValue,
   GraphQLError,
   type GraphQLSchema,
+  type GraphQLType,
+  getNullableType,
   getVariableValues,
+  isInputObjectType,
   isInputType,
+  isListType,
   type OperationDefinitionNode,
   typeFromAST,
   type VariableDefinitionNode,
 } from 'graphql'
+
+/** The longest list that a variable may have. Fields accept at most 500 entries. */
+export const maxListLength = 1_000
 
 /** Variables by their names. */
 export type Values = Readonly<Record<string, unknown>>
@@ -24,16 +31,54 @@ export function coerceVariables(
   { variableDefinitions = [] }: OperationDefinitionNode,
   variables: Values,
 ): { readonly errors?: readonly GraphQLError[]; readonly coerced?: Values } {
-  const error = isLarge(variables) && firstError(schema, variableDefinitions, variables)
+  const error =
+    longList(schema, variableDefinitions, variables) ?? firstErrorOfLarge(schema, variableDefinitions, variables)
   return error ? { errors: [error] } : getVariableValues(schema, variableDefinitions, variables, { maxErrors })
 }
 
-/** The first error of large variables, without the value: printing it would take longer than all else. */
-function firstError(
+/** Rejects lists that no field accepts, before anything is created from their entries. */
+function longList(
   schema: GraphQLSchema,
   definitions: readonly VariableDefinitionNode[],
   variables: Values,
 ): GraphQLError | undefined {
+  for (const definition of definitions) {
+    const name = definition.variable.name.value
+    const path = pathOfLongList(typeFromAST(schema, definition.type as never), variables[name], name)
+    if (path !== undefined) {
+      const message = `Variable "$${name}" got an invalid value at "${path}"; a list may have at most ${maxListLength} entries.`
+      return new GraphQLError(message, { nodes: definition })
+    }
+  }
+  return undefined
+}
+
+function pathOfLongList(type: GraphQLType | undefined, value: unknown, path: string): string | undefined {
+  if (!type || typeof value !== 'object' || value === null) return undefined
+  const nullable = getNullableType(type)
+  if (isListType(nullable)) {
+    if (!Array.isArray(value)) return pathOfLongList(nullable.ofType, value, path)
+    if (value.length > maxListLength) return path
+    for (const [index, item] of value.entries()) {
+      const found = pathOfLongList(nullable.ofType, item, `${path}.${index}`)
+      if (found !== undefined) return found
+    }
+  } else if (isInputObjectType(nullable)) {
+    for (const field of Object.values(nullable.getFields())) {
+      const found = pathOfLongList(field.type, (value as Values)[field.name], `${path}.${field.name}`)
+      if (found !== undefined) return found
+    }
+  }
+  return undefined
+}
+
+/** The first error of large variables, without the value: printing it would take longer than all else. */
+function firstErrorOfLarge(
+  schema: GraphQLSchema,
+  definitions: readonly VariableDefinitionNode[],
+  variables: Values,
+): GraphQLError | undefined {
+  if (!isLarge(variables)) return undefined
   for (const definition of definitions) {
     const name = definition.variable.name.value
     const type = typeFromAST(schema, definition.type as never)

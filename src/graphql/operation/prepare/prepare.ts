@@ -58,6 +58,8 @@ export type Preparation =
 /** Prepares operations: parses, validates and analyses each document once. */
 export interface Preparer {
   prepare(text: string | undefined, operationName?: string | null): Preparation
+  /** Whether the document was prepared before and is kept, so that preparing its operation takes little time. */
+  isPrepared(text: string | undefined): boolean
 }
 
 export interface PreparerOptions {
@@ -99,6 +101,7 @@ export function createPreparer({ introspection, metrics }: PreparerOptions): Pre
   }
 
   return {
+    isPrepared: (text) => text === undefined || documents.has(text),
     prepare(text, operationName) {
       if (text === undefined) return badRequest('Must provide query string.')
       const prepared = documents.get(text) ?? read(text)

@@ -1,0 +1,86 @@
+/**
+ * Runs work that keeps this process or the database busy. Keys take turns, and each has only some of the work running, so that
+ * a key with much of it does not delay the others.
+ */
+export interface Turns {
+  /**
+   * Runs work when it is the key's turn.
+   *
+   * @returns the result of the work
+   */
+  take<Result>(keyId: string, work: () => Result | Promise<Result>): Promise<Result>
+}
+
+interface Queue {
+  running: number
+  readonly waiting: (() => void)[]
+}
+
+/**
+ * Creates turns.
+ *
+ * @param atOnce how much work runs at the same time
+ * @param perKey how much of it is of one key
+ */
+function createTurns(atOnce: number, perKey: number): Turns {
+  /** The keys with work. The first one has waited longest for its turn. */
+  const queues = new Map<string, Queue>()
+  let running = 0
+
+  function moveToEnd(keyId: string, queue: Queue): void {
+    queues.delete(keyId)
+    queues.set(keyId, queue)
+  }
+
+  function startNext(): void {
+    for (const [keyId, queue] of queues) {
+      if (running >= atOnce) return
+      const start = queue.running < perKey ? queue.waiting.shift() : undefined
+      if (!start) continue
+      queue.running += 1
+      running += 1
+      moveToEnd(keyId, queue)
+      start()
+    }
+  }
+
+  function end(keyId: string, queue: Queue): void {
+    queue.running -= 1
+    running -= 1
+    if (queue.running === 0 && queue.waiting.length === 0) queues.delete(keyId)
+    else moveToEnd(keyId, queue)
+    startNext()
+  }
+
+  return {
+    async take(keyId, work) {
+      const queue = queues.get(keyId) ?? { running: 0, waiting: [] }
+      queues.set(keyId, queue)
+      await new Promise<void>((resolve) => {
+        queue.waiting.push(resolve)
+        startNext()
+      })
+      try {
+        return await work()
+      } finally {
+        // The next work starts after the requests that have arrived meanwhile.
+        setImmediate(() => end(keyId, queue))
+      }
+    },
+  }
+}
+
+/** The turns of a process, for each kind of work that one key could keep it busy with. */
+export interface ProcessTurns {
+  /** Work on the event loop that nothing interrupts: preparing a document, writing a long answer. */
+  readonly steps: Turns
+  /** Operations that read very many rows. */
+  readonly operations: Turns
+  /** Statements that look at rows which they do not return: searches and counts. */
+  readonly searches: Turns
+}
+
+/** Creates the turns of a process. Two of a key's searches leave a core of a small database server to the others. */
+export function createProcessTurns(): ProcessTurns {
+  return { steps: createTurns(1, 1), operations: createTurns(4, 2), searches: createTurns(4, 2) }
+}

@@ -1,0 +1,78 @@
+import { setImmediate } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { createKeySlots } from '../../src/limits/key-slots.ts'
+import { createProcessTurns } from '../../src/limits/turns.ts'
+
+/** Starts work that ends when the test says so. Records which work has started, and how much runs at a time. */
+function record() {
+  const started: string[] = []
+  const ends: (() => void)[] = []
+  return {
+    started,
+    work: (name: string) => () =>
+      new Promise<string>((resolve) => {
+        started.push(name)
+        ends.push(() => resolve(name))
+      }),
+    async endOldest(): Promise<void> {
+      ends.shift()?.()
+      await setImmediate()
+      await setImmediate()
+    },
+  }
+}
+
+describe('turns', () => {
+  it('run one step at a time, and give each key its turn', async () => {
+    const { steps } = createProcessTurns()
+    const { started, work, endOldest } = record()
+    const taken = [1, 2, 3].map((index) => steps.take('greedy', work(`greedy ${index}`)))
+    taken.push(steps.take('modest', work('modest')))
+    await setImmediate()
+    expect(started).toEqual(['greedy 1'])
+    for (let index = 0; index < 4; index += 1) await endOldest()
+    expect(started).toEqual(['greedy 1', 'modest', 'greedy 2', 'greedy 3'])
+    expect(await Promise.all(taken)).toEqual(['greedy 1', 'greedy 2', 'greedy 3', 'modest'])
+  })
+
+  it('run at most two operations of a key, and four in all', async () => {
+    const { operations } = createProcessTurns()
+    const { started, work, endOldest } = record()
+    const keys = ['a', 'a', 'a', 'b', 'b', 'c']
+    const taken = keys.map((key, index) => operations.take(key, work(`${key}${index}`)))
+    await setImmediate()
+    expect(started).toEqual(['a0', 'a1', 'b3', 'b4'])
+    await endOldest()
+    expect(started.slice(4)).toEqual(['c5'])
+    for (let index = 0; index < 5; index += 1) await endOldest()
+    expect(started.slice(5)).toEqual(['a2'])
+    await Promise.all(taken)
+  })
+
+  it('start the next work after a failure', async () => {
+    const { steps } = createProcessTurns()
+    const failed = steps.take('key', () => Promise.reject(new Error('failed')))
+    await expect(failed).rejects.toThrow('failed')
+    expect(await steps.take('key', () => 'done')).toBe('done')
+  })
+})
+
+describe('the slots of keys', () => {
+  it('are rejected after a second if the key has none left, and free again when released', async () => {
+    const slots = createKeySlots(2, 'requests', 'MAX_IN_FLIGHT_PER_KEY')
+    const release = await slots.take('key')
+    await slots.take('key')
+    const startedAt = performance.now()
+    await expect(slots.take('key')).rejects.toMatchObject({
+      code: 'RATE_LIMITED',
+      message: 'The key has 2 requests, the most that it may have at a time (MAX_IN_FLIGHT_PER_KEY).',
+      headers: { 'retry-after': '1' },
+    })
+    expect(performance.now() - startedAt).toBeGreaterThan(950)
+    expect(await slots.take('other')).toBeTypeOf('function')
+    release()
+    release()
+    expect(slots.take('key')).toBeTypeOf('function')
+    await expect(slots.take('key')).rejects.toThrow()
+  })
+})

@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs'
+import { Worker } from 'node:worker_threads'
+import pg from 'pg'
+import { createKey } from '../../src/auth/key.service.ts'
+import { openDatabase } from '../../src/db/database.ts'
+import { createTenant } from '../../src/tenant/tenant.service.ts'
+import type { Attack } from './attacks.ts'
+import { type RunningGateway, startGateway } from './cli.ts'
+import { prepare } from './gateway.ts'
+import type { Seen } from './victim.ts'
+
+/** Two tenants: one attacks, the other one wants to read a user. */
+export interface Neighbours {
+  readonly attacker: string
+  readonly victim: string
+}
+
+/** What the other tenant's client and the probe of `/health` saw during an attack, and the memory of the gateway. */
+export interface Damage {
+  readonly victim: Seen
+  readonly health: Seen
+  /** The most resident memory so far, in MiB. */
+  readonly memory: number
+}
+
+/** Fills an empty database with two tenants. The attacker's has 100,000 users with accounts and profiles, and two jobs. */
+export async function createNeighbours(url: string): Promise<Neighbours> {
+  const { tenantAppId, key: attacker } = await prepare(url)
+  const database = await openDatabase({ kind: 'postgresql', url })
+  const other = await createTenant(database, 'Victim')
+  const { key: victim } = await createKey(database, { tenantAppId: other.id, name: 'victim' })
+  await database.close()
+  const session = new pg.Client({ connectionString: url })
+  await session.connect()
+  await session.query(rowsOf(tenantAppId, other.id))
+  await session.end()
+  return { attacker, victim }
+}
+
+function rowsOf(attacker: string, victim: string): string {
+  const times = 'now(), now() FROM generate_series(1, 100000) AS number'
+  return `
+    INSERT INTO "user" (tenant_app_id, id, name, email, created_at, updated_at)
+    SELECT '${attacker}', 'usr_' || number, 'Name ' || number, number || '@example.com', ${times};
+    INSERT INTO account (tenant_app_id, id, user_id, platform, platform_account_id, display_name, created_at, updated_at)
+    SELECT '${attacker}', 'acc_' || number, 'usr_' || (number % 5000 + 1), 'YOUTUBE', number::text, 'Name', ${times};
+    INSERT INTO profile (tenant_app_id, id, account_id, platform, platform_account_id, created_at, updated_at)
+    SELECT '${attacker}', 'prf_' || number, 'acc_' || number, 'YOUTUBE', number::text, ${times};
+    INSERT INTO job (tenant_app_id, id, job_type, status, payload, result, max_attempts, run_at, updated_at)
+    VALUES ('${attacker}', 'job_1', 'x', 'SUCCEEDED', json_build_object('text', repeat('x', 64000)),
+      json_build_object('text', repeat('y', 250000)), 3, now(), now()),
+      ('${attacker}', 'job_2', 'x', 'CANCELLED', NULL, NULL, 3, now(), now());
+    INSERT INTO "user" (tenant_app_id, id, name, email, created_at, updated_at)
+    VALUES ('${victim}', 'usr_1', 'Victim', 'victim@example.com', now(), now());
+    ANALYZE`
+}
+
+/** Starts a gateway with the limits that it has by default. */
+export function startAttacked(url: string): Promise<RunningGateway> {
+  return startGateway({ DATABASE_URL: url, GRAPHIQL: 'on' })
+}
+
+/** Attacks a gateway for some seconds, and observes what others see of it. */
+export async function observeAttack(
+  { address, child }: RunningGateway,
+  { attacker, victim }: Neighbours,
+  attack: Attack,
+  seconds: number,
+): Promise<Damage> {
+  const controller = new AbortController()
+  const attacking = attack({ address, key: attacker }, controller.signal)
+  const [seenByVictim, seenByProbe] = await Promise.all([
+    observe(`${address}/users/usr_1`, victim, seconds),
+    observe(`${address}/health`, undefined, seconds),
+  ])
+  controller.abort()
+  await attacking
+  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
+  const memory = Math.round(Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1_024)
+  return { victim: seenByVictim, health: seenByProbe, memory }
+}
+
+async function observe(url: string, key: string | undefined, seconds: number): Promise<Seen> {
+  const client = new Worker(new URL('./victim.ts', import.meta.url), { workerData: { url, key } })
+  setTimeout(() => client.postMessage('stop'), seconds * 1_000)
+  return new Promise((resolve, reject) => client.once('message', resolve).once('error', reject))
+}
