@@ -8,6 +8,11 @@ import { profileOfAccount } from '../../src/profile/profile.rows.ts'
 import { userById } from '../../src/user/user.rows.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
+interface Json {
+  readonly phoneNumbers?: unknown
+  readonly addresses?: unknown
+}
+
 let database: TestDatabase
 const tenantAppId = 'tenant'
 
@@ -17,9 +22,15 @@ beforeAll(async () => {
 })
 afterAll(() => database.close())
 
+/** Characters of all kinds, those that JSON escapes more often. */
+const character = fc.oneof(
+  fc.string({ unit: 'grapheme', minLength: 1, maxLength: 1 }),
+  fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+  fc.constantFrom('"', '\\', '/', '\n', '\u001e', '\u2028', '\u007f'),
+)
 /** Any text that PostgreSQL can hold. */
-const text = fc.string({ unit: 'grapheme', maxLength: 40 }).map((value) => value.replaceAll('\0', ''))
-const id = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 }).map((value) => value.replaceAll('\0', '0'))
+const text = fc.string({ unit: character, maxLength: 40 }).map((value) => value.replaceAll('\0', ''))
+const id = fc.string({ unit: character, minLength: 1, maxLength: 30 }).map((value) => value.replaceAll('\0', '0'))
 const nullable = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { nil: null })
 const time = fc.date({
   min: new Date('0001-01-01T00:00:00Z'),
@@ -82,6 +93,9 @@ const tree: readonly Branch[] = [
 const inAnyOrder = (rows: readonly unknown[] = []) =>
   (rows as readonly { id: string }[]).toSorted((one, other) => (one.id < other.id ? -1 : 1))
 
+/** The JSON of a profile as text, in which the order of the keys shows. */
+const jsonOf = (profile: object) => JSON.stringify([(profile as Json).phoneNumbers, (profile as Json).addresses])
+
 describe('the batched read', () => {
   const orderBy = [{ createdAt: 'asc' as const }, { id: 'asc' as const }]
 
@@ -116,7 +130,9 @@ describe('the batched read', () => {
         const [accounts, users, profiles, emails] = levels.map((level) => level.rows)
         expect(accounts).toEqual(await prisma.account.findMany(where('userId')))
         expect(inAnyOrder(users)).toEqual(inAnyOrder(await prisma.user.findMany(where('id'))))
-        expect(inAnyOrder(profiles)).toEqual(inAnyOrder(await prisma.profile.findMany(where('accountId'))))
+        const found = inAnyOrder(await prisma.profile.findMany(where('accountId')))
+        expect(inAnyOrder(profiles)).toEqual(found)
+        expect(inAnyOrder(profiles).map(jsonOf)).toEqual(found.map(jsonOf))
         expect(emails).toEqual(await prisma.emailRecord.findMany(where('profileId')))
       }),
       { numRuns: 40 },
@@ -131,7 +147,9 @@ describe('the batched read', () => {
         await prisma.job.create({ data: { ...values, status: values.status as 'PENDING', tenantAppId, id: key } })
         const found = await prisma.job.findMany({ where: { tenantAppId, id: key } })
         expect(found[0]?.payload).toEqual(values.payload)
-        expect(await reads.batch('Job', 'id', tenantAppId, [key])).toEqual(found)
+        const read = await reads.batch('Job', 'id', tenantAppId, [key])
+        expect(read).toEqual(found)
+        expect(JSON.stringify(read[0]?.payload)).toBe(JSON.stringify(found[0]?.payload))
       }),
       { numRuns: 60 },
     )
