@@ -42,8 +42,11 @@ const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 const port = integer('a number from 0 to 65535', 0, 65_535)
 
 const environment = z.object({
-  DATABASE_URL: z.string().refine(isPostgresUrl, 'must be a URL: postgresql://user@host:port/database').optional(),
-  DATABASE_REPLICA_URLS: list(isPostgresUrl, 'must be URLs separated by commas: postgresql://user@host:port/database'),
+  DATABASE_URL: postgresUrl('must be a URL: postgresql://user@host:port/database').optional(),
+  DATABASE_REPLICA_URLS: list(
+    isPostgresUrl,
+    'must be URLs separated by commas: postgresql://user@host:port/database',
+  ).superRefine((urls, context) => urls.flatMap(ignoredParts).forEach(context.addIssue)),
   REPLICA_LAG: seconds(5),
   DATABASE_POOL_SIZE: integer('a number of connections from 1 to 1000', 1, 1_000).default(10),
   DATABASE_CONNECT_TIMEOUT: seconds(5),
@@ -106,6 +109,30 @@ function list(isValid: (entry: string) => boolean, message: string) {
 
 function isPostgresUrl(text: string): boolean {
   return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text)
+}
+
+/** A URL of a PostgreSQL server, all of whose parts have an effect. */
+function postgresUrl(message: string) {
+  return z
+    .string()
+    .refine(isPostgresUrl, { message, abort: true })
+    .superRefine((url, context) => ignoredParts(url).forEach(context.addIssue))
+}
+
+/** The parameters of a URL that node-postgres knows. It ignores others. */
+const urlParameters = new Set([
+  ...['application_name', 'client_encoding', 'encoding', 'host', 'options', 'port', 'user', 'password'],
+  ...['ssl', 'sslcert', 'sslkey', 'sslmode', 'sslnegotiation', 'sslrootcert', 'uselibpqcompat'],
+])
+
+/** What is wrong with the parts of a URL that would be ignored: other tools know them, and an operator would count on them. */
+function ignoredParts(text: string): string[] {
+  const { hostname, searchParams } = new URL(text)
+  const unknown = [...new Set(searchParams.keys())].filter((name) => !urlParameters.has(name))
+  return [
+    ...(hostname.includes(',') ? ['must name one host. Put a load balancer or a proxy in front of several'] : []),
+    ...unknown.map((name) => `has the parameter ${name}, which would have no effect`),
+  ]
 }
 
 function isOrigin(text: string): boolean {

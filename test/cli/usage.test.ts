@@ -55,6 +55,22 @@ describe('fusion', () => {
     expect(stderr).not.toContain('secret')
   })
 
+  it('rejects the parts of a database URL that would have no effect', async () => {
+    const urls = {
+      DATABASE_URL: 'postgresql://user:secret@host/db?schema=other&sslmode=disable&target_session_attrs=read-write',
+      DATABASE_REPLICA_URLS: 'postgresql://one,two/db',
+    }
+    const { code, stderr } = await fusion(['serve'], urls)
+    expect({ code, lines: stderr.trim().split('\n') }).toEqual({
+      code: 1,
+      lines: [
+        'DATABASE_URL has the parameter schema, which would have no effect',
+        'DATABASE_URL has the parameter target_session_attrs, which would have no effect',
+        'DATABASE_REPLICA_URLS must name one host. Put a load balancer or a proxy in front of several',
+      ],
+    })
+  })
+
   it('reports in one line that the database is unreachable', async () => {
     const { code, stderr } = await fusion(['tenants', 'list'], env)
     expect(code).toBe(1)

@@ -37,6 +37,15 @@ describe('the probes', () => {
     expect(JSON.stringify(app.log)).toContain(migration?.migration_name)
   })
 
+  it('/ready answers 200 while a newer version applies its migrations, or has failed to', async () => {
+    const { prisma } = app.database
+    await prisma.$executeRaw`
+      INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at) VALUES ('newer', '', '99990101000000_newer', now())`
+    const answer = await app.app.inject({ url: '/ready' })
+    await prisma.$executeRaw`DELETE FROM _prisma_migrations WHERE id = 'newer'`
+    expect(answer.statusCode).toBe(200)
+  })
+
   it('/ready answers 503 and /health answers 200 while the database fails', async () => {
     const { prisma } = app.database
     await prisma.$executeRaw`ALTER TABLE _prisma_migrations RENAME COLUMN started_at TO away`

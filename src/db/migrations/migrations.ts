@@ -19,7 +19,7 @@ export interface MigrationStatus {
   readonly applied: readonly string[]
   /** In the folder and not in the database: `migrate deploy` applies them. */
   readonly pending: readonly string[]
-  /** In the database and not in the folder: a newer version has applied them. */
+  /** In the database and not in the folder: a newer version has applied them, or has tried to. They do not concern this one. */
   readonly unknown: readonly string[]
   /** Started and not finished: an operator must look at them. */
   readonly failed: readonly string[]
@@ -58,8 +58,8 @@ export async function readMigrationStatus(sql: SqlQueryable): Promise<MigrationS
   return {
     applied,
     pending: known.filter((name) => !applied.includes(name)),
-    unknown: applied.filter((name) => !known.includes(name)),
-    failed: rows.filter(({ isFinished }) => !isFinished).map(({ name }) => name),
+    unknown: rows.map(({ name }) => name).filter((name) => !known.includes(name)),
+    failed: rows.filter(({ name, isFinished }) => !isFinished && known.includes(name)).map(({ name }) => name),
   }
 }
 

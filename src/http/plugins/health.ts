@@ -1,10 +1,13 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Database } from '../../db/database.ts'
 import { readMigrationStatus } from '../../db/migrations/migrations.ts'
+import { query, statement } from '../../db/statement.ts'
+
+const isStandby = statement('SELECT pg_is_in_recovery()')
 
 /**
  * Serves the probes. `/health` answers while the process runs. `/ready` answers 200 while the gateway is not stopping, the
- * database answers, and it has every migration of this version. The log has the reason if it does not; the answer has none,
+ * database answers, accepts writes, and has every migration of this version. The log has the reason if it does not; the answer has none,
  * because anyone can request it.
  */
 export function registerHealth(app: FastifyInstance, database: Database): void {
@@ -26,8 +29,10 @@ export function registerHealth(app: FastifyInstance, database: Database): void {
       if (isStopping) return notReady(reply)
       try {
         const { pending, failed } = await readMigrationStatus(database.sql)
-        if (pending.length === 0 && failed.length === 0) return { status: 'ready' }
-        request.log.warn({ pending, failed }, 'not ready: migrations are missing')
+        const [[standby] = []] = await query(database.sql, isStandby)
+        if (pending.length === 0 && failed.length === 0 && standby === false) return { status: 'ready' }
+        if (standby !== false) request.log.warn('not ready: the database server is a standby')
+        else request.log.warn({ pending, failed }, 'not ready: migrations are missing')
       } catch (error) {
         request.log.warn({ err: error }, 'not ready: the database does not answer')
       }
