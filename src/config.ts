@@ -104,7 +104,7 @@ function list(isValid: (entry: string) => boolean, message: string) {
     .default('')
     .transform((text) => text.split(',').map((entry) => entry.trim()))
     .transform((entries) => entries.filter((entry) => entry !== ''))
-    .refine((entries) => entries.every(isValid), message)
+    .refine((entries) => entries.every(isValid), { message, abort: true })
 }
 
 function isPostgresUrl(text: string): boolean {

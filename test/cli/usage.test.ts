@@ -57,16 +57,16 @@ describe('fusion', () => {
 
   it('rejects the parts of a database URL that would have no effect', async () => {
     const urls = {
-      DATABASE_URL: 'postgresql://user:secret@host/db?schema=other&sslmode=disable&target_session_attrs=read-write',
-      DATABASE_REPLICA_URLS: 'postgresql://one,two/db',
+      DATABASE_URL: 'postgresql://user:secret@one,two/db?schema=other&sslmode=disable',
+      DATABASE_REPLICA_URLS: 'postgresql://host/db?target_session_attrs=read-write',
     }
     const { code, stderr } = await fusion(['serve'], urls)
     expect({ code, lines: stderr.trim().split('\n') }).toEqual({
       code: 1,
       lines: [
+        'DATABASE_URL must name one host. Put a load balancer or a proxy in front of several',
         'DATABASE_URL has the parameter schema, which would have no effect',
-        'DATABASE_URL has the parameter target_session_attrs, which would have no effect',
-        'DATABASE_REPLICA_URLS must name one host. Put a load balancer or a proxy in front of several',
+        'DATABASE_REPLICA_URLS has the parameter target_session_attrs, which would have no effect',
       ],
     })
   })

@@ -160,8 +160,10 @@ describe('subscription { job }', () => {
     })
     const events = await subscribe(address, key, jobSubscription, { id: 'x' })
     const event = await events.next()
-    expect(event?.data?.errors?.[0]?.extensions['code']).toBe('FORBIDDEN')
+    expect(event?.data?.errors?.[0]?.extensions).toEqual({ code: 'FORBIDDEN' })
     expect(event?.data?.data).toBeUndefined()
+    // As for every other error of a stream, which is an event.
+    expect(events.status).toBe(200)
     events.close()
   })
 

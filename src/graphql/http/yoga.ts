@@ -136,6 +136,8 @@ function useShownErrors(introspection: boolean): Plugin<object, YogaInput> {
       // Yoga has codes of its own. Clients should have to know one list.
       for (const { extensions } of result.errors ?? []) {
         if (!isErrorCode(extensions['code'])) extensions['code'] = 'BAD_USER_INPUT'
+        // An error is an event of the stream. Yoga would answer 500 for what a resolver threw.
+        if (serverContext.prepared.operation?.kind === 'subscription') extensions['http'] = { status: 200 }
       }
       if (!introspection) setResult(withoutNames(result, serverContext.params))
     },
