@@ -17,6 +17,9 @@ export interface Driver extends Connector {
    */
   readonly undoesInterruptedMigrations: boolean
 
+  /** Whether the server gathers the statistics that plans are chosen by. The embedded database has no process that does. */
+  readonly gathersStatistics: boolean
+
   /**
    * Runs `work` on a single session while no other gateway does the same. Migrations use it. Waits for its turn.
    *

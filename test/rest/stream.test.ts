@@ -1,9 +1,11 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { streamList } from '../../src/rest/stream-list.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 const userCount = 100_000
@@ -137,4 +139,23 @@ describe('GET /users of 100,000 users', () => {
     })
     expect(statements).toHaveLength(1)
   })
+})
+
+it('a list lets other work run between its pages, also if reading a page never waits', async () => {
+  let turns = 0
+  let isOver = false
+  const count = () => {
+    turns += 1
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  let pages = 1
+  const page = () => ({ items: [pages], next: pages < 100 ? 'next' : undefined })
+  const list = streamList('numbers', page(), async () => {
+    pages += 1
+    return page()
+  })
+  expect(JSON.parse(await text(list)).numbers).toHaveLength(100)
+  isOver = true
+  expect(turns).toBeGreaterThanOrEqual(99)
 })

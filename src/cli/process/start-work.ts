@@ -39,7 +39,11 @@ export interface StartWorkOptions {
 export function startWork({ database, jobs, changes }: Services, options: StartWorkOptions): () => Promise<void> {
   const { logger: log, jobRetentionDays: retentionDays, handlers, concurrency } = options
   const { leaseSeconds = defaultLeaseSeconds } = options
-  const stopUpkeep = startUpkeep({ jobs, log, retentionDays, removeExpired: () => removeExpiredAnswers(database) })
+  const tidyUp = async () => {
+    await removeExpiredAnswers(database)
+    if (!database.driver.gathersStatistics) await database.sql.executeScript('ANALYZE')
+  }
+  const stopUpkeep = startUpkeep({ jobs, log, retentionDays, tidyUp })
   const worker = handlers && startWorker({ jobs, changes, handlers, concurrency, leaseSeconds, log })
   return async () => {
     await worker?.stop(graceOf(options.shutdownMilliseconds))

@@ -57,6 +57,7 @@ export function openPostgres(url: string, options: PostgresOptions = {}): Driver
     ...connectorOf(pool),
     ...(replicas && { routeRead: replicas.routeRead }),
     undoesInterruptedMigrations: false,
+    gathersStatistics: true,
 
     // An advisory lock belongs to a session. So all the work uses one session, which stays open however long a migration
     // takes. The schema engine takes a lock of its own, but gives up waiting for it after 10 s.

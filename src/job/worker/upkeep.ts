@@ -4,8 +4,8 @@ import type { Failure, JobStore } from '../store/job-store.ts'
 
 export interface UpkeepOptions {
   readonly jobs: JobStore
-  /** Removes other rows whose time is over. Called every ten minutes. */
-  readonly removeExpired?: () => Promise<void>
+  /** What else there is to do. Called at the start and every ten minutes. */
+  readonly tidyUp?: () => Promise<void>
   readonly log: Logger
   /** How long a finished job is kept; 0 keeps it forever. */
   readonly retentionDays: number
@@ -41,7 +41,7 @@ export function startUpkeep(options: UpkeepOptions): () => Promise<void> {
         if (performance.now() >= nextRetention) {
           nextRetention = performance.now() + retentionIntervalMilliseconds
           if (retentionDays > 0) await jobs.removeFinished(retentionDays)
-          await options.removeExpired?.()
+          await options.tidyUp?.()
         }
       } catch (error) {
         log.warn({ err: error }, 'the upkeep failed; it is tried again')
