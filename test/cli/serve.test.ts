@@ -1,10 +1,15 @@
-import { spawn } from 'node:child_process'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, rmSync, statSync } from 'node:fs'
+import { connect } from 'node:net'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, describe, expect, it } from 'vitest'
 import { fusion, startGateway } from '../support/cli.ts'
-import { createEmptyDir } from '../support/data-dir.ts'
+import { createDataDir, createEmptyDir } from '../support/data-dir.ts'
+
+/** Whether this machine lets the tests create namespaces of processes, as containers have. */
+const canUnshare = spawnSync('unshare', ['--pid', '--fork', '--mount-proc', 'true']).status === 0
 
 describe('serve on the embedded database', () => {
   const dataDir = createEmptyDir()
@@ -38,15 +43,19 @@ describe('serve on the embedded database', () => {
     expect((await restarted.stop('SIGTERM')).code).toBe(0)
   })
 
-  it.each(['gateway.pid', 'pgdata', 'demo-key'])(
+  it.each(['gateway.lock', 'pgdata', 'demo-key'])(
     'completes a first start that was killed after it created %s',
     async (file) => {
       const folder = createEmptyDir()
+      chmodSync(folder, 0o755)
       const starting = startGateway({ DATA_DIR: folder }).catch(() => undefined)
       await expect.poll(() => existsSync(path.join(folder, file)), { timeout: 30_000, interval: 2 }).toBe(true)
-      process.kill(Number.parseInt(readFileSync(path.join(folder, 'gateway.pid'), 'utf8'), 10), 'SIGKILL')
+      const holder = await text(connect(path.join(folder, 'gateway.lock')))
+      process.kill(Number(/process (\d+) on /.exec(holder)?.[1]), 'SIGKILL')
       await starting
       const gateway = await startGateway({ DATA_DIR: folder })
+      // Rows and the demo key are for the owner alone.
+      expect(statSync(folder).mode & 0o777).toBe(0o700)
       const key = /x-api-key: (\S+)/.exec(gateway.output())?.[1] ?? ''
       const answer = await fetch(`${gateway.address}/users`, { headers: { 'x-api-key': key } })
       expect(((await answer.json()) as { users: unknown[] }).users).toHaveLength(25)
@@ -54,6 +63,30 @@ describe('serve on the embedded database', () => {
       rmSync(folder, { recursive: true })
     },
   )
+
+  it.skipIf(!canUnshare)('is not opened by a process of another container that has the same number', async () => {
+    const folder = createDataDir()
+    // Each is process 1 of a namespace of its own.
+    const start = (...command: string[]) =>
+      spawn(
+        'unshare',
+        [...'--pid --fork --kill-child --mount-proc'.split(' '), process.execPath, 'src/cli.ts', ...command],
+        {
+          env: { ...process.env, DATA_DIR: folder, PORT: '0' },
+        },
+      )
+    const first = start('serve')
+    for await (const chunk of first.stdout) if (String(chunk).includes('OpenAPI')) break
+    const second = start('tenants', 'list')
+    const [error, [code]] = await Promise.all([text(second.stderr), once(second, 'close')])
+    expect({ code, error }).toEqual({
+      code: 1,
+      error: expect.stringMatching(/^The data folder .* is open in process 1 on \S+\. Stop it first/),
+    })
+    first.kill('SIGKILL')
+    await once(first, 'close')
+    rmSync(folder, { recursive: true })
+  })
 
   it('reports in one line that the port is in use', async () => {
     const gateway = await startGateway({ DATA_DIR: dataDir })

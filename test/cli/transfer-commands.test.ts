@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -39,7 +39,11 @@ describe('export and import on the command line', () => {
       reason: 'is not JSON',
       text: 'nonsense',
     })
-    expect((await fusion(['export', '--tenant', 'To'], env)).stdout).toBe(source.stdout)
+    const copy = path.join(folder, 'copy.ndjson')
+    expect((await fusion(['export', '--tenant', 'To', '--out', copy], env)).code).toBe(0)
+    expect(readFileSync(copy, 'utf8')).toBe(source.stdout)
+    // Records are for the owner of the files alone.
+    for (const written of [copy, rejects]) expect(statSync(written).mode & 0o777).toBe(0o600)
     const none = path.join(folder, 'none')
     for (const [args, stderr] of [
       [[none], `The file ${none} does not exist.\n`],

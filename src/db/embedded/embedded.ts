@@ -22,7 +22,7 @@ export async function openEmbedded(dataDir: string, dump?: Blob): Promise<Driver
   mkdirSync(dataDir, { recursive: true, mode: onlyOwner })
   // Older versions created it for everyone.
   chmodSync(dataDir, onlyOwner)
-  const unlock = lockFolder(dataDir)
+  const unlock = await lockFolder(dataDir)
   try {
     return createEmbeddedDriver(await createPglite({ dataDir: path.join(dataDir, 'pgdata') }), unlock)
   } catch (error) {

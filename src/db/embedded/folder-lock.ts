@@ -1,52 +1,86 @@
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { closeSync, existsSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { hostname } from 'node:os'
 import path from 'node:path'
+import { text } from 'node:stream/consumers'
 import { OperatorError } from '../../errors.ts'
 
+const lockName = 'gateway.lock'
+
+/** How long the holder of a lock has to tell its name. */
+const answerMilliseconds = 1_000
+
 /**
- * Locks a folder with a file that names this process. Two processes that use one PGlite folder would destroy it, and
- * PGlite does not check.
+ * Locks a folder. Two processes that use one PGlite folder would destroy it, and PGlite does not check.
+ *
+ * The lock is a socket in the folder on which this process listens. The kernel ends it with the process, however that ends, and
+ * knows it in every container that shares the folder; numbers of processes mean something else in each.
  *
  * @returns unlocks the folder
  * @throws OperatorError if a running process has locked the folder
  */
-export function lockFolder(folder: string): () => void {
-  const file = path.join(folder, 'gateway.pid')
-  const own = `${file}.${process.pid}`
-  writeFileSync(own, `${process.pid}\n`)
+export async function lockFolder(folder: string): Promise<() => void> {
+  const descriptor = openSync(folder, 'r')
+  // The address of a socket has at most 107 bytes, and the path of the folder can be longer.
+  const short = `/proc/self/fd/${descriptor}`
+  const at = (name: string) => path.join(existsSync(short) ? short : folder, name)
+  const lock = at(lockName)
+  // Not the number of the process, which two containers can have in common.
+  const own = at(`${lockName}.${randomUUID().slice(0, 8)}`)
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined).end(`process ${process.pid} on ${hostname()}`)
+  }).unref()
   try {
-    for (let attempt = 0; ; attempt += 1) {
-      // A link appears whole or not at all, so a lock always names its process.
-      if (tryToLink(own, file)) return () => unlock(file)
-      const holder = readHolder(file)
-      if (attempt > 0 || (holder !== undefined && isRunning(holder))) {
-        throw new OperatorError(
-          `The data folder ${folder} is open in process ${holder}. Stop it first, or choose another DATA_DIR.\n` +
-            `If that process is not a gateway, delete ${file}.`,
-        )
-      }
-      removeStaleLock(file, holder)
+    await once(server.listen(own), 'listening')
+    for (let attempt = 0; !tryToLink(own, lock); attempt += 1) {
+      const holder = await findHolder(lock)
+      if (holder !== undefined || attempt > 2) throw isOpen(folder, holder ?? 'another process')
+      await removeStaleLock(lock, `${own}.old`)
     }
-  } finally {
-    rmSync(own, { force: true })
+  } catch (error) {
+    server.close()
+    closeSync(descriptor)
+    throw error
+  }
+  rmSync(own, { force: true })
+  return () => {
+    rmSync(lock, { force: true })
+    server.close()
+    closeSync(descriptor)
   }
 }
 
-/** Removes the lock if it is this process's own. */
-function unlock(file: string): void {
-  if (readHolder(file) === process.pid) rmSync(file, { force: true })
+function isOpen(folder: string, holder: string): OperatorError {
+  return new OperatorError(`The data folder ${folder} is open in ${holder}. Stop it first, or choose another DATA_DIR.`)
 }
 
 /** Removes the lock of a process that has ended. If another process has locked the folder meanwhile, its lock stays. */
-function removeStaleLock(file: string, holder: number | undefined): void {
-  const aside = `${file}.${process.pid}.old`
+async function removeStaleLock(lock: string, aside: string): Promise<void> {
   try {
-    renameSync(file, aside)
+    renameSync(lock, aside)
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return
     throw error
   }
-  if (readHolder(aside) !== holder) tryToLink(aside, file)
+  if ((await findHolder(aside)) !== undefined) tryToLink(aside, lock)
   rmSync(aside, { force: true })
+}
+
+/** The process that listens on a socket; undefined if none does. */
+async function findHolder(socketPath: string): Promise<string | undefined> {
+  const socket = connect(socketPath)
+  socket.setTimeout(answerMilliseconds, () => socket.destroy())
+  try {
+    await once(socket, 'connect')
+  } catch (error) {
+    // Nobody listens, or the file is gone.
+    if (hasCode(error, 'ECONNREFUSED') || hasCode(error, 'ENOENT')) return undefined
+    throw error
+  }
+  // A process that is busy does not answer, and still has the lock.
+  return (await text(socket).catch(() => '')) || 'another process'
 }
 
 function tryToLink(from: string, to: string): boolean {
@@ -56,35 +90,6 @@ function tryToLink(from: string, to: string): boolean {
   } catch (error) {
     if (hasCode(error, 'EEXIST')) return false
     throw error
-  }
-}
-
-function readHolder(file: string): number | undefined {
-  try {
-    const pid = Number.parseInt(readFileSync(file, 'utf8'), 10)
-    return Number.isInteger(pid) && pid > 0 ? pid : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** A lock with this process's own number is stale: a container gives its processes the same numbers at each start. */
-function isRunning(pid: number): boolean {
-  if (pid === process.pid) return false
-  try {
-    process.kill(pid, 0)
-    return !isZombie(pid)
-  } catch (error) {
-    return hasCode(error, 'EPERM')
-  }
-}
-
-/** Whether the process has ended and its parent has not read its status. In a container it may never do so. */
-function isZombie(pid: number): boolean {
-  try {
-    return / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\)/s, ''))
-  } catch {
-    return false
   }
 }
 
