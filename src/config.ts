@@ -122,6 +122,7 @@ function postgresUrl(message: string) {
 /** The parameters of a URL that node-postgres knows. It ignores others. */
 const urlParameters = new Set([
   ...['application_name', 'client_encoding', 'encoding', 'host', 'options', 'port', 'user', 'password'],
+  ...['lock_timeout', 'query_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout'],
   ...['ssl', 'sslcert', 'sslkey', 'sslmode', 'sslnegotiation', 'sslrootcert', 'uselibpqcompat'],
 ])
 
@@ -130,7 +131,9 @@ function ignoredParts(text: string): string[] {
   const { hostname, searchParams } = new URL(text)
   const unknown = [...new Set(searchParams.keys())].filter((name) => !urlParameters.has(name))
   return [
-    ...(hostname.includes(',') ? ['must name one host. Put a load balancer or a proxy in front of several'] : []),
+    ...(hostname.includes(',') || searchParams.get('host')?.includes(',')
+      ? ['must name one host. Put a load balancer or a proxy in front of several']
+      : []),
     ...unknown.map((name) => `has the parameter ${name}, which would have no effect`),
   ]
 }

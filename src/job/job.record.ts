@@ -19,8 +19,9 @@ export const jobRecord = z.object({
   id,
   status: z.enum(statuses, `must be one of ${statuses.join(', ')}`),
   job_type: orNull(storableText),
-  payload: orNull(storedObject(1_024)),
-  result: orNull(storedObject(1_024)),
+  // Older versions had no limits of their own.
+  payload: orNull(storedObject(16_384)),
+  result: orNull(storedObject(16_384)),
   attempts: z.int().min(0).max(2_147_483_647).default(0),
   created_at: orNull(recordTime),
   updated_at: orNull(recordTime),

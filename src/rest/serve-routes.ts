@@ -54,7 +54,8 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     return streamList(key, first, async (after) => {
       // A key that is revoked meanwhile reads no further page.
       await authenticate(request)
-      const next = await operations.execute(requestOf(request, { first: maxPageSize, after }))
+      const read = () => operations.execute(requestOf(request, { first: maxPageSize, after }))
+      const next = await services.turns.operations.take(viewerOf(request).keyId, read)
       return toPage(route, stored, connection, dataOf(route, next.result))
     })
   }

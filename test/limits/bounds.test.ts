@@ -89,6 +89,36 @@ describe('what a key has at a time', () => {
     await gateway.close()
   })
 
+  it('does not count subscriptions that were never read, because the client accepts no events', async () => {
+    const gateway = await app.startAnother({ maxSubscriptionsPerKey: 1 })
+    const address = await addressOf(gateway)
+    const query = 'subscription { jobs { id } }'
+    for (let count = 0; count < 3; count += 1) {
+      const answer = await gateway.app.inject({
+        ...{ method: 'POST', url: '/graphql', payload: { query } },
+        headers: { 'x-api-key': tenant.key, accept: 'application/json' },
+      })
+      expect(answer.statusCode).toBe(406)
+    }
+    const events = await subscribe(address, tenant.key, query)
+    expect(events.status).toBe(200)
+    events.close()
+    await gateway.close()
+  })
+
+  it('ends a subscription with an event that would be longer than 8 MiB', async () => {
+    const address = await addressOf(app)
+    const payloads = Array.from({ length: 60 }, (_, index) => `a${index}: payload`).join(' ')
+    for (const id of ['job_long_2', 'job_long_3']) {
+      const data = { tenantAppId: tenant.tenantAppId, id, payload: { text: 'x'.repeat(64_000) } }
+      await app.database.prisma.job.create({ data })
+    }
+    const events = await subscribe(address, tenant.key, `subscription { jobs { ${payloads} } }`)
+    expect((await events.next())?.data?.errors?.[0]?.extensions['code']).toBe('TOO_EXPENSIVE')
+    expect(await events.next()).toMatchObject({ event: 'complete' })
+    events.close()
+  })
+
   it('does not count requests whose body has not arrived', async () => {
     const load = { maxInFlight: 1, maxInFlightPerKey: 1, maxEventLoopDelayMilliseconds: 60_000 }
     const gateway = await app.startAnother({ load })

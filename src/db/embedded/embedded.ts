@@ -20,14 +20,22 @@ const onlyOwner = 0o700
 export async function openEmbedded(dataDir: string, dump?: Blob): Promise<Driver> {
   if (dataDir === 'memory') return createEmbeddedDriver(await createPglite(dump ? { loadDataDir: dump } : {}))
   mkdirSync(dataDir, { recursive: true, mode: onlyOwner })
-  // Older versions created it for everyone.
-  chmodSync(dataDir, onlyOwner)
   const unlock = await lockFolder(dataDir)
+  closeToOthers(dataDir)
   try {
     return createEmbeddedDriver(await createPglite({ dataDir: path.join(dataDir, 'pgdata') }), unlock)
   } catch (error) {
     unlock()
     throw error
+  }
+}
+
+/** Older versions created the folder for everyone. A folder of another owner, such as a volume, stays as it is. */
+function closeToOthers(dataDir: string): void {
+  try {
+    chmodSync(dataDir, onlyOwner)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { closeSync, existsSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { hostname } from 'node:os'
 import path from 'node:path'
@@ -16,7 +16,8 @@ const answerMilliseconds = 1_000
  * Locks a folder. Two processes that use one PGlite folder would destroy it, and PGlite does not check.
  *
  * The lock is a socket in the folder on which this process listens. The kernel ends it with the process, however that ends, and
- * knows it in every container that shares the folder; numbers of processes mean something else in each.
+ * knows it in every container of this machine; numbers of processes mean something else in each. It does not work between
+ * machines that share a network file system.
  *
  * @returns unlocks the folder
  * @throws OperatorError if a running process has locked the folder
@@ -35,18 +36,20 @@ export async function lockFolder(folder: string): Promise<() => void> {
   try {
     await once(server.listen(own), 'listening')
     for (let attempt = 0; !tryToLink(own, lock); attempt += 1) {
+      const found = inodeOf(lock)
       const holder = await findHolder(lock)
       if (holder !== undefined || attempt > 2) throw isOpen(folder, holder ?? 'another process')
-      await removeStaleLock(lock, `${own}.old`)
+      removeStaleLock(lock, found, `${own}.old`)
     }
   } catch (error) {
     server.close()
     closeSync(descriptor)
     throw error
   }
+  const inode = inodeOf(own)
   rmSync(own, { force: true })
   return () => {
-    rmSync(lock, { force: true })
+    if (inodeOf(lock) === inode) rmSync(lock, { force: true })
     server.close()
     closeSync(descriptor)
   }
@@ -56,16 +59,24 @@ function isOpen(folder: string, holder: string): OperatorError {
   return new OperatorError(`The data folder ${folder} is open in ${holder}. Stop it first, or choose another DATA_DIR.`)
 }
 
-/** Removes the lock of a process that has ended. If another process has locked the folder meanwhile, its lock stays. */
-async function removeStaleLock(lock: string, aside: string): Promise<void> {
+/**
+ * Removes the lock of a process that has ended. If another process has locked the folder meanwhile, its lock stays.
+ *
+ * @param inode of the lock that was found stale
+ */
+function removeStaleLock(lock: string, inode: number | undefined, aside: string): void {
   try {
     renameSync(lock, aside)
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return
     throw error
   }
-  if ((await findHolder(aside)) !== undefined) tryToLink(aside, lock)
+  if (inodeOf(aside) !== inode) tryToLink(aside, lock)
   rmSync(aside, { force: true })
+}
+
+function inodeOf(file: string): number | undefined {
+  return statSync(file, { throwIfNoEntry: false })?.ino
 }
 
 /** The process that listens on a socket; undefined if none does. */

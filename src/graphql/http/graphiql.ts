@@ -56,6 +56,7 @@ export function createGraphiql(demoKey: string | undefined) {
   function pageFor(apiKey: string | undefined): Promise<Buffer> {
     const page = pages.get(apiKey) ?? renderPage(apiKey, files)
     pages.set(apiKey, page)
+    page.catch(() => pages.delete(apiKey))
     return page
   }
 

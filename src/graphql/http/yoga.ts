@@ -48,6 +48,7 @@ export function createYogaAnswers(log: Logger, options: { readonly introspection
     })
     // Yoga would answer the rejection of an operation in its own way.
     let rejection: unknown
+    let events: SubscriptionAnswer['events'] | undefined
     async function answerOf<Answer extends { readonly headers: Readonly<Record<string, string>> }>(
       start: (operation: PreparedOperation) => Promise<Answer>,
     ): Promise<Answer> {
@@ -63,7 +64,10 @@ export function createYogaAnswers(log: Logger, options: { readonly introspection
     const input: YogaInput = {
       ...{ params, prepared },
       run: async () => asRequestError((await answerOf(execute.run)).result),
-      subscribe: async () => (await answerOf((operation) => execute.subscribe(operation, aborted.signal))).events,
+      subscribe: async () => {
+        events = (await answerOf((operation) => execute.subscribe(operation, aborted.signal))).events
+        return events
+      },
     }
     const { method, headers } = request
     const init = { method, headers: headers as Record<string, string>, signal: aborted.signal }
@@ -75,7 +79,11 @@ export function createYogaAnswers(log: Logger, options: { readonly introspection
     }
     const { body } = response
     // Events are sent as they come. Any other answer is complete.
-    if (!body || !isEventStream(response)) return response.text()
+    if (!body || !isEventStream(response)) {
+      // Yoga answers a client that accepts no events only after it has subscribed, and reads no event.
+      if (events && Symbol.asyncIterator in events) await events.return?.()
+      return response.text()
+    }
     reply.header('x-accel-buffering', 'no')
     releaseSlot(reply)
     return body

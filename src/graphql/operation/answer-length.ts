@@ -1,3 +1,14 @@
+import { GatewayError } from '../../errors.ts'
+
+/** The longest answer of a query, and the longest event of a subscription, in characters. */
+const maxAnswerLength = 8 * 1024 * 1024
+
+/** @throws GatewayError TOO_EXPENSIVE if an answer would be too long to write */
+export function requireAnswerLength(answer: unknown): void {
+  if (!isLongerThan(maxAnswerLength, answer)) return
+  throw new GatewayError('TOO_EXPENSIVE', 'The answer would be longer than 8 MiB. Request fewer rows or fields.')
+}
+
 /** What a value without text takes in an answer, about: a number, the name of a field. */
 const otherLength = 8
 

@@ -4,7 +4,7 @@ import { GatewayError, retryAfterSeconds, withHeaders } from '../../errors.ts'
 import type { RateLimit } from '../../limits/rate-limit.ts'
 import type { RecentWrites } from '../../limits/recent-writes.ts'
 import { createAdmission } from './admit.ts'
-import { isLongerThan } from './answer-length.ts'
+import { requireAnswerLength } from './answer-length.ts'
 import { countErrors, executeOperation } from './execute.ts'
 import { executeOnce } from './execute-once.ts'
 import type { OperationAnswer, OperationRequest } from './operation-request.ts'
@@ -29,9 +29,6 @@ export interface Operations extends Preparer {
 
 /** Operations from this price on take turns. An operation of 5,000 nodes takes tens of milliseconds of the event loop. */
 const longPrice = 5_000
-
-/** The longest answer, in characters of its texts. */
-const maxAnswerLength = 8 * 1024 * 1024
 
 export interface OperationsOptions {
   readonly services: Services
@@ -106,11 +103,11 @@ export function createOperations({
       const { price, budget, headers } = await admit(context.viewer, operation, variables)
       const run = () => execute(request)
       const executed = price < longPrice ? run() : services.turns.operations.take(context.viewer.keyId, run)
-      const answer = await executed.catch((error: unknown) => {
+      // A mutation has had its effect, so its answer must say so.
+      const checked = operation.kind === 'query' ? executed.then(withShortAnswer) : executed
+      const answer = await checked.catch((error: unknown) => {
         throw error instanceof GatewayError ? withHeaders(error, headers) : error
       })
-      // A mutation has had its effect, so its answer must say so.
-      if (operation.kind === 'query' && isLongerThan(maxAnswerLength, answer.result.data)) throw tooLong(headers)
       const actual = operation.countNodes(answer.result.data)
       const cost = { requested: price, actual, remaining: budget?.remaining ?? null }
       return { result: { ...answer.result, extensions: { cost } }, headers: { ...headers, ...answer.headers } }
@@ -119,7 +116,8 @@ export function createOperations({
   }
 }
 
-function tooLong(headers: Readonly<Record<string, string>>): GatewayError {
-  const message = 'The answer would be longer than 8 MiB. Request fewer rows or fields.'
-  return new GatewayError('TOO_EXPENSIVE', message, { headers })
+/** @throws GatewayError TOO_EXPENSIVE */
+function withShortAnswer(answer: OperationAnswer): OperationAnswer {
+  requireAnswerLength(answer.result.data)
+  return answer
 }

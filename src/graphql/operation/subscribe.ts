@@ -5,6 +5,7 @@ import { runAttributed, type StatementMeter } from '../../db/statement-meter.ts'
 import { createKeySlots } from '../../limits/key-slots.ts'
 import type { RateLimit } from '../../limits/rate-limit.ts'
 import type { Admit } from './admit.ts'
+import { requireAnswerLength } from './answer-length.ts'
 import { countErrors, executeOperation, executionArgs, toClientResult } from './execute.ts'
 import type { OperationRequest } from './operation-request.ts'
 import type { PreparedOperation } from './prepare/prepare.ts'
@@ -101,6 +102,7 @@ function eventsOf(
     // Rows of an earlier event are out of date.
     context.loaders.clearAll()
     const result = await runAttributed(meter, statements, () => executeOperation(request, value))
+    requireAnswerLength(result.data)
     countErrors(result, context)
     // The admission has taken the price of the first event.
     if (!isFirst) await rateLimit.spend(context.viewer.keyId, Math.max(1, operation.countNodes(result.data)))

@@ -12,9 +12,12 @@ const longBody = 32 * 1024
  * have a body too (GET /fusion/profiles), also without a content type, because existing clients send none.
  */
 export function readJsonBodies(app: FastifyInstance, steps: Turns): void {
-  const parse = ({ viewer }: FastifyRequest, body: Buffer) =>
-    viewer && body.length >= longBody ? steps.take(viewer.keyId, () => parseJson(body)) : parseJson(body)
-
+  // No route without a key has a body, so a client without one cannot make the gateway read JSON.
+  const parse = ({ viewer, statements }: FastifyRequest, body: Buffer) => {
+    if (!viewer) return undefined
+    if (body.length < longBody) return parseJson(body)
+    return steps.take(viewer.keyId, () => (statements.isAbandoned ? undefined : parseJson(body)))
+  }
   app.addHttpMethod('GET', { hasBody: true, overrideExisting: true })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) =>

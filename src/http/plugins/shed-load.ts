@@ -18,7 +18,7 @@ export interface LoadLimits {
 const exempt = new Set(['/health', '/ready', '/metrics'])
 
 /**
- * Rejects requests that exceed the limits before any work is done for them, so that accepted requests stay fast. A request
+ * Rejects requests that exceed the limits before their operation is looked at, so that accepted requests stay fast. A request
  * counts from the moment its body has arrived: a client that sends slowly takes no one's place.
  */
 export function shedLoad(
@@ -28,6 +28,9 @@ export function shedLoad(
 ): void {
   const isEventLoopLate = watchEventLoop(app, maxEventLoopDelayMilliseconds)
   const slots = createKeySlots(maxInFlightPerKey, 'requests', 'MAX_IN_FLIGHT_PER_KEY')
+  // Requests whose bodies arrive take memory, and no place. Twice as many leave room for those that take a place meanwhile.
+  const arriving = createKeySlots(2 * maxInFlightPerKey, 'requests that arrive', 'twice MAX_IN_FLIGHT_PER_KEY')
+  const hasArrived = new WeakMap<FastifyRequest, () => void>()
   let inFlight = 0
 
   function reject(reason: 'in_flight' | 'event_loop'): never {
@@ -58,8 +61,22 @@ export function shedLoad(
     if (inFlight >= maxInFlight) reject('in_flight')
     if (isEventLoopLate()) reject('event_loop')
   })
+  // When the key is known, and before the body is read.
+  app.addHook('preParsing', async (request, reply) => {
+    if (isExempt(request) || !request.viewer) return
+    const slot = arriving.take(request.viewer.keyId)
+    if (slot instanceof Promise) {
+      requestsShed.inc({ reason: 'arriving_of_key' })
+      await slot
+      return
+    }
+    hasArrived.set(request, slot)
+    reply.raw.once('close', slot)
+    if (reply.raw.closed) slot()
+  })
   // When the body has been read. Others may have taken the last places meanwhile.
   app.addHook('preValidation', async (request, reply) => {
+    hasArrived.get(request)?.()
     if (isExempt(request)) return
     if (inFlight >= maxInFlight) reject('in_flight')
     const slot = request.viewer ? slots.take(request.viewer.keyId) : () => undefined
