@@ -40,7 +40,7 @@ describe('serve on the embedded database', () => {
     const after = (await (await send(restarted.address)).json()) as { users: unknown[] }
     expect(after.users).toHaveLength(26)
     expect(after.users.slice(0, 25)).toEqual(before.users)
-    expect((await restarted.stop('SIGTERM')).code).toBe(0)
+    expect((await restarted.stop('SIGHUP')).code).toBe(0)
   })
 
   it.each(['gateway.lock', 'pgdata', 'demo-key'])(
