@@ -86,7 +86,7 @@ async function findHolder(socketPath: string): Promise<string | undefined> {
   try {
     await once(socket, 'connect')
   } catch (error) {
-    // Nobody listens, or the file is gone.
+    // No process listens on the socket, or its file was removed.
     if (hasCode(error, 'ECONNREFUSED') || hasCode(error, 'ENOENT')) return undefined
     throw error
   }
