@@ -7,6 +7,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 const longest = [
   'cli/serve',
   'docs/add-a-noun',
+  'faults/workers',
+  'faults/soak',
   'clients/graphiql.browser',
   'cli/tenants-and-keys',
   'cli/transfer-commands',
@@ -22,7 +24,13 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-const faults = ['test/faults/**/*.test.ts', 'test/limits/redis.test.ts']
+/** Tests of faults that say how soon something is noticed and over. */
+const timed = [
+  ...['listener', 'neighbours', 'outages', 'overload', 'replicas', 'shutdown', 'timeouts'].map(
+    (name) => `test/faults/${name}.test.ts`,
+  ),
+  'test/limits/redis.test.ts',
+]
 
 // A hundred processes load the same files: each file is compiled once.
 process.env['NODE_COMPILE_CACHE'] ??= path.join(import.meta.dirname, 'node_modules/.cache/compiled')
@@ -47,16 +55,16 @@ export default defineConfig({
         test: {
           name: 'behaviour',
           include: ['test/**/*.test.ts'],
-          exclude: faults,
+          exclude: timed,
           // One more than there are cores, because tests wait for processes and databases.
           maxWorkers: availableParallelism() + 1,
           sequence: { groupOrder: 1 },
         },
       },
-      // They say how soon something is noticed and over: one after the other, with the machine to themselves.
+      // One after the other, with the machine to themselves.
       {
         extends: true,
-        test: { name: 'faults', include: faults, maxWorkers: 1, sequence: { groupOrder: 2 } },
+        test: { name: 'timed', include: timed, maxWorkers: 1, sequence: { groupOrder: 2 } },
       },
     ],
   },

@@ -13,6 +13,7 @@ import { answerErrors } from './http/plugins/answer-errors.ts'
 import { drainConnections } from './http/plugins/drain.ts'
 import { registerHealth } from './http/plugins/health.ts'
 import { readJsonBodies } from './http/plugins/json-bodies.ts'
+import { limitConnections } from './http/plugins/limit-connections.ts'
 import { logRequests } from './http/plugins/log-requests.ts'
 import { registerMetrics } from './http/plugins/metrics-route.ts'
 import { type LoadLimits, shedLoad } from './http/plugins/shed-load.ts'
@@ -33,8 +34,12 @@ export interface AppOptions {
   readonly tracing?: Tracing | undefined
   readonly timeouts?: HttpTimeouts
   readonly load?: LoadLimits
+  /** The maximum number of open connections. Without it there is no limit. */
+  readonly maxConnections?: number | undefined
   /** The maximum number of subscriptions of one key at a time. */
   readonly maxSubscriptionsPerKey?: number
+  /** The most MiB of long answers that the clients of one key have not read, at a time. */
+  readonly maxUnsentMibPerKey?: number
   /** The port of `/metrics`. Without it the app serves `/metrics` itself. */
   readonly metricsPort?: number | undefined
   /** How long `/metrics` gives the same answer. */
@@ -47,6 +52,8 @@ export interface AppOptions {
   readonly trustedDocuments?: TrustedDocuments | undefined
   /** Origins whose pages may call the gateway. */
   readonly corsOrigins: readonly string[]
+  /** Further headers that their pages may send. */
+  readonly corsHeaders?: readonly string[]
   /** How long API keys are cached, so how late a revocation can take effect. */
   readonly keyCacheMilliseconds?: number
   /** Without it keys are not limited. */
@@ -78,6 +85,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.decorateRequest('viewer', null)
   app.decorateRequest('operationName', undefined)
   app.decorateRequest('statements')
+  app.decorateRequest('bodyLength', 0)
   app.addHook('onRequest', async (request, reply) => {
     const statements: StatementCount = { statements: 0 }
     request.statements = statements
@@ -90,7 +98,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   readJsonBodies(app, services.turns.steps)
   answerErrors(app)
   logRequests(app, services.metrics)
-  if (corsOrigins.length > 0) await app.register(cors, corsOptions(corsOrigins))
+  if (corsOrigins.length > 0) await app.register(cors, corsOptions(corsOrigins, options.corsHeaders))
   shedLoad(app, options.load ?? defaultLoad, services.metrics)
 
   registerRoutes(app, (routes) => {
@@ -104,6 +112,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
 
   // Ends the subscriptions, which would keep the gateway running.
   app.addHook('preClose', () => services.changes.close())
+  limitConnections(app, options.maxConnections)
   drainConnections(app)
   return app
 }

@@ -61,6 +61,7 @@ function reasonOf(error: unknown): string {
   if (!isDriverAdapterError(error)) return (error as Error).message
   const { cause } = error
   if (cause.kind === 'DatabaseNotReachable') return `nothing answers at ${cause.host}:${cause.port}`
+  if (cause.kind === 'TlsConnectionError') return cause.reason
   return cause.originalMessage ?? error.message
 }
 

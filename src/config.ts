@@ -3,6 +3,7 @@ import type { DatabaseLocation } from './db/location.ts'
 import { OperatorError } from './errors.ts'
 import type { LoadLimits } from './http/plugins/shed-load.ts'
 import type { HttpTimeouts } from './http/server-options.ts'
+import { defaultJobLimits, type JobLimits } from './job/job.input.ts'
 
 /** The configuration of a process. docs/configuration.md describes the variables. */
 export interface Config {
@@ -15,6 +16,8 @@ export interface Config {
   readonly load: LoadLimits
   /** The maximum number of subscriptions of one key at a time. */
   readonly maxSubscriptionsPerKey: number
+  /** The most MiB of long answers that the clients of one key have not read, at a time. */
+  readonly maxUnsentMibPerKey: number
   /** The port of `/metrics`; undefined: the port of the gateway. */
   readonly metricsPort: number | undefined
   /** The OTLP collector; undefined: requests are not traced. */
@@ -24,11 +27,14 @@ export interface Config {
   readonly introspection: boolean
   /** The file of trusted documents, and what happens to other documents. */
   readonly trusted: { readonly file: string; readonly others: 'log' | 'reject' } | undefined
+  readonly jobLimits: JobLimits
   /** How long finished jobs are kept; 0: forever. */
   readonly jobRetentionDays: number
   /** Whether `fetch_content` may fetch from private networks. */
   readonly fetchPrivateNetworks: boolean
   readonly corsOrigins: readonly string[]
+  /** Further headers that their pages may send. */
+  readonly corsHeaders: readonly string[]
   /** Points per key and minute; 0: no limit. */
   readonly pointsPerMinute: number
   /** Where several gateways count points together. */
@@ -43,6 +49,7 @@ const port = integer('a number from 0 to 65535', 0, 65_535)
 
 const environment = z.object({
   DATABASE_URL: postgresUrl('must be a URL: postgresql://user@host:port/database').optional(),
+  DATABASE_DIRECT_URL: postgresUrl('must be a URL: postgresql://user@host:port/database').optional(),
   DATABASE_REPLICA_URLS: list(
     isPostgresUrl,
     'must be URLs separated by commas: postgresql://user@host:port/database',
@@ -63,6 +70,7 @@ const environment = z.object({
   MAX_IN_FLIGHT: integer('a number of requests, at least 1', 1).default(500),
   MAX_IN_FLIGHT_PER_KEY: integer('a number of requests, at least 1', 1).default(100),
   MAX_SUBSCRIPTIONS_PER_KEY: integer('a number of subscriptions, at least 1', 1).default(100),
+  MAX_UNSENT_MIB_PER_KEY: integer('a number of MiB, at least 8', 8).default(256),
   MAX_EVENT_LOOP_DELAY: seconds(1),
   METRICS_PORT: port.optional(),
   OTEL_EXPORTER_OTLP_ENDPOINT: url(/^https?:\/\//, 'http://host:4318').optional(),
@@ -71,11 +79,14 @@ const environment = z.object({
   INTROSPECTION: onOff.optional(),
   TRUSTED_DOCUMENTS: z.string().optional(),
   TRUSTED_DOCUMENTS_MODE: z.enum(['off', 'log', 'only'], 'must be off, log or only').default('only'),
+  MAX_JOB_PAYLOAD_KIB: kibibytes(defaultJobLimits.payloadKib),
+  MAX_JOB_RESULT_KIB: kibibytes(defaultJobLimits.resultKib),
   JOB_RETENTION_DAYS: integer('a number of days from 0 (forever) to 36500', 0, 36_500).default(30),
   FETCH_PRIVATE_NETWORKS: onOff.default(false),
   RATE_LIMIT: integer('a number of points, 0 (no limit) or more', 0).default(600_000),
   REDIS_URL: url(/^rediss?:\/\//, 'redis://host:port').optional(),
   CORS_ORIGINS: list(isOrigin, 'must be origins such as https://app.example.com, without a path, separated by commas'),
+  CORS_HEADERS: list(isHeaderName, 'must be names of headers, separated by commas'),
 })
 
 /** A duration: in seconds in the environment, in milliseconds in the configuration. */
@@ -87,6 +98,11 @@ function seconds(byDefault: number) {
     .max(86_400, message)
     .default(byDefault)
     .transform((value) => Math.round(value * 1_000))
+}
+
+/** A length that a request's body of 1 MiB can have. */
+function kibibytes(byDefault: number) {
+  return integer('a number of KiB from 1 to 1024', 1, 1_024).default(byDefault)
 }
 
 function integer(description: string, min: number, max = Number.MAX_SAFE_INTEGER) {
@@ -122,8 +138,7 @@ function postgresUrl(message: string) {
 /** The parameters of a URL that node-postgres knows. It ignores others. */
 const urlParameters = new Set([
   ...['application_name', 'client_encoding', 'encoding', 'host', 'options', 'port', 'user', 'password'],
-  ...['lock_timeout', 'query_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout'],
-  ...['ssl', 'sslcert', 'sslkey', 'sslmode', 'sslnegotiation', 'sslrootcert', 'uselibpqcompat'],
+  ...['lock_timeout', 'ssl', 'sslcert', 'sslkey', 'sslmode', 'sslnegotiation', 'sslrootcert', 'uselibpqcompat'],
 ])
 
 /** What is wrong with the parts of a URL that would be ignored: other tools know them, and an operator would count on them. */
@@ -136,6 +151,11 @@ function ignoredParts(text: string): string[] {
       : []),
     ...unknown.map((name) => `has the parameter ${name}, which would have no effect`),
   ]
+}
+
+/** @see https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2 */
+function isHeaderName(text: string): boolean {
+  return /^[\w!#$%&'*+.^`|~-]+$/.test(text)
 }
 
 function isOrigin(text: string): boolean {
@@ -177,6 +197,7 @@ function toConfig(env: z.output<typeof environment>): Config {
       maxEventLoopDelayMilliseconds: env.MAX_EVENT_LOOP_DELAY,
     },
     maxSubscriptionsPerKey: env.MAX_SUBSCRIPTIONS_PER_KEY,
+    maxUnsentMibPerKey: env.MAX_UNSENT_MIB_PER_KEY,
     metricsPort: env.METRICS_PORT,
     traceCollector: env.OTEL_EXPORTER_OTLP_ENDPOINT,
     logLevel: env.LOG_LEVEL,
@@ -186,16 +207,21 @@ function toConfig(env: z.output<typeof environment>): Config {
       env.TRUSTED_DOCUMENTS === undefined || env.TRUSTED_DOCUMENTS_MODE === 'off'
         ? undefined
         : { file: env.TRUSTED_DOCUMENTS, others: env.TRUSTED_DOCUMENTS_MODE === 'only' ? 'reject' : 'log' },
+    jobLimits: { payloadKib: env.MAX_JOB_PAYLOAD_KIB, resultKib: env.MAX_JOB_RESULT_KIB },
     jobRetentionDays: env.JOB_RETENTION_DAYS,
     fetchPrivateNetworks: env.FETCH_PRIVATE_NETWORKS,
     corsOrigins: env.CORS_ORIGINS,
+    corsHeaders: env.CORS_HEADERS,
     pointsPerMinute: env.RATE_LIMIT,
     redisUrl: env.REDIS_URL,
   }
 }
 
 function databaseOf(env: z.output<typeof environment>): DatabaseLocation {
-  const { DATABASE_URL: url, DATABASE_REPLICA_URLS: replicas } = env
+  const { DATABASE_URL: url, DATABASE_DIRECT_URL: directUrl, DATABASE_REPLICA_URLS: replicas } = env
+  if (url === undefined && directUrl !== undefined) {
+    throw new OperatorError('DATABASE_DIRECT_URL needs DATABASE_URL, the URL of PgBouncer.')
+  }
   if (url === undefined && replicas.length > 0) {
     throw new OperatorError('DATABASE_REPLICA_URLS needs DATABASE_URL, the URL of the primary.')
   }
@@ -203,6 +229,7 @@ function databaseOf(env: z.output<typeof environment>): DatabaseLocation {
   return {
     kind: 'postgresql',
     url,
+    directUrl,
     pool: {
       size: env.DATABASE_POOL_SIZE,
       connectMilliseconds: env.DATABASE_CONNECT_TIMEOUT,

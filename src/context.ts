@@ -1,8 +1,10 @@
 import type { Viewer } from './auth/viewer.ts'
+import type { Model } from './db/data-model.ts'
 import type { Database } from './db/database.ts'
 import { createLoaders, type Loaders } from './db/read/loaders.ts'
 import { createIdempotency, type Idempotency } from './idempotency/idempotency.ts'
 import { createJobChanges, type JobChanges } from './job/changes/job-changes.ts'
+import type { JobLimits } from './job/job.input.ts'
 import { type Backoff, createJobStore, type JobStore } from './job/store/job-store.ts'
 import { createProcessTurns, type ProcessTurns } from './limits/turns.ts'
 import type { Logger } from './telemetry/logger.ts'
@@ -17,20 +19,36 @@ export interface Services {
   readonly idempotency: Idempotency
   readonly metrics: Metrics
   readonly turns: ProcessTurns
+  /** The most that a request may read, in characters. */
+  readonly maxReadLength: number
 }
+
+export interface ServicesOptions {
+  readonly backoff?: Backoff
+  readonly jobLimits?: JobLimits
+  readonly metrics?: Metrics
+  readonly maxReadLength?: number
+}
+
+/** A job can have hundreds of KiB of payload and result. */
+const longModels: ReadonlySet<Model> = new Set(['Job'])
+
+/** No answer may be longer than half of it. */
+const defaultReadLength = 16 * 1024 * 1024
 
 /** Creates the services of an open database. They send no statement before they are used. */
 export function createServices(
   database: Database,
-  { backoff, metrics = createMetrics() }: { readonly backoff?: Backoff; readonly metrics?: Metrics } = {},
+  { backoff, jobLimits, metrics = createMetrics(), maxReadLength = defaultReadLength }: ServicesOptions = {},
 ): Services {
   return {
     database,
-    jobs: createJobStore(database, backoff),
+    jobs: createJobStore(database, { backoff, limits: jobLimits }),
     changes: createJobChanges(database.driver),
     idempotency: createIdempotency(database),
     metrics,
     turns: createProcessTurns(),
+    maxReadLength,
   }
 }
 
@@ -48,12 +66,17 @@ export interface Context extends Pick<Database, 'prisma' | 'insertRow' | 'transa
 }
 
 export function createContext(
-  { database, jobs, changes, metrics, turns }: Services,
+  { database, jobs, changes, metrics, turns, maxReadLength }: Services,
   viewer: Viewer,
   log: Logger,
   trace?: RequestTrace,
 ): Context {
   const { prisma, insertRow, transact, reads } = database
-  const loaders = createLoaders(reads, viewer.tenantAppId, (search) => turns.searches.take(viewer.keyId, search))
+  const loaders = createLoaders(reads, viewer.tenantAppId, {
+    search: (read) => turns.searches.take(viewer.keyId, read),
+    objects: (read) => turns.objects.take(viewer.keyId, read),
+    longModels,
+    maxLength: maxReadLength,
+  })
   return { prisma, insertRow, transact, viewer, jobs, changes, metrics, loaders, log, trace }
 }

@@ -59,7 +59,9 @@ export async function rotateKey(
 ): Promise<{ row: ApiKey; key: string }> {
   const old = await prisma.apiKey.findFirst({ where: { id } })
   if (!old) throw keyNotFound(id)
-  const now = Date.now()
+  // The clock by which keys expire. The one of this machine can differ.
+  const [clock] = await prisma.$queryRaw<{ now: Date }[]>`SELECT now()`
+  const now = clock?.now.getTime() ?? Date.now()
   if (old.revokedAt || (old.expiresAt && old.expiresAt.getTime() <= now)) {
     throw new OperatorError(`The key ${id} is no longer valid. Create a new one: npm run fusion -- keys create`)
   }

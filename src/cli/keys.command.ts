@@ -24,7 +24,7 @@ export function keysCommand(): Command {
     .option('--name <name>', 'the name of the key', 'unnamed')
     .option(
       '--expires <when>',
-      'a date (2027-01-31), a time (2027-01-31T08:00:00Z), or days from now (90d)',
+      'a date (2027-01-31), a time (2027-01-31T08:00:00Z), or a time from now (15m, 12h, 90d)',
       readExpiry,
     )
     .option('--scopes <list>', `the scopes, separated by commas; all by default: ${scopes.join(', ')}`, readList)
@@ -108,24 +108,32 @@ function readList(text: string): string[] {
 
 const hour = 3_600_000
 
-/** `30m` ⇒ half an hour, in milliseconds. */
-function readGrace(text: string): number {
-  const [, count, unit] = /^(\d{1,5})([mhd]?)$/.exec(text) ?? []
-  if (count === undefined || (unit === '' && Number(count) !== 0)) {
-    throw new InvalidArgumentError('Give minutes (30m), hours (24h), days (7d), or 0.')
-  }
-  return Number(count) * ({ m: hour / 60, h: hour, d: 24 * hour }[unit ?? ''] ?? 0)
+const units = { m: hour / 60, h: hour, d: 24 * hour }
+
+/** `30m` ⇒ half an hour, in milliseconds; undefined if the text is not a duration. */
+function readDuration(text: string): number | undefined {
+  const [, count, unit] = /^(\d{1,5})([mhd])$/.exec(text) ?? []
+  return unit === undefined ? undefined : Number(count) * units[unit as keyof typeof units]
 }
 
-/** `90d` ⇒ ninety days from now; otherwise a date or a time in ISO 8601. */
+/** A duration, or 0. In milliseconds. */
+function readGrace(text: string): number {
+  const duration = /^0+$/.test(text) ? 0 : readDuration(text)
+  if (duration === undefined) throw new InvalidArgumentError('Give minutes (30m), hours (24h), days (7d), or 0.')
+  return duration
+}
+
+/** `15m` ⇒ in fifteen minutes; otherwise a date or a time in ISO 8601. */
 function readExpiry(text: string): Date {
-  const [, days] = /^(\d{1,5})d$/.exec(text) ?? []
-  if (days !== undefined) return new Date(Date.now() + Number(days) * 86_400_000)
+  const duration = readDuration(text)
+  if (duration !== undefined) return new Date(Date.now() + duration)
   const [, date] = /^(\d{4}-\d{2}-\d{2})(?:T[\d:.]+(?:Z|[+-]\d{2}:\d{2}))?$/.exec(text) ?? []
   const time = new Date(text)
   // JavaScript reads 2027-02-30 as March 2.
   if (!date || Number.isNaN(time.getTime()) || new Date(date).toISOString().slice(0, 10) !== date) {
-    throw new InvalidArgumentError('Give a date (2027-01-31), a time (2027-01-31T08:00:00Z), or days from now (90d).')
+    throw new InvalidArgumentError(
+      'Give a date (2027-01-31), a time (2027-01-31T08:00:00Z), or a time from now (15m, 12h, 90d).',
+    )
   }
   return time
 }

@@ -11,12 +11,6 @@ export interface Connections {
 
 /** An open database: PostgreSQL and PGlite look the same from here on. */
 export interface Driver extends Connector {
-  /**
-   * Whether an interrupted migration left nothing behind and can be run again. True for the embedded database: no other
-   * process uses it, and a script is one transaction.
-   */
-  readonly undoesInterruptedMigrations: boolean
-
   /** Whether the server gathers the statistics that plans are chosen by. The embedded database has no process that does. */
   readonly gathersStatistics: boolean
 

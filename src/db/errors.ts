@@ -4,15 +4,17 @@
 /**
  * Codes of errors after which the same request may succeed later.
  * `P…`: Prisma Client. Five characters: PostgreSQL (08 connection, 53 resources, 57P shutdown, 57014/55P03/25P03 timeouts,
- * 40001/40P01 conflicts that retries did not resolve, 25006 a server that became a standby). `E…`: the socket.
+ * 40001/40P01 conflicts that retries did not resolve, 25006 a server that became a standby). `E…`: the socket, which a
+ * process without a free descriptor does not get.
  */
 const unavailableCodes =
-  /^(P1001|P1002|P1008|P1017|P2024|P2028|P2034|08\d{3}|53\d{3}|57P0[1-5]|57014|55P03|25P03|25006|40001|40P01|ECONNREFUSED|ECONNRESET|ENOTFOUND|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN)$/
+  /^(P1001|P1002|P1008|P1017|P2024|P2028|P2034|08\d{3}|53\d{3}|57P0[1-5]|57014|55P03|25P03|25006|40001|40P01|ECONNREFUSED|ECONNRESET|ENOTFOUND|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|EMFILE|ENFILE)$/
 
 /** Kinds of driver adapter errors that mean the same. */
 const unavailableKinds = new Set([
   'DatabaseNotReachable',
   'ConnectionClosed',
+  'TlsConnectionError',
   'TooManyConnections',
   'SocketTimeout',
   'TransactionWriteConflict',
@@ -29,7 +31,7 @@ export function isDatabaseUnavailable(error: unknown): boolean {
 
 const lostCodes =
   /^(P1001|P1002|P1017|08\d{3}|57P0[1-3]|ECONNREFUSED|ECONNRESET|ENOTFOUND|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN)$/
-const lostKinds = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout'])
+const lostKinds = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'TlsConnectionError', 'SocketTimeout'])
 const lostMessages =
   /^(timeout expired|Connection terminated|Client (has encountered a connection error|was closed)|Query read timeout)/
 

@@ -3,6 +3,8 @@ export type DatabaseLocation =
   | {
       readonly kind: 'postgresql'
       readonly url: string
+      /** The server itself, if `url` is that of PgBouncer in transaction mode. */
+      readonly directUrl?: string | undefined
       readonly pool?: Partial<PoolSettings>
       readonly replicas?: ReplicaSettings | undefined
     }

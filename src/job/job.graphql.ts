@@ -1,6 +1,7 @@
 import type { JobStatus as JobStatusRow } from '../db/generated/prisma/enums.ts'
 import { builder } from '../graphql/schema/builder.ts'
 import { readPageRequest, toConnection } from '../graphql/schema/connection.ts'
+import { type ExtraPoints, pointsOfScan } from '../graphql/schema/field-price.ts'
 import { Node, registerNode } from '../graphql/schema/node.ts'
 import { defineOrder } from '../graphql/schema/order.ts'
 import { asParent, loadRow } from '../graphql/schema/rows.ts'
@@ -137,6 +138,7 @@ builder.queryFields((t) => ({
       fields: (connection) => ({
         totalCount: connection.int({
           description: 'The number of jobs in the whole list. It is counted only if requested.',
+          extensions: { extraPoints: (() => pointsOfScan) satisfies ExtraPoints },
           resolve: ({ list }, _, context) => countJobs(context, list.filter),
         }),
       }),

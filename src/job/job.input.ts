@@ -7,29 +7,47 @@ export const jobType = text(64).check(
   matching(/^[A-Za-z][\w.-]*$/, 'must be a letter, then letters, digits, underscores, hyphens and periods'),
 )
 
-/** The payload of a job. */
-const jobPayload = storedObject(64).check(withoutProtoKey)
+/** How long the payload and the result of a job may be, as JSON, in KiB. */
+export interface JobLimits {
+  readonly payloadKib: number
+  readonly resultKib: number
+}
 
-/** The result of a job. */
-export const jobResult = storedObject(256).check(withoutProtoKey)
+export const defaultJobLimits: JobLimits = { payloadKib: 64, resultKib: 256 }
 
-/** The input of `createJob`. */
-export const newJob = z.object({
-  jobType,
-  payload: jobPayload.nullish(),
-  /** 3 by default. */
-  maxAttempts: integer(1, 100).nullish(),
-  /** The job does not start earlier. Now by default. */
-  runAt: z.date().nullish(),
-  /** A second call with the same key returns the job of the first one. */
-  idempotencyKey: text(128).nullish(),
-})
+/** The rules of inputs whose limits are configured. */
+export type JobRules = ReturnType<typeof createJobRules>
+
+/** Creates the rules for payloads and results. */
+export function createJobRules({ payloadKib, resultKib }: JobLimits) {
+  const result = storedObject(resultKib).check(withoutProtoKey)
+  return {
+    /** The result of a job. */
+    result,
+    /** The input of `createJob`. */
+    newJob: z.object({
+      jobType,
+      payload: storedObject(payloadKib).check(withoutProtoKey).nullish(),
+      /** 3 by default. */
+      maxAttempts: integer(1, 100).nullish(),
+      /** The job does not start earlier. Now by default. */
+      runAt: z.date().nullish(),
+      /** A second call with the same key returns the job of the first one. */
+      idempotencyKey: text(128).nullish(),
+    }),
+    /** The input of `completeJob`, without the id and the token. */
+    resultInput: z.object({ result: result.nullish() }),
+  }
+}
 
 /** The longest code and message of a failure, in characters. */
 export const maxCodeLength = 64
 export const maxMessageLength = 2_000
 
 const maxJobTypes = 50
+
+/** The most jobs that an operation can claim. */
+export const maxClaims = 100
 const leaseSeconds = integer(1, 3_600)
   .nullish()
   .transform((seconds) => seconds ?? 60)
@@ -45,7 +63,7 @@ const jobTypes = z.array(z.string()).check(
 
 /** The input of `claimJobs`. */
 export const claimInput = z.object({
-  limit: integer(1, 100)
+  limit: integer(1, maxClaims)
     .nullish()
     .transform((limit) => limit ?? 1),
   leaseSeconds,
@@ -64,7 +82,6 @@ export const progressInput = z.object({
   progress: z.number().min(0, 'must be from 0 to 1').max(1, 'must be from 0 to 1'),
   message: text(maxMessageLength).nullish(),
 })
-export const resultInput = z.object({ result: jobResult.nullish() })
 export const failureInput = z.object({
   code: text(maxCodeLength),
   message: text(maxMessageLength),

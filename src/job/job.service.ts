@@ -4,12 +4,12 @@ import type { Context } from '../context.ts'
 import type { Job } from '../db/generated/prisma/client.ts'
 import { invalidField } from '../errors.ts'
 import { parseInput } from '../input/parse-input.ts'
-import { jobType as jobTypeRule, newJob } from './job.input.ts'
+import { type JobRules, jobType as jobTypeRule } from './job.input.ts'
 import { jobIds } from './job.rows.ts'
 import { jobNotFound } from './store/job-store.ts'
 import { canMake, rejectedTransition, type Transition } from './store/transitions.ts'
 
-type NewJob = z.input<typeof newJob>
+type NewJob = z.input<JobRules['newJob']>
 
 const defaultMaxAttempts = 3
 
@@ -20,8 +20,9 @@ const defaultMaxAttempts = 3
  *   type or payload
  */
 export async function createJob(context: Context, input: NewJob): Promise<Job> {
-  const { jobType, payload = null, maxAttempts, runAt = null, idempotencyKey = null } = parseInput(newJob, input)
   const { viewer, jobs } = context
+  const parsed = parseInput(jobs.rules.newJob, input)
+  const { jobType, payload = null, maxAttempts, runAt = null, idempotencyKey = null } = parsed
   const existing = await findByIdempotencyKey(context, input)
   if (existing) return withoutResult(context, existing)
   const created = await jobs.insert({

@@ -12,7 +12,7 @@ builder.subscriptionFields((t) => ({
     nullable: true,
     scope: 'jobs:read',
     description:
-      'Sends a job now and after changes; several changes at once are sent as one. Sends null and ends if your tenant has no job with this id.',
+      'Sends a job now and after changes, until it is finished; several changes at once are sent as one. Sends null and ends if your tenant has no job with this id.',
     args: { id: t.arg.id({ required: true, description: 'The id of the job.' }) },
     subscribe: (_, args, context) => followJob(context, args),
     resolve: (job: JobRow | null) => job,

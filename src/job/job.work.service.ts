@@ -4,17 +4,34 @@ import type { Job } from '../db/generated/prisma/client.ts'
 import { isPossibleId } from '../db/ids.ts'
 import { invalidField } from '../errors.ts'
 import { parseInput } from '../input/parse-input.ts'
-import { claimInput, extendInput, failureInput, type HeldJobInput, progressInput, resultInput } from './job.input.ts'
+import {
+  claimInput,
+  extendInput,
+  failureInput,
+  type HeldJobInput,
+  type JobRules,
+  maxClaims,
+  progressInput,
+} from './job.input.ts'
 import { type HeldJob, jobNotFound } from './store/job-store.ts'
 import { completeJob, extendLease, failJob, type JobLease, leaseOf, reportProgress } from './store/leases.ts'
 
 // The API of workers outside of this process: the operations of store/leases.ts, for the viewer's tenant, with validation.
 // Each throws BAD_USER_INPUT naming every invalid field, with NOT_FOUND for a missing job and CONFLICT for a stale token.
 
-export async function claim({ viewer, jobs }: Context, input: z.input<typeof claimInput>): Promise<JobLease[]> {
+/** How many jobs the fields of an operation have asked for. Their payloads are in one answer. */
+const claimed = new WeakMap<Context, number>()
+
+export async function claim(context: Context, input: z.input<typeof claimInput>): Promise<JobLease[]> {
+  const { viewer, jobs } = context
   const { jobTypes, limit, leaseSeconds } = parseInput(claimInput, input)
-  const claimed = await jobs.claim(viewer.tenantAppId, { jobTypes: [...new Set(jobTypes)], limit, leaseSeconds })
-  return claimed.map(leaseOf)
+  const before = claimed.get(context) ?? 0
+  if (before + limit > maxClaims) {
+    throw invalidField('limit', 'OUT_OF_RANGE', `must add up to at most ${maxClaims} in an operation`)
+  }
+  claimed.set(context, before + limit)
+  const leased = await jobs.claim(viewer.tenantAppId, { jobTypes: [...new Set(jobTypes)], limit, leaseSeconds })
+  return leased.map(leaseOf)
 }
 
 export async function extend(context: Context, input: HeldJobInput & z.input<typeof extendInput>): Promise<JobLease> {
@@ -27,9 +44,10 @@ export async function report(context: Context, input: HeldJobInput & z.input<typ
   return reportProgress(context.jobs, heldBy(context, input), progress, message)
 }
 
-export async function complete(context: Context, input: HeldJobInput & z.input<typeof resultInput>): Promise<Job> {
-  const { result = null } = parseInput(resultInput, input)
-  return completeJob(context.jobs, heldBy(context, input), result)
+export async function complete(context: Context, input: HeldJobInput & z.input<JobRules['resultInput']>): Promise<Job> {
+  const { jobs } = context
+  const { result = null } = parseInput(jobs.rules.resultInput, input)
+  return completeJob(jobs, heldBy(context, input), result)
 }
 
 export async function fail(context: Context, input: HeldJobInput & z.input<typeof failureInput>): Promise<Job> {

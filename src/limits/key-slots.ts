@@ -1,16 +1,18 @@
 import { setTimeout } from 'node:timers/promises'
 import { GatewayError } from '../errors.ts'
 
-/** Counts what keys have open at the same time: requests, subscriptions. */
+/** Counts what keys have open at the same time: requests, subscriptions, MiB of answers. */
 export interface KeySlots {
   /**
-   * Takes a slot of a key.
+   * Takes slots of a key, one by default.
    *
-   * @returns releases the slot, once however often it is called
-   * @throws GatewayError RATE_LIMITED, after a second, if the key has no slot left. A client that tries again at once would
+   * @returns releases the slots, once however often it is called
+   * @throws GatewayError RATE_LIMITED, after a second, if the key has too few slots left. A client that tries again at once would
    *   keep the gateway busy otherwise
    */
-  take(keyId: string): (() => void) | Promise<never>
+  take(keyId: string, count?: number): (() => void) | Promise<never>
+  /** Takes slots of a key even if it has too few left. Returns what releases them. */
+  hold(keyId: string, count: number): () => void
 }
 
 const delaySeconds = 1
@@ -18,7 +20,7 @@ const delaySeconds = 1
 /**
  * Creates the slots, of which each key has `max`.
  *
- * @param things what the slots are for, in an error: requests, subscriptions
+ * @param things what the slots are for, in an error: requests, subscriptions, MiB of something
  * @param variable the name of the limit in the configuration
  */
 export function createKeySlots(max: number, things: string, variable: string): KeySlots {
@@ -29,19 +31,21 @@ export function createKeySlots(max: number, things: string, variable: string): K
   }
 
   const taken = new Map<string, number>()
+
+  function hold(keyId: string, count: number): () => void {
+    taken.set(keyId, (taken.get(keyId) ?? 0) + count)
+    let isTaken = true
+    return () => {
+      if (!isTaken) return
+      isTaken = false
+      const left = (taken.get(keyId) ?? count) - count
+      if (left === 0) taken.delete(keyId)
+      else taken.set(keyId, left)
+    }
+  }
+
   return {
-    take(keyId) {
-      const before = taken.get(keyId) ?? 0
-      if (before >= max) return reject()
-      taken.set(keyId, before + 1)
-      let isTaken = true
-      return () => {
-        if (!isTaken) return
-        isTaken = false
-        const left = (taken.get(keyId) ?? 1) - 1
-        if (left === 0) taken.delete(keyId)
-        else taken.set(keyId, left)
-      }
-    },
+    take: (keyId, count = 1) => ((taken.get(keyId) ?? 0) + count > max ? reject() : hold(keyId, count)),
+    hold,
   }
 }

@@ -13,8 +13,10 @@ interface Taken {
 /**
  * Takes points of a key if it has enough left in its window. Checking and taking are one step, so that rejected requests never
  * change the budget of others, and two gateways never both take the last points.
+ *
+ * @param isDone whether the work is done already. Its points are taken even if the key does not have enough
  */
-export type PointCounter = (keyId: string, cost: number) => Promise<Taken>
+export type PointCounter = (keyId: string, cost: number, isDone?: boolean) => Promise<Taken>
 
 const windowMilliseconds = 60_000
 
@@ -24,10 +26,10 @@ const maxKeys = 100_000
 /** Creates a counter in the memory of this process. */
 export function createMemoryCounter(points: number, now: () => number = () => performance.now()): PointCounter {
   const windows = new LRUCache<string, { spent: number; readonly endsAt: number }>({ max: maxKeys })
-  return async (keyId, cost) => {
+  return async (keyId, cost, isDone = false) => {
     const open = windows.get(keyId)
     const window = open && now() < open.endsAt ? open : { spent: 0, endsAt: now() + windowMilliseconds }
-    const isTaken = window.spent + cost <= points
+    const isTaken = isDone || window.spent + cost <= points
     if (isTaken) {
       window.spent += cost
       windows.set(keyId, window)
@@ -40,7 +42,7 @@ export function createMemoryCounter(points: number, now: () => number = () => pe
 const script = `
   local spent = tonumber(redis.call('GET', KEYS[1]) or '0')
   local cost = tonumber(ARGV[1])
-  local isTaken = spent + cost <= tonumber(ARGV[2])
+  local isTaken = ARGV[4] == 'true' or spent + cost <= tonumber(ARGV[2])
   if isTaken then
     spent = redis.call('INCRBY', KEYS[1], cost)
     if spent == cost then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
@@ -53,8 +55,8 @@ const script = `
  * @throws Error, from the counter, if Redis does not answer
  */
 export function createRedisCounter(points: number, redis: RedisConnection): PointCounter {
-  return async (keyId, cost) => {
-    const args = [cost, points, windowMilliseconds].map(String)
+  return async (keyId, cost, isDone = false) => {
+    const args = [cost, points, windowMilliseconds, isDone].map(String)
     const [isTaken, spent, resetMilliseconds] = await redis.runScript(script, `fusion-gateway:rate:${keyId}`, args)
     return { isTaken: isTaken === 1, spent: Number(spent), resetMilliseconds: Number(resetMilliseconds) }
   }

@@ -18,14 +18,21 @@ export interface RateLimit {
   /**
    * Takes points from a key's budget. Takes nothing if there are not enough.
    *
+   * @param points 0 asks whether the key owes points for work that is done
    * @returns what is left; undefined if keys are not limited
    * @throws GatewayError RATE_LIMITED if there are not enough points; TOO_EXPENSIVE if there can never be enough
    */
   spend(keyId: string, points: number): Promise<Budget | undefined>
+  /**
+   * Takes points for work that is done, even if the key does not have enough. Then it has none left until the minute ends.
+   *
+   * @returns what is left; undefined if keys are not limited
+   */
+  charge(keyId: string, points: number): Promise<Budget | undefined>
 }
 
 /** No key is limited. */
-export const unlimited: RateLimit = { spend: async () => undefined }
+export const unlimited: RateLimit = { spend: async () => undefined, charge: async () => undefined }
 
 /**
  * Creates the rate limit.
@@ -44,10 +51,10 @@ export function createRateLimit(
   const shared = redis && createRedisCounter(points, redis)
   let isAlone = false
 
-  async function take(keyId: string, cost: number): ReturnType<PointCounter> {
-    if (!shared) return own(keyId, cost)
+  async function take(...args: Parameters<PointCounter>): ReturnType<PointCounter> {
+    if (!shared) return own(...args)
     try {
-      const taken = await shared(keyId, cost)
+      const taken = await shared(...args)
       isAlone = false
       metrics.rateLimitIsAlone.set(0)
       return taken
@@ -55,23 +62,26 @@ export function createRateLimit(
       if (!isAlone) log.warn({ err: error }, 'Redis does not answer: this process counts the points of keys by itself')
       isAlone = true
       metrics.rateLimitIsAlone.set(1)
-      return own(keyId, cost)
+      return own(...args)
     }
   }
+
+  const budgetOf = ({ spent, resetMilliseconds }: Awaited<ReturnType<PointCounter>>): Budget => ({
+    points,
+    remaining: Math.max(0, points - spent),
+    resetSeconds: Math.max(1, Math.ceil(resetMilliseconds / 1_000)),
+  })
 
   return {
     async spend(keyId, cost) {
       if (cost > points) throw tooExpensive(cost, points)
-      const { isTaken, spent, resetMilliseconds } = await take(keyId, cost)
-      const budget: Budget = {
-        points,
-        remaining: Math.max(0, points - spent),
-        resetSeconds: Math.max(1, Math.ceil(resetMilliseconds / 1_000)),
-      }
-      if (isTaken) return budget
+      const taken = await take(keyId, cost)
+      const budget = budgetOf(taken)
+      if (taken.isTaken) return budget
       metrics.requestsRateLimited.inc()
       throw new RateLimited(budget, cost)
     },
+    charge: async (keyId, cost) => budgetOf(await take(keyId, cost, true)),
   }
 }
 
@@ -82,13 +92,24 @@ export function tooExpensive(cost: number, maximum: number): GatewayError {
 }
 
 /** The rejection of an operation whose key has too few points left. */
-export class RateLimited extends GatewayError {
-  readonly budget: Budget
-
+class RateLimited extends GatewayError {
   constructor(budget: Budget, cost: number) {
     const { points: maximum, remaining } = budget
-    const message = `The operation costs more points (${cost}) than the key has left in this minute (${remaining}).`
-    super('RATE_LIMITED', message, { details: { cost, maximum, remaining } })
-    this.budget = budget
+    const message =
+      cost > 0
+        ? `The operation costs more points (${cost}) than the key has left in this minute (${remaining}).`
+        : 'The key has no points left in this minute.'
+    super('RATE_LIMITED', message, {
+      details: { cost, maximum, remaining },
+      headers: { ...budgetHeaders(budget), 'retry-after': String(budget.resetSeconds) },
+    })
+  }
+}
+
+/** The headers that tell a client its budget. @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/ */
+export function budgetHeaders({ points, remaining, resetSeconds }: Budget): Record<string, string> {
+  return {
+    'ratelimit-policy': `"points";q=${points};w=60`,
+    ratelimit: `"points";r=${remaining};t=${resetSeconds}`,
   }
 }

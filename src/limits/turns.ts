@@ -1,3 +1,5 @@
+import { clientHasGone } from '../errors.ts'
+
 /**
  * Runs work that keeps this process or the database busy. Keys take turns, and each has only some of the work running, so that
  * a key with much of it does not delay the others.
@@ -6,9 +8,11 @@ export interface Turns {
   /**
    * Runs work when it is the key's turn.
    *
+   * @param isAbandoned whether the client has gone; then the work is left out
    * @returns the result of the work
+   * @throws GatewayError if the client has gone before its turn
    */
-  take<Result>(keyId: string, work: () => Result | Promise<Result>): Promise<Result>
+  take<Result>(keyId: string, work: () => Result | Promise<Result>, isAbandoned?: () => boolean): Promise<Result>
 }
 
 interface Queue {
@@ -21,8 +25,9 @@ interface Queue {
  *
  * @param atOnce how much work runs at the same time
  * @param perKey how much of it is of one key
+ * @param pauseAfter how long the next work waits after work that took so many milliseconds
  */
-function createTurns(atOnce: number, perKey: number): Turns {
+function createTurns(atOnce: number, perKey: number, pauseAfter = (_milliseconds: number) => 0): Turns {
   /** The keys with work. The first one has waited longest for its turn. */
   const queues = new Map<string, Queue>()
   let running = 0
@@ -53,18 +58,24 @@ function createTurns(atOnce: number, perKey: number): Turns {
   }
 
   return {
-    async take(keyId, work) {
+    async take(keyId, work, isAbandoned = () => false) {
       const queue = queues.get(keyId) ?? { running: 0, waiting: [] }
       queues.set(keyId, queue)
       await new Promise<void>((resolve) => {
         queue.waiting.push(resolve)
         startNext()
       })
+      const startedAt = performance.now()
       try {
+        if (isAbandoned()) throw clientHasGone()
         return await work()
       } finally {
         // The next work starts after the requests that have arrived meanwhile.
-        setImmediate(() => end(keyId, queue))
+        setImmediate(() => {
+          const pause = pauseAfter(performance.now() - startedAt)
+          if (pause > 0) setTimeout(() => end(keyId, queue), pause)
+          else end(keyId, queue)
+        })
       }
     },
   }
@@ -76,11 +87,32 @@ export interface ProcessTurns {
   readonly steps: Turns
   /** Operations that read very many rows. */
   readonly operations: Turns
+  /** Reads of many JSON objects, which may have hundreds of KiB each. */
+  readonly objects: Turns
+  /** Mutations that keep a connection to the database from their first statement to their last. */
+  readonly transactions: Turns
   /** Statements that look at rows which they do not return: searches and counts. */
   readonly searches: Turns
 }
 
-/** Creates the turns of a process. Two of a key's searches leave a core of a small database server to the others. */
+/**
+ * After a long step the event loop is free for as long as the step took, within limits. Node accepts one connection per round of the
+ * loop: with a long step in each round, a hundred connections of one client would delay all that follow by a hundred steps.
+ */
+function pauseAfterStep(milliseconds: number): number {
+  return milliseconds < 2 ? 0 : Math.min(milliseconds, 100)
+}
+
+/**
+ * Creates the turns of a process. Two of a key's searches leave a core of a small database server to the others, and four of its
+ * transactions leave them most of the connections.
+ */
 export function createProcessTurns(): ProcessTurns {
-  return { steps: createTurns(1, 1), operations: createTurns(4, 2), searches: createTurns(4, 2) }
+  return {
+    steps: createTurns(1, 1, pauseAfterStep),
+    operations: createTurns(4, 2),
+    objects: createTurns(2, 1),
+    transactions: createTurns(Number.POSITIVE_INFINITY, 4),
+    searches: createTurns(4, 2),
+  }
 }

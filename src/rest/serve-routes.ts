@@ -7,7 +7,7 @@ import type { Operations } from '../graphql/operation/run.ts'
 import { maxPageSize } from '../graphql/schema/connection.ts'
 import type { Authenticate } from '../http/authenticate.ts'
 import { readIdempotencyKey } from '../http/idempotency-key.ts'
-import { contextOf, viewerOf } from '../http/request.ts'
+import { contextOf, onSent, viewerOf } from '../http/request.ts'
 import { checkVariables } from './check-variables.ts'
 import type { Route, RouteInput } from './route.ts'
 import { dataOf, notFound } from './route-data.ts'
@@ -32,8 +32,9 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
   const { operation } = stored
 
   // Each page has a context of its own, so that its rows are forgotten with it.
-  const requestOf = (request: FastifyRequest, variables: Values): OperationRequest => ({
-    ...{ operation, variables, context: contextOf(request, services), statements: request.statements },
+  const requestOf = (request: FastifyRequest, reply: FastifyReply, variables: Values): OperationRequest => ({
+    ...{ operation, variables, context: contextOf(request, services) },
+    ...{ statements: request.statements, bodyLength: request.bodyLength, onSent: onSent(reply) },
     idempotencyKey: readIdempotencyKey(request, request.body),
   })
 
@@ -42,7 +43,7 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     const key = route.under ?? 'items'
     const isWhole = query['limit'] === undefined && query['cursor'] === undefined
     const page = isWhole ? { first: maxPageSize } : variables
-    const { result, headers } = await operations.run(requestOf(request, page))
+    const { result, headers } = await operations.run(requestOf(request, reply, page))
     reply.headers(headers).type('application/json; charset=utf-8')
     const first = toPage(route, stored, connection, dataOf(route, result))
     if (!isWhole) {
@@ -54,14 +55,14 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     return streamList(key, first, async (after) => {
       // A key that is revoked meanwhile reads no further page.
       await authenticate(request)
-      const read = () => operations.execute(requestOf(request, { first: maxPageSize, after }))
+      const read = () => operations.execute(requestOf(request, reply, { first: maxPageSize, after }))
       const next = await services.turns.operations.take(viewerOf(request).keyId, read)
       return toPage(route, stored, connection, dataOf(route, next.result))
     })
   }
 
   async function answerOne(request: FastifyRequest, reply: FastifyReply, variables: Values) {
-    const { result, headers } = await operations.run(requestOf(request, variables))
+    const { result, headers } = await operations.run(requestOf(request, reply, variables))
     reply.headers(headers)
     const value = valueAt(dataOf(route, result), route.answer)
     if (value == null) throw notFound()

@@ -17,7 +17,8 @@ import type { Logger } from '../telemetry/logger.ts'
  * profiles, then jobs. It holds one page at a time.
  */
 export async function* exportTenant(database: Database, tenant: TenantApp, log: Logger): AsyncGenerator<Json> {
-  const services = createServices(database)
+  // A page of jobs can be longer than a request may read.
+  const services = createServices(database, { maxReadLength: Number.POSITIVE_INFINITY })
   const preparer = createPreparer({ introspection: false, metrics: services.metrics })
   const viewer = viewerOf(tenant)
 

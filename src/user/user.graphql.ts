@@ -1,6 +1,7 @@
 import { requireScope } from '../auth/scopes.ts'
 import { builder } from '../graphql/schema/builder.ts'
 import { readPageRequest, toConnection } from '../graphql/schema/connection.ts'
+import { type ExtraPoints, pointsOfScan } from '../graphql/schema/field-price.ts'
 import { defineMutation } from '../graphql/schema/mutation.ts'
 import { Node, registerNode } from '../graphql/schema/node.ts'
 import { defineOrder } from '../graphql/schema/order.ts'
@@ -34,6 +35,9 @@ const UserFilter = builder.inputType('UserFilter', {
   }),
 })
 
+const pointsOfSearch: ExtraPoints = ({ filter }) =>
+  (filter as UserList['filter'] | null | undefined)?.nameContains == null ? 0 : pointsOfScan
+
 const UserOrder = defineOrder('User', 'users')
 
 builder.queryFields((t) => ({
@@ -50,6 +54,7 @@ builder.queryFields((t) => ({
       type: User,
       scope: 'users:read',
       description: "Lists your tenant's users, oldest first by default.",
+      extensions: { extraPoints: pointsOfSearch },
       args: {
         filter: t.arg({ type: UserFilter, description: 'Selects users. All by default.' }),
         orderBy: t.arg({ type: UserOrder, description: 'The order. Oldest first by default.' }),
@@ -70,6 +75,7 @@ builder.queryFields((t) => ({
       fields: (connection) => ({
         totalCount: connection.int({
           description: 'The number of users in the whole list. It is counted only if requested.',
+          extensions: { extraPoints: (() => pointsOfScan) satisfies ExtraPoints },
           resolve: ({ list }, _, context) => countUsers(context, list.filter),
         }),
       }),

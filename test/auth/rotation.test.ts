@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { createKey, revokeKey, rotateKey } from '../../src/auth/key.service.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { adminUrl } from '../support/postgresql.ts'
 
 let app: TestApp
 let tenant: TestTenant
@@ -29,6 +30,19 @@ it('both keys work during the grace, with the same scopes; afterwards only the s
   await rotateKey(app.database, row.id, 0)
   expect([await works(old.key), await works(key)]).toEqual([true, false])
 })
+
+// The embedded database has the clock of the process.
+it.skipIf(adminUrl === undefined).each([-1, 1])(
+  'the grace is that of the database if the clock of this machine is %s h off',
+  async (hours) => {
+    const old = await newKey()
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + hours * 3_600_000 })
+    await rotateKey(app.database, old.row.id, 1_800_000)
+    vi.useRealTimers()
+    const { expiresAt } = await app.database.prisma.apiKey.findFirstOrThrow({ where: { id: old.row.id } })
+    expect(Math.abs((expiresAt?.getTime() ?? 0) - Date.now() - 1_800_000)).toBeLessThan(60_000)
+  },
+)
 
 it('the successor has the lifetime of the old key, and the grace does not extend the old key beyond its expiry', async () => {
   const day = 86_400_000

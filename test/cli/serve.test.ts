@@ -43,26 +43,23 @@ describe('serve on the embedded database', () => {
     expect((await restarted.stop('SIGHUP')).code).toBe(0)
   })
 
-  it.each(['gateway.lock', 'pgdata', 'demo-key'])(
-    'completes a first start that was killed after it created %s',
-    async (file) => {
-      const folder = createEmptyDir()
-      chmodSync(folder, 0o755)
-      const starting = startGateway({ DATA_DIR: folder }).catch(() => undefined)
-      await expect.poll(() => existsSync(path.join(folder, file)), { timeout: 30_000, interval: 2 }).toBe(true)
-      const holder = await text(connect(path.join(folder, 'gateway.lock')))
-      process.kill(Number(/process (\d+) on /.exec(holder)?.[1]), 'SIGKILL')
-      await starting
-      const gateway = await startGateway({ DATA_DIR: folder })
-      // Rows and the demo key are for the owner alone.
-      expect(statSync(folder).mode & 0o777).toBe(0o700)
-      const key = /x-api-key: (\S+)/.exec(gateway.output())?.[1] ?? ''
-      const answer = await fetch(`${gateway.address}/users`, { headers: { 'x-api-key': key } })
-      expect(((await answer.json()) as { users: unknown[] }).users).toHaveLength(25)
-      await gateway.stop()
-      rmSync(folder, { recursive: true })
-    },
-  )
+  it.each(['pgdata', 'demo-key'])('completes a first start that was killed after it created %s', async (file) => {
+    const folder = createEmptyDir()
+    chmodSync(folder, 0o755)
+    const starting = startGateway({ DATA_DIR: folder }).catch(() => undefined)
+    await expect.poll(() => existsSync(path.join(folder, file)), { timeout: 30_000, interval: 2 }).toBe(true)
+    const holder = await text(connect(path.join(folder, 'gateway.lock')))
+    process.kill(Number(/process (\d+) on /.exec(holder)?.[1]), 'SIGKILL')
+    await starting
+    const gateway = await startGateway({ DATA_DIR: folder })
+    // Rows and the demo key are for the owner alone.
+    expect(statSync(folder).mode & 0o777).toBe(0o700)
+    const key = /x-api-key: (\S+)/.exec(gateway.output())?.[1] ?? ''
+    const answer = await fetch(`${gateway.address}/users`, { headers: { 'x-api-key': key } })
+    expect(((await answer.json()) as { users: unknown[] }).users).toHaveLength(25)
+    await gateway.stop()
+    rmSync(folder, { recursive: true })
+  })
 
   it.skipIf(!canUnshare)('is not opened by a process of another container that has the same number', async () => {
     const folder = createDataDir()
@@ -88,19 +85,14 @@ describe('serve on the embedded database', () => {
     rmSync(folder, { recursive: true })
   })
 
-  it('reports in one line that the port is in use', async () => {
+  it('reports in one line that the port is in use, and keeps every row when it is killed', async () => {
     const gateway = await startGateway({ DATA_DIR: dataDir })
     const port = new URL(gateway.address).port
-    const { code, stderr } = await fusion(['serve'], { DATA_DIR: 'memory', PORT: port })
+    const { code, stderr } = await fusion(['serve'], { DATA_DIR: createDataDir(), PORT: port })
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: `listen EADDRINUSE: address already in use 127.0.0.1:${port}\n`,
     })
-    await gateway.stop()
-  })
-
-  it('keeps every row when it is killed', async () => {
-    const gateway = await startGateway({ DATA_DIR: dataDir })
     const key = /x-api-key: (\S+)/.exec(gateway.output())?.[1] ?? ''
     const headers = { 'x-api-key': key, 'content-type': 'application/json' }
     const body = JSON.stringify({ name: 'Last words', email: 'last@example.com', phone: '1' })

@@ -30,6 +30,12 @@ describe('fusion', () => {
     expect(listed.stdout).toContain(`${id}\tAcme\tci\tactive`)
     expect(listed.stdout).not.toContain(key.stdout.trim())
 
+    const short = await fusion(['keys', 'create', '--tenant', 'Acme', '--name', 'short', '--expires', '15m'], env)
+    const minutes = /\tshort\tactive\t\S+\t(\S+)/.exec((await fusion(['keys', 'list'], env)).stdout)?.[1] ?? ''
+    expect(short.code).toBe(0)
+    expect((Date.parse(minutes) - Date.now()) / 60_000).toBeGreaterThan(10)
+    expect((Date.parse(minutes) - Date.now()) / 60_000).toBeLessThan(15)
+
     const rotated = await fusion(['keys', 'rotate', id, '--grace', '30m'], env)
     expect(rotated).toMatchObject({ code: 0, stdout: expect.stringMatching(/^fus_\w{49}\n$/) })
     expect(await fusion(['keys', 'rotate', id, '--grace', 'soon'], env)).toMatchObject({ code: 2, stdout: '' })

@@ -58,7 +58,7 @@ describe('fusion', () => {
   it('rejects the parts of a database URL that would have no effect', async () => {
     const urls = {
       DATABASE_URL: 'postgresql://user:secret@one,two/db?schema=other&sslmode=disable',
-      DATABASE_REPLICA_URLS: 'postgresql://host/db?target_session_attrs=read-write',
+      DATABASE_REPLICA_URLS: 'postgresql://host/db?target_session_attrs=read-write&query_timeout=1',
     }
     const { code, stderr } = await fusion(['serve'], urls)
     expect({ code, lines: stderr.trim().split('\n') }).toEqual({
@@ -67,6 +67,7 @@ describe('fusion', () => {
         'DATABASE_URL must name one host. Put a load balancer or a proxy in front of several',
         'DATABASE_URL has the parameter schema, which would have no effect',
         'DATABASE_REPLICA_URLS has the parameter target_session_attrs, which would have no effect',
+        'DATABASE_REPLICA_URLS has the parameter query_timeout, which would have no effect',
       ],
     })
   })

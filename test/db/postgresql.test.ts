@@ -28,6 +28,19 @@ describe.skipIf(adminUrl === undefined)('on a PostgreSQL server', () => {
     }
   })
 
+  it('every command refuses a database that does not store UTF-8, in one line', async () => {
+    const latin = `${name}_latin`
+    await runAsAdmin(`CREATE DATABASE ${latin} ENCODING LATIN1 TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'`)
+    for (const args of [['serve'], ['work'], ['migrate', 'deploy'], ['migrate', 'status'], ['tenants', 'list']]) {
+      expect(await fusion(args, { DATABASE_URL: databaseUrl(latin) })).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: 'The database has the encoding LATIN1. Create it with the encoding UTF8.\n',
+      })
+    }
+    await runAsAdmin(`DROP DATABASE ${latin} WITH (FORCE)`)
+  })
+
   it('two processes deploy migrations at the same time without a conflict', async () => {
     expect(await fusion(['migrate', 'status'], env)).toMatchObject({
       code: 1,

@@ -1,8 +1,11 @@
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import pg from 'pg'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { listenOnPostgres } from '../../src/db/postgres/listener.ts'
+import { canCreateClusters, createCluster } from '../support/cluster.ts'
+import { subscribe } from '../support/events.ts'
+import { listen, prepare } from '../support/gateway.ts'
 import { adminUrl } from '../support/postgresql.ts'
 
 /** A proxy to the database whose connections the test can cut or silence. */
@@ -80,5 +83,37 @@ describe.skipIf(adminUrl === undefined)('a listening connection', () => {
     const events = { onMessage: () => undefined, onGap: () => undefined }
     const nowhere = { connectionString: 'postgresql://nobody@127.0.0.1:2/none' }
     await expect(listenOnPostgres(nowhere, 'x', events, () => undefined)).rejects.toThrow(/ECONNREFUSED/)
+  })
+})
+
+describe.skipIf(!canCreateClusters)('a gateway whose clock is ahead of that of the database', () => {
+  it('sends the jobs that changed while its listening connection was lost', async () => {
+    const cluster = await createCluster()
+    const { tenantAppId, key } = await prepare(cluster.url)
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 })
+    const gateway = await listen(cluster.url)
+    const session = new pg.Client({ connectionString: cluster.url })
+    await session.connect()
+    for (const id of ['job_old', 'job_new']) {
+      await session.query(
+        `INSERT INTO job (tenant_app_id, id, job_type, status, max_attempts, run_at, updated_at)
+         VALUES ($1, $2, 'x', 'PENDING', 3, now(), now())`,
+        [tenantAppId, id],
+      )
+    }
+    const events = await subscribe(gateway.address, key, 'subscription { jobs(first: 1) { id status } }')
+    expect((await events.next())?.data?.data).toEqual({ jobs: [{ id: 'job_new', status: 'PENDING' }] })
+    // Within one transaction the change is announced when the connection has been lost.
+    await session.query('BEGIN')
+    await session.query(`UPDATE job SET status = 'CANCELLED', updated_at = now() WHERE id = 'job_old'`)
+    await session.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'`)
+    await session.query('COMMIT')
+    const { jobs } = (await events.next())?.data?.data ?? {}
+    expect(jobs).toContainEqual({ id: 'job_old', status: 'CANCELLED' })
+    vi.useRealTimers()
+    events.close()
+    await session.end()
+    await gateway.close()
+    await cluster.remove()
   })
 })

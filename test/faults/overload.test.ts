@@ -1,5 +1,10 @@
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { Agent, get as request } from 'node:http'
+import { connect } from 'node:net'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { startGateway } from '../support/cli.ts'
 import { type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
 import { type ListeningGateway, listen, prepare } from '../support/gateway.ts'
 
@@ -12,7 +17,6 @@ beforeAll(async () => {
   cluster = await createCluster()
   headers = { 'x-api-key': (await prepare(cluster.url)).key }
 })
-afterEach(() => gateway?.close())
 afterAll(() => cluster?.remove())
 
 async function get(path: string) {
@@ -28,6 +32,8 @@ async function get(path: string) {
 }
 
 describe.skipIf(!canCreateClusters)('an overloaded gateway', () => {
+  afterEach(() => gateway.close())
+
   it('sheds requests at once without a statement, and answers the requests that it accepted', async () => {
     gateway = await listen(cluster.url, {
       load: { maxInFlight: 10, maxInFlightPerKey: 10, maxEventLoopDelayMilliseconds: 10_000 },
@@ -93,3 +99,61 @@ describe.skipIf(!canCreateClusters)('an overloaded gateway', () => {
     while ((await get('/users/usr_1')).status !== 404);
   })
 })
+
+describe.skipIf(!canCreateClusters)('a gateway with few descriptors', () => {
+  it('answers on new and on open connections while idle ones use up the rest, and can connect to the database again', async () => {
+    const limited = await startGateway({ DATABASE_URL: cluster.url }, [], 256)
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const askOnOpenConnection = async () => {
+      const [answer] = await once(request(`${limited.address}/users?limit=1`, { agent, headers }), 'response')
+      return answer.resume().statusCode
+    }
+    const askOnNewConnection = async () =>
+      (await fetch(`${limited.address}/users?limit=1`, { headers: { ...headers, connection: 'close' } })).status
+    expect(await askOnOpenConnection()).toBe(200)
+    const { hostname, port } = new URL(limited.address)
+    const idle = Array.from({ length: 400 }, () => connect(Number(port), hostname).on('error', () => undefined))
+    await Promise.all(idle.map((socket) => Promise.race([once(socket, 'connect'), once(socket, 'close')])))
+    expect(await askOnNewConnection()).toBe(200)
+    expect(limited.output()).toContain('there are too many connections')
+
+    await terminateConnections()
+    expect(await askOnOpenConnection()).toBe(200)
+    expect(await askOnNewConnection()).toBe(200)
+
+    for (const socket of idle) socket.destroy()
+    expect(await askOnNewConnection()).toBe(200)
+    agent.destroy()
+    expect(await limited.stop()).toMatchObject({ code: 0 })
+  })
+
+  it('answers 503 while there is none for a connection to the database, and 200 afterwards', async () => {
+    const limited = await startGateway({ DATABASE_URL: cluster.url })
+    const allow = (descriptors: number) =>
+      execFileSync('prlimit', ['--pid', String(limited.child.pid), `--nofile=${descriptors}:`])
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const ask = async () => {
+      const [answer] = await once(request(`${limited.address}/users?limit=1`, { agent, headers }), 'response')
+      return answer.resume().statusCode
+    }
+    expect(await ask()).toBe(200)
+    allow(3)
+    await terminateConnections()
+    await expect.poll(ask).toBe(503)
+    expect(limited.output()).toContain('EMFILE')
+    allow(1_024)
+    expect(await ask()).toBe(200)
+    agent.destroy()
+    await limited.stop()
+  })
+})
+
+/** Closes the connections of the gateway to the database. */
+async function terminateConnections(): Promise<void> {
+  const session = new pg.Client({ connectionString: cluster.url })
+  await session.connect()
+  await session.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'fusion-gateway'`,
+  )
+  await session.end()
+}

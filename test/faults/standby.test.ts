@@ -2,6 +2,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
 import { type ListeningGateway, listen, prepare } from '../support/gateway.ts'
+import { startProxy } from '../support/proxy.ts'
 
 let primary: Cluster
 let standby: Cluster
@@ -42,6 +43,30 @@ describe.skipIf(!canCreateClusters)('a gateway whose server is a standby, as aft
     })
     expect((await send('/ready')).status).toBe(503)
     expect(gateway.log.some(({ msg }) => msg === 'not ready: the database server is a standby')).toBe(true)
+  })
+
+  it('leaves the server when its address leads to the new primary, within two requests', async () => {
+    const proxy = await startProxy(Number(new URL(standby.url).port))
+    const url = new URL(standby.url)
+    url.port = String(proxy.port)
+    const other = await listen(url.href)
+    const write = () =>
+      fetch(`${other.address}/users`, {
+        method: 'POST',
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        body: JSON.stringify(user),
+      })
+    const read = (id: number) => fetch(`${other.address}/users/${id}`, { headers: { 'x-api-key': key } })
+    await Promise.all(Array.from({ length: 60 }, (_, id) => read(id)))
+    const { idle, inUse } = other.database.driver.connections()
+    expect(idle + inUse).toBeGreaterThan(1)
+    proxy.retarget(Number(new URL(primary.url).port))
+    expect((await write()).status).toBe(503)
+    expect(await Promise.all(Array.from({ length: 10 }, async () => (await write()).status))).toEqual(
+      Array(10).fill(201),
+    )
+    await other.close()
+    await proxy.close()
   })
 
   it('writes as soon as the server is promoted', async () => {

@@ -62,6 +62,19 @@ describe('subscription { job }', () => {
     events.close()
   })
 
+  it('completes when the job is finished, and at once if it was finished before', async () => {
+    const id = await create('finished')
+    const events = await subscribe(address, tenant.key, jobSubscription, { id })
+    expect(await nextJob(events)).toMatchObject({ status: 'PENDING' })
+    await call('cancelJob', { id })
+    const late = await subscribe(address, tenant.key, jobSubscription, { id })
+    for (const stream of [events, late]) {
+      expect(await nextJob(stream)).toMatchObject({ status: 'CANCELLED' })
+      expect(await stream.next()).toMatchObject({ event: 'complete' })
+      expect(await stream.next()).toBeUndefined()
+    }
+  })
+
   it('sends no event when only the lease is extended', async () => {
     const id = await create('extended')
     const [lease] = present((await call('claimJobs', { jobTypes: ['extended'] })).leases)

@@ -3,13 +3,14 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { addressOf, type EventStream, subscribe } from '../support/events.ts'
 
 let app: TestApp
 let tenant: TestTenant
 let port: number
 
 beforeAll(async () => {
-  app = await startTestApp({ corsOrigins: ['https://app.example.com'] })
+  app = await startTestApp({ corsOrigins: ['https://app.example.com'], corsHeaders: ['x-tracking'] })
   tenant = await app.createTenant()
   port = Number(new URL(await app.app.listen({ port: 0 })).port)
 })
@@ -40,6 +41,34 @@ describe('an invalid HTTP request', () => {
   })
 })
 
+describe('a gateway with as many connections as it may have', () => {
+  it('closes the one that waits longest, unused ones first, and closes new ones if all are in use', async () => {
+    const full = await app.startAnother({ maxConnections: 4 })
+    const address = await addressOf(full)
+    const { hostname, port } = new URL(address)
+    const open = async () => {
+      const accepted = once(full.app.server, 'connection')
+      const socket = connect(Number(port), hostname)
+      await accepted
+      return { socket, closed: once(socket, 'close') }
+    }
+    const used = await open()
+    const answered = once(used.socket, 'data')
+    used.socket.write('GET /health HTTP/1.1\r\nhost: x\r\n\r\n')
+    await answered
+    const [first, second] = [await open(), await open()]
+    const subscriptions: EventStream[] = []
+    for (const { closed } of [first, second, used]) {
+      subscriptions.push(await subscribe(address, tenant.key, 'subscription { jobs { id } }'))
+      await closed
+    }
+    subscriptions.push(await subscribe(address, tenant.key, 'subscription { jobs { id } }'))
+    await expect(fetch(`${address}/health`)).rejects.toThrow('fetch failed')
+    for (const events of subscriptions) events.close()
+    await full.close()
+  })
+})
+
 describe('a page of another origin', () => {
   const request = (origin: string, method: 'GET' | 'OPTIONS') =>
     app.app.inject({
@@ -56,7 +85,17 @@ describe('a page of another origin', () => {
     const preflight = await request('https://app.example.com', 'OPTIONS')
     expect(preflight.statusCode).toBe(204)
     expect(preflight.headers['access-control-allow-methods']).toContain('PUT')
-    expect(preflight.headers['access-control-allow-headers']).toContain('x-api-key')
+    const allowed = String(preflight.headers['access-control-allow-headers']).split(', ')
+    expect(allowed).toEqual(
+      expect.arrayContaining([
+        'authorization',
+        'x-api-key',
+        'idempotency-key',
+        'traceparent',
+        'if-none-match',
+        'x-tracking',
+      ]),
+    )
     const answer = await request('https://app.example.com', 'GET')
     expect(answer.headers['access-control-allow-origin']).toBe('https://app.example.com')
     expect(answer.headers['access-control-expose-headers']).toContain('link')

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { createFetchContent } from '../../src/job/handlers/fetch-content.ts'
 import { fetchLimited } from '../../src/job/handlers/fetch-limited.ts'
 import { createPrivateNetworks } from '../../src/job/handlers/public-network.ts'
+import { readFeed } from '../../src/job/handlers/read-feed.ts'
 import type { JobHandler } from '../../src/job/worker/handler.ts'
 
 const servers: Server[] = []
@@ -81,6 +82,26 @@ describe('fetch_content', () => {
     await expect(run(fetchAny, { url: page })).rejects.toMatchObject({ name: 'PermanentError' })
     const missing = await serve((_request, response) => response.writeHead(404).end())
     await expect(run(fetchAny, { url: missing })).rejects.toMatchObject({ name: 'PermanentError' })
+  })
+
+  it('parses a large feed while the event loop goes on, until the signal aborts', async () => {
+    const items = Array.from(
+      { length: 60_000 },
+      (_, index) => `<item><guid>urn:item:${index}</guid><title>t</title></item>`,
+    )
+    const feed = `<rss version="2.0"><channel><title>t</title>${items.join('')}</channel></rss>`
+    let rounds = 0
+    const timer = setInterval(() => {
+      rounds += 1
+    }, 1)
+    const { contentIds } = await readFeed(feed, new AbortController().signal)
+    clearInterval(timer)
+    expect(contentIds).toHaveLength(60_000)
+    expect(rounds).toBeGreaterThan(20)
+    const controller = new AbortController()
+    const aborted = readFeed(feed, controller.signal)
+    controller.abort(new Error('cancelled'))
+    await expect(aborted).rejects.toThrow('cancelled')
   })
 
   it('fails with a retryable error if the server is unavailable or unreachable', async () => {

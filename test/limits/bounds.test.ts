@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readConfig } from '../../src/config.ts'
+import { createJobRules } from '../../src/job/job.input.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf, subscribe } from '../support/events.ts'
 
@@ -12,6 +14,20 @@ beforeAll(async () => {
   tenant = await app.createTenant()
 })
 afterAll(() => app.close())
+
+/** Sends a request to /graphql over a socket, whose answer is read only if the test does. The body may not be all of it. */
+async function sendRaw(gateway: TestApp, { key }: TestTenant, body: string, length = body.length, accept = '*/*') {
+  const { port, hostname } = new URL(await addressOf(gateway))
+  const socket = connect(Number(port), hostname)
+  const received = once(gateway.app.server, 'request')
+  const headers = [
+    ...['host: x', `x-api-key: ${key}`, `accept: ${accept}`],
+    ...['content-type: application/json', `content-length: ${length}`],
+  ]
+  socket.write(`POST /graphql HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n${body}`)
+  await received
+  return socket
+}
 
 describe('what one request may create', () => {
   it('is an answer of at most 8 MiB', async () => {
@@ -27,6 +43,31 @@ describe('what one request may create', () => {
         extensions: { code: 'TOO_EXPENSIVE' },
       },
     ])
+  })
+
+  it('reads at most 16 MiB, whatever of it the answer would have', async () => {
+    const mine = await app.createTenant()
+    await app.database.prisma.job.createMany({
+      data: Array.from({ length: 70 }, (_, index) => ({
+        ...{ tenantAppId: mine.tenantAppId, id: `job_${index}`, jobType: 'long', maxAttempts: 3, runAt: new Date(0) },
+        ...{ payload: { text: 'x'.repeat(60_000) }, result: { text: 'y'.repeat(200_000) } },
+      })),
+    })
+    const ask = (first: number) => app.graphql(mine, `{ jobs(first: ${first}) { nodes { payload result } } }`)
+    expect((await ask(20)).errors).toBeUndefined()
+    const tooMuch = await ask(70)
+    expect(tooMuch.errors?.[0]).toMatchObject({
+      message: 'The operation reads more than 16 MiB. Request fewer rows or fields.',
+      extensions: { code: 'TOO_EXPENSIVE' },
+    })
+    const claims = await app.graphql(
+      mine,
+      `mutation { ${['a', 'b'].map((alias) => `${alias}: claimJobs(input: { jobTypes: ["long"], limit: 60 }) { leases { job { id } } userErrors { field message } }`).join(' ')} }`,
+    )
+    expect(claims.data).toMatchObject({
+      a: { leases: { length: 60 }, userErrors: [] },
+      b: { leases: null, userErrors: [{ field: ['limit'], message: 'must add up to at most 100 in an operation' }] },
+    })
   })
 
   it('has lists of at most 1,000 entries in its variables, also within objects', async () => {
@@ -69,6 +110,20 @@ describe('what one request may create', () => {
   })
 })
 
+describe('the rules of jobs', () => {
+  it('have the limits that are configured', () => {
+    const { jobLimits } = readConfig({ MAX_JOB_PAYLOAD_KIB: '1', MAX_JOB_RESULT_KIB: '2' })
+    const { newJob, resultInput } = createJobRules(jobLimits)
+    const ofLength = (length: number) => ({ text: 'x'.repeat(length - '{"text":""}'.length) })
+    for (const [kib, accepts] of [
+      [1, (payload: object) => newJob.safeParse({ jobType: 'x', payload }).success],
+      [2, (result: object) => resultInput.safeParse({ result }).success],
+    ] as const) {
+      expect([accepts(ofLength(kib * 1_024)), accepts(ofLength(kib * 1_024 + 1))]).toEqual([true, false])
+    }
+  })
+})
+
 describe('what a key has at a time', () => {
   it('is at most the number of subscriptions in MAX_SUBSCRIPTIONS_PER_KEY', async () => {
     const gateway = await app.startAnother({ maxSubscriptionsPerKey: 2 })
@@ -108,27 +163,109 @@ describe('what a key has at a time', () => {
 
   it('ends a subscription with an event that would be longer than 8 MiB', async () => {
     const address = await addressOf(app)
-    const payloads = Array.from({ length: 60 }, (_, index) => `a${index}: payload`).join(' ')
-    for (const id of ['job_long_2', 'job_long_3']) {
-      const data = { tenantAppId: tenant.tenantAppId, id, payload: { text: 'x'.repeat(64_000) } }
-      await app.database.prisma.job.create({ data })
-    }
-    const events = await subscribe(address, tenant.key, `subscription { jobs { ${payloads} } }`)
+    const results = Array.from({ length: 40 }, (_, index) => `a${index}: result`).join(' ')
+    const data = { tenantAppId: tenant.tenantAppId, id: 'job_result', result: { text: 'x'.repeat(250_000) } }
+    await app.database.prisma.job.create({ data })
+    const events = await subscribe(address, tenant.key, `subscription { job(id: "job_result") { ${results} } }`)
     expect((await events.next())?.data?.errors?.[0]?.extensions['code']).toBe('TOO_EXPENSIVE')
     expect(await events.next()).toMatchObject({ event: 'complete' })
     events.close()
   })
 
+  it('is at most MAX_UNSENT_MIB_PER_KEY of answers that its clients have not read', async () => {
+    const gateway = await app.startAnother({ maxUnsentMibPerKey: 8 })
+    const mine = await gateway.createTenant()
+    await gateway.database.prisma.job.create({
+      data: { tenantAppId: mine.tenantAppId, id: 'job_unsent', payload: { text: 'x'.repeat(64_000) } },
+    })
+    const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Job { payload } } }'
+    const variables = { ids: Array.from({ length: 125 }, () => 'job_unsent') }
+    const body = JSON.stringify({ query, variables })
+    const address = await addressOf(gateway)
+    const socket = await sendRaw(gateway, mine, body)
+    await once(socket, 'readable')
+    const send = () =>
+      fetch(`${address}/graphql`, {
+        method: 'POST',
+        body,
+        headers: { 'x-api-key': mine.key, 'content-type': 'application/json' },
+      })
+    const rejected = await send()
+    const mutation = await gateway.graphql(mine, 'mutation { createJob(input: { jobType: "x" }) { job { id } } }')
+    expect(mutation.errors).toBeUndefined()
+    expect([rejected.status, await rejected.json()]).toMatchObject([
+      429,
+      {
+        errors: [
+          {
+            message: expect.stringContaining('8 MiB of answers that its clients have not read'),
+            extensions: { code: 'RATE_LIMITED' },
+          },
+        ],
+      },
+    ])
+    socket.destroy()
+    // The place is free when the gateway has noticed that the client has gone.
+    let answer = await send()
+    while (answer.status !== 200) answer = await send()
+    expect(JSON.stringify(await answer.json()).length).toBeGreaterThan(7_000_000)
+    await gateway.close()
+  })
+
+  it('includes the answers of mutations, which are sent however long they are', async () => {
+    const gateway = await app.startAnother({ maxUnsentMibPerKey: 8 })
+    const mine = await gateway.createTenant()
+    await gateway.database.prisma.job.createMany({
+      data: Array.from({ length: 100 }, (_, index) => ({
+        ...{ tenantAppId: mine.tenantAppId, id: `job_${index}`, jobType: 'long', maxAttempts: 3, runAt: new Date(0) },
+        payload: { text: 'x'.repeat(64_000), more: 'x'.repeat(100_000) },
+      })),
+    })
+    const claim = 'mutation { claimJobs(input: { jobTypes: ["long"], limit: 100 }) { leases { job { payload } } } }'
+    const body = JSON.stringify({ query: claim })
+    const socket = await sendRaw(gateway, mine, body)
+    await once(socket, 'readable')
+    const rejected = await gateway.graphql(mine, '{ viewer { keyName } }')
+    expect(rejected.errors?.[0]?.extensions['code']).toBe('RATE_LIMITED')
+    socket.destroy()
+    while ((await gateway.graphql(mine, '{ viewer { keyName } }')).errors);
+    await gateway.close()
+  })
+
+  it('includes the events of subscriptions', async () => {
+    const gateway = await app.startAnother({ maxUnsentMibPerKey: 8 })
+    const mine = await gateway.createTenant()
+    await gateway.database.prisma.job.create({
+      data: { tenantAppId: mine.tenantAppId, id: 'job_event', payload: { text: 'x'.repeat(7_500_000) } },
+    })
+    const body = JSON.stringify({ query: 'subscription { job(id: "job_event") { payload } }' })
+    const start = () => sendRaw(gateway, mine, body, body.length, 'text/event-stream')
+    const sockets = [await start(), await start()]
+    const ask = async () => (await gateway.graphql(mine, '{ viewer { keyName } }')).errors?.[0]?.extensions['code']
+    // From the second event on. The first bytes of an answer are its headers.
+    while ((await ask()) !== 'RATE_LIMITED');
+    for (const socket of sockets) socket.destroy()
+    while ((await ask()) !== undefined);
+    await gateway.close()
+  })
+
+  it('counts requests whose bodies arrive, up to twice MAX_IN_FLIGHT_PER_KEY', async () => {
+    const load = { maxInFlight: 10, maxInFlightPerKey: 1, maxEventLoopDelayMilliseconds: 60_000 }
+    const gateway = await app.startAnother({ load })
+    const start = () => sendRaw(gateway, tenant, '{', 100)
+    const sockets = [await start(), await start()]
+    const rejected = await gateway.rest(tenant, 'GET', '/users/nobody')
+    expect([rejected.statusCode, rejected.json().code]).toEqual([429, 'RATE_LIMITED'])
+    for (const socket of sockets) socket.destroy()
+    let answer = await gateway.rest(tenant, 'GET', '/users/nobody')
+    while (answer.statusCode !== 404) answer = await gateway.rest(tenant, 'GET', '/users/nobody')
+    await gateway.close()
+  })
+
   it('does not count requests whose body has not arrived', async () => {
     const load = { maxInFlight: 1, maxInFlightPerKey: 1, maxEventLoopDelayMilliseconds: 60_000 }
     const gateway = await app.startAnother({ load })
-    const address = new URL(await addressOf(gateway))
-    const socket = connect(Number(address.port), address.hostname)
-    const received = once(gateway.app.server, 'request')
-    socket.write(
-      `POST /graphql HTTP/1.1\r\nhost: x\r\nx-api-key: ${tenant.key}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`,
-    )
-    await received
+    const socket = await sendRaw(gateway, tenant, '{', 100)
     for (let count = 0; count < 3; count += 1) {
       expect((await gateway.rest(tenant, 'GET', '/users/nobody')).statusCode).toBe(404)
     }

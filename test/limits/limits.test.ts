@@ -5,6 +5,7 @@ import { createMemoryCounter } from '../../src/limits/point-counter.ts'
 import { createRateLimit } from '../../src/limits/rate-limit.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { addressOf, subscribe } from '../support/events.ts'
 import { createOneOfEach } from '../support/factories.ts'
 
 let app: TestApp
@@ -51,6 +52,113 @@ describe('a point counter', () => {
   })
 })
 
+describe('the price of bytes', () => {
+  const log = { error: () => undefined, warn: () => undefined }
+  const remainingOf = (answer: { headers: Record<string, unknown> }) =>
+    Number(/r=(\d+)/.exec(String(answer.headers['ratelimit']))?.[1])
+  let limited: TestApp
+  beforeAll(async () => {
+    limited = await app.startAnother({ rateLimit: createRateLimit(10_000, log) })
+  })
+  afterAll(() => limited.close())
+
+  it('is a point per KiB of a body that is longer than its nodes pay for', async () => {
+    const { key } = await limited.createTenant()
+    const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }'
+    const short = await post(query, { ids: ['a', 'b', 'c'] }, limited, key)
+    expect([short.headers['x-cost'], remainingOf(short)]).toEqual(['3', 9_997])
+    const long = await post(query, { ids: ['a'.repeat(20 * 1_024)] }, limited, key)
+    expect([long.headers['x-cost'], long.json().extensions.cost.requested, remainingOf(long)]).toEqual([
+      '20',
+      20,
+      9_977,
+    ])
+  })
+
+  it('is the same for a route', async () => {
+    const mine = await limited.createTenant()
+    const user = { name: 'Ada', email: 'ada@example.com', phone: '1', more: 'a'.repeat(20 * 1_024) }
+    const created = await limited.rest(mine, 'POST', '/users', user)
+    expect([created.statusCode, created.headers['x-cost']]).toEqual([201, '20'])
+  })
+
+  it('is a point per KiB of an answer, and ten if the answer is stored', async () => {
+    const mine = await limited.createTenant()
+    const payload = { text: 'x'.repeat(50 * 1_024) }
+    const query =
+      'mutation ($payload: JSONObject) { createJob(input: { jobType: "x", payload: $payload }) { job { id payload } } }'
+    const created = await post(query, { payload }, limited, mine.key)
+    expect(created.headers['x-cost']).toBe('50')
+    const { id } = created.json().data.createJob.job
+    const read = await post('query ($id: ID!) { job(id: $id) { payload } }', { id }, limited, mine.key)
+    expect([read.headers['x-cost'], remainingOf(read)]).toEqual(['50', 9_900])
+    const stored = await limited.app.inject({
+      ...{ method: 'POST', url: '/graphql', payload: { query, variables: { payload } } },
+      headers: { 'x-api-key': mine.key, 'idempotency-key': 'k' },
+    })
+    expect([stored.headers['x-cost'], remainingOf(stored)]).toEqual(['500', 9_400])
+    const replayed = await limited.app.inject({
+      ...{ method: 'POST', url: '/graphql', payload: { query, variables: { payload } } },
+      headers: { 'x-api-key': mine.key, 'idempotency-key': 'k' },
+    })
+    expect([replayed.headers['idempotent-replayed'], replayed.headers['x-cost']]).toEqual(['true', '50'])
+  })
+
+  it('is taken for an answer that was too long, and the key has none left then', async () => {
+    const mine = await limited.createTenant()
+    await limited.database.prisma.job.create({
+      data: { tenantAppId: mine.tenantAppId, id: 'job_long', payload: { text: 'x'.repeat(60 * 1_024) } },
+    })
+    const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Job { payload } } }'
+    const ask = (count: number) =>
+      post(query, { ids: Array.from({ length: count }, () => 'job_long') }, limited, mine.key)
+    const tooLong = await ask(200)
+    expect(tooLong.json().errors[0].extensions.code).toBe('TOO_EXPENSIVE')
+    // The length is counted up to the text that exceeds 8 MiB.
+    const left = 10_000 - 8 * 1_024
+    expect(remainingOf(tooLong)).toBeGreaterThan(left - 60)
+    expect(remainingOf(tooLong)).toBeLessThanOrEqual(left)
+    expect(remainingOf(await ask(40))).toBe(0)
+    expect((await ask(1)).statusCode).toBe(429)
+  })
+
+  it('is taken for the first event of a subscription too', async () => {
+    const mine = await limited.createTenant()
+    await limited.database.prisma.job.create({
+      data: { tenantAppId: mine.tenantAppId, id: 'job_event', payload: { text: 'x'.repeat(60 * 1_024) } },
+    })
+    const events = await subscribe(
+      await addressOf(limited),
+      mine.key,
+      'subscription { job(id: "job_event") { payload } }',
+    )
+    expect((await events.next())?.data?.errors).toBeUndefined()
+    events.close()
+    expect(remainingOf(await post('{ viewer { keyName } }', {}, limited, mine.key))).toBe(10_000 - 60 - 1)
+  })
+
+  it('is a point for 100 characters of a new document with errors. A key without points cannot send one', async () => {
+    const { key } = await limited.createTenant()
+    const invalid = (name: string, fields: number) =>
+      `query ${name} { ${Array.from({ length: fields }, (_, index) => `nobody_${index}`).join(' ')} }`
+    const points = Math.floor(invalid('a0', 900).length / 100)
+    const budget = async () => remainingOf(await post('{ viewer { keyName } }', {}, limited, key))
+    const before = await budget()
+    for (let copy = 0; copy < 2; copy += 1) {
+      expect((await post(invalid('a0', 900), {}, limited, key)).json().errors[0].message).toContain('nobody_0')
+    }
+    expect(before - (await budget())).toBe(points + 1)
+    let answer = await post(invalid('b0', 900), {}, limited, key)
+    for (let index = 1; answer.statusCode === 200; index += 1)
+      answer = await post(invalid(`b${index}`, 900), {}, limited, key)
+    expect([answer.statusCode, answer.json().errors[0].message]).toEqual([
+      429,
+      'The key has no points left in this minute.',
+    ])
+    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0)
+  })
+})
+
 describe('the price', () => {
   const preparer = createPreparer({ introspection: true, metrics: createMetrics() })
   const priceOf = (text: string, variables: object, operationName?: string) =>
@@ -63,7 +171,21 @@ describe('the price', () => {
     ['{ users { nodes { id } } }', {}, 20],
     ['{ users(first: 3) { nodes { id } } }', {}, 3],
     ['{ users(last: 4) { edges { node { id } } } }', {}, 4],
-    ['{ users(first: 3) { totalCount pageInfo { hasNextPage } } }', {}, 3],
+    ['{ users(first: 3) { totalCount pageInfo { hasNextPage } } }', {}, 50],
+    ['query ($filter: JobFilter) { jobs(first: 90, filter: $filter) { totalCount } }', {}, 90],
+    ['{ users(first: 3, filter: { nameContains: "a" }) { nodes { id } } }', {}, 50 + 3],
+    [
+      'query ($filter: UserFilter) { users(first: 3, filter: $filter) { totalCount } }',
+      { filter: { nameContains: 'a' } },
+      100,
+    ],
+    [
+      'query ($filter: UserFilter) { users(first: 3, filter: $filter) { nodes { id } } }',
+      { filter: { nameContains: null } },
+      3,
+    ],
+    ['{ jobs(first: 2) { nodes { payload result } } }', {}, 2],
+    ['{ jobs(first: 2) { nodes { a: payload b: payload ... on Job { a: payload } } } }', {}, 2 * (1 + 256)],
     ['{ users(first: 0) { nodes { id } } }', {}, 20],
     ['{ nodes(ids: []) { ... on User { accounts { id } } } }', {}, 6],
     ['{ a: viewer { keyName } b: viewer { keyName } }', {}, 2],

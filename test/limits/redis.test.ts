@@ -57,6 +57,13 @@ describe.skipIf(!isRedisRunning)('gateways that count in one Redis', () => {
     expect(await spend(1, key, 1)).toBe(left === 0 ? 'RATE_LIMITED' : 89)
   })
 
+  it('take points for work that is done, even if the key does not have enough', async () => {
+    const key = `key_${crypto.randomUUID()}`
+    expect(await limits[0]?.charge(key, 70)).toMatchObject({ remaining: 30 })
+    expect(await limits[1]?.charge(key, 70)).toMatchObject({ remaining: 0 })
+    expect(await spend(0, key, 0)).toBe('RATE_LIMITED')
+  })
+
   it('share that a key has written, for the maximum lag of a replica', async () => {
     const [one, other] = connections.map((connection) => createRecentWrites(300, connection))
     const key = `key_${crypto.randomUUID()}`

@@ -49,6 +49,36 @@ describe('turns', () => {
     await Promise.all(taken)
   })
 
+  it('leave the event loop to others for as long as a step took', async () => {
+    const { steps } = createProcessTurns()
+    const first = steps.take('key', () => {
+      const endsAt = performance.now() + 30
+      while (performance.now() < endsAt);
+      return performance.now()
+    })
+    const second = steps.take('key', () => performance.now())
+    expect((await second) - (await first)).toBeGreaterThan(25)
+  })
+
+  it('run at most four transactions of a key, and any number in all', async () => {
+    const { transactions } = createProcessTurns()
+    const { started, work } = record()
+    for (const key of ['a', 'b', 'c', 'd']) {
+      for (let index = 0; index < 5; index += 1) void transactions.take(key, work(`${key}${index}`))
+    }
+    await setImmediate()
+    expect(started).toHaveLength(16)
+  })
+
+  it('leave out the work of clients that have gone', async () => {
+    const { steps } = createProcessTurns()
+    const started: string[] = []
+    const take = (name: string, isAbandoned?: () => boolean) => steps.take('key', () => started.push(name), isAbandoned)
+    const outcomes = await Promise.allSettled([take('first'), take('gone', () => true), take('last')])
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect(started).toEqual(['first', 'last'])
+  })
+
   it('start the next work after a failure', async () => {
     const { steps } = createProcessTurns()
     const failed = steps.take('key', () => Promise.reject(new Error('failed')))

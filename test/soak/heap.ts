@@ -30,11 +30,3 @@ export async function usedHeap(output: string): Promise<number> {
     return JSON.parse(data)
   }
 }
-
-/** Reads one value of a gateway's `/metrics`. */
-export async function readMetric(address: string, series: string): Promise<number> {
-  const text = await (await fetch(`${address}/metrics`)).text()
-  const line = text.split('\n').find((text) => text.startsWith(`${series} `))
-  if (line === undefined) throw new Error(`There is no metric ${series}`)
-  return Number(line.slice(series.length))
-}

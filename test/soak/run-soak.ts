@@ -4,7 +4,8 @@ import pg from 'pg'
 import { createRandom } from '../../src/seed/random.ts'
 import { startGateway } from '../support/cli.ts'
 import { createCluster } from '../support/cluster.ts'
-import { inspectorOptions, readMetric, usedHeap } from './heap.ts'
+import { findLeakedConnections } from './connections.ts'
+import { inspectorOptions, usedHeap } from './heap.ts'
 import { createShapes } from './shapes.ts'
 import { createMarkedTenants, idOf, type MarkedTenant, tenantsIn, usersPerTenant } from './tenants.ts'
 
@@ -141,17 +142,7 @@ export async function runSoak({ seconds, print, ...options }: SoakOptions): Prom
       clearInterval(reporting)
       if (!isAlive()) return { ...counts, heapBefore, heapAfter: 0, problems }
 
-      for (let tries = 0; (await readMetric(gateway.address, inUse)) > 0; tries += 1) {
-        if (tries === 100) {
-          note('Connections are in use although no request is under way')
-          break
-        }
-        await sleep(100)
-      }
-      const { rows } = await session.query(
-        `SELECT pid, query FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND state LIKE 'idle in transaction%'`,
-      )
-      for (const { pid, query } of rows) note(`Connection ${pid} was left in a transaction, after ${query}`)
+      for (const problem of await findLeakedConnections([gateway.address], cluster.url)) note(problem)
       const heapAfter = await usedHeap(gateway.output())
       const growth = heapAfter / heapBefore - 1
       if (growth > options.maxGrowth) note(`The heap grew by ${Math.round(growth * 100)} %`)
@@ -166,8 +157,6 @@ export async function runSoak({ seconds, print, ...options }: SoakOptions): Prom
     await cluster.remove()
   }
 }
-
-const inUse = 'fusion_database_connections{state="in_use"}'
 
 function runConcurrently(count: number, work: () => Promise<void>): Promise<unknown> {
   return Promise.all(Array.from({ length: count }, work))

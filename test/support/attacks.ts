@@ -6,14 +6,19 @@ import { connect, type Socket } from 'node:net'
 export interface Target {
   readonly address: string
   readonly key: string
+  /** Called with the status of each answer to a request. */
+  readonly onAnswer?: (status: number) => void
 }
+
+/** The pause after a request without an answer, so that an attack on a gateway that is down takes no CPU. */
+const failureMilliseconds = 20
 
 /** What one key, or a client without one, does to harm the others. It goes on until the signal aborts. */
 export type Attack = (target: Target, signal: AbortSignal) => Promise<void>
 
 /** Sends requests over `atOnce` connections, one after the other on each, and drops the answers. */
 async function repeat(
-  { address, key }: Target,
+  { address, key, onAnswer }: Target,
   signal: AbortSignal,
   atOnce: number,
   next: () => { readonly path?: string; readonly body?: object; readonly headers?: Record<string, string> },
@@ -28,8 +33,11 @@ async function repeat(
         method: body ? 'POST' : 'GET',
         headers: { 'content-type': 'application/json', 'x-api-key': key, ...headers },
       })
-      sent.once('response', (answer) => answer.resume().once('close', resolve))
-      sent.once('error', () => resolve())
+      sent.once('response', (answer) => {
+        onAnswer?.(answer.statusCode ?? 0)
+        answer.resume().once('close', resolve)
+      })
+      sent.once('error', () => setTimeout(resolve, failureMilliseconds))
       sent.end(body && JSON.stringify(body))
     })
   const client = async () => {
@@ -78,6 +86,10 @@ export const attacks: Readonly<Record<string, Attack>> = {
     repeat(target, signal, 32, () => ({
       body: { query: `{ job(id: "job_1") { ${aliases(60, 'payload')} ${'result'} } }` },
     })),
+  'pages of long payloads and results': (target, signal) =>
+    repeat(target, signal, 32, () => ({
+      body: { query: `{ ${aliases(12, 'jobs(first: 300) { nodes { payload result } }')} }` },
+    })),
   'one node 450 times': (target, signal) =>
     repeat(target, signal, 32, () => ({
       body: {
@@ -102,6 +114,30 @@ export const attacks: Readonly<Record<string, Attack>> = {
       'mutation ($payload: JSONObject) { createJob(input: { jobType: "x", payload: $payload }) { userErrors { field } } }'
     return repeat(target, signal, 32, () => ({ body: { query, variables: { payload } } }))
   },
+  'stored answers': (target, signal) =>
+    repeat(target, signal, 32, () => {
+      number += 1
+      const payload = { text: 'x'.repeat(15_000) }
+      const jobs = aliases(60, 'createJob(input: { jobType: "x", payload: $payload }) { job { id payload } }')
+      return {
+        body: { query: `mutation ($payload: JSONObject) { ${jobs} }`, variables: { payload } },
+        headers: { 'idempotency-key': `stored-${number}` },
+      }
+    }),
+  'a job type for each job': (target, signal) =>
+    repeat(target, signal, 32, () => {
+      const jobs = Array.from({ length: 60 }, () => {
+        number += 1
+        return `a${number}: createJob(input: { jobType: "type${number}" }) { job { id } }`
+      })
+      return { body: { query: `mutation { ${jobs.join(' ')} }` } }
+    }),
+  'slow readers of long answers': (target, signal) => {
+    const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Job { payload } } }'
+    const body = JSON.stringify({ query, variables: { ids: Array.from({ length: 125 }, () => 'job_1') } })
+    const headers = `host: x\r\nx-api-key: ${target.key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`
+    return openSockets(target, 120, `POST /graphql HTTP/1.1\r\n${headers}\r\n\r\n${body}`, signal)
+  },
   'the costliest operation': (target, signal) =>
     repeat(target, signal, 32, () => ({
       body: {
@@ -110,7 +146,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
     })),
   '1,000 subscriptions': async (target, signal) => {
     const subscribe = repeat(target, signal, 1_000, () => ({
-      body: { query: 'subscription { job(id: "job_2") { id status progress } }' },
+      body: { query: 'subscription { jobs(first: 1) { id status progress } }' },
       headers: { accept: 'text/event-stream' },
     }))
     const change = repeat(target, signal, 1, () => ({

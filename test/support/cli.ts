@@ -28,9 +28,18 @@ export interface RunningGateway {
   stop(signal?: NodeJS.Signals): Promise<{ code: number | null; milliseconds: number }>
 }
 
-/** Starts `fusion serve` on a free port and waits until it listens. Rejects with its output if it exits instead. */
-export async function startGateway(env: Record<string, string>, args: readonly string[] = []): Promise<RunningGateway> {
-  const child = spawn(process.execPath, [entry, 'serve', ...args], {
+/**
+ * Starts `fusion serve` on a free port and waits until it listens. Rejects with its output if it exits instead.
+ *
+ * @param maxDescriptors how many descriptors the process may have
+ */
+export async function startGateway(
+  env: Record<string, string>,
+  args: readonly string[] = [],
+  maxDescriptors?: number,
+): Promise<RunningGateway> {
+  const limit = maxDescriptors === undefined ? '' : `ulimit -n ${maxDescriptors} && `
+  const child = spawn('sh', ['-c', `${limit}exec "$0" "$@"`, process.execPath, entry, 'serve', ...args], {
     env: environment({ PORT: '0', ...env }),
     stdio: ['ignore', 'pipe', 'pipe'],
   })

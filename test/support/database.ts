@@ -47,6 +47,7 @@ async function createOnServer(options = ''): Promise<string> {
   await runAsAdmin(`CREATE DATABASE ${name} ${options}`)
   await runAsAdmin(`ALTER DATABASE ${name} SET timezone TO 'Asia/Kolkata'`)
   await runAsAdmin(`ALTER DATABASE ${name} SET datestyle TO 'German, DMY'`)
+  await runAsAdmin(`ALTER DATABASE ${name} SET standard_conforming_strings TO off`)
   return name
 }
 

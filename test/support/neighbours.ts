@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import pg from 'pg'
 import { createKey } from '../../src/auth/key.service.ts'
@@ -7,6 +6,7 @@ import { createTenant } from '../../src/tenant/tenant.service.ts'
 import type { Attack } from './attacks.ts'
 import { type RunningGateway, startGateway } from './cli.ts'
 import { prepare } from './gateway.ts'
+import { peakMemory } from './memory.ts'
 import type { Seen } from './victim.ts'
 
 /** Two tenants: one attacks, the other one wants to read a user. */
@@ -23,7 +23,7 @@ export interface Damage {
   readonly memory: number
 }
 
-/** Fills an empty database with two tenants. The attacker's has 100,000 users with accounts and profiles, and two jobs. */
+/** Fills an empty database with two tenants. The attacker's has 100,000 users with accounts and profiles, and jobs. */
 export async function createNeighbours(url: string): Promise<Neighbours> {
   const { tenantAppId, key: attacker } = await prepare(url)
   const database = await openDatabase({ kind: 'postgresql', url })
@@ -50,14 +50,21 @@ function rowsOf(attacker: string, victim: string): string {
     VALUES ('${attacker}', 'job_1', 'x', 'SUCCEEDED', json_build_object('text', repeat('x', 64000)),
       json_build_object('text', repeat('y', 250000)), 3, now(), now()),
       ('${attacker}', 'job_2', 'x', 'CANCELLED', NULL, NULL, 3, now(), now());
+    INSERT INTO job (tenant_app_id, id, job_type, status, payload, result, max_attempts, run_at, updated_at)
+    SELECT '${attacker}', 'job_long_' || number, 'x', 'SUCCEEDED', long.payload, long.result, 3, now(), now()
+    FROM generate_series(1, 300) AS number, (SELECT payload, result FROM job WHERE id = 'job_1') AS long;
     INSERT INTO "user" (tenant_app_id, id, name, email, created_at, updated_at)
     VALUES ('${victim}', 'usr_1', 'Victim', 'victim@example.com', now(), now());
     ANALYZE`
 }
 
-/** Starts a gateway with the limits that it has by default. */
-export function startAttacked(url: string): Promise<RunningGateway> {
-  return startGateway({ DATABASE_URL: url, GRAPHIQL: 'on' })
+/**
+ * Starts a gateway with the limits that it has by default.
+ *
+ * @param env further variables
+ */
+export function startAttacked(url: string, env: Record<string, string> = {}): Promise<RunningGateway> {
+  return startGateway({ DATABASE_URL: url, GRAPHIQL: 'on', ...env })
 }
 
 /** Attacks a gateway for some seconds, and observes what others see of it. */
@@ -75,9 +82,7 @@ export async function observeAttack(
   ])
   controller.abort()
   await attacking
-  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
-  const memory = Math.round(Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1_024)
-  return { victim: seenByVictim, health: seenByProbe, memory }
+  return { victim: seenByVictim, health: seenByProbe, memory: peakMemory(child) }
 }
 
 async function observe(url: string, key: string | undefined, seconds: number): Promise<Seen> {

@@ -14,6 +14,8 @@ export interface TcpProxy {
   /** Delays each chunk until `restore`. */
   delay(milliseconds: number): void
   restore(): void
+  /** Connects further clients to another port. The connections that exist stay, as after a failover. */
+  retarget(port: number): void
   close(): Promise<void>
 }
 
@@ -21,6 +23,7 @@ export interface TcpProxy {
 export async function startProxy(target: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   const immediately = Promise.resolve()
+  let currentTarget = target
   let rejectConnection: ((socket: Socket) => void) | undefined
   let milliseconds = 0
   let untilOpen = immediately
@@ -41,7 +44,7 @@ export async function startProxy(target: number): Promise<TcpProxy> {
     })
   const server = createServer((client) => {
     if (rejectConnection) return rejectConnection(client)
-    const upstream = connect(target, '127.0.0.1')
+    const upstream = connect(currentTarget, '127.0.0.1')
     client.pipe(delayed()).pipe(upstream)
     upstream.pipe(delayed()).pipe(gate()).pipe(client)
     for (const socket of [client, upstream]) {
@@ -85,6 +88,9 @@ export async function startProxy(target: number): Promise<TcpProxy> {
       milliseconds = chunkMilliseconds
     },
     restore,
+    retarget(port) {
+      currentTarget = port
+    },
     async close() {
       restore()
       closeAll(destroy)

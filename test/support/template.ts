@@ -65,7 +65,9 @@ async function createOnServer(): Promise<string | undefined> {
   await runAsAdmin(`CREATE DATABASE ${name}`)
   // Not UTC, so that tests fail where the gateway relies on the server's time zone.
   await runAsAdmin(`ALTER DATABASE ${name} SET timezone TO 'Asia/Kolkata'`)
-  const database = await openDatabase({ kind: 'postgresql', url: databaseUrl(name) })
+  // A busy machine may take longer than a gateway would wait.
+  const pool = { connectMilliseconds: 30_000, acquireMilliseconds: 30_000, statementMilliseconds: 30_000 }
+  const database = await openDatabase({ kind: 'postgresql', url: databaseUrl(name), pool })
   await deployMigrations(database)
   await database.close()
   return name

@@ -16,6 +16,7 @@ import { createMetrics, type Metrics, measureProcess } from '../../telemetry/met
 import { startTracing } from '../../telemetry/start-tracing.ts'
 import { requireMigrations } from '../with-database.ts'
 import { exitAtLatest, exitWhenDone, stopAnswering, untilToldToStop } from './lifecycle.ts'
+import { maxConnectionsOf } from './max-connections.ts'
 import { readHandlers, startWork } from './start-work.ts'
 
 export interface ServeOptions {
@@ -45,7 +46,7 @@ export async function serve({ handlers: file, concurrency }: ServeOptions): Prom
   const meter = createStatementMeter(metrics.observeStatement)
   const database = await open(config, meter, metrics, logger)
   measureProcess(metrics, () => database.driver.connections())
-  const services = createServices(database, { metrics })
+  const services = createServices(database, { ...config, metrics })
   const redis = config.redisUrl === undefined ? undefined : connectToRedis(config.redisUrl, logger)
   const rateLimit = createRateLimit(config.pointsPerMinute, logger, redis, metrics)
   const recentWrites = createRecentWritesFor(config, redis)
@@ -55,6 +56,7 @@ export async function serve({ handlers: file, concurrency }: ServeOptions): Prom
     const demoKey = await prepareDatabase(database, config)
     const app = await createApp({
       ...config,
+      maxConnections: maxConnectionsOf(config),
       ...{ services, meter, logger, tracing, rateLimit, recentWrites, trustedDocuments, demoKey },
     })
     const stopWork = startWork(services, { ...config, logger, concurrency, ...(runsJobs && { handlers }) })

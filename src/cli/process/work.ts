@@ -22,7 +22,7 @@ export async function work({ handlers: file, concurrency, lease }: RunOptions): 
   await withMigratedDatabase(async (database) => {
     const metrics = createMetrics()
     measureProcess(metrics, () => database.driver.connections())
-    const services = createServices(database, { metrics })
+    const services = createServices(database, { ...config, metrics })
     const stopMetrics = await serveMetrics(metrics, config.host, config.metricsPort)
     const stopWork = startWork(services, { ...config, logger, handlers, concurrency, leaseSeconds: lease })
     logger.info({ jobTypes: [...handlers.keys()] }, 'working')

@@ -1,10 +1,12 @@
-import { chmodSync, mkdirSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { PGlite } from '@electric-sql/pglite'
+import { PGlite, type PGliteOptions } from '@electric-sql/pglite'
 import type { SqlDriverAdapter } from '@prisma/driver-adapter-utils'
 import { PrismaPGlite } from 'pglite-prisma-adapter'
+import { OperatorError } from '../../errors.ts'
 import { type Connector, createAdapters } from '../adapter.ts'
 import type { Driver } from '../driver.ts'
+import { DurableFiles, durableParams, sync, syncTree } from './durable-files.ts'
 import { lockFolder } from './folder-lock.ts'
 
 /** The mode of the data folder: its owner alone can open it, and so the files within. */
@@ -15,15 +17,16 @@ const onlyOwner = 0o700
  *
  * @param dataDir the folder of the database, created if missing; `memory` stores nothing
  * @param dump the initial content (PGlite's `dumpDataDir`); only with `memory`
- * @throws OperatorError if another process uses the folder
+ * @throws OperatorError if another process uses the folder, or its files are damaged
  */
 export async function openEmbedded(dataDir: string, dump?: Blob): Promise<Driver> {
   if (dataDir === 'memory') return createEmbeddedDriver(await createPglite(dump ? { loadDataDir: dump } : {}))
-  mkdirSync(dataDir, { recursive: true, mode: onlyOwner })
+  const created = mkdirSync(dataDir, { recursive: true, mode: onlyOwner })
+  if (created !== undefined) sync(path.dirname(created))
   const unlock = await lockFolder(dataDir)
   closeToOthers(dataDir)
   try {
-    return createEmbeddedDriver(await createPglite({ dataDir: path.join(dataDir, 'pgdata') }), unlock)
+    return createEmbeddedDriver(await openFiles(dataDir), unlock)
   } catch (error) {
     unlock()
     throw error
@@ -39,16 +42,52 @@ function closeToOthers(dataDir: string): void {
   }
 }
 
+/**
+ * Opens the database of a locked folder.
+ *
+ * A new one is created under another name, so that a process that is killed meanwhile leaves nothing behind that looks like a
+ * database.
+ */
+async function openFiles(dataDir: string): Promise<PGlite> {
+  const files = path.join(dataDir, 'pgdata')
+  if (!existsSync(files)) {
+    const unfinished = `${files}.new`
+    rmSync(unfinished, { recursive: true, force: true })
+    const created = await createPglite({ dataDir: unfinished })
+    await created.close()
+    syncTree(unfinished)
+    renameSync(unfinished, files)
+    sync(dataDir)
+  }
+  // PostgreSQL's own lock. The folder is locked already, and after a loss of power this file may be empty: PostgreSQL would not start.
+  rmSync(path.join(files, 'postmaster.pid'), { force: true })
+  try {
+    // PGlite would create a new database over the files.
+    if (!existsSync(path.join(files, 'PG_VERSION'))) throw new Error('The file PG_VERSION is missing')
+    return await createPglite({ fs: new DurableFiles(files) }, durableParams(startParams))
+  } catch (error) {
+    if (error instanceof Error && 'syscall' in error) throw error
+    throw new OperatorError(
+      `The database in ${files} does not open: its files are damaged, or of another PostgreSQL version. Restore a copy of ${dataDir}, or move it away to start with an empty database.`,
+      { cause: error },
+    )
+  }
+}
+
 /** Opens an empty database in memory, in which the schema engine replays migrations. */
 export async function connectToShadowDatabase(): Promise<SqlDriverAdapter> {
   return createAdapters(connectorOf(await createPglite({}))).connect()
 }
 
-/** PGlite fills its shared buffers with zeros when it opens. With 128 MB, the default, that takes a third of the time. */
-const startParams = [...PGlite.defaultStartParams, '-c', 'shared_buffers=32MB']
+/**
+ * PGlite fills its shared buffers with zeros when it opens. With 128 MB, the default, that takes a third of the time. Its files take
+ * descriptors of this process; without a limit it opens every table and index.
+ */
+const settings = ['shared_buffers=32MB', 'max_files_per_process=100']
+const startParams = [...PGlite.defaultStartParams, ...settings.flatMap((setting) => ['-c', setting])]
 
-async function createPglite(options: { dataDir?: string; loadDataDir?: Blob }): Promise<PGlite> {
-  const pglite = await PGlite.create({ ...options, startParams })
+async function createPglite(options: PGliteOptions, params = startParams): Promise<PGlite> {
+  const pglite = await PGlite.create({ ...options, startParams: params })
   // The adapter ignores the offset of timestamps, so the session must use UTC wherever it runs.
   await pglite.exec(`SET TIME ZONE 'UTC'`)
   return pglite
@@ -63,7 +102,6 @@ export function createEmbeddedDriver(pglite: PGlite, release: () => void = () =>
   const connector = connectorOf(pglite)
   return {
     ...connector,
-    undoesInterruptedMigrations: true,
     gathersStatistics: false,
     // There is one process and one session, so no other gateway can migrate.
     exclusively: (work) => work(connector),

@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { SqlMigrationAwareDriverAdapterFactory, SqlQueryable } from '@prisma/driver-adapter-utils'
-import type { DiffTarget, MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm'
-import { createAdapters } from '../adapter.ts'
+import type { DiffTarget, MigrationFile, MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm'
+import { OperatorError } from '../../errors.ts'
+import { type Connector, createAdapters } from '../adapter.ts'
 import type { Database } from '../database.ts'
 import type { Driver } from '../driver.ts'
 import { query, statement } from '../statement.ts'
@@ -21,33 +22,77 @@ export interface MigrationStatus {
   readonly pending: readonly string[]
   /** In the database and not in the folder: a newer version has applied them, or has tried to. They do not concern this one. */
   readonly unknown: readonly string[]
-  /** Started and not finished: an operator must look at them. */
+  /** Started and not finished, and so not applied either: see {@link deployMigrations}. */
   readonly failed: readonly string[]
 }
 
 /**
  * Applies the pending migrations. Gateways that do so at the same time wait for each other.
  *
+ * A migration and the record that it is finished are one transaction. So one that was interrupted, or has failed, left nothing behind,
+ * and runs again.
+ *
  * @returns the names of the migrations applied now, in order
- * @throws the database's error for the statement that failed; the migration then counts as failed
+ * @throws OperatorError naming the migration that failed, with the database's message; or why none can be applied
  */
 export async function deployMigrations({ driver, sql }: Pick<Database, 'driver' | 'sql'>): Promise<string[]> {
   // Most starts have nothing to apply. They do not load the schema engine.
   const { pending, failed } = await readMigrationStatus(sql)
   if (pending.length === 0 && failed.length === 0) return []
-  return driver.exclusively((connector) =>
-    withEngine(createAdapters(connector), async (engine) => {
-      if (driver.undoesInterruptedMigrations) {
-        const { failed } = await readMigrationStatus(sql)
-        for (const migrationName of failed) await engine.markMigrationRolledBack({ migrationName })
-      }
-      const { appliedMigrationNames } = await engine.applyMigrations({
-        migrationsList: listMigrations(),
-        filters: noFilters,
-      })
+  const migrationsList = listMigrations()
+  // The engine's own error does not have the message of the database.
+  let failure: OperatorError | undefined
+  return driver.exclusively((connector) => {
+    const finishingConnector = finishing(connector, migrationsList, (error) => {
+      failure = error
+    })
+    return withEngine(createAdapters(finishingConnector), async (engine) => {
+      const { failed } = await readMigrationStatus(sql)
+      for (const migrationName of failed) await engine.markMigrationRolledBack({ migrationName })
+      const { appliedMigrationNames } = await engine.applyMigrations({ migrationsList, filters: noFilters })
       return appliedMigrationNames
-    }),
+    }).catch((error: unknown) => {
+      throw failure ?? error
+    })
+  })
+}
+
+/**
+ * The connector with which the script of a migration also records that the migration is finished. PostgreSQL runs a script as one
+ * transaction. The schema engine records it later, and could not tell then what an interrupted migration has done.
+ */
+function finishing(
+  connector: Connector,
+  { migrationDirectories }: MigrationList,
+  onFailure: (failure: OperatorError) => void,
+): Connector {
+  const names = new Map(migrationDirectories.map(({ path: name, migrationFile }) => [contentOf(migrationFile), name]))
+  return {
+    ...connector,
+    async runScript(script) {
+      const name = names.get(script)
+      if (name === undefined) return connector.runScript(script)
+      const finish = `UPDATE _prisma_migrations SET finished_at = now()
+        WHERE migration_name = '${name}' AND finished_at IS NULL AND rolled_back_at IS NULL`
+      try {
+        await connector.runScript(`${script};\n${finish}`)
+      } catch (error) {
+        onFailure(new OperatorError(failureOf(name, error), { cause: error }))
+        throw error
+      }
+    },
+  }
+}
+
+function failureOf(name: string, error: unknown): string {
+  return (
+    `The migration ${name} failed: ${error instanceof Error ? error.message : String(error)}\n` +
+    'It changed nothing. When the cause is removed, run it again: npm run fusion -- migrate deploy'
   )
+}
+
+function contentOf({ content }: MigrationFile): string {
+  return content.tag === 'ok' ? content.value : ''
 }
 
 /** Compares the migrations folder with the database: at most two statements. */
@@ -117,6 +162,9 @@ async function withEngine<Result>(
   const engine = await startSchemaEngine(adapters, readFileSync(schemaFile, 'utf8'))
   try {
     return await work(engine)
+  } catch (error) {
+    const isOfEngine = error instanceof Error && error.name === 'SchemaConnectorError'
+    throw isOfEngine ? new OperatorError(error.message, { cause: error }) : error
   } finally {
     engine.free()
   }

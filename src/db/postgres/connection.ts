@@ -11,18 +11,22 @@ interface Wire {
 }
 
 /**
- * Creates the class of the connections of a pool. It differs from `pg.Client` in three ways.
+ * Creates the class of the connections of a pool. It differs from `pg.Client` in four ways.
  *
  * - It keeps at most 200 prepared statements and closes the least recently used one. Clients choose the fields and
  *   conditions of statements, so there is no bound on their number otherwise.
  * - It ends itself when a statement gets no answer in time. The statement may still be running, and the next user of the
  *   connection would wait for it, or find its transaction open.
+ * - When a write finds that the server is a standby, all connections of the class end as soon as they are idle. After a failover the
+ *   address leads to another server, and connections to the former primary would stay as long as they can read.
  * - An `error` event without a listener does not end the process. The pool stops listening before the new owner starts, and
  *   the server can close the connection in between. The next statement reports the error.
  *
  * @param connectMilliseconds how long opening a connection may take
  */
 export function createConnectionClass(connectMilliseconds: number): typeof pg.Client {
+  /** Gives up each open connection as soon as it is idle. */
+  const retireOpen = new Set<() => void>()
   return class Connection extends pg.Client {
     constructor(config?: string | pg.ClientConfig) {
       super({ ...(config as pg.ClientConfig), connectionTimeoutMillis: connectMilliseconds })
@@ -37,19 +41,47 @@ export function createConnectionClass(connectMilliseconds: number): typeof pg.Cl
           wire.close({ type: 'S', name })
         },
       })
+      let pending = 0
+      const retire = () => {
+        // The pool ends a connection that was used this often when it is released, and at once if it is idle and reports an error.
+        const client = this as unknown as PoolClient
+        client._poolUseCount = Number.POSITIVE_INFINITY
+        if (pending === 0) this.emit('error', new Error('Connection terminated: the server is a standby'))
+      }
+      this.once('connect', () => retireOpen.add(retire))
+      this.once('end', () => retireOpen.delete(retire))
       const query = this.query.bind(this) as (...args: unknown[]) => unknown
+      const fail = (error: Error) => {
+        if (error.message === 'Query read timeout') this.end().catch(() => undefined)
+        if ('code' in error && error.code === readOnlyCode) for (const retireOne of retireOpen) retireOne()
+      }
+      const end = (error?: Error) => {
+        pending -= 1
+        if (error) fail(error)
+      }
       this.query = ((...args: unknown[]) => {
         const { name } = Object(args[0]) as pg.QueryConfig
         if (name !== undefined) prepared.set(name, true)
-        const result = query(...args)
-        // The pool passes a callback; it ends a connection itself when one of its own statements fails.
-        if (result instanceof Promise) result.catch((error: Error) => endAfterTimeout(this, error))
-        return result
+        pending += 1
+        const callback = args.at(-1)
+        if (typeof callback !== 'function') {
+          const result = query(...args) as Promise<unknown>
+          result.then(() => end(), end)
+          return result
+        }
+        return query(...args.slice(0, -1), (error: Error | undefined, result: unknown) => {
+          end(error)
+          callback(error, result)
+        })
       }) as pg.Client['query']
     }
   }
 }
 
-function endAfterTimeout(connection: pg.Client, error: Error): void {
-  if (error.message === 'Query read timeout') connection.end().catch(() => undefined)
+/** PostgreSQL's code for a write on a standby. */
+const readOnlyCode = '25006'
+
+/** A part of the pool's clients that its types leave out. */
+interface PoolClient {
+  _poolUseCount: number
 }

@@ -10,13 +10,17 @@ import { watchReplicas } from '../replicas/watch-replicas.ts'
 import { isShortRead, statementNameOf } from '../statement.ts'
 import { createConnectionClass } from './connection.ts'
 import { listenOnPostgres } from './listener.ts'
+import { parseUrl } from './parse-url.ts'
 import { PipeliningPool } from './pipelining-pool.ts'
 import { setUpSession } from './session.ts'
+import { TransactionPool } from './transaction-pool.ts'
 
 /** The advisory lock of migrations: any number that all gateways share and the schema engine does not use (72707369). */
 const migrationLock = 4_070_226
 
 export interface PostgresOptions {
+  /** The server itself, if the URL is that of PgBouncer in transaction mode. */
+  readonly directUrl?: string | undefined
   /** Called when an idle connection breaks. */
   readonly onIdleError?: (error: Error) => void
   readonly pool?: Partial<PoolSettings> | undefined
@@ -45,18 +49,23 @@ const idleInTransactionMilliseconds = 30_000
  * watched from now on.
  *
  * @param url `postgresql://user:password@host:port/database`
+ * @throws OperatorError if the certificates that the URL names cannot be used
  */
 export function openPostgres(url: string, options: PostgresOptions = {}): Driver {
   const { onIdleError = () => undefined } = options
   const timeouts = { ...defaultPool, ...options.pool }
-  const settings = connectionSettings(url, timeouts)
-  const pool = openPool(settings, timeouts, onIdleError)
+  const { directUrl = url } = options
+  // LISTEN and the lock of migrations belong to a session.
+  const settings = connectionSettings(directUrl, timeouts)
+  const pool =
+    options.directUrl === undefined
+      ? openPool(settings, timeouts, onIdleError)
+      : openTransactionPool(connectionSettings(url, timeouts), timeouts, onIdleError)
   const replicas = openReplicas(settings, timeouts, options)
 
   return {
     ...connectorOf(pool),
     ...(replicas && { routeRead: replicas.routeRead }),
-    undoesInterruptedMigrations: false,
     gathersStatistics: true,
 
     // An advisory lock belongs to a session. So all the work uses one session, which stays open however long a migration
@@ -90,29 +99,43 @@ export function openPostgres(url: string, options: PostgresOptions = {}): Driver
 
 function connectionSettings(url: string, { connectMilliseconds }: PoolSettings): pg.PoolConfig {
   return {
-    connectionString: url,
     application_name: 'fusion-gateway',
+    ...parseUrl(url),
     connectionTimeoutMillis: connectMilliseconds,
     onConnect: setUpSession({}),
   }
 }
 
 function openPool(settings: pg.PoolConfig, timeouts: PoolSettings, onIdleError: (error: Error) => void): pg.Pool {
-  const config: pg.PoolConfig = {
-    ...settings,
-    // Without these node-postgres waits forever, both for a connection and for an answer.
-    max: timeouts.size,
-    Client: createConnectionClass(timeouts.connectMilliseconds),
-    connectionTimeoutMillis: timeouts.acquireMilliseconds,
-    query_timeout: timeouts.statementMilliseconds + lateMilliseconds,
-    onConnect: setUpSession({
-      statement_timeout: String(timeouts.statementMilliseconds),
-      idle_in_transaction_session_timeout: String(idleInTransactionMilliseconds),
-    }),
+  const onConnect = setUpSession(serverTimeouts(timeouts))
+  const config = { ...settings, ...poolConfig(timeouts), onConnect }
+  return new PipeliningPool(config, ({ name }) => isShortRead(name)).on('error', onIdleError)
+}
+
+function openTransactionPool(
+  { onConnect: _, ...settings }: pg.PoolConfig,
+  timeouts: PoolSettings,
+  onIdleError: (error: Error) => void,
+): pg.Pool {
+  const config = { ...settings, ...poolConfig(timeouts) }
+  return new TransactionPool(config, serverTimeouts(timeouts)).on('error', onIdleError)
+}
+
+/** Without these node-postgres waits forever, both for a connection and for an answer. */
+function poolConfig({ size, connectMilliseconds, acquireMilliseconds, statementMilliseconds }: PoolSettings) {
+  return {
+    max: size,
+    Client: createConnectionClass(connectMilliseconds),
+    connectionTimeoutMillis: acquireMilliseconds,
+    query_timeout: statementMilliseconds + lateMilliseconds,
   }
-  const pool = new PipeliningPool(config, ({ name }) => isShortRead(name))
-  pool.on('error', onIdleError)
-  return pool
+}
+
+function serverTimeouts({ statementMilliseconds }: PoolSettings): Record<string, string> {
+  return {
+    statement_timeout: String(statementMilliseconds),
+    idle_in_transaction_session_timeout: String(idleInTransactionMilliseconds),
+  }
 }
 
 /** Opens a pool for each replica. Returns undefined if there are none, or no read may use them. */

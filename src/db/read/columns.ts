@@ -5,6 +5,8 @@ export interface SelectedColumns {
   readonly list: string
   /** An expression over many rows: a JSON text with an array of values for each column. */
   readonly json: string
+  /** Whether it has JSON objects, which can be long. */
+  readonly hasObjects: boolean
   /** Converts a row of the list to what Prisma's `findMany` would return, value for value. */
   toRow(values: readonly unknown[]): Record<string, unknown>
   /** Converts the JSON text to such rows, in their order. */
@@ -39,6 +41,7 @@ export function selectColumns(table: Table, isSelected: (column: Column) => bool
   const aggregates = columns.map(({ column, type }) => `json_agg("${column}"${type === 'BigInt' ? '::text' : ''})`)
   return {
     list: columns.map(({ column }) => `"${column}"`).join(', '),
+    hasObjects: columns.some(({ type }) => type === 'Json'),
     json: `json_build_array(${aggregates.join(', ')})::text`,
     toRow(values) {
       const row: Record<string, unknown> = {}

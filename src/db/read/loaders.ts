@@ -1,4 +1,5 @@
 import DataLoader from 'dataloader'
+import { GatewayError } from '../../errors.ts'
 import type { Model } from '../data-model.ts'
 import { isPossibleId } from '../ids.ts'
 import type { Condition, ListedRow, ListRequest } from './list.ts'
@@ -29,14 +30,51 @@ type Rows = Record<string, unknown>
 
 const none: readonly Branch[] = []
 
-/** Runs a search or a count when it is its turn. */
-export type InTurn = <Result>(search: () => Promise<Result>) => Promise<Result>
+/** Runs a read when it is its turn. */
+export type InTurn = <Result>(read: () => Promise<Result>) => Promise<Result>
+
+/** Limits on the reads of a request. */
+export interface ReadLimits {
+  /** The turns of searches and counts. */
+  readonly search: InTurn
+  /** The turns of reads of many long JSON objects. */
+  readonly objects: InTurn
+  /** The models whose rows have long JSON objects. */
+  readonly longModels: ReadonlySet<Model>
+  /** The most that the request may read, in characters. */
+  readonly maxLength: number
+}
+
+const atOnce: InTurn = (read) => read()
+
+/** Reads of more rows take turns if the rows have long JSON objects. */
+const maxObjects = 16
+
+const unlimited: ReadLimits = {
+  ...{ search: atOnce, objects: atOnce },
+  ...{ longModels: new Set(), maxLength: Number.POSITIVE_INFINITY },
+}
 
 /** Creates the reads of one request: a DataLoader for each relation that is loaded. */
-export function createLoaders(reads: Reads, tenantAppId: string, inTurn: InTurn = (search) => search()): Loaders {
+export function createLoaders(reads: Reads, tenantAppId: string, limits: ReadLimits = unlimited): Loaders {
   const loaders = new Map<readonly Branch[], Map<Relation, DataLoader<string, unknown>>>()
   const read = new Map<Relation, Map<string, unknown>>()
   let plan = noPlan
+  let received = 0
+
+  /** @throws GatewayError TOO_EXPENSIVE, before the rows are decoded, which takes several times their length */
+  function onReceived(length: number): void {
+    received += length
+    if (received <= limits.maxLength) return
+    const mebibytes = limits.maxLength / 1024 / 1024
+    throw new GatewayError(
+      'TOO_EXPENSIVE',
+      `The operation reads more than ${mebibytes} MiB. Request fewer rows or fields.`,
+    )
+  }
+
+  const turnOf = (model: Model, rows: number) =>
+    rows > maxObjects && limits.longModels.has(model) && reads.hasObjects(model, plan) ? limits.objects : atOnce
 
   function remember({ relation, keys, rows }: Level): void {
     const values = read.get(relation) ?? new Map<string, unknown>()
@@ -54,7 +92,8 @@ export function createLoaders(reads: Reads, tenantAppId: string, inTurn: InTurn 
         // No statement is sent for a key that no row can have.
         const possible = keys.filter(isPossibleId)
         if (possible.length === 0) return keys.map(grouped(relation, []))
-        const { rows, levels } = await reads.related(relation, tenantAppId, possible, { plan, branches })
+        const read = () => reads.related(relation, tenantAppId, possible, { plan, branches, onReceived })
+        const { rows, levels } = await turnOf(relation.model, possible.length)(read)
         for (const level of levels) remember(level)
         return keys.map(grouped(relation, rows))
       })
@@ -71,12 +110,13 @@ export function createLoaders(reads: Reads, tenantAppId: string, inTurn: InTurn 
         return (values?.has(key) ? values.get(key) : loaderOf(relation, own).load(key)) as Result | Promise<Result>
       },
       async list(model, request) {
-        const read = () => reads.list(model, tenantAppId, request, { plan, branches })
-        const { rows, levels } = await (isSearch(request) ? inTurn(read) : read())
+        const read = () => reads.list(model, tenantAppId, request, { plan, branches, onReceived })
+        const inTurn = isSearch(request) ? limits.search : turnOf(model, request.limit)
+        const { rows, levels } = await inTurn(read)
         for (const level of levels) remember(level)
         return rows as never
       },
-      count: (model, conditions) => inTurn(() => reads.count(model, tenantAppId, conditions)),
+      count: (model, conditions) => limits.search(() => reads.count(model, tenantAppId, conditions)),
       follow(followed) {
         plan = followed
       },
@@ -86,6 +126,7 @@ export function createLoaders(reads: Reads, tenantAppId: string, inTurn: InTurn 
       },
       clearAll() {
         read.clear()
+        received = 0
         for (const ofBranches of loaders.values()) for (const loader of ofBranches.values()) loader.clearAll()
       },
     }

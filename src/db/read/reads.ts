@@ -10,7 +10,11 @@ import { type ColumnsOf, createTreeRead, relatedText, type Tree } from './tree.t
 export interface ReadOptions {
   readonly plan?: ReadPlan
   readonly branches?: readonly Branch[]
+  /** Called with the length of long results before they are decoded. What it throws is thrown. */
+  readonly onReceived?: (length: number) => void
 }
+
+const ignore = () => undefined
 
 /** How rows of a tenant are read. Each function sends one statement. Rows equal those of Prisma's `findMany`, value for value. */
 export interface Reads {
@@ -22,6 +26,8 @@ export interface Reads {
   list(model: Model, tenantAppId: string, request: ListRequest, options?: ReadOptions): Promise<Tree>
   /** Counts the rows that meet the conditions. */
   count(model: Model, tenantAppId: string, conditions: readonly Condition[]): Promise<number>
+  /** Whether rows that are read for the plan have JSON objects. */
+  hasObjects(model: Model, plan: ReadPlan): boolean
 }
 
 /** Creates the reads. They send statements through the driver adapter, because Prisma's query engine costs several times as much. */
@@ -41,7 +47,7 @@ export function createReads(
     relation: Relation,
     tenantAppId: string,
     keys: readonly string[],
-    { plan = noPlan, branches = [] }: ReadOptions = {},
+    { plan = noPlan, branches = [], onReceived = ignore }: ReadOptions = {},
   ): Promise<Tree> {
     onBatch(keys.length)
     const columnsOf = columnsOfPlan(plan)
@@ -49,23 +55,25 @@ export function createReads(
     // `= ANY($2)` has one text for any number of keys. Prisma's `IN` has one per number.
     const text = relatedText(model, relation, selected, '$2')
     const root = { model: relation.model, columns: selected, text, parameters: [tenantAppId, keys] }
-    return readTree({ ...root, isShortRead: true, isPage: false }, branches, columnsOf)
+    return readTree({ ...root, isShortRead: true, isPage: false }, branches, columnsOf, onReceived)
   }
 
   return {
     related,
 
+    hasObjects: (modelName, plan) => columns(modelName, plan.fieldsOf(modelName), 'createdAt').hasObjects,
+
     async batch(modelName, by, tenantAppId, keys) {
       return (await related({ kind: 'many', model: modelName, by }, tenantAppId, keys)).rows as never
     },
 
-    async list(modelName, tenantAppId, request, { plan = noPlan, branches = [] } = {}) {
+    async list(modelName, tenantAppId, request, { plan = noPlan, branches = [], onReceived = ignore } = {}) {
       const selected = columns(modelName, plan.fieldsOf(modelName), 'createdAt')
       const { text, parameters } = pageText(model(modelName), selected.list, tenantAppId, request)
       // Without conditions an index leads to the page. A search for a part of a text may look at every row.
       const isShortRead = request.conditions.length === 0
       const root = { model: modelName, columns: selected, text, parameters, isShortRead, isPage: true }
-      return readTree(root, branches, columnsOfPlan(plan))
+      return readTree(root, branches, columnsOfPlan(plan), onReceived)
     },
 
     async count(modelName, tenantAppId, conditions) {

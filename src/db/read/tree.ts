@@ -39,8 +39,14 @@ export type ColumnsOf = (relation: Relation) => SelectedColumns
  * Reads the rows of a root and the relations below them with one statement, so they are of one moment.
  *
  * @param columnsOf the columns to read of a relation below the root
+ * @param onReceived called with the length of what the server sent, before it is decoded. What it throws is thrown
  */
-export type TreeRead = (root: Root, branches: readonly Branch[], columnsOf: ColumnsOf) => Promise<Tree>
+export type TreeRead = (
+  root: Root,
+  branches: readonly Branch[],
+  columnsOf: ColumnsOf,
+  onReceived: (length: number) => void,
+) => Promise<Tree>
 
 /** A relation in a statement: the number of its CTE, and of the CTE of the rows above. */
 interface Step {
@@ -68,9 +74,10 @@ export function createTreeRead(sql: SqlQueryable, model: DataModel): TreeRead {
     return tree
   }
 
-  return async (root, branches, columnsOf) => {
+  return async (root, branches, columnsOf, onReceived) => {
     const { statement: sent, steps } = prepare(root, branches, columnsOf)
     const results = await query(sql, sent, root.parameters)
+    if (steps.length > 0 || root.columns.hasObjects) onReceived(lengthOf(results))
     if (steps.length === 0) return { rows: results.map(root.columns.toRow), levels: [] }
     const [texts = []] = results
     const rows = root.columns.toRows(texts[0] as string)
@@ -85,6 +92,13 @@ export function createTreeRead(sql: SqlQueryable, model: DataModel): TreeRead {
     })
     return { rows, levels }
   }
+}
+
+/** The length of the texts in a result, in characters. */
+function lengthOf(results: readonly unknown[][]): number {
+  let length = 0
+  for (const row of results) for (const value of row) if (typeof value === 'string') length += value.length
+  return length
 }
 
 /**

@@ -5,9 +5,9 @@ import { errorCodes, GatewayError } from '../../errors.ts'
 import type { Authenticate } from '../../http/authenticate.ts'
 import { readIdempotencyKey } from '../../http/idempotency-key.ts'
 import { toHttpError } from '../../http/plugins/answer-errors.ts'
-import { contextOf, viewerOf } from '../../http/request.ts'
+import { contextOf, onFlushed, onSent, viewerOf } from '../../http/request.ts'
 import { registerRoutes } from '../../http/routes.ts'
-import { isLongerThan } from '../operation/answer-length.ts'
+import { longAnswer } from '../operation/answer-length.ts'
 import { toClientError } from '../operation/client-error.ts'
 import type { IdempotencyKey } from '../operation/execute-once.ts'
 import type { OperationRequest } from '../operation/operation-request.ts'
@@ -35,9 +35,6 @@ export interface GraphQLOptions {
   readonly demoKey?: string | undefined
 }
 
-/** Answers from this length on are written in turns. In characters. */
-const longAnswer = 256 * 1024
-
 /** Serves /graphql: operations for clients, GraphiQL for browsers. */
 export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): void {
   const { services, operations, authenticate, introspection } = options
@@ -55,42 +52,53 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
     idempotencyKey?: IdempotencyKey,
   ) {
     const type = negotiate(request.headers.accept)
-    const { keyId } = viewerOf(request)
-    const prepare = () => operations.prepare(params.query, params.operationName)
-    const prepared = operations.isPrepared(params.query) ? prepare() : await turns.steps.take(keyId, prepare)
+    const viewer = viewerOf(request)
+    const prepared = await operations.prepareFor(
+      viewer,
+      params.query,
+      params.operationName,
+      () => request.statements.isAbandoned === true,
+    )
     const { operation, errors } = prepared
     if (operation) {
       request.operationName = operation.name
       documents.store(params)
       if (operation.kind === 'mutation' && request.method === 'GET') return rejectMutationByGet(reply, type)
     }
-    const toRequest = (valid: PreparedOperation) => requestOf(request, valid, params, idempotencyKey)
+    const toRequest = (valid: PreparedOperation) => requestOf(request, reply, valid, params, idempotencyKey)
     if (!isJsonType(type) || operation?.kind === 'subscription') {
       return answerByYoga(request, reply, {
         ...{ params, prepared },
         run: (valid) => operations.run(toRequest(valid)),
         subscribe: (valid, signal) =>
-          operations.subscribe({ ...toRequest(valid), signal, checkKey: () => authenticate(request) }),
+          operations.subscribe({
+            ...toRequest(valid),
+            signal,
+            onFlushed: onFlushed(reply),
+            checkKey: () => authenticate(request),
+          }),
       })
     }
     if (errors) {
       const result = { errors: errors.map((error) => toClientError(error, app.log)) }
       return sendResult(reply, type, params, result, prepared.isBadRequest ? 400 : undefined)
     }
-    const { result, headers } = await operations.run(toRequest(operation))
+    const { result, length, headers } = await operations.run(toRequest(operation))
     reply.headers(headers)
     const send = () => sendResult(reply, type, params, result)
-    return isLongerThan(longAnswer, result.data) ? turns.steps.take(keyId, send) : send()
+    return length > longAnswer ? turns.steps.take(viewer.keyId, send) : send()
   }
 
   function requestOf(
     request: FastifyRequest,
+    reply: FastifyReply,
     operation: PreparedOperation,
     { variables = {} }: GraphQLParams,
     idempotencyKey?: IdempotencyKey,
   ): OperationRequest {
-    const { statements } = request
-    return { operation, variables, context: contextOf(request, services), statements, idempotencyKey }
+    const { statements, bodyLength } = request
+    const context = contextOf(request, services)
+    return { operation, variables, context, statements, bodyLength, onSent: onSent(reply), idempotencyKey }
   }
 
   /** Returns the body. A handler must not return the reply: awaiting it waits until the answer is sent. */

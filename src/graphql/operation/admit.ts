@@ -1,13 +1,11 @@
-import type { Viewer } from '../../auth/viewer.ts'
 import { GatewayError, withHeaders } from '../../errors.ts'
-import { type Budget, type RateLimit, RateLimited, tooExpensive } from '../../limits/rate-limit.ts'
-import type { Values } from './prepare/coerce-variables.ts'
-import type { PreparedOperation } from './prepare/prepare.ts'
+import { type Budget, budgetHeaders, type RateLimit, tooExpensive } from '../../limits/rate-limit.ts'
+import type { OperationRequest } from './operation-request.ts'
 
 /** The most points that an operation may cost. */
 const maxPrice = 20_000
 
-/** An admitted operation. */
+/** What an operation has cost so far. */
 export interface Admission {
   /** The points that were taken from the key's budget. */
   readonly price: number
@@ -17,37 +15,46 @@ export interface Admission {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Takes the price of an operation from the budget of a key, before any resolver runs. */
-export type Admit = (viewer: Viewer, operation: PreparedOperation, variables: Values) => Promise<Admission>
-
-/**
- * Creates the admission of operations.
- *
- * @throws GatewayError TOO_EXPENSIVE or RATE_LIMITED, with the price, the maximum, and the headers of the answer
- */
-export function createAdmission(rateLimit: RateLimit): Admit {
-  return async ({ keyId }, operation, variables) => {
-    const price = operation.priceOf(variables)
-    const cost = { 'x-cost': String(price) }
-    try {
-      if (price > maxPrice) throw tooExpensive(price, maxPrice)
-      const budget = await rateLimit.spend(keyId, price)
-      return { price, budget, headers: { ...cost, ...(budget && budgetHeaders(budget)) } }
-    } catch (error) {
-      throw error instanceof GatewayError ? withHeaders(error, { ...cost, ...retryHeaders(error) }) : error
-    }
-  }
+/** Takes the prices of operations from the budgets of keys. */
+export interface Admissions {
+  /**
+   * Takes the price of an operation before any resolver runs: the points of its nodes, or those of its body if it is longer.
+   *
+   * @throws GatewayError TOO_EXPENSIVE or RATE_LIMITED, with the price, the maximum, and the headers of the answer
+   */
+  admit(request: OperationRequest): Promise<Admission>
+  /**
+   * Takes more points of an admitted operation, because its answer is longer than its nodes pay for.
+   *
+   * @param price what the operation costs in all. If it has paid as much, nothing is taken
+   */
+  raise(request: OperationRequest, admission: Admission, price: number): Promise<Admission>
 }
 
-function retryHeaders(error: GatewayError): Record<string, string> {
-  if (!(error instanceof RateLimited)) return {}
-  return { ...budgetHeaders(error.budget), 'retry-after': String(error.budget.resetSeconds) }
+/** The points of a text: one per KiB. Shorter texts cost nothing. */
+export function pointsOfLength(length: number): number {
+  return Math.floor(length / 1_024)
 }
 
-/** @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/ */
-function budgetHeaders({ points, remaining, resetSeconds }: Budget): Record<string, string> {
+/** Creates the admission of operations. */
+export function createAdmissions(rateLimit: RateLimit): Admissions {
   return {
-    'ratelimit-policy': `"points";q=${points};w=60`,
-    ratelimit: `"points";r=${remaining};t=${resetSeconds}`,
+    async admit({ operation, variables, context, bodyLength }) {
+      const price = Math.max(operation.priceOf(variables), pointsOfLength(bodyLength))
+      try {
+        if (price > maxPrice) throw tooExpensive(price, maxPrice)
+        return admission(price, await rateLimit.spend(context.viewer.keyId, price))
+      } catch (error) {
+        throw error instanceof GatewayError ? withHeaders(error, { 'x-cost': String(price) }) : error
+      }
+    },
+    async raise({ context }, paid, price) {
+      if (price <= paid.price) return paid
+      return admission(price, await rateLimit.charge(context.viewer.keyId, price - paid.price))
+    },
   }
+}
+
+function admission(price: number, budget: Budget | undefined): Admission {
+  return { price, budget, headers: { 'x-cost': String(price), ...(budget && budgetHeaders(budget)) } }
 }

@@ -1,32 +1,38 @@
 import { GatewayError } from '../../errors.ts'
 
 /** The longest answer of a query, and the longest event of a subscription, in characters. */
-const maxAnswerLength = 8 * 1024 * 1024
+export const maxAnswerLength = 8 * 1024 * 1024
 
-/** @throws GatewayError TOO_EXPENSIVE if an answer would be too long to write */
-export function requireAnswerLength(answer: unknown): void {
-  if (!isLongerThan(maxAnswerLength, answer)) return
-  throw new GatewayError('TOO_EXPENSIVE', 'The answer would be longer than 8 MiB. Request fewer rows or fields.')
-}
+/** Answers from this length on, in characters, count until the client has received them. */
+export const longAnswer = 256 * 1024
+
+export const mebibyte = 1024 * 1024
 
 /** What a value without text takes in an answer, about: a number, the name of a field. */
 const otherLength = 8
 
 /**
- * Whether the texts and values of an answer are longer than this many characters together, about. It stops looking when they
- * are, because writing such an answer would keep all other requests waiting.
+ * Returns about how many characters an answer has as JSON.
+ *
+ * @param max where it stops counting, because longer answers are rejected
  */
-export function isLongerThan(max: number, answer: unknown): boolean {
-  let left = max
+export function lengthOf(answer: unknown, max = maxAnswerLength): number {
+  let length = 0
 
-  function take(value: unknown): void {
-    if (left < 0) return
-    left -= typeof value === 'string' ? value.length : otherLength
+  function add(value: unknown): void {
+    if (length > max) return
+    length += typeof value === 'string' ? value.length : otherLength
     if (typeof value !== 'object' || value === null) return
-    if (Array.isArray(value)) for (const item of value) take(item)
-    else for (const key in value) take((value as Record<string, unknown>)[key])
+    if (Array.isArray(value)) for (const item of value) add(item)
+    else for (const key in value) add((value as Record<string, unknown>)[key])
   }
 
-  take(answer)
-  return left < 0
+  add(answer)
+  return length
+}
+
+/** @throws GatewayError TOO_EXPENSIVE if an answer of this length would be too long to write */
+export function requireAnswerLength(length: number): void {
+  if (length <= maxAnswerLength) return
+  throw new GatewayError('TOO_EXPENSIVE', 'The answer would be longer than 8 MiB. Request fewer rows or fields.')
 }

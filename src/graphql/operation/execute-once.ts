@@ -22,7 +22,7 @@ export async function executeOnce(
   execution: Execution,
   { key, request }: IdempotencyKey,
   idempotency: Idempotency,
-): Promise<{ readonly result: ExecutionResult; readonly isReplay: boolean }> {
+): Promise<{ readonly result: ExecutionResult; readonly isReplay: boolean; readonly isStored: boolean }> {
   const { context } = execution
   const { viewer, loaders } = context
   let lines: (() => void)[] = []
@@ -42,9 +42,14 @@ export async function executeOnce(
     isFinal,
   )
   for (const write of lines) write()
-  if (!isReplay || !answer.errors) return { result: answer, isReplay }
+  const isStored = !isReplay && isFinal(answer)
+  if (!isReplay || !answer.errors) return { result: answer, isReplay, isStored }
   const { source } = execution.operation.document.loc ?? {}
-  return { result: { ...answer, errors: answer.errors.map((error) => restoreError(error, source)) }, isReplay }
+  return {
+    result: { ...answer, errors: answer.errors.map((error) => restoreError(error, source)) },
+    isReplay,
+    isStored,
+  }
 }
 
 /** Whether sending the request again would change nothing: it did not fail on the side of the gateway. */

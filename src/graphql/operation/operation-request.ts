@@ -7,6 +7,10 @@ import type { IdempotencyKey } from './execute-once.ts'
 export interface OperationRequest extends Execution {
   /** The SQL statements of the request. */
   readonly statements: StatementCount
+  /** The length of the request's body, in bytes. */
+  readonly bodyLength: number
+  /** Calls back when the client has received the answer, or has gone. */
+  onSent(done: () => void): void
   /** With a key, a mutation runs once however often it is sent. */
   readonly idempotencyKey?: IdempotencyKey | undefined
 }
@@ -14,5 +18,9 @@ export interface OperationRequest extends Execution {
 /** The result of an operation, and headers of the answer. */
 export interface OperationAnswer {
   readonly result: ExecutionResult
+  /** The length of its data as JSON, about, in characters. */
+  readonly length: number
+  /** Whether it is stored now, for an idempotency key. */
+  readonly isStored: boolean
   readonly headers: Readonly<Record<string, string>>
 }

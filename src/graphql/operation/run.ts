@@ -1,14 +1,16 @@
+import type { Viewer } from '../../auth/viewer.ts'
 import type { Services } from '../../context.ts'
 import type { StatementMeter } from '../../db/statement-meter.ts'
 import { GatewayError, retryAfterSeconds, withHeaders } from '../../errors.ts'
+import { createKeySlots } from '../../limits/key-slots.ts'
 import type { RateLimit } from '../../limits/rate-limit.ts'
 import type { RecentWrites } from '../../limits/recent-writes.ts'
-import { createAdmission } from './admit.ts'
-import { requireAnswerLength } from './answer-length.ts'
+import { createAdmissions, pointsOfLength } from './admit.ts'
+import { lengthOf, longAnswer, maxAnswerLength, mebibyte, requireAnswerLength } from './answer-length.ts'
 import { countErrors, executeOperation } from './execute.ts'
 import { executeOnce } from './execute-once.ts'
 import type { OperationAnswer, OperationRequest } from './operation-request.ts'
-import { createPreparer, type Preparer } from './prepare/prepare.ts'
+import { createPreparer, type Preparation, type Preparer } from './prepare/prepare.ts'
 import { createSubscribe, type Subscribe } from './subscribe.ts'
 
 /**
@@ -16,6 +18,18 @@ import { createSubscribe, type Subscribe } from './subscribe.ts'
  * once per idempotency key, and reports cost and retries.
  */
 export interface Operations extends Preparer {
+  /**
+   * Prepares the document of a client. New documents are prepared in turns, and one with errors takes points of the key.
+   *
+   * @param isAbandoned whether the client has gone
+   * @throws GatewayError RATE_LIMITED if the document is new and the key has no points left
+   */
+  prepareFor(
+    viewer: Viewer,
+    text: string | undefined,
+    operationName: string | null | undefined,
+    isAbandoned: () => boolean,
+  ): Promise<Preparation>
   /**
    * Admits and executes a query or a mutation.
    *
@@ -27,8 +41,17 @@ export interface Operations extends Preparer {
   readonly subscribe: Subscribe
 }
 
-/** Operations from this price on take turns. An operation of 5,000 nodes takes tens of milliseconds of the event loop. */
-const longPrice = 5_000
+/**
+ * Operations from these prices on take turns. A query of 5,000 nodes takes tens of milliseconds of the event loop. The answer of a
+ * mutation is not bounded: each of 16 jobs in it may have the longest payload and result.
+ */
+const longPrices = { query: 5_000, mutation: 16, subscription: Number.POSITIVE_INFINITY }
+
+/** A document with errors costs a point for so many characters: validating 100,000 takes up to 80 ms. */
+const charactersPerPoint = 100
+
+/** A KiB of an answer that is stored for its idempotency key costs as much as so many KiB of another one. */
+const storedFactor = 10
 
 export interface OperationsOptions {
   readonly services: Services
@@ -40,6 +63,8 @@ export interface OperationsOptions {
   readonly introspection: boolean
   /** The maximum number of subscriptions of one key at a time. */
   readonly maxSubscriptionsPerKey?: number
+  /** The most MiB of long answers that the clients of one key have not read, at a time. */
+  readonly maxUnsentMibPerKey?: number
 }
 
 /** Creates what runs operations. */
@@ -50,10 +75,16 @@ export function createOperations({
   recentWrites,
   introspection,
   maxSubscriptionsPerKey = 100,
+  maxUnsentMibPerKey = 256,
 }: OperationsOptions): Operations {
   const { idempotency, metrics } = services
   const preparer = createPreparer({ introspection, metrics })
-  const admit = createAdmission(rateLimit)
+  const admissions = createAdmissions(rateLimit)
+  const unsent = createKeySlots(
+    maxUnsentMibPerKey,
+    'MiB of answers that its clients have not read',
+    'MAX_UNSENT_MIB_PER_KEY',
+  )
 
   async function execute(request: OperationRequest): Promise<OperationAnswer> {
     const { operation, context, statements, idempotencyKey } = request
@@ -61,19 +92,36 @@ export function createOperations({
     const executed = await onChosenServer(request, () =>
       meter.run(statements, async () =>
         isOnce
-          ? executeOnce(request, idempotencyKey, idempotency)
-          : { result: await executeOperation(request), isReplay: false },
+          ? services.turns.transactions.take(context.viewer.keyId, () =>
+              executeOnce(request, idempotencyKey, idempotency),
+            )
+          : { result: await executeOperation(request), isReplay: false, isStored: false },
       ),
     )
-    const { result, isReplay } = executed
+    const { result, isReplay, isStored } = executed
     const codes = countErrors(result, context)
     return {
       result,
+      length: lengthOf(result.data, operation.kind === 'mutation' ? Number.POSITIVE_INFINITY : maxAnswerLength),
+      isStored,
       headers: {
         ...(isReplay && { 'idempotent-replayed': 'true' }),
         ...(codes.includes('SERVICE_UNAVAILABLE') && { 'retry-after': String(retryAfterSeconds) }),
       },
     }
+  }
+
+  /**
+   * Counts a long answer until the client has received it.
+   *
+   * @throws GatewayError RATE_LIMITED, after a second, if clients of the key have too much to read
+   */
+  async function countUntilSent({ operation, context, onSent }: OperationRequest, length: number): Promise<void> {
+    if (length < longAnswer) return
+    const { keyId } = context.viewer
+    const size = Math.ceil(length / mebibyte)
+    // A mutation has had its effect, so its answer must say so.
+    onSent(operation.kind === 'mutation' ? unsent.hold(keyId, size) : await unsent.take(keyId, size))
   }
 
   /** Queries may read from replicas, unless their key has written recently: then they see what it wrote. */
@@ -97,27 +145,40 @@ export function createOperations({
 
   return {
     ...preparer,
+    async prepareFor({ keyId }, text, operationName, isAbandoned) {
+      const prepare = () => preparer.prepare(text, operationName)
+      if (text === undefined || preparer.isPrepared(text)) return prepare()
+      await rateLimit.spend(keyId, 0)
+      const prepared = await services.turns.steps.take(keyId, prepare, isAbandoned)
+      const points = prepared.errors ? Math.floor(text.length / charactersPerPoint) : 0
+      if (points > 0) await rateLimit.charge(keyId, points)
+      return prepared
+    },
     execute,
     async run(request) {
-      const { operation, variables, context } = request
-      const { price, budget, headers } = await admit(context.viewer, operation, variables)
-      const run = () => execute(request)
-      const executed = price < longPrice ? run() : services.turns.operations.take(context.viewer.keyId, run)
-      // A mutation has had its effect, so its answer must say so.
-      const checked = operation.kind === 'query' ? executed.then(withShortAnswer) : executed
-      const answer = await checked.catch((error: unknown) => {
-        throw error instanceof GatewayError ? withHeaders(error, headers) : error
-      })
-      const actual = operation.countNodes(answer.result.data)
-      const cost = { requested: price, actual, remaining: budget?.remaining ?? null }
-      return { result: { ...answer.result, extensions: { cost } }, headers: { ...headers, ...answer.headers } }
+      const { operation, context, statements } = request
+      const { keyId } = context.viewer
+      let admission = await admissions.admit(request)
+      try {
+        const release = await unsent.take(keyId, 0)
+        release()
+        const run = () => execute(request)
+        const isAbandoned = () => statements.isAbandoned === true
+        const isLong = admission.price >= longPrices[operation.kind]
+        const answer = await (isLong ? services.turns.operations.take(keyId, run, isAbandoned) : run())
+        const { result, length, isStored } = answer
+        admission = await admissions.raise(request, admission, pointsOfLength(length) * (isStored ? storedFactor : 1))
+        // A mutation has had its effect, so its answer must say so.
+        if (operation.kind === 'query') requireAnswerLength(length)
+        await countUntilSent(request, length)
+        const { price, budget, headers } = admission
+        const actual = operation.countNodes(result.data)
+        const cost = { requested: price, actual, remaining: budget?.remaining ?? null }
+        return { ...answer, result: { ...result, extensions: { cost } }, headers: { ...headers, ...answer.headers } }
+      } catch (error) {
+        throw error instanceof GatewayError ? withHeaders(error, admission.headers) : error
+      }
     },
-    subscribe: createSubscribe({ admit, rateLimit, meter, maxPerKey: maxSubscriptionsPerKey }),
+    subscribe: createSubscribe({ admissions, rateLimit, meter, unsent, maxPerKey: maxSubscriptionsPerKey }),
   }
-}
-
-/** @throws GatewayError TOO_EXPENSIVE */
-function withShortAnswer(answer: OperationAnswer): OperationAnswer {
-  requireAnswerLength(answer.result.data)
-  return answer
 }

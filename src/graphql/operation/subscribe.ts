@@ -2,10 +2,10 @@ import { createSourceEventStream, type ExecutionResult, GraphQLError } from 'gra
 import { requireScope } from '../../auth/scopes.ts'
 import type { Viewer } from '../../auth/viewer.ts'
 import { runAttributed, type StatementMeter } from '../../db/statement-meter.ts'
-import { createKeySlots } from '../../limits/key-slots.ts'
+import { createKeySlots, type KeySlots } from '../../limits/key-slots.ts'
 import type { RateLimit } from '../../limits/rate-limit.ts'
-import type { Admit } from './admit.ts'
-import { requireAnswerLength } from './answer-length.ts'
+import { type Admissions, pointsOfLength } from './admit.ts'
+import { lengthOf, longAnswer, mebibyte, requireAnswerLength } from './answer-length.ts'
 import { countErrors, executeOperation, executionArgs, toClientResult } from './execute.ts'
 import type { OperationRequest } from './operation-request.ts'
 import type { PreparedOperation } from './prepare/prepare.ts'
@@ -14,6 +14,8 @@ import type { PreparedOperation } from './prepare/prepare.ts'
 export interface SubscriptionRequest extends OperationRequest {
   /** Aborts when the client has gone. */
   readonly signal: AbortSignal
+  /** Calls back when the client has received the events so far, or has gone. */
+  onFlushed(done: () => void): void
   /** Returns what the key may do now. Rejects if it is no longer valid. */
   checkKey(): Promise<Viewer>
 }
@@ -27,9 +29,11 @@ export interface SubscriptionAnswer {
 export type Subscribe = (request: SubscriptionRequest) => Promise<SubscriptionAnswer>
 
 interface SubscribeOptions {
-  readonly admit: Admit
+  readonly admissions: Admissions
   readonly rateLimit: RateLimit
   readonly meter: StatementMeter
+  /** The MiB of answers that the clients of each key have not read. */
+  readonly unsent: KeySlots
   /** The maximum number of subscriptions of one key at a time. */
   readonly maxPerKey: number
 }
@@ -40,7 +44,7 @@ interface SubscribeOptions {
  *
  * @throws GatewayError TOO_EXPENSIVE, RATE_LIMITED
  */
-export function createSubscribe({ admit, rateLimit, meter, maxPerKey }: SubscribeOptions): Subscribe {
+export function createSubscribe({ admissions, rateLimit, meter, unsent, maxPerKey }: SubscribeOptions): Subscribe {
   const slots = createKeySlots(maxPerKey, 'subscriptions', 'MAX_SUBSCRIPTIONS_PER_KEY')
 
   return async (request) => {
@@ -55,7 +59,7 @@ export function createSubscribe({ admit, rateLimit, meter, maxPerKey }: Subscrib
 
   async function start(request: SubscriptionRequest, release: () => void): Promise<SubscriptionAnswer> {
     const { operation, variables, context } = request
-    const { headers } = await admit(context.viewer, operation, variables)
+    const { price, headers } = await admissions.admit(request)
     const { errors, coerced = {} } = operation.coerce(variables)
     if (errors) return { events: shown({ errors }, request), headers }
     const source = await meter.run(request.statements, () =>
@@ -65,7 +69,7 @@ export function createSubscribe({ admit, rateLimit, meter, maxPerKey }: Subscrib
     const values = releasing(source[Symbol.asyncIterator](), release)
     // If the client has gone meanwhile, nothing else ends the source.
     if (request.signal.aborted) await values.return()
-    return { events: eventsOf(values, request, { rateLimit, meter }), headers }
+    return { events: eventsOf(values, request, { rateLimit, meter, unsent, paid: price }), headers }
   }
 }
 
@@ -92,26 +96,44 @@ function releasing(values: AsyncIterator<unknown>, release: () => void) {
 function eventsOf(
   values: ReturnType<typeof releasing>,
   request: SubscriptionRequest,
-  { rateLimit, meter }: Pick<SubscribeOptions, 'rateLimit' | 'meter'>,
+  {
+    rateLimit,
+    meter,
+    unsent,
+    paid,
+  }: Pick<SubscribeOptions, 'rateLimit' | 'meter' | 'unsent'> & { readonly paid: number },
 ): AsyncIterableIterator<ExecutionResult> {
   const { operation, context, statements, checkKey } = request
-  let isFirst = true
+  const { keyId } = context.viewer
+  /** The points that the admission has taken, for the first event. */
+  let credit = paid
+  let hasEnded = false
+  /** Releases the slots of the last event. */
+  let release: () => void = () => undefined
 
   async function resultOf(value: unknown): Promise<ExecutionResult> {
     requireSameScopes(context.viewer, await checkKey(), operation)
+    const free = await unsent.take(keyId, 0)
+    free()
     // Rows of an earlier event are out of date.
     context.loaders.clearAll()
     const result = await runAttributed(meter, statements, () => executeOperation(request, value))
-    requireAnswerLength(result.data)
+    const length = lengthOf(result.data)
+    requireAnswerLength(length)
     countErrors(result, context)
-    // The admission has taken the price of the first event.
-    if (!isFirst) await rateLimit.spend(context.viewer.keyId, Math.max(1, operation.countNodes(result.data)))
-    isFirst = false
+    const points = Math.max(1, operation.countNodes(result.data), pointsOfLength(length))
+    if (points > credit) await rateLimit.spend(keyId, points - credit)
+    credit = 0
+    // Until the client has received it. The client may have gone while it was created.
+    if (length >= longAnswer && !hasEnded) release = unsent.hold(keyId, Math.ceil(length / mebibyte))
     return result
   }
 
   const events: AsyncIterableIterator<ExecutionResult> = {
     async next() {
+      // Yoga asks for the next event before the last one is sent.
+      request.onFlushed(release)
+      release = () => undefined
       const { done, value } = await runAttributed(meter, statements, () => values.next())
       if (done) return { done, value: undefined }
       try {
@@ -124,6 +146,8 @@ function eventsOf(
       }
     },
     async return() {
+      hasEnded = true
+      request.onFlushed(release)
       await values.return()
       return { done: true, value: undefined }
     },

@@ -5,7 +5,7 @@ import type { Ids } from '../../db/ids.ts'
 import type { Relation } from '../../db/read/relation.ts'
 import { invalidField } from '../../errors.ts'
 import { builder } from './builder.ts'
-import type { ListLength } from './list-length.ts'
+import type { ListLength } from './field-price.ts'
 
 interface NodeRow {
   readonly id: string

@@ -2,7 +2,7 @@ import type { Context } from '../../context.ts'
 import type { Model, Row } from '../../db/data-model.ts'
 import type { Loaders } from '../../db/read/loaders.ts'
 import type { Relation, SelectedRow } from '../../db/read/relation.ts'
-import type { ListLength } from './list-length.ts'
+import type { ListLength } from './field-price.ts'
 
 // Rows as the parents of fields. Pothos types a parent as a whole row. A loaded row has its id, the columns that the operation
 // names, and the ids that its relations start from; a field's resolver reads the column of its own name or such an id, so nothing

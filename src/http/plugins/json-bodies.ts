@@ -13,10 +13,16 @@ const longBody = 32 * 1024
  */
 export function readJsonBodies(app: FastifyInstance, steps: Turns): void {
   // No route without a key has a body, so a client without one cannot make the gateway read JSON.
-  const parse = ({ viewer, statements }: FastifyRequest, body: Buffer) => {
+  const parse = (request: FastifyRequest, body: Buffer) => {
+    const { viewer, statements } = request
     if (!viewer) return undefined
+    request.bodyLength = body.length
     if (body.length < longBody) return parseJson(body)
-    return steps.take(viewer.keyId, () => (statements.isAbandoned ? undefined : parseJson(body)))
+    return steps.take(
+      viewer.keyId,
+      () => parseJson(body),
+      () => statements.isAbandoned === true,
+    )
   }
   app.addHttpMethod('GET', { hasBody: true, overrideExisting: true })
   app.removeAllContentTypeParsers()

@@ -1,6 +1,9 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Metrics } from '../../telemetry/metrics.ts'
 
+/** How many connections the port of the metrics accepts. */
+export const maxMetricsConnections = 16
+
 /**
  * Serves `/metrics` in the text format of Prometheus.
  *
@@ -39,6 +42,7 @@ export async function serveMetrics(
   if (port === undefined) return async () => undefined
   const app = Fastify({ exposeHeadRoutes: false })
   registerMetrics(app, metrics)
+  app.server.maxConnections = maxMetricsConnections
   await app.listen({ host, port })
   return () => app.close()
 }

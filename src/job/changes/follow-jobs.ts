@@ -3,6 +3,7 @@ import type { Job } from '../../db/generated/prisma/client.ts'
 import type { Condition } from '../../db/read/list.ts'
 import type { PageRequest } from '../../db/read/page.ts'
 import { type JobFilter, jobConditions, type ListedJob, readJobPage } from '../job.list.ts'
+import { isFinished } from '../store/transitions.ts'
 import type { Follower } from './job-changes.ts'
 
 /** Values over time: the present one first, then one after each change. `return` ends it at once. */
@@ -12,20 +13,20 @@ export interface LiveValues<Value> extends AsyncIterator<Value, undefined> {
 }
 
 /**
- * Follows a job. Several changes at once become one value. If the tenant has no job with this id, or no longer has it, the
- * last value is null.
+ * Follows a job until it is finished. Several changes at once become one value. If the tenant has no job with this id, or no
+ * longer has it, the last value is null.
  */
 export async function followJob(context: Context, { id }: { readonly id: string }): Promise<LiveValues<Job | null>> {
   const { viewer, jobs, changes } = context
   const { tenantAppId } = viewer
-  let isMissing = false
+  let isOver = false
   async function read(): Promise<Job | null> {
     const job = (await jobs.find({ tenantAppId, id })) ?? null
-    isMissing = job === null
+    isOver = job === null || isFinished(job.status)
     return job
   }
   const follower = await changes.follow((change) => change.tenantAppId === tenantAppId && change.id === id)
-  return liveValues(follower, { readPresent: read, readChanged: read, readMissed: read, isOver: () => isMissing })
+  return liveValues(follower, { readPresent: read, readChanged: read, readMissed: read, isOver: () => isOver })
 }
 
 /**
@@ -39,7 +40,7 @@ export async function followJobs(
   context: Context,
   { filter, page }: { readonly filter: JobFilter; readonly page: PageRequest },
 ): Promise<LiveValues<ListedJob[]>> {
-  const { viewer, loaders, changes } = context
+  const { viewer, loaders, jobs: store, changes } = context
   const { status, ...unchanging } = filter
   const conditions = jobConditions(unchanging)
   const follower = await changes.follow(
@@ -65,8 +66,9 @@ export async function followJobs(
       return jobs.length > 0 ? jobs : undefined
     },
     async readMissed() {
-      // The clock that wrote the rows can differ from this one.
-      const since = new Date(isCurrentUntil.getTime() - clockMarginMilliseconds)
+      // The clock that wrote the rows can differ from this one by any time.
+      const missed = Date.now() - isCurrentUntil.getTime() + marginMilliseconds
+      const since = new Date((await store.readClock()).getTime() - missed)
       const jobs = [...(await readNewest()), ...(await read({ field: 'updatedAt', is: '>=', value: since }))]
       isCurrentUntil = new Date()
       return [...new Map(jobs.map((job) => [job.id, job])).values()]
@@ -77,7 +79,8 @@ export async function followJobs(
 /** The most changed jobs that are read after a gap. The newest jobs are always among them. */
 const maxJobs = 500
 
-const clockMarginMilliseconds = 60_000
+/** A row has the time at which its transaction began, and is visible when it ends. */
+const marginMilliseconds = 60_000
 
 interface LiveReads<Value> {
   readPresent(): Promise<Value>

@@ -16,6 +16,6 @@ export function createFetchContent({ allowPrivateNetworks }: { allowPrivateNetwo
     progress(0, 'fetching')
     const text = await fetchLimited(new URL(url), { ...limits, allowPrivateNetworks }, signal)
     progress(0.5, 'reading')
-    return readFeed(text)
+    return readFeed(text, signal)
   }
 }

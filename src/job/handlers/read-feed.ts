@@ -1,57 +1,38 @@
-import { parseFeed } from 'feedsmith'
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
 import { PermanentError } from '../worker/handler.ts'
+import type { FeedIds } from './parse-feed.worker.ts'
 
-/** The ids of a feed's items, and of the feeds that they belong to. */
-export interface FeedIds {
-  readonly contentIds: readonly string[]
-  readonly contentGroupIds: readonly string[]
-}
-
-type MaybeId = string | undefined
+/** What parsing a feed may take. A text can be made so that parsing it takes very long. */
+const timeoutMilliseconds = 10_000
+const maxMemoryMib = 256
 
 /**
- * Reads the ids of an RSS, Atom, RDF or JSON feed. The link replaces the id of an item without one, and of an RSS channel.
+ * Reads the ids of a feed in a thread of its own, because parsing 5 MiB takes seconds.
  *
- * @throws PermanentError if the text is not a feed
+ * @param signal ends the thread when it aborts
+ * @throws PermanentError if the text is not a feed, or takes too much time or memory to parse
  */
-export function readFeed(text: string): FeedIds {
-  const { items, groups } = findIds(text)
-  return { contentIds: unique(items), contentGroupIds: unique(groups) }
-}
-
-function findIds(text: string): { items: MaybeId[]; groups: MaybeId[] } {
-  const parsed = parse(text)
-  switch (parsed.format) {
-    case 'atom': {
-      const { id, entries = [] } = parsed.feed
-      return { items: entries.map((entry) => entry.id), groups: [id, ...entries.map(({ source }) => source?.id)] }
-    }
-    case 'json': {
-      const { feed_url: feedUrl, home_page_url: homePage, items = [] } = parsed.feed
-      return { items: items.map(({ id }) => id), groups: [feedUrl ?? homePage] }
-    }
-    case 'rss': {
-      const { link, items = [] } = parsed.feed
-      return {
-        items: items.map((item) => item.guid?.value ?? item.link),
-        groups: [link, ...items.map(({ source }) => source?.url)],
-      }
-    }
-    case 'rdf': {
-      const { link, items = [] } = parsed.feed
-      return { items: items.map((item) => item.link), groups: [link] }
-    }
-  }
-}
-
-function parse(text: string) {
+export async function readFeed(text: string, signal: AbortSignal): Promise<FeedIds> {
+  const timeout = AbortSignal.timeout(timeoutMilliseconds)
+  const worker = new Worker(new URL('./parse-feed.worker.ts', import.meta.url), {
+    workerData: text,
+    resourceLimits: { maxOldGenerationSizeMb: maxMemoryMib },
+  })
   try {
-    return parseFeed(text)
+    const [ids] = await once(worker, 'message', { signal: AbortSignal.any([signal, timeout]) })
+    return ids as FeedIds
   } catch (error) {
-    throw new PermanentError('The URL did not answer with an RSS, Atom or JSON feed', { cause: error })
+    signal.throwIfAborted()
+    throw new PermanentError(messageOf(error, timeout), { cause: error })
+  } finally {
+    await worker.terminate()
   }
 }
 
-function unique(ids: readonly MaybeId[]): string[] {
-  return [...new Set(ids.filter((id): id is string => id !== undefined && id !== ''))]
+function messageOf(error: unknown, { aborted }: AbortSignal): string {
+  if (aborted) return `Parsing the feed takes more than ${timeoutMilliseconds / 1_000} s`
+  const isTooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+  if (isTooLarge) return `Parsing the feed takes more than ${maxMemoryMib} MiB`
+  return 'The URL did not answer with an RSS, Atom or JSON feed'
 }

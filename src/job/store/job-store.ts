@@ -4,6 +4,7 @@ import { isPossibleId } from '../../db/ids.ts'
 import { selectColumns } from '../../db/read/columns.ts'
 import { execute, type Parameter, query, type Statement, statement } from '../../db/statement.ts'
 import { type GatewayError, invalidField } from '../../errors.ts'
+import { createJobRules, defaultJobLimits, type JobLimits, type JobRules } from '../job.input.ts'
 import { claimOfAllTenants, claimOfTenant } from './claim.ts'
 import { statesBefore } from './transitions.ts'
 
@@ -53,6 +54,8 @@ export interface ClaimRequest {
  * is in another state or held under another lease.
  */
 export interface JobStore {
+  /** What payloads and results may be. */
+  readonly rules: JobRules
   find(key: JobKey): Promise<Job | undefined>
   findByIdempotencyKey(tenantAppId: string, idempotencyKey: string): Promise<Job | undefined>
   /** Returns undefined if the tenant has a job with the same idempotency key. */
@@ -81,12 +84,19 @@ export interface JobStore {
    * @returns how many
    */
   removeFinished(days: number): Promise<number>
+  /** Reads the clock that the rows are written by. */
+  readClock(): Promise<Date>
+}
+
+export interface JobStoreOptions {
+  readonly backoff?: Backoff | undefined
+  readonly limits?: JobLimits | undefined
 }
 
 /** Creates the job store of a migrated database. */
 export function createJobStore(
   { sql, model }: Pick<Database, 'sql' | 'model'>,
-  { delaySeconds, maxDelaySeconds }: Backoff = defaultBackoff,
+  { backoff: { delaySeconds, maxDelaySeconds } = defaultBackoff, limits = defaultJobLimits }: JobStoreOptions = {},
 ): JobStore {
   const { list, toRow } = selectColumns(model('Job'))
   const columns = list
@@ -107,6 +117,7 @@ export function createJobStore(
   const failureOf = ({ code, message, isRetryable }: Failure) => [code, message, String(isRetryable), ...backoff]
 
   return {
+    rules: createJobRules(limits),
     // No statement is sent for an id that no row can have.
     find: async (key) => (isPossibleId(key.id) ? row(statements.find, keyOf(key)) : undefined),
     findByIdempotencyKey: (...key) => row(statements.findByIdempotencyKey, key),
@@ -138,6 +149,10 @@ export function createJobStore(
       }
       return removed
     },
+    async readClock() {
+      const [[time] = []] = await query(sql, clock)
+      return new Date(String(time))
+    },
   }
 }
 
@@ -145,6 +160,8 @@ const batchSize = 500
 
 // Columns hold milliseconds. Rounding could put `run_at` into the future, and a job would not be due when it is announced.
 const now = `date_trunc('milliseconds', now())`
+
+const clock = statement(`SELECT to_json(now()) #>> '{}'`)
 
 const withoutLease = 'lease_token = NULL, lease_expires_at = NULL'
 

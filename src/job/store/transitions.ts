@@ -23,6 +23,11 @@ export function canMake(transition: Transition, status: JobStatus): boolean {
   return (transitions[transition].from as readonly JobStatus[]).includes(status)
 }
 
+/** Whether a job is over: it succeeded, failed or was cancelled. */
+export function isFinished(status: JobStatus): boolean {
+  return !canMake('cancel', status)
+}
+
 /** The rejection of a transition that the job's state does not allow. */
 export function rejectedTransition(transition: Transition, status: JobStatus): GatewayError {
   const from = transitions[transition].from.join(' or ')

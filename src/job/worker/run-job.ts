@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDatabaseUnavailable } from '../../db/errors.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { jobResult, maxCodeLength, maxMessageLength } from '../job.input.ts'
+import { type JobRules, maxCodeLength, maxMessageLength } from '../job.input.ts'
 import type { Failure, HeldJob, JobStore } from '../store/job-store.ts'
 import { completeJob, extendLease, failJob, type JobLease, reportProgress } from '../store/leases.ts'
 import { type JobHandler, PermanentError } from './handler.ts'
@@ -63,7 +63,7 @@ export function runJob({ jobs, lease, handler, leaseSeconds, log }: RunJobOption
   async function attempt(): Promise<object | null> {
     const context = { signal, attempt: job.attempts, progress: reporter.report }
     const result = await handler(job.payload as never, context)
-    return result === undefined || result === null ? null : checkResult(result)
+    return result === undefined || result === null ? null : checkResult(result, jobs.rules)
   }
 
   async function run(): Promise<void> {
@@ -145,12 +145,12 @@ function failed(error: unknown): Outcome {
 }
 
 /** @throws PermanentError if the result is not a JSON object that can be stored */
-function checkResult(result: unknown): object {
+function checkResult(result: unknown, rules: JobRules): object {
   const plain = toJson(result)
   if (typeof plain !== 'object' || plain === null || Array.isArray(plain)) {
     throw new PermanentError('The handler must return an object or nothing')
   }
-  const { error } = jobResult.safeParse(plain)
+  const { error } = rules.result.safeParse(plain)
   if (error) throw new PermanentError(`The result of the handler ${error.issues[0]?.message}`)
   return plain
 }

@@ -59,7 +59,7 @@ export type Preparation =
 export interface Preparer {
   prepare(text: string | undefined, operationName?: string | null): Preparation
   /** Whether the document was prepared before and is kept, so that preparing its operation takes little time. */
-  isPrepared(text: string | undefined): boolean
+  isPrepared(text: string): boolean
 }
 
 export interface PreparerOptions {
@@ -101,7 +101,7 @@ export function createPreparer({ introspection, metrics }: PreparerOptions): Pre
   }
 
   return {
-    isPrepared: (text) => text === undefined || documents.has(text),
+    isPrepared: (text) => documents.has(text),
     prepare(text, operationName) {
       if (text === undefined) return badRequest('Must provide query string.')
       const prepared = documents.get(text) ?? read(text)

@@ -10,18 +10,21 @@ import {
   valueFromASTUntyped,
 } from 'graphql'
 import { defaultPageSize, maxPageSize } from '../../schema/connection.ts'
-import type { ListLength } from '../../schema/list-length.ts'
+import type { ExtraPoints, ListLength } from '../../schema/field-price.ts'
 import type { Values } from './coerce-variables.ts'
 import type { SelectedField, Selection } from './selection.ts'
 
 /** The length that a list of nodes is assumed to have if nothing says otherwise. */
 const defaultLength = 5
 
+/** What it costs to select a JSON object of a node again, under another alias: a point for each KiB that it may have. */
+const pointsOfRepetition = 256
+
 /**
  * Creates the price function of an operation, for its variables as the client sent them.
  *
- * The price is a point for each node (user, account, profile, email, job) that the operation may return, and at least one
- * for each root field. A list has the length that its arguments allow, that its field declares, or 5.
+ * The price is a point for each node (user, account, profile, email, job) that the operation may return, at least one for each
+ * root field, and what fields cost besides. A list has the length that its arguments allow, that its field declares, or 5.
  */
 export function createPrice(
   { variableDefinitions = [] }: OperationDefinitionNode,
@@ -52,9 +55,18 @@ class Pricing {
 
   /** @param page the length of the lists of a connection or a payload */
   ofFields(fields: readonly SelectedField[], page: number | undefined, areRoot = false): number {
-    let points = 0
-    for (const field of fields) if (field.node.selectionSet) points += this.ofField(field, page, areRoot)
+    let points = pointsOfRepetition * repetitionsOf(fields)
+    for (const field of fields) {
+      points += this.extraOf(field)
+      if (field.node.selectionSet) points += this.ofField(field, page, areRoot)
+    }
     return points
+  }
+
+  private extraOf({ field: { extensions }, node }: SelectedField): number {
+    const extraPoints = extensions['extraPoints'] as ExtraPoints | undefined
+    const names = node.arguments?.map(({ name }) => name.value) ?? []
+    return extraPoints?.(Object.fromEntries(names.map((name) => [name, this.argument(node, name)]))) ?? 0
   }
 
   private ofField({ field, node, type, selections }: SelectedField, page: number | undefined, isRoot: boolean): number {
@@ -93,6 +105,14 @@ class Pricing {
     }
     return valueFromASTUntyped(value, this.variables as Record<string, unknown>)
   }
+}
+
+/** How many JSON objects are selected again, under another alias. */
+function repetitionsOf(fields: readonly SelectedField[]): number {
+  const objects = fields.filter(({ type }) => type.name === 'JSONObject')
+  const keys = new Set(objects.map(({ key }) => key))
+  const names = new Set(objects.map(({ field }) => field.name))
+  return keys.size - names.size
 }
 
 function toPageSize(value: unknown): number {

@@ -1,0 +1,49 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import type { PGlite, PGliteOptions } from '@electric-sql/pglite'
+import { NodeFS } from '@electric-sql/pglite/nodefs'
+
+type InitResult = Awaited<ReturnType<NodeFS['init']>>
+
+/** A part of PGlite's file system that its types leave out. */
+interface FileSystems {
+  readonly NODEFS: { readonly stream_ops: { fsync?: (stream: { readonly nfd: number }) => number } }
+}
+
+/**
+ * The files of a folder, where PostgreSQL's fsync reaches the disk. PGlite leaves it out, and a loss of power can then destroy
+ * committed rows or the whole database (https://github.com/electric-sql/pglite/issues/1107).
+ */
+export class DurableFiles extends NodeFS {
+  override async init(pglite: PGlite, options: InitResult['emscriptenOpts']): Promise<InitResult> {
+    const { emscriptenOpts } = await super.init(pglite, options)
+    const syncFiles = (module: unknown) => {
+      const { NODEFS } = module as FileSystems
+      NODEFS.stream_ops.fsync = ({ nfd }) => {
+        fs.fsyncSync(nfd)
+        return 0
+      }
+    }
+    return { emscriptenOpts: { ...emscriptenOpts, preRun: [...(emscriptenOpts.preRun ?? []), syncFiles] } }
+  }
+}
+
+/** The parameters with which PostgreSQL uses fsync: without PGlite's `-F`, and by the call that it passes on. */
+export function durableParams(params: readonly string[]): NonNullable<PGliteOptions['startParams']> {
+  return [...params.filter((param) => param !== '-F'), '-c', 'wal_sync_method=fsync']
+}
+
+/** Writes a folder and everything in it to the disk. */
+export function syncTree(folder: string): void {
+  for (const entry of fs.readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    sync(path.join(entry.parentPath, entry.name))
+  }
+  sync(folder)
+}
+
+/** Writes a file to the disk, or the list of files of a folder. */
+export function sync(file: string): void {
+  const descriptor = fs.openSync(file, 'r')
+  fs.fsyncSync(descriptor)
+  fs.closeSync(descriptor)
+}

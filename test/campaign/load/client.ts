@@ -1,0 +1,134 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Random } from '../../../src/seed/random.ts'
+import { type MarkedTenant, tenantsIn } from '../../soak/tenants.ts'
+import type { Condition, Conditions } from '../faults/conditions.ts'
+import { type Answer, codesOf, findViolation } from './contract.ts'
+
+/** A request of a tenant. */
+export interface Call {
+  readonly tenant: MarkedTenant
+  readonly method?: 'GET' | 'POST' | 'PUT'
+  readonly path: string
+  readonly body?: object
+  readonly idempotencyKey?: string | undefined
+}
+
+/** The last answer, and the number of requests until then. */
+export interface Sent {
+  /** Undefined if there was none, or if it was that the request can be sent again. */
+  readonly answer: Answer | undefined
+  readonly requests: number
+  /** Whether the last answer was that the request can be sent again. */
+  readonly isRefused: boolean
+}
+
+/** Sends requests as a careful client does. */
+export interface Client {
+  readonly random: Random
+  /** Sends a request once. */
+  sendOnce(call: Call): Promise<Sent>
+  /** Sends a request once, and disconnects after a few milliseconds. */
+  sendImpatiently(call: Call): Promise<Sent>
+  /**
+   * Sends a request until it is answered. It is sent again to the next gateway, and after a part of `Retry-After` when all
+   * gateways were asked.
+   *
+   * @param gateway the first one
+   * @returns no answer if the campaign ends before
+   */
+  send(call: Call, gateway?: number): Promise<Sent>
+  /** Waits as long as a user takes. */
+  think(): Promise<void>
+}
+
+export interface ClientOptions {
+  readonly gateways: readonly string[]
+  readonly conditions: Conditions
+  readonly random: Random
+  /** Called with the status of each answer, or why there is none. */
+  readonly count: (condition: Condition, status: string) => void
+  readonly note: (problem: string) => void
+  /** Aborts when nothing is sent again. */
+  readonly end: AbortSignal
+}
+
+/** More than the gateway's timeouts of a database add up to. */
+const maxMilliseconds = 30_000
+
+const minPauseSeconds = 0.3
+const impatientMilliseconds = 60
+const maxThinkMilliseconds = 400
+
+/** Codes with which a request may be sent again. */
+const temporaryCodes = new Set(['SERVICE_UNAVAILABLE', 'RATE_LIMITED', 'IDEMPOTENCY_KEY_IN_USE', 'REQUEST_TIMEOUT'])
+
+export function createClient({ gateways, conditions, random, count, note, end }: ClientOptions): Client {
+  /** Returns undefined if the connection breaks or the client disconnects. */
+  async function request(call: Call, gateway: number, milliseconds: number): Promise<Answer | undefined> {
+    const { tenant, path, body, method = body ? 'POST' : 'GET', idempotencyKey } = call
+    const condition = conditions.observe(gateway)
+    const signal = AbortSignal.timeout(milliseconds)
+    try {
+      const response = await fetch(gateways[gateway] + path, {
+        ...{ method, signal },
+        headers: {
+          ...{ 'x-api-key': tenant.key, ...(body && { 'content-type': 'application/json' }) },
+          ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+        },
+        ...(body && { body: JSON.stringify(body) }),
+      })
+      const answer = { status: response.status, headers: response.headers, text: await response.text() }
+      const codes = codesOf(answer)
+      count(condition(), codes.length > 0 ? `${answer.status} ${codes[0]}` : String(answer.status))
+      check(call, answer)
+      return answer
+    } catch (error) {
+      const { code, message } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
+      if (signal.aborted && milliseconds === maxMilliseconds) note(`there was no answer in 30 s: ${describe(call)}`)
+      count(condition(), signal.aborted ? 'disconnected' : (code ?? message))
+      return undefined
+    }
+  }
+
+  function check(call: Call, answer: Answer): void {
+    const { tenant, path } = call
+    const violation = findViolation(path, answer)
+    const described = `${describe(call)}: ${answer.status} ${answer.text.slice(0, 1_000)}`
+    if (violation) note(`${violation}: ${described}`)
+    const foreign = tenantsIn(answer.text)
+    foreign.delete(tenant.number)
+    if (foreign.size > 0) note(`tenant ${tenant.number} got rows of tenant ${[...foreign]}: ${described}`)
+  }
+
+  async function sendOnce(call: Call, gateway: number, milliseconds: number) {
+    const answer = await request(call, gateway, milliseconds)
+    const isRefused = answer !== undefined && isTemporary(answer)
+    const retryAfterSeconds = Number(answer?.headers.get('retry-after'))
+    return { answer: isRefused ? undefined : answer, requests: 1, isRefused, retryAfterSeconds }
+  }
+
+  return {
+    random,
+    sendOnce: (call) => sendOnce(call, random.below(gateways.length), maxMilliseconds),
+    sendImpatiently: (call) => sendOnce(call, random.below(gateways.length), 1 + random.below(impatientMilliseconds)),
+    async send(call, first = random.below(gateways.length)) {
+      for (let requests = 1; ; requests += 1) {
+        const sent = await sendOnce(call, (first + requests - 1) % gateways.length, maxMilliseconds)
+        if (sent.answer || end.aborted) return { ...sent, requests }
+        const wereAllAsked = requests % gateways.length === 0
+        const seconds = (wereAllAsked && sent.retryAfterSeconds) || minPauseSeconds
+        await sleep(seconds * random.below(1_000), undefined, { signal: end }).catch(() => undefined)
+      }
+    },
+    think: () => sleep(random.below(maxThinkMilliseconds)),
+  }
+}
+
+function describe({ path, body }: Call): string {
+  return body ? `${path} ${JSON.stringify(body)}` : path
+}
+
+function isTemporary(answer: Answer): boolean {
+  const codes = codesOf(answer)
+  return codes.length > 0 && codes.every((code) => temporaryCodes.has(code))
+}

@@ -1,0 +1,46 @@
+import { errorCodes, isErrorCode } from '../../../src/errors.ts'
+
+/** An answer of a gateway. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
+
+/** Statuses after which a client may send the request again, if the answer says when. */
+const temporary = new Set([409, 429, 503])
+
+/** The codes of the errors of an answer, in GraphQL or REST. */
+export function codesOf({ text }: Answer): string[] {
+  try {
+    const body = JSON.parse(text)
+    if (typeof body.code === 'string') return [body.code]
+    return (body.errors ?? []).map((error: { extensions?: { code?: string } }) => error.extensions?.code ?? 'none')
+  } catch {
+    return ['not JSON']
+  }
+}
+
+/**
+ * Compares an answer with the contract of docs/rest.md and docs/graphql.md.
+ *
+ * @returns the first violation; undefined if there is none
+ */
+export function findViolation(path: string, answer: Answer): string | undefined {
+  const { status, headers } = answer
+  if (status >= 500 && status !== 503) return `the status is ${status}`
+  if (!headers.get('x-request-id')) return 'there is no x-request-id'
+  if (headers.get('cache-control') !== 'no-store') return `cache-control is ${headers.get('cache-control')}`
+  const codes = codesOf(answer)
+  if (codes.includes('INTERNAL') || codes.includes('not JSON')) return `the error is ${codes}`
+  const isTemporary = temporary.has(status) || codes.includes('SERVICE_UNAVAILABLE')
+  if (isTemporary && !(Number(headers.get('retry-after')) > 0)) return 'there is no retry-after'
+  if (status < 400) return undefined
+  const [code] = codes
+  if (!isErrorCode(code) || errorCodes[code].status !== status) return `the code is ${code}`
+  const isProblem = headers.get('content-type')?.startsWith('application/problem+json')
+  if (!isProblem) return path === '/graphql' ? undefined : `the type is ${headers.get('content-type')}`
+  const problem = JSON.parse(answer.text)
+  const missing = ['type', 'title', 'status', 'detail', 'instance', 'request_id'].find((name) => !problem[name])
+  return missing && `the problem document has no ${missing}`
+}

@@ -1,0 +1,61 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { openEmbedded } from '../../src/db/embedded/embedded.ts'
+import { fusion } from '../support/cli.ts'
+import { createEmptyDir } from '../support/data-dir.ts'
+
+const dataDir = createEmptyDir()
+const files = path.join(dataDir, 'pgdata')
+
+beforeAll(async () => {
+  // What a process leaves that was killed while it created the database.
+  fs.mkdirSync(path.join(dataDir, 'pgdata.new', 'base'), { recursive: true })
+  const database = await openEmbedded(dataDir)
+  await database.runScript('CREATE TABLE kept (id int); INSERT INTO kept VALUES (1)')
+  await database.close()
+})
+afterAll(() => fs.rmSync(dataDir, { recursive: true }))
+
+describe('the embedded database', () => {
+  it('has a commit on the disk before it answers', async () => {
+    const database = await openEmbedded(dataDir)
+    const synced: string[] = []
+    const fsync = fs.fsyncSync
+    const spy = vi.spyOn(fs, 'fsyncSync').mockImplementation((descriptor) => {
+      synced.push(fs.readlinkSync(`/proc/self/fd/${descriptor}`))
+      fsync(descriptor)
+    })
+    await database.runScript('INSERT INTO kept VALUES (2)')
+    spy.mockRestore()
+    expect(synced).toContainEqual(expect.stringMatching(/pgdata\/pg_wal\/[0-9A-F]{24}$/))
+    await database.close()
+  })
+
+  it('opens after a loss of power that left an empty postmaster.pid', async () => {
+    fs.writeFileSync(path.join(files, 'postmaster.pid'), '')
+    const database = await openEmbedded(dataDir)
+    await database.runScript(
+      `DO $$ BEGIN IF (SELECT count(*) FROM kept) < 1 THEN RAISE EXCEPTION 'rows are missing'; END IF; END $$`,
+    )
+    await database.close()
+    expect(fs.readdirSync(dataDir)).toEqual(['pgdata'])
+  })
+
+  it.each([
+    ['PG_VERSION', (file: string) => fs.rmSync(file)],
+    ['global/pg_control', (file: string) => fs.truncateSync(file)],
+    ['base', (file: string) => fs.rmSync(file, { recursive: true })],
+  ])('is not opened, and not overwritten, with a damaged %s; the error says what to do', async (name, damage) => {
+    const damaged = createEmptyDir()
+    fs.cpSync(files, path.join(damaged, 'pgdata'), { recursive: true })
+    damage(path.join(damaged, 'pgdata', name))
+    const before = fs.readdirSync(path.join(damaged, 'pgdata'))
+    expect(await fusion(['serve'], { DATA_DIR: damaged })).toMatchObject({
+      code: 1,
+      stderr: `The database in ${damaged}/pgdata does not open: its files are damaged, or of another PostgreSQL version. Restore a copy of ${damaged}, or move it away to start with an empty database.\n`,
+    })
+    expect(fs.readdirSync(path.join(damaged, 'pgdata'))).toEqual(expect.arrayContaining(before))
+    fs.rmSync(damaged, { recursive: true })
+  })
+})

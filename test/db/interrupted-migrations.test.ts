@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Connector } from '../../src/db/adapter.ts'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import type { Driver } from '../../src/db/driver.ts'
+import { deployMigrations, readMigrationStatus } from '../../src/db/migrations/migrations.ts'
+import { createTenant } from '../../src/tenant/tenant.service.ts'
+import { adminUrl, databaseUrl, runAsAdmin } from '../support/postgresql.ts'
+
+/** A driver whose migrating session ends after `steps` statements, as if its process were killed: none follows, and none reports. */
+function killedAfter(driver: Driver, steps: number): Driver {
+  let left = steps
+  async function step<Result>(send: () => Promise<Result>): Promise<Result> {
+    if (left === 0) throw new Error('killed')
+    left -= 1
+    const result = await send()
+    if (left === 0) throw new Error('killed')
+    return result
+  }
+  const killed = (connector: Connector): Connector => ({
+    ...connector,
+    runScript: (script) => step(() => connector.runScript(script)),
+    factory: {
+      ...connector.factory,
+      provider: connector.factory.provider,
+      adapterName: connector.factory.adapterName,
+      connectToShadowDb: () => connector.factory.connectToShadowDb(),
+      async connect() {
+        const adapter = await connector.factory.connect()
+        return new Proxy(adapter, {
+          get(target, name) {
+            if (name === 'queryRaw' || name === 'executeRaw') {
+              return (query: Parameters<typeof target.queryRaw>[0]) =>
+                step(async (): Promise<unknown> => target[name](query))
+            }
+            return Reflect.get(target, name, target)
+          },
+        })
+      },
+    },
+  })
+  return { ...driver, exclusively: (work) => driver.exclusively((connector) => work(killed(connector))) }
+}
+
+describe.skipIf(adminUrl === undefined)('migrate deploy that is killed', () => {
+  let name: string
+  let database: Database
+  beforeEach(async () => {
+    name = `fusion_killed_${randomUUID().slice(0, 8)}`
+    await runAsAdmin(`CREATE DATABASE ${name}`)
+    database = await openDatabase({ kind: 'postgresql', url: databaseUrl(name) })
+  })
+  afterEach(async () => {
+    await database.close()
+    await runAsAdmin(`DROP DATABASE ${name} WITH (FORCE)`)
+  })
+
+  it('after any of its statements is completed by the next one', async () => {
+    let steps = 0
+    for (let isKilled = true; isKilled; ) {
+      steps += 1
+      isKilled = await deployMigrations({ ...database, driver: killedAfter(database.driver, steps) }).then(
+        () => false,
+        () => true,
+      )
+      await deployMigrations(database)
+      expect(await readMigrationStatus(database.sql)).toMatchObject({ pending: [], failed: [], unknown: [] })
+      expect(await createTenant(database, `Tenant ${steps}`)).toMatchObject({ name: `Tenant ${steps}` })
+      await database.sql.executeScript('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
+    }
+    // Each of the seven migrations has at least the record of its start, its script, and the record of its end.
+    expect(steps).toBeGreaterThan(21)
+  })
+
+  it('or fails, changes nothing and names the migration and the cause; the next one applies it', async () => {
+    await deployMigrations(database)
+    const migration = '20261121153205_keep_idempotent_answers'
+    await database.sql.executeScript(`DELETE FROM _prisma_migrations WHERE migration_name = '${migration}'`)
+    for (let run = 0; run < 2; run += 1) {
+      await expect(deployMigrations(database)).rejects.toMatchObject({
+        name: 'OperatorError',
+        message:
+          `The migration ${migration} failed: relation "idempotent_answer" already exists\n` +
+          'It changed nothing. When the cause is removed, run it again: npm run fusion -- migrate deploy',
+      })
+    }
+    await database.sql.executeScript('DROP TABLE idempotent_answer')
+    expect(await deployMigrations(database)).toEqual([migration])
+  })
+})

@@ -1,0 +1,121 @@
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { fusion, type RunningCommand, type RunningGateway, startCommand, startGateway } from '../support/cli.ts'
+import { type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
+import { subscribe } from '../support/events.ts'
+import { hasPgBouncer, type PgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
+
+const canRun = canCreateClusters && hasPgBouncer
+
+let cluster: Cluster
+let bouncer: PgBouncer
+let gateway: RunningGateway
+let worker: RunningCommand
+let key: string
+let env: Record<string, string>
+
+beforeAll(async () => {
+  if (!canRun) return
+  // A gateway that relied on the settings of a session would read other times.
+  cluster = await createCluster({ timezone: 'America/New_York', datestyle: 'german' })
+  bouncer = await startPgBouncer(cluster.url, 2)
+  env = { DATABASE_URL: bouncer.url, DATABASE_DIRECT_URL: cluster.url }
+  await fusion(['migrate', 'deploy'], env)
+  await fusion(['tenants', 'create', 'Acme'], env)
+  key = (await fusion(['keys', 'create', '--tenant', 'Acme'], env)).stdout.trim()
+  gateway = await startGateway({ ...env, DATABASE_STATEMENT_TIMEOUT: '1' })
+  worker = await startCommand(['work', '--handlers', 'test/fixtures/handlers.ts'], env, 'working')
+})
+afterAll(async () => {
+  await worker?.stop()
+  await gateway?.stop()
+  await bouncer?.stop()
+  await cluster?.remove()
+})
+
+async function send(path: string, body?: object, headers: Record<string, string> = {}) {
+  const answer = await fetch(gateway.address + path, {
+    method: body ? 'POST' : 'GET',
+    headers: { 'x-api-key': key, 'content-type': 'application/json', ...headers },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  expect(answer.status).toBeLessThan(300)
+  return answer.json() as Promise<Record<string, never>>
+}
+const graphql = async (query: string, headers?: Record<string, string>) => {
+  const { data, errors } = await send('/graphql', { query }, headers)
+  expect(errors).toBeUndefined()
+  return data as unknown as Record<string, Record<string, unknown>>
+}
+
+/** Asks the server through PgBouncer, in the session that another client would get. */
+async function ask(sql: string): Promise<unknown[][]> {
+  const client = new pg.Client({ connectionString: bouncer.url })
+  await client.connect()
+  const { rows } = await client.query({ text: sql, rowMode: 'array' })
+  await client.end()
+  return rows
+}
+
+describe.skipIf(!canRun)('PgBouncer in transaction mode', () => {
+  it('serves many requests at a time over two sessions, with the right times', async () => {
+    const startedAt = Date.now()
+    const users = await Promise.all(
+      Array.from({ length: 40 }, (_, index) =>
+        send('/users', { name: `User ${index}`, email: `${index}@example.com`, phone: '1' }),
+      ),
+    )
+    const read = await Promise.all(
+      users.map(({ id }) =>
+        graphql(`{ user(id: "${id}") { name createdAt accounts { id profile { id emails { id } } } } }`),
+      ),
+    )
+    expect(read.map(({ user }) => user?.['name'])).toEqual(users.map(({ name }) => name))
+    for (const { user } of read)
+      expect(Math.abs(Date.parse(String(user?.['createdAt'])) - startedAt)).toBeLessThan(60_000)
+    const { users: listed } = await send('/users')
+    expect(listed).toHaveLength(40)
+  })
+
+  it('rolls back, retries and stores idempotent answers in one transaction', async () => {
+    const mutation =
+      'mutation { createUser(input: { name: "Once", email: "once@example.com", phone: "1" }) { user { id } } }'
+    const once = () => graphql(mutation, { 'idempotency-key': 'once' })
+    expect(await once()).toEqual(await once())
+    const { users } = await graphql('{ users(filter: { email: "once@example.com" }) { nodes { id } totalCount } }')
+    expect(users?.['totalCount']).toBe(1)
+  })
+
+  it('runs jobs, and subscribers see them end: LISTEN uses DATABASE_DIRECT_URL', async () => {
+    const created = await graphql('mutation { createJob(input: { jobType: "count_up" }) { job { id } } }')
+    const id = (created['createJob']?.['job'] as { id: string } | undefined)?.id
+    const events = await subscribe(gateway.address, key, `subscription { job(id: "${id}") { status result } }`)
+    let event = await events.next()
+    const stateOf = () => event?.data?.data?.['job'] as { status: string; result: unknown }
+    while (stateOf().status !== 'SUCCEEDED') event = await events.next()
+    expect(stateOf().result).toEqual({ runs: 1 })
+    events.close()
+  })
+
+  it('has statements of at most DATABASE_STATEMENT_TIMEOUT', async () => {
+    const locking = new pg.Client({ connectionString: cluster.url })
+    await locking.connect()
+    await locking.query('BEGIN; LOCK TABLE account IN ACCESS EXCLUSIVE MODE')
+    const answer = await fetch(`${gateway.address}/graphql`, {
+      method: 'POST',
+      headers: { 'x-api-key': key, 'content-type': 'application/json' },
+      body: JSON.stringify({ query: '{ users(first: 1) { nodes { accounts { id } } } }' }),
+    })
+    expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'SERVICE_UNAVAILABLE' } }] })
+    await locking.query('ROLLBACK')
+    await locking.end()
+    await graphql('{ users(first: 1) { nodes { accounts { id } } } }')
+  })
+
+  it('has sessions as they were: without settings and prepared statements', async () => {
+    expect(await ask(`SELECT current_setting('timezone'), current_setting('statement_timeout')`)).toEqual([
+      ['America/New_York', '0'],
+    ])
+    expect(await ask('SELECT count(*)::int FROM pg_prepared_statements')).toEqual([[0]])
+  })
+})

@@ -1,0 +1,39 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+
+const maxTries = 100
+
+/**
+ * Finds connections to the database that gateways use, or that are in a transaction, although no request is under way.
+ *
+ * @returns a description of each
+ */
+export async function findLeakedConnections(gateways: readonly string[], url: string): Promise<string[]> {
+  const problems: string[] = []
+  for (const address of gateways) {
+    for (let tries = 1; (await readMetric(address, inUse)) > 0; tries += 1) {
+      if (tries === maxTries) {
+        problems.push(`Connections of ${address} are in use although no request is under way`)
+        break
+      }
+      await sleep(100)
+    }
+  }
+  const session = new pg.Client({ connectionString: url })
+  await session.connect()
+  const { rows } = await session.query(
+    `SELECT pid, query FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND state LIKE 'idle in transaction%'`,
+  )
+  await session.end()
+  return [...problems, ...rows.map(({ pid, query }) => `Connection ${pid} was left in a transaction, after ${query}`)]
+}
+
+const inUse = 'fusion_database_connections{state="in_use"}'
+
+/** Reads one value of a gateway's `/metrics`. */
+async function readMetric(address: string, series: string): Promise<number> {
+  const text = await (await fetch(`${address}/metrics`)).text()
+  const line = text.split('\n').find((text) => text.startsWith(`${series} `))
+  if (line === undefined) throw new Error(`There is no metric ${series}`)
+  return Number(line.slice(series.length))
+}
