@@ -72,7 +72,7 @@ export function createContext(
   trace?: RequestTrace,
 ): Context {
   const { prisma, insertRow, transact, reads } = database
-  const loaders = createLoaders(reads, viewer.tenantAppId, {
+  const loaders = createLoaders(reads, viewer, {
     search: (read) => turns.searches.take(viewer.keyId, read),
     objects: (read) => turns.objects.take(viewer.keyId, read),
     longModels,

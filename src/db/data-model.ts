@@ -1,3 +1,4 @@
+import { getDatamodel } from './generated/pothos.ts'
 import type { Prisma, PrismaClient } from './generated/prisma/client.ts'
 
 /** The name of a model of schema.prisma. */
@@ -16,10 +17,17 @@ export interface Column {
   readonly sqlType: string
 }
 
+/** A foreign key within a tenant: the field that holds the id of a row of the model. */
+export interface Parent {
+  readonly model: Model
+  readonly field: string
+}
+
 /** A table and its columns, in the order of schema.prisma. */
 export interface Table {
   readonly name: string
   readonly columns: readonly Column[]
+  readonly parents: readonly Parent[]
   /** The column of a field. */
   columnOf(field: string): Column
 }
@@ -73,6 +81,22 @@ function sqlTypeOf({ kind, type }: RuntimeField): string {
   return name
 }
 
+/** A field of the data model for Pothos. Unlike that of Prisma Client, it has the foreign keys. */
+interface RelationField {
+  readonly kind: string
+  readonly type: string
+  readonly relationFromFields?: readonly string[]
+}
+
+/** The foreign keys `(tenantAppId, field)` of a model. */
+function parentsOf(modelName: string): Parent[] {
+  const { models } = (getDatamodel() as unknown as { datamodel: { models: Record<string, RuntimeModel> } }).datamodel
+  const fields = (models[modelName]?.fields ?? []) as readonly RelationField[]
+  return fields.flatMap(({ kind, type, relationFromFields: [tenant, field] = [] }) =>
+    kind === 'object' && tenant === 'tenantAppId' && field !== undefined ? [{ model: type as Model, field }] : [],
+  )
+}
+
 function toTable(modelName: string, model: RuntimeModel): Table {
   const columns = model.fields
     .filter(({ kind }) => kind !== 'object')
@@ -83,6 +107,7 @@ function toTable(modelName: string, model: RuntimeModel): Table {
   return {
     name: model.dbName ?? modelName,
     columns,
+    parents: parentsOf(modelName),
     columnOf(fieldName) {
       const column = columns.find(({ field }) => field === fieldName)
       if (!column) throw new Error(`${modelName} has no column ${fieldName}`)

@@ -29,7 +29,7 @@ export const jobTransfer: Transfer<JobRecord> = {
  */
 async function writeJobs(database: Database, tenantAppId: string, jobs: readonly JobRecord[]): Promise<void> {
   const ids = jobs.map(({ id }) => id)
-  const existing = await database.reads.batch('Job', 'id', tenantAppId, ids)
+  const existing = await database.reads.batch('Job', 'id', { tenantAppId }, ids)
   const byId = new Map(existing.map((job) => [job.id, job]))
   const imported = jobs.filter((record) => {
     const job = byId.get(record.id)

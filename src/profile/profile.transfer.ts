@@ -86,7 +86,7 @@ async function findAccounts(
   profiles: readonly ProfileRecord[],
 ): Promise<string[]> {
   const platformIds = profiles.map(({ platform_account_id }) => platform_account_id)
-  const accounts = await reads.batch('Account', 'platformAccountId', tenantAppId, platformIds)
+  const accounts = await reads.batch('Account', 'platformAccountId', { tenantAppId }, platformIds)
   const keyOf = (platform: string, platformAccountId: string) => `${platform} ${platformAccountId}`
   const byKey = new Map(accounts.map(({ id, platform, platformAccountId }) => [keyOf(platform, platformAccountId), id]))
   const accountIds = profiles.map(({ account_id, user_platform, platform_account_id }) => {
@@ -97,11 +97,11 @@ async function findAccounts(
     }
     return id
   })
-  const ofAccounts = await reads.batch('Profile', 'accountId', tenantAppId, accountIds)
+  const ofAccounts = await reads.batch('Profile', 'accountId', { tenantAppId }, accountIds)
   const profileOf = new Map(ofAccounts.map(({ id, accountId }) => [accountId, id]))
   const ids = profiles.map(({ id }) => id)
   const accountOf = new Map(
-    (await reads.batch('Profile', 'id', tenantAppId, ids)).map(({ id, accountId }) => [id, accountId]),
+    (await reads.batch('Profile', 'id', { tenantAppId }, ids)).map(({ id, accountId }) => [id, accountId]),
   )
   for (const [index, id] of ids.entries()) {
     const accountId = accountIds[index] ?? ''
@@ -121,7 +121,7 @@ async function checkEmails(
   emails: readonly { readonly profile: ProfileRecord; readonly email: { readonly id: string } }[],
 ): Promise<void> {
   const ids = emails.map(({ email }) => email.id)
-  const existing = await reads.batch('EmailRecord', 'id', tenantAppId, ids)
+  const existing = await reads.batch('EmailRecord', 'id', { tenantAppId }, ids)
   const profileOf = new Map(existing.map(({ id, profileId }) => [id, profileId]))
   for (const { profile, email } of emails) {
     if ((profileOf.get(email.id) ?? profile.id) !== profile.id) {

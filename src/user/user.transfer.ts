@@ -30,7 +30,7 @@ export const userTransfer: Transfer<UserRecord> = {
 async function writeUsers(database: Database, tenantAppId: string, users: readonly UserRecord[]): Promise<void> {
   const accounts = users.flatMap((user) => user.accounts.map((account, index) => ({ user, account, index })))
   const ids = accounts.map(({ account }) => account.id)
-  const existing = await database.reads.batch('Account', 'id', tenantAppId, ids)
+  const existing = await database.reads.batch('Account', 'id', { tenantAppId }, ids)
   const byId = new Map(existing.map((account) => [account.id, account]))
   for (const { user, account } of accounts) {
     const row = byId.get(account.id)

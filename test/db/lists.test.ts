@@ -78,9 +78,11 @@ it('a list returns the same rows and the same count as findMany', async () => {
       })
       const { reads } = app.database
       expect(
-        (await reads.list('User', tenantAppId, { conditions, orderBy, direction, above, below, limit })).rows,
+        (await reads.list('User', { tenantAppId }, { conditions, orderBy, direction, above, below, limit })).rows,
       ).toStrictEqual(expected)
-      expect(await reads.count('User', tenantAppId, conditions)).toBe(await app.database.prisma.user.count({ where }))
+      expect(await reads.count('User', { tenantAppId }, conditions)).toBe(
+        await app.database.prisma.user.count({ where }),
+      )
     }),
     { numRuns: 200 },
   )

@@ -26,7 +26,8 @@ describe.skipIf(adminUrl === undefined)('the prepared statements of a connection
   it('are the same for pages of every size, because a limit is a parameter', async () => {
     const { reads } = database
     const request = { conditions: [], orderBy: 'createdAt', direction: 'DESC' } as const
-    for (let limit = 1; limit <= 200; limit += 1) await reads.list('User', 'ten_1', { ...request, limit })
+    for (let limit = 1; limit <= 200; limit += 1)
+      await reads.list('User', { tenantAppId: 'ten_1' }, { ...request, limit })
     expect((await preparedStatements()).filter((sql) => sql.includes('FROM "user"'))).toHaveLength(1)
   })
 

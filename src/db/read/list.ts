@@ -1,5 +1,6 @@
-import type { Model, Row, Table } from '../data-model.ts'
+import type { DataModel, Model, Row } from '../data-model.ts'
 import type { Parameter } from '../statement.ts'
+import type { Ownership } from './owner.ts'
 import { maxLimit, type Window } from './page.ts'
 import type { SelectedRow } from './relation.ts'
 
@@ -23,8 +24,9 @@ export type ListedRow<M extends Model> = SelectedRow<M> & Pick<Row<M>, Extract<k
  *
  * @param columns the list for SELECT
  */
-export function pageText(table: Table, columns: string, tenantAppId: string, request: ListRequest) {
-  const { where, parameters } = whereClause(table, tenantAppId, request)
+export function pageText(model: DataModel, of: Model, columns: string, owned: Ownership, request: ListRequest) {
+  const table = model(of)
+  const { where, parameters } = whereClause(model, of, owned, request)
   const order = `"${table.columnOf(request.orderBy).column}" ${request.direction}, "id" ${request.direction}`
   // The inner limit is a constant, from which the planner estimates; the outer one is a parameter, so that the text is the
   // same for every page size. Without the inner one PostgreSQL would plan the statement again each time.
@@ -35,22 +37,24 @@ export function pageText(table: Table, columns: string, tenantAppId: string, req
 }
 
 /** The statement that counts the rows that meet the conditions. */
-export function countText(table: Table, tenantAppId: string, conditions: readonly Condition[]) {
-  const { where, parameters } = whereClause(table, tenantAppId, { conditions, orderBy: 'createdAt' })
-  return { text: `SELECT count(*) FROM "${table.name}" WHERE ${where}`, parameters }
+export function countText(model: DataModel, of: Model, owned: Ownership, conditions: readonly Condition[]) {
+  const { where, parameters } = whereClause(model, of, owned, { conditions, orderBy: 'createdAt' })
+  return { text: `SELECT count(*) FROM "${model(of).name}" WHERE ${where}`, parameters }
 }
 
 function whereClause(
-  table: Table,
-  tenantAppId: string,
+  model: DataModel,
+  of: Model,
+  owned: Ownership,
   { conditions, orderBy, above, below }: Pick<ListRequest, 'conditions' | 'orderBy' | 'above' | 'below'>,
 ) {
-  const parameters: Parameter[] = [tenantAppId]
+  const table = model(of)
+  const parameters: Parameter[] = [...owned.parameters]
   const parameter = (value: Condition['value'], type: string) => {
     parameters.push(value instanceof Date ? value.toISOString() : value)
     return `$${parameters.length}::${type}`
   }
-  const parts = ['"tenant_app_id" = $1']
+  const parts = [owned.conditionOn(of)]
   for (const { field, is, value } of conditions) {
     const { column, sqlType } = table.columnOf(field)
     if (is === 'in') parts.push(`"${column}" = ANY(${parameter(value, `${sqlType}[]`)})`)

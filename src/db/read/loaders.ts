@@ -3,11 +3,12 @@ import { GatewayError } from '../../errors.ts'
 import type { Model } from '../data-model.ts'
 import { isPossibleId } from '../ids.ts'
 import type { Condition, ListedRow, ListRequest } from './list.ts'
+import type { Owner } from './owner.ts'
 import type { Reads } from './reads.ts'
 import { type Branch, noPlan, type ReadPlan, type Relation } from './relation.ts'
 import type { Level } from './tree.ts'
 
-/** The reads of one request. They return rows of one tenant only. */
+/** The reads of one request. They return rows of one owner only. */
 export interface Loaders {
   /**
    * Loads a relation. Returns a value, and no promise, if the plan has read it already. Loads of the same relation in one
@@ -56,7 +57,7 @@ const unlimited: ReadLimits = {
 }
 
 /** Creates the reads of one request: a DataLoader for each relation that is loaded. */
-export function createLoaders(reads: Reads, tenantAppId: string, limits: ReadLimits = unlimited): Loaders {
+export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits = unlimited): Loaders {
   const loaders = new Map<readonly Branch[], Map<Relation, DataLoader<string, unknown>>>()
   const read = new Map<Relation, Map<string, unknown>>()
   let plan = noPlan
@@ -92,7 +93,7 @@ export function createLoaders(reads: Reads, tenantAppId: string, limits: ReadLim
         // No statement is sent for a key that no row can have.
         const possible = keys.filter(isPossibleId)
         if (possible.length === 0) return keys.map(grouped(relation, []))
-        const read = () => reads.related(relation, tenantAppId, possible, { plan, branches, onReceived })
+        const read = () => reads.related(relation, owner, possible, { plan, branches, onReceived })
         const { rows, levels } = await turnOf(relation.model, possible.length)(read)
         for (const level of levels) remember(level)
         return keys.map(grouped(relation, rows))
@@ -110,13 +111,13 @@ export function createLoaders(reads: Reads, tenantAppId: string, limits: ReadLim
         return (values?.has(key) ? values.get(key) : loaderOf(relation, own).load(key)) as Result | Promise<Result>
       },
       async list(model, request) {
-        const read = () => reads.list(model, tenantAppId, request, { plan, branches, onReceived })
+        const read = () => reads.list(model, owner, request, { plan, branches, onReceived })
         const inTurn = isSearch(request) ? limits.search : turnOf(model, request.limit)
         const { rows, levels } = await inTurn(read)
         for (const level of levels) remember(level)
         return rows as never
       },
-      count: (model, conditions) => limits.search(() => reads.count(model, tenantAppId, conditions)),
+      count: (model, conditions) => limits.search(() => reads.count(model, owner, conditions)),
       follow(followed) {
         plan = followed
       },

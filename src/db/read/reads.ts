@@ -3,6 +3,7 @@ import type { DataModel, Model, Row } from '../data-model.ts'
 import { query, statement } from '../statement.ts'
 import { type SelectedColumns, selectColumns } from './columns.ts'
 import { type Condition, countText, type ListRequest, pageText } from './list.ts'
+import { createOwnerships, type Owner } from './owner.ts'
 import { type Branch, type IdField, noPlan, type ReadPlan, type Relation } from './relation.ts'
 import { type ColumnsOf, createTreeRead, relatedText, type Tree } from './tree.ts'
 
@@ -16,16 +17,16 @@ export interface ReadOptions {
 
 const ignore = () => undefined
 
-/** How rows of a tenant are read. Each function sends one statement. Rows equal those of Prisma's `findMany`, value for value. */
+/** How rows of an owner are read. Each function sends one statement. Rows equal those of Prisma's `findMany`, value for value. */
 export interface Reads {
   /** Reads all rows whose field `by` has one of the ids, oldest first. */
-  batch<M extends Model>(model: M, by: IdField<M>, tenantAppId: string, keys: readonly string[]): Promise<Row<M>[]>
+  batch<M extends Model>(model: M, by: IdField<M>, owner: Owner, keys: readonly string[]): Promise<Row<M>[]>
   /** Reads the rows of a relation, oldest first, and the branches below. */
-  related(relation: Relation, tenantAppId: string, keys: readonly string[], options?: ReadOptions): Promise<Tree>
+  related(relation: Relation, owner: Owner, keys: readonly string[], options?: ReadOptions): Promise<Tree>
   /** Reads rows of a list, with `createdAt`, and the branches below. */
-  list(model: Model, tenantAppId: string, request: ListRequest, options?: ReadOptions): Promise<Tree>
+  list(model: Model, owner: Owner, request: ListRequest, options?: ReadOptions): Promise<Tree>
   /** Counts the rows that meet the conditions. */
-  count(model: Model, tenantAppId: string, conditions: readonly Condition[]): Promise<number>
+  count(model: Model, owner: Owner, conditions: readonly Condition[]): Promise<number>
   /** Whether rows that are read for the plan have JSON objects. */
   hasObjects(model: Model, plan: ReadPlan): boolean
 }
@@ -38,6 +39,7 @@ export function createReads(
 ): Reads {
   const readTree = createTreeRead(sql, model)
   const columns = createColumns(model)
+  const ownershipOf = createOwnerships(model)
   const columnsOfPlan =
     (plan: ReadPlan): ColumnsOf =>
     (relation) =>
@@ -45,16 +47,17 @@ export function createReads(
 
   async function related(
     relation: Relation,
-    tenantAppId: string,
+    owner: Owner,
     keys: readonly string[],
     { plan = noPlan, branches = [], onReceived = ignore }: ReadOptions = {},
   ): Promise<Tree> {
     onBatch(keys.length)
     const columnsOf = columnsOfPlan(plan)
     const selected = columnsOf(relation)
-    // `= ANY($2)` has one text for any number of keys. Prisma's `IN` has one per number.
-    const text = relatedText(model, relation, selected, '$2')
-    const root = { model: relation.model, columns: selected, text, parameters: [tenantAppId, keys] }
+    const owned = ownershipOf(owner)
+    // `= ANY` has one text for any number of keys. Prisma's `IN` has one per number.
+    const text = relatedText(model, relation, selected, owned, `$${owned.parameters.length + 1}`)
+    const root = { model: relation.model, columns: selected, text, owned, parameters: [...owned.parameters, keys] }
     return readTree({ ...root, isShortRead: true, isPage: false }, branches, columnsOf, onReceived)
   }
 
@@ -63,21 +66,22 @@ export function createReads(
 
     hasObjects: (modelName, plan) => columns(modelName, plan.fieldsOf(modelName), 'createdAt').hasObjects,
 
-    async batch(modelName, by, tenantAppId, keys) {
-      return (await related({ kind: 'many', model: modelName, by }, tenantAppId, keys)).rows as never
+    async batch(modelName, by, owner, keys) {
+      return (await related({ kind: 'many', model: modelName, by }, owner, keys)).rows as never
     },
 
-    async list(modelName, tenantAppId, request, { plan = noPlan, branches = [], onReceived = ignore } = {}) {
+    async list(modelName, owner, request, { plan = noPlan, branches = [], onReceived = ignore } = {}) {
       const selected = columns(modelName, plan.fieldsOf(modelName), 'createdAt')
-      const { text, parameters } = pageText(model(modelName), selected.list, tenantAppId, request)
+      const owned = ownershipOf(owner)
+      const { text, parameters } = pageText(model, modelName, selected.list, owned, request)
       // Without conditions an index leads to the page. A search for a part of a text may look at every row.
       const isShortRead = request.conditions.length === 0
-      const root = { model: modelName, columns: selected, text, parameters, isShortRead, isPage: true }
+      const root = { model: modelName, columns: selected, text, owned, parameters, isShortRead, isPage: true }
       return readTree(root, branches, columnsOfPlan(plan), onReceived)
     },
 
-    async count(modelName, tenantAppId, conditions) {
-      const { text, parameters } = countText(model(modelName), tenantAppId, conditions)
+    async count(modelName, owner, conditions) {
+      const { text, parameters } = countText(model, modelName, ownershipOf(owner), conditions)
       const rows = await query(sql, statement(text), parameters)
       return Number(rows[0]?.[0])
     },

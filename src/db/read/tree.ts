@@ -3,15 +3,17 @@ import { LRUCache } from 'lru-cache'
 import type { DataModel, Model } from '../data-model.ts'
 import { type Parameter, query, type Statement, statement } from '../statement.ts'
 import type { SelectedColumns } from './columns.ts'
+import type { Ownership } from './owner.ts'
 import type { Branch, Relation } from './relation.ts'
 
 type Row = Record<string, unknown>
 
-/** The statement that reads the rows at the root of a tree. `$1` is the tenant. */
+/** The statement that reads the rows at the root of a tree. Its first parameters are those of the ownership. */
 export interface Root {
   readonly model: Model
   readonly columns: SelectedColumns
   readonly text: string
+  readonly owned: Ownership
   readonly parameters: readonly Parameter[]
   /** Whether it reads few rows, by an index. */
   readonly isShortRead: boolean
@@ -102,15 +104,21 @@ function lengthOf(results: readonly unknown[][]): number {
 }
 
 /**
- * The SELECT of the rows of a relation. `$1` is the tenant.
+ * The SELECT of the rows of a relation.
  *
  * @param keys an expression: the array of ids for which they are read
  */
-export function relatedText(model: DataModel, relation: Relation, columns: SelectedColumns, keys: string): string {
+export function relatedText(
+  model: DataModel,
+  relation: Relation,
+  columns: SelectedColumns,
+  owned: Ownership,
+  keys: string,
+): string {
   const table = model(relation.model)
   const text =
     `SELECT ${columns.list} FROM "${table.name}" ` +
-    `WHERE "tenant_app_id" = $1 AND "${table.columnOf(relation.by).column}" = ANY (${keys})`
+    `WHERE ${owned.conditionOn(relation.model)} AND "${table.columnOf(relation.by).column}" = ANY (${keys})`
   return relation.kind === 'many' ? `${text} ORDER BY "created_at", "id"` : text
 }
 
@@ -139,7 +147,7 @@ function prepareTree(model: DataModel, root: Root, branches: readonly Branch[], 
       const limit = above === 0 && root.isPage ? ` LIMIT $${root.parameters.length}::integer - 1` : ''
       const keys = `SELECT "${model(parent).columnOf(from).column}" FROM level_${above}${limit}`
       // An array makes PostgreSQL use the index. It does not know how few rows `IN (SELECT …)` would have.
-      ctes.push(`level_${number} AS (${relatedText(model, relation, columns, `ARRAY(${keys})`)})`)
+      ctes.push(`level_${number} AS (${relatedText(model, relation, columns, root.owned, `ARRAY(${keys})`)})`)
       results.push(`(SELECT ${columns.json} FROM level_${number})`)
       steps.push({ branch, number, above })
       add(relation.model, number, branch.branches)
