@@ -1,6 +1,9 @@
 import cors from '@fastify/cors'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { createAuthenticator } from './auth/authenticator.ts'
+import { createTokenVerifier } from './auth/tokens/token-verifier.ts'
+import type { TrustedIssuer } from './auth/tokens/trusted-issuers.ts'
+import { createValidKeys } from './auth/valid-keys.ts'
 import type { Services } from './context.ts'
 import type { StatementCount, StatementMeter } from './db/statement-meter.ts'
 import { registerGraphQL } from './graphql/http/route.ts'
@@ -13,6 +16,7 @@ import { answerErrors } from './http/plugins/answer-errors.ts'
 import { drainConnections } from './http/plugins/drain.ts'
 import { registerHealth } from './http/plugins/health.ts'
 import { readJsonBodies } from './http/plugins/json-bodies.ts'
+import { serveJwks } from './http/plugins/jwks.ts'
 import { limitConnections } from './http/plugins/limit-connections.ts'
 import { logRequests } from './http/plugins/log-requests.ts'
 import { registerMetrics } from './http/plugins/metrics-route.ts'
@@ -56,6 +60,8 @@ export interface AppOptions {
   readonly corsHeaders?: readonly string[]
   /** How long API keys are cached, so how late a revocation can take effect. */
   readonly keyCacheMilliseconds?: number
+  /** Identity providers whose tokens are accepted. */
+  readonly trustedIssuers?: readonly TrustedIssuer[]
   /** Without it keys are not limited. */
   readonly rateLimit?: RateLimit
   /** The keys that have written recently, if there are replicas. */
@@ -78,9 +84,10 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { services, meter, logger, corsOrigins, keyCacheMilliseconds = 3_000, rateLimit = unlimited } = options
   const app = Fastify(serverOptions(logger, options.timeouts ?? defaultTimeouts))
   const operations = createOperations({ ...options, rateLimit })
-  const authenticator = createAuthenticator(services.database, logger, keyCacheMilliseconds)
-  const authenticate = createAuthenticate(authenticator, meter)
-  app.addHook('onClose', () => authenticator.settle())
+  const keys = createValidKeys(services.database, logger, keyCacheMilliseconds)
+  const tokens = createTokenVerifier(services.tokens, options.trustedIssuers ?? [])
+  const authenticate = createAuthenticate(createAuthenticator(keys, tokens), meter)
+  app.addHook('onClose', () => keys.settle())
 
   app.decorateRequest('viewer', null)
   app.decorateRequest('operationName', undefined)
@@ -103,6 +110,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
 
   registerRoutes(app, (routes) => {
     registerHealth(routes, services.database)
+    serveJwks(routes, services.tokens)
     if (options.metricsPort === undefined) registerMetrics(routes, services.metrics, options.metricsAgeMilliseconds)
     registerOpenApi(routes, operations)
     serveRoutes(routes, { services, operations, authenticate })

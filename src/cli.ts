@@ -8,6 +8,7 @@ import { migrateCommand } from './cli/migrate.command.ts'
 import { schemaCommand } from './cli/schema.command.ts'
 import { seedCommand } from './cli/seed.command.ts'
 import { serveCommand } from './cli/serve.command.ts'
+import { signingKeysCommand } from './cli/signing-keys.command.ts'
 import { tenantsCommand } from './cli/tenants.command.ts'
 import { workCommand } from './cli/work.command.ts'
 import { isDatabaseUnavailable } from './db/errors.ts'
@@ -28,7 +29,7 @@ const program = new Command('fusion')
 
 const commands = [
   ...[serveCommand(), workCommand()],
-  ...[migrateCommand(), tenantsCommand(), keysCommand()],
+  ...[migrateCommand(), tenantsCommand(), keysCommand(), signingKeysCommand()],
   ...[importCommand(), exportCommand(), seedCommand(), schemaCommand()],
 ]
 for (const command of commands) program.addCommand(command)

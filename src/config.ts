@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { defaultTokenIssuer } from './auth/tokens/access-tokens.ts'
 import type { DatabaseLocation } from './db/location.ts'
 import { OperatorError } from './errors.ts'
 import type { LoadLimits } from './http/plugins/shed-load.ts'
@@ -37,6 +38,10 @@ export interface Config {
   readonly corsHeaders: readonly string[]
   /** Points per key and minute; 0: no limit. */
   readonly pointsPerMinute: number
+  /** The issuer and the audience of access tokens. */
+  readonly tokenIssuer: string
+  /** The file with the identity providers whose tokens are accepted. */
+  readonly trustedIssuersFile: string | undefined
   /** Where several gateways count points together. */
   readonly redisUrl: string | undefined
 }
@@ -84,6 +89,8 @@ const environment = z.object({
   JOB_RETENTION_DAYS: integer('a number of days from 0 (forever) to 36500', 0, 36_500).default(30),
   FETCH_PRIVATE_NETWORKS: onOff.default(false),
   RATE_LIMIT: integer('a number of points, 0 (no limit) or more', 0).default(600_000),
+  TOKEN_ISSUER: z.string().default(defaultTokenIssuer),
+  TRUSTED_ISSUERS: z.string().optional(),
   REDIS_URL: url(/^rediss?:\/\//, 'redis://host:port').optional(),
   CORS_ORIGINS: list(isOrigin, 'must be origins such as https://app.example.com, without a path, separated by commas'),
   CORS_HEADERS: list(isHeaderName, 'must be names of headers, separated by commas'),
@@ -213,6 +220,8 @@ function toConfig(env: z.output<typeof environment>): Config {
     corsOrigins: env.CORS_ORIGINS,
     corsHeaders: env.CORS_HEADERS,
     pointsPerMinute: env.RATE_LIMIT,
+    tokenIssuer: env.TOKEN_ISSUER,
+    trustedIssuersFile: env.TRUSTED_ISSUERS,
     redisUrl: env.REDIS_URL,
   }
 }

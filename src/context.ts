@@ -1,3 +1,5 @@
+import { type AccessTokens, createAccessTokens, defaultTokenIssuer } from './auth/tokens/access-tokens.ts'
+import { createSigningKeys } from './auth/tokens/signing-keys.ts'
 import type { Viewer } from './auth/viewer.ts'
 import type { Model } from './db/data-model.ts'
 import type { Database } from './db/database.ts'
@@ -17,6 +19,7 @@ export interface Services {
   readonly jobs: JobStore
   readonly changes: JobChanges
   readonly idempotency: Idempotency
+  readonly tokens: AccessTokens
   readonly metrics: Metrics
   readonly turns: ProcessTurns
   /** The most that a request may read, in characters. */
@@ -26,6 +29,8 @@ export interface Services {
 export interface ServicesOptions {
   readonly backoff?: Backoff
   readonly jobLimits?: JobLimits
+  /** The issuer of access tokens. */
+  readonly tokenIssuer?: string
   readonly metrics?: Metrics
   readonly maxReadLength?: number
 }
@@ -37,15 +42,15 @@ const longModels: ReadonlySet<Model> = new Set(['Job'])
 const defaultReadLength = 16 * 1024 * 1024
 
 /** Creates the services of an open database. They send no statement before they are used. */
-export function createServices(
-  database: Database,
-  { backoff, jobLimits, metrics = createMetrics(), maxReadLength = defaultReadLength }: ServicesOptions = {},
-): Services {
+export function createServices(database: Database, options: ServicesOptions = {}): Services {
+  const { backoff, jobLimits, tokenIssuer = defaultTokenIssuer } = options
+  const { metrics = createMetrics(), maxReadLength = defaultReadLength } = options
   return {
     database,
     jobs: createJobStore(database, { backoff, limits: jobLimits }),
     changes: createJobChanges(database.driver),
     idempotency: createIdempotency(database),
+    tokens: createAccessTokens(createSigningKeys(database), tokenIssuer),
     metrics,
     turns: createProcessTurns(),
     maxReadLength,
@@ -57,8 +62,9 @@ export interface Context extends Pick<Database, 'prisma' | 'insertRow' | 'transa
   readonly viewer: Viewer
   readonly jobs: JobStore
   readonly changes: JobChanges
+  readonly tokens: AccessTokens
   readonly metrics: Metrics
-  /** Reads rows of the viewer's tenant. They remember what they have read, so no two requests share them. */
+  /** Reads rows that the viewer may see. They remember what they have read, so no two requests share them. */
   readonly loaders: Loaders
   readonly log: Logger
   /** The trace of the request, if it is traced. */
@@ -66,7 +72,7 @@ export interface Context extends Pick<Database, 'prisma' | 'insertRow' | 'transa
 }
 
 export function createContext(
-  { database, jobs, changes, metrics, turns, maxReadLength }: Services,
+  { database, jobs, changes, tokens, metrics, turns, maxReadLength }: Services,
   viewer: Viewer,
   log: Logger,
   trace?: RequestTrace,
@@ -78,5 +84,5 @@ export function createContext(
     longModels,
     maxLength: maxReadLength,
   })
-  return { prisma, insertRow, transact, viewer, jobs, changes, metrics, loaders, log, trace }
+  return { prisma, insertRow, transact, viewer, jobs, changes, tokens, metrics, loaders, log, trace }
 }

@@ -1,4 +1,4 @@
-// Removes the tenant from each read and write, one at a time, and runs the tests: one of them must fail. Prints the mutants that
+// Removes the tenant, or the user of an access token, from each read and write, one at a time, and runs the tests: one of them must fail. Prints the mutants that
 // survived, and exits with 1 if there are any. It works in a copy; the project itself does not change.
 //
 //   npm run test:mutants [-- FILE…]   all of src, or these files
@@ -21,6 +21,12 @@ interface Mutant {
 const rules: readonly (readonly [RegExp, (found: string) => string])[] = [
   // SQL. The parameter stays.
   [/"?(?:\w+\.)?tenant_app_id"? = (?:\$\d+|\$\{[\w.]+\}|due\.tenant_app_id)/g, (found) => `(${found} OR true)`],
+  // The user of an access token, in SQL and in Prisma's `where`.
+  [/"(?:id|\$\{column\})" = (?:\$2|ANY \(ARRAY\(.*\)\))/g, (found) => `(${found} OR true)`],
+  [/(?<=\$2::text IS )NULL/g, () => 'NOT NULL'],
+  [/ AND user_id = coalesce\(\$\{userId\}, user_id\)/g, () => ' AND coalesce(${userId}, user_id) IS NOT NULL'],
+  [/, AND: selfOf\(viewer\)/g, () => ''],
+  [/, \.\.\.ofUser\(viewer\)/g, () => ''],
   // Prisma's `where`.
   [/(?<=(?:where|where:|where =) \{ )tenantAppId(?:: [\w.]+)?, /g, () => ''],
   // Changes of jobs.
@@ -28,11 +34,11 @@ const rules: readonly (readonly [RegExp, (found: string) => string])[] = [
 ]
 
 /** Files that find a key by its hash or its id, before the tenant is known. */
-const exempt = [/key\.service\.ts$/, /authenticator\.ts$/]
+const exempt = [/\/key\.service\.ts$/, /valid-keys\.ts$/]
 
 /** The fastest first: they kill most mutants. */
 const suites = [
-  ['test/auth/isolation.generated.test.ts', 'test/auth/isolation.test.ts'],
+  ['test/auth/isolation.generated.test.ts', 'test/auth/isolation.users.test.ts', 'test/auth/isolation.test.ts'],
   ['test/jobs/', 'test/graphql/subscriptions.test.ts'],
   [
     'test/limits/idempotency.test.ts',

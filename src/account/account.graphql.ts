@@ -67,7 +67,7 @@ defineMutation('linkAccount', {
     'of another user is rejected with CONFLICT.',
   input: LinkAccountInput,
   inputDescription: 'The account to link.',
-  result: { field: 'account', type: Account, description: 'The linked account.' },
+  results: [{ field: 'account', type: Account, description: 'The linked account.' }],
   run: linkAccount,
 })
 
@@ -84,7 +84,7 @@ defineMutation('updateAccount', {
   description: 'Changes an account.',
   input: UpdateAccountInput,
   inputDescription: 'The changes.',
-  result: { field: 'account', type: Account, description: 'The changed account.', scope: 'users:read' },
+  results: [{ field: 'account', type: Account, description: 'The changed account.', scope: 'users:read' }],
   hasOneWrite: true,
   run: updateAccount,
 })
@@ -99,7 +99,7 @@ defineMutation('unlinkAccount', {
   description: 'Unlinks an account and deletes its profile and emails.',
   input: UnlinkAccountInput,
   inputDescription: 'The account to unlink.',
-  result: { field: 'unlinkedAccountId', type: 'ID', description: 'The id of the unlinked account.' },
+  results: [{ field: 'unlinkedAccountId', type: 'ID', description: 'The id of the unlinked account.' }],
   hasOneWrite: true,
   run: unlinkAccount,
 })

@@ -1,11 +1,12 @@
 import type { z } from 'zod'
+import { ofUser } from '../auth/viewer.ts'
 import type { Context } from '../context.ts'
 import { isForeignKeyViolation } from '../db/errors.ts'
 import type { Account } from '../db/generated/prisma/client.ts'
 import { isPossibleId } from '../db/ids.ts'
 import { invalidField } from '../errors.ts'
 import { parseInput } from '../input/parse-input.ts'
-import { userNotFound } from '../user/user.service.ts'
+import { selfOf, userNotFound } from '../user/user.service.ts'
 import { accountChange, accountLink } from './account.input.ts'
 import { accountIds } from './account.rows.ts'
 
@@ -18,9 +19,8 @@ import { accountIds } from './account.rows.ts'
 export async function linkAccount({ viewer, prisma }: Context, input: z.input<typeof accountLink>): Promise<Account> {
   const { tenantAppId } = viewer
   const { id, userId, platform, platformAccountId, displayName } = parseInput(accountLink, input)
-  if (!isPossibleId(userId) || !(await prisma.user.findFirst({ where: { tenantAppId, id: userId } }))) {
-    throw userNotFound('userId')
-  }
+  const owner = { tenantAppId, id: userId, AND: selfOf(viewer) }
+  if (!isPossibleId(userId) || !(await prisma.user.findFirst({ where: owner }))) throw userNotFound('userId')
   const now = new Date()
   const row = { tenantAppId, id: id ?? accountIds.create(), userId, platform, platformAccountId, displayName }
   const [linked] = await prisma.account
@@ -48,7 +48,7 @@ export async function updateAccount(
 ): Promise<Account> {
   const { displayName } = parseInput(accountChange, input)
   if (!isPossibleId(id)) throw accountNotFound('id')
-  const where = { tenantAppId: viewer.tenantAppId, id }
+  const where = { tenantAppId: viewer.tenantAppId, id, ...ofUser(viewer) }
   const [account] =
     displayName == null
       ? await prisma.account.findMany({ where, take: 1 })
@@ -64,7 +64,7 @@ export async function updateAccount(
  * @throws GatewayError BAD_USER_INPUT with NOT_FOUND
  */
 export async function unlinkAccount({ viewer, prisma }: Context, { id }: { id: string }): Promise<string> {
-  const where = { tenantAppId: viewer.tenantAppId, id }
+  const where = { tenantAppId: viewer.tenantAppId, id, ...ofUser(viewer) }
   const { count } = isPossibleId(id) ? await prisma.account.deleteMany({ where }) : { count: 0 }
   if (count === 0) throw accountNotFound('id')
   return id

@@ -1,101 +1,55 @@
-import { LRUCache } from 'lru-cache'
-import type { Database } from '../db/database.ts'
-import { execute, query, statement } from '../db/statement.ts'
 import { GatewayError } from '../errors.ts'
-import type { Logger } from '../telemetry/logger.ts'
 import { hashApiKey, isWellFormedApiKey } from './api-key.ts'
+import { invalidToken } from './tokens/invalid-token.ts'
+import type { TokenVerifier } from './tokens/token-verifier.ts'
+import type { ValidKeys } from './valid-keys.ts'
 import type { Viewer } from './viewer.ts'
 
-/** Finds the holder of an API key. */
+/** The headers of a request that say who sends it. */
+export interface Credentials {
+  /** The header `x-api-key`. */
+  readonly apiKey: string | undefined
+  /** The header `authorization`. Only the scheme Bearer is read: proxies add others. */
+  readonly authorization: string | undefined
+}
+
+/** Finds the holder of an API key or of an access token. */
 export interface Authenticator {
   /**
-   * @param key the header `x-api-key`
-   * @throws GatewayError UNAUTHENTICATED, the same for a missing, malformed, unknown, revoked and expired key
+   * @throws GatewayError UNAUTHENTICATED, the same for a missing, malformed, unknown, revoked and expired key, and for any invalid
+   *   token; MALFORMED_REQUEST for a key and a token together
    */
-  authenticate(key: string | undefined): Promise<Viewer>
-  /** Resolves when no time of last use is being written. */
-  settle(): Promise<void>
+  authenticate(credentials: Credentials): Promise<Viewer>
 }
 
-// The database compares the times, because all gateways share its clock.
-const findKey = statement(
-  `
-  SELECT k.tenant_app_id, t.name, k.id, k.name, array_to_string(k.scopes, ' '),
-    coalesce(k.last_used_at < now() - interval '1 minute', true)
-  FROM api_key k JOIN tenant_app t ON t.id = k.tenant_app_id
-  WHERE k.hash = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`,
-  { isShortRead: true },
-)
-
-const updateLastUse = statement(`
-  UPDATE api_key SET last_used_at = now()
-  WHERE tenant_app_id = $1 AND id = $2 AND coalesce(last_used_at < now() - interval '1 minute', true)`)
-
-const maxCached = 10_000
-
-/**
- * Creates the authenticator. It reads each key once in a few seconds, and updates a key's time of last use at most once a
- * minute, without delaying the request.
- *
- * @param cacheMilliseconds how long a key is cached, so how late a revocation can take effect; 0: not at all
- */
-export function createAuthenticator(
-  { sql }: Pick<Database, 'sql'>,
-  log: Logger,
-  cacheMilliseconds: number,
-): Authenticator {
-  const updates = new Map<string, Promise<void>>()
-  // Only valid keys stay, so callers cannot fill the cache with others.
-  const cache = new LRUCache<string, Promise<Viewer>>({
-    max: maxCached,
-    ttl: Math.max(1, cacheMilliseconds),
-    ttlResolution: 0,
-  })
-
-  function update({ tenantAppId, keyId }: Viewer): void {
-    if (updates.has(keyId)) return
-    const writing = execute(sql, updateLastUse, [tenantAppId, keyId]).then(
-      () => undefined,
-      (error: unknown) => log.warn({ err: error }, "a key's time of last use could not be updated"),
-    )
-    updates.set(
-      keyId,
-      writing.finally(() => updates.delete(keyId)),
-    )
-  }
-
-  async function find(hash: string): Promise<Viewer> {
-    const [row] = await query(sql, findKey, [hash])
-    if (!row) throw unauthenticated()
-    const [tenantAppId, tenantName, keyId, keyName, scopes, isLastUseOld] = row
-    const viewer: Viewer = {
-      tenantAppId: String(tenantAppId),
-      tenantName: String(tenantName),
-      keyId: String(keyId),
-      keyName: String(keyName),
-      scopes: String(scopes).split(' ').filter(Boolean),
-    }
-    if (isLastUseOld) update(viewer)
-    return viewer
-  }
-
+/** Creates the authenticator. */
+export function createAuthenticator(keys: ValidKeys, tokens: TokenVerifier): Authenticator {
   return {
-    async authenticate(key) {
-      if (key === undefined || !isWellFormedApiKey(key)) throw unauthenticated()
-      const hash = hashApiKey(key)
-      const cached = cacheMilliseconds > 0 ? cache.get(hash) : undefined
-      if (cached) return cached
-      const viewer = find(hash)
-      cache.set(hash, viewer)
-      viewer.catch(() => cache.delete(hash))
-      return viewer
-    },
-    async settle() {
-      await Promise.all(updates.values())
+    async authenticate({ apiKey, authorization }) {
+      const token = tokenIn(authorization)
+      if (token === undefined) return holderOfKey(keys, apiKey)
+      if (apiKey !== undefined) {
+        throw new GatewayError('MALFORMED_REQUEST', 'Send an API key or an access token, not both.')
+      }
+      return holderOfToken(keys, tokens, token)
     },
   }
 }
 
-function unauthenticated(): GatewayError {
-  return new GatewayError('UNAUTHENTICATED', 'Send a valid API key in the header x-api-key.')
+function tokenIn(authorization: string | undefined): string | undefined {
+  return /^bearer(?: +(.*))?$/i.exec(authorization ?? '')?.map((group) => group ?? '')[1]
+}
+
+async function holderOfKey(keys: ValidKeys, key: string | undefined): Promise<Viewer> {
+  const viewer = key !== undefined && isWellFormedApiKey(key) ? await keys.byHash(hashApiKey(key)) : undefined
+  if (!viewer) throw new GatewayError('UNAUTHENTICATED', 'Send a valid API key in the header x-api-key.')
+  return viewer
+}
+
+async function holderOfToken(keys: ValidKeys, tokens: TokenVerifier, token: string): Promise<Viewer> {
+  const { issuedBy, ...holder } = await tokens.verify(token)
+  if (issuedBy.kind === 'trusted') return { ...issuedBy.holder, ...holder, hasToken: true }
+  const key = await keys.byId(issuedBy.tenantAppId, issuedBy.keyId)
+  if (!key) throw invalidToken()
+  return { ...key, ...holder, hasToken: true }
 }

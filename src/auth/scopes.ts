@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts'
 import type { Viewer } from './viewer.ts'
 
-/** What API keys can be allowed to do. */
+/** What API keys and access tokens can be allowed to do. */
 export const scopes = [
   'users:read',
   'users:write',
@@ -10,12 +10,26 @@ export const scopes = [
   'jobs:read',
   'jobs:write',
   'jobs:work',
+  'tokens:create',
+  'keys:write',
 ] as const
 
 export type Scope = (typeof scopes)[number]
 
+/** What an access token can have that is bound to a user: what concerns the user alone. */
+export const userScopes: readonly Scope[] = ['users:read', 'users:write', 'profiles:read', 'contacts:read']
+
 /** What a field needs: a scope, or nothing beyond access to its object (`inherited`). */
 export type FieldScope = Scope | 'inherited'
+
+export function isScope(word: string): word is Scope {
+  return scopes.some((scope) => scope === word)
+}
+
+/** Reads the scopes of a claim `scope`: words separated by spaces. Words that are no scopes are ignored. */
+export function readScopes(words: string): Scope[] {
+  return words.split(' ').filter(isScope)
+}
 
 /** @throws GatewayError FORBIDDEN if the viewer lacks the scope */
 export function requireScope({ scopes: granted }: Viewer, scope: Scope): void {

@@ -10,14 +10,16 @@ export type Authenticate = (request: FastifyRequest) => Promise<Viewer>
  * Creates the authentication of requests. Routes call it before the body is read, so that a client without a key cannot make
  * the gateway read one.
  *
- * @throws GatewayError UNAUTHENTICATED
+ * @throws GatewayError UNAUTHENTICATED, MALFORMED_REQUEST
  */
 export function createAuthenticate(authenticator: Authenticator, meter: StatementMeter): Authenticate {
   return async (request) => {
-    const header = request.headers['x-api-key']
-    const key = Array.isArray(header) ? header[0] : header
+    const { 'x-api-key': header, authorization } = request.headers
+    const apiKey = Array.isArray(header) ? header[0] : header
     // Other requests may wait for the same key, so it is read even if this client goes.
-    request.viewer = await runAttributed(meter, request.statements, () => authenticator.authenticate(key))
+    request.viewer = await runAttributed(meter, request.statements, () =>
+      authenticator.authenticate({ apiKey, authorization }),
+    )
     return request.viewer
   }
 }

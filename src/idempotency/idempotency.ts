@@ -60,8 +60,8 @@ export function createIdempotency({ sql, transact }: Pick<Database, 'sql' | 'tra
 
   return {
     async runOnce({ viewer, idempotencyKey, request }, work, isFinal) {
-      const { tenantAppId, keyId } = viewer
-      const id = sha256(`${keyId}\n${idempotencyKey}`)
+      const { tenantAppId } = viewer
+      const id = sha256(`${holderOf(viewer)}\n${idempotencyKey}`)
       const fingerprint = sha256(request)
       const name = `${tenantAppId}/${id}`
       if (running.has(name)) throw keyInUse()
@@ -88,6 +88,11 @@ export function createIdempotency({ sql, transact }: Pick<Database, 'sql' | 'tra
 /** Removes answers that are older than 24 hours, in batches. */
 export async function removeExpiredAnswers({ sql }: Pick<Database, 'sql'>): Promise<void> {
   while ((await execute(sql, removeExpired)) > 0);
+}
+
+/** Tokens of a key can be for different users, and have different scopes. One must not get the answer of another. */
+function holderOf({ keyId, hasToken, userId, scopes }: Viewer): string {
+  return hasToken ? JSON.stringify([keyId, userId, scopes]) : keyId
 }
 
 function sha256(value: string): string {

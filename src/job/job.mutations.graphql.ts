@@ -25,7 +25,7 @@ defineMutation('createJob', {
   description: 'Creates a job.',
   input: CreateJobInput,
   inputDescription: 'The job to create.',
-  result: { field: 'job', type: Job, description: 'The new job, or the job that has the `idempotencyKey`.' },
+  results: [{ field: 'job', type: Job, description: 'The new job, or the job that has the `idempotencyKey`.' }],
   hasOneWrite: true,
   run: createJob,
 })
@@ -40,7 +40,7 @@ defineMutation('cancelJob', {
   description: 'Cancels a job that waits or runs. A finished job is rejected with CONFLICT.',
   input: CancelJobInput,
   inputDescription: 'The job to cancel.',
-  result: { field: 'job', type: Job, description: 'The cancelled job.', scope: 'jobs:read' },
+  results: [{ field: 'job', type: Job, description: 'The cancelled job.', scope: 'jobs:read' }],
   hasOneWrite: true,
   run: cancelJob,
 })
@@ -57,7 +57,7 @@ defineMutation('retryJob', {
     'state is rejected with CONFLICT.',
   input: RetryJobInput,
   inputDescription: 'The job to retry.',
-  result: { field: 'job', type: Job, description: 'The job.', scope: 'jobs:read' },
+  results: [{ field: 'job', type: Job, description: 'The job.', scope: 'jobs:read' }],
   hasOneWrite: true,
   run: retryJob,
 })

@@ -38,7 +38,7 @@ defineMutation('claimJobs', {
   description: 'Claims due jobs and starts them. No other worker gets them before the lease expires.',
   input: ClaimJobsInput,
   inputDescription: 'The jobs to claim.',
-  result: { field: 'leases', type: [JobLease], description: 'The claimed jobs. Empty if none is due.' },
+  results: [{ field: 'leases', type: [JobLease], description: 'The claimed jobs. Empty if none is due.' }],
   hasOneWrite: true,
   run: claim,
 })
@@ -57,7 +57,7 @@ defineMutation('extendJobLease', {
   description: 'Extends the lease of a job.',
   input: ExtendJobLeaseInput,
   inputDescription: 'The lease to extend.',
-  result: { field: 'lease', type: JobLease, description: 'The extended lease.' },
+  results: [{ field: 'lease', type: JobLease, description: 'The extended lease.' }],
   hasOneWrite: true,
   run: extend,
 })
@@ -77,7 +77,7 @@ defineMutation('reportJobProgress', {
   description: 'Reports the progress of a job to its subscribers.',
   input: ReportJobProgressInput,
   inputDescription: 'The progress.',
-  result: theJob,
+  results: [theJob],
   hasOneWrite: true,
   run: report,
 })
@@ -96,7 +96,7 @@ defineMutation('completeJob', {
   description: 'Marks a running job as succeeded.',
   input: CompleteJobInput,
   inputDescription: 'The result.',
-  result: theJob,
+  results: [theJob],
   hasOneWrite: true,
   run: complete,
 })
@@ -119,7 +119,7 @@ defineMutation('failJob', {
     'longer each time; otherwise it fails.',
   input: FailJobInput,
   inputDescription: 'The failure.',
-  result: theJob,
+  results: [theJob],
   hasOneWrite: true,
   run: fail,
 })

@@ -5,5 +5,6 @@ import '../account/account.ts'
 import '../profile/profile.ts'
 import '../email-record/email-record.ts'
 import '../job/job.ts'
+import '../auth/auth.ts'
 
 export { nouns } from './noun.ts'

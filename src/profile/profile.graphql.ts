@@ -182,6 +182,6 @@ defineMutation('syncProfile', {
   description: 'Creates or changes the profile of an account and its emails, in one transaction.',
   input: SyncProfileInput,
   inputDescription: 'The profile.',
-  result: { field: 'profile', type: Profile, description: 'The profile.', scope: 'profiles:read' },
+  results: [{ field: 'profile', type: Profile, description: 'The profile.', scope: 'profiles:read' }],
   run: syncProfile,
 })

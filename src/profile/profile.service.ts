@@ -18,13 +18,13 @@ export async function syncProfile(
   { viewer, prisma }: Context,
   { accountId, ...input }: z.input<typeof profileChange> & { readonly accountId: string },
 ): Promise<Profile> {
-  const { tenantAppId } = viewer
+  const { tenantAppId, userId = null } = viewer
   const { emails, phoneNumbers, addresses, ...scalars } = parseInput(profileChange, input)
   if (!isPossibleId(accountId)) throw accountNotFound('accountId')
   // Locked until the end of the transaction, so that two calls for one account do not interleave.
   const [account] = await prisma.$queryRaw<{ platform: string; platformAccountId: string }[]>`
     SELECT platform, platform_account_id AS "platformAccountId" FROM account
-    WHERE tenant_app_id = ${tenantAppId} AND id = ${accountId} FOR UPDATE`
+    WHERE tenant_app_id = ${tenantAppId} AND id = ${accountId} AND user_id = coalesce(${userId}, user_id) FOR UPDATE`
   if (!account) throw accountNotFound('accountId')
   const columns = {
     ...scalars,

@@ -98,7 +98,7 @@ defineMutation('createUser', {
   description: 'Creates a user.',
   input: CreateUserInput,
   inputDescription: 'The user to create.',
-  result: { field: 'user', type: User, description: 'The new user.' },
+  results: [{ field: 'user', type: User, description: 'The new user.' }],
   hasOneWrite: true,
   run: createUser,
 })
@@ -118,7 +118,7 @@ defineMutation('updateUser', {
   description: 'Changes a user.',
   input: UpdateUserInput,
   inputDescription: 'The changes.',
-  result: { field: 'user', type: User, description: 'The changed user.', scope: 'users:read' },
+  results: [{ field: 'user', type: User, description: 'The changed user.', scope: 'users:read' }],
   hasOneWrite: true,
   run: updateUser,
 })
@@ -133,7 +133,7 @@ defineMutation('deleteUser', {
   description: "Deletes a user and the user's accounts, profiles and emails.",
   input: DeleteUserInput,
   inputDescription: 'The user to delete.',
-  result: { field: 'deletedUserId', type: 'ID', description: 'The id of the deleted user.' },
+  results: [{ field: 'deletedUserId', type: 'ID', description: 'The id of the deleted user.' }],
   hasOneWrite: true,
   run: deleteUser,
 })

@@ -1,10 +1,11 @@
 import type { z } from 'zod'
+import type { Viewer } from '../auth/viewer.ts'
 import type { Context } from '../context.ts'
 import type { User } from '../db/generated/prisma/client.ts'
 import { isPossibleId } from '../db/ids.ts'
 import { type Condition, type CreatedFilter, createdBetween, type ListedRow } from '../db/read/list.ts'
 import { type Direction, type PageRequest, windowOf } from '../db/read/page.ts'
-import { invalidField } from '../errors.ts'
+import { GatewayError, invalidField } from '../errors.ts'
 import { parseInput } from '../input/parse-input.ts'
 import { newUser, userChange, userFilter } from './user.input.ts'
 import { userIds } from './user.rows.ts'
@@ -50,9 +51,12 @@ export async function countUsers({ loaders }: Context, filter: UserFilter): Prom
 /**
  * Creates a user of the viewer's tenant.
  *
- * @throws GatewayError BAD_USER_INPUT naming every invalid field
+ * @throws GatewayError BAD_USER_INPUT naming every invalid field; FORBIDDEN for a token that is bound to a user
  */
 export async function createUser({ viewer, insertRow }: Context, input: z.input<typeof newUser>): Promise<User> {
+  if (viewer.userId !== undefined) {
+    throw new GatewayError('FORBIDDEN', 'An access token that is bound to a user cannot create users.')
+  }
   const fields = parseInput(newUser, input)
   const now = new Date()
   const { tenantAppId } = viewer
@@ -71,7 +75,7 @@ export async function updateUser(
   const { name, email, phone } = parseInput(userChange, input)
   const data = { ...(name != null && { name }), ...(email != null && { email }), ...(phone !== undefined && { phone }) }
   if (!isPossibleId(id)) throw userNotFound('id')
-  const where = { tenantAppId: viewer.tenantAppId, id }
+  const where = { tenantAppId: viewer.tenantAppId, id, AND: selfOf(viewer) }
   const [user] =
     Object.keys(data).length > 0
       ? await prisma.user.updateManyAndReturn({ where, data })
@@ -87,10 +91,15 @@ export async function updateUser(
  * @throws GatewayError BAD_USER_INPUT with NOT_FOUND
  */
 export async function deleteUser({ viewer, prisma }: Context, { id }: { id: string }): Promise<string> {
-  const where = { tenantAppId: viewer.tenantAppId, id }
+  const where = { tenantAppId: viewer.tenantAppId, id, AND: selfOf(viewer) }
   const { count } = isPossibleId(id) ? await prisma.user.deleteMany({ where }) : { count: 0 }
   if (count === 0) throw userNotFound('id')
   return id
+}
+
+/** The condition on the users that a viewer may change. */
+export function selfOf({ userId }: Viewer): { readonly id?: string } {
+  return userId === undefined ? {} : { id: userId }
 }
 
 /** The rejection of an id that no user of the tenant has. */

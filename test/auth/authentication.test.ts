@@ -156,7 +156,7 @@ describe('a valid key', () => {
 
 describe('the key cache', () => {
   it('holds a key for a limited time, after which a revocation takes effect', async () => {
-    const caching = await app.startAnother({ keyCacheMilliseconds: 300 })
+    const caching = await app.startAnother({ keyCacheMilliseconds: 1_000 })
     const owner = await caching.createTenant()
     const { key, row } = await createKey(caching.database, { tenantAppId: owner.tenantAppId, name: 'k' })
     const status = async () => {

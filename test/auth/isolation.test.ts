@@ -29,6 +29,7 @@ async function theirRows() {
     await prisma.account.findMany({ where }),
     await prisma.job.findMany({ where }),
     await prisma.emailRecord.findMany({ where }),
+    await prisma.apiKey.findMany({ where, omit: { lastUsedAt: true } }),
     await prisma.profile.findMany({
       where,
       omit: { followersCount: true, followingCount: true, subscribersCount: true, contentsCount: true },
@@ -110,6 +111,7 @@ describe('a mutation with an id of another tenant', () => {
   })
   const theirId = (mutation: string, field: string) => {
     if (/Job/.test(mutation)) return other.job.id
+    if (mutation === 'revokeApiKey') return theirs.keyId
     if (field === 'accountId' || /Account$/.test(mutation)) return field === 'userId' ? other.user.id : other.account.id
     return other.user.id
   }
@@ -148,7 +150,7 @@ describe('a mutation with an id of another tenant', () => {
     expect(foreign.data['linkAccount']).toMatchObject({ userErrors: [{ code: 'NOT_FOUND', field: ['userId'] }] })
   })
 
-  it('is one of 12 mutations', () => {
+  it('is one of 13 mutations', () => {
     expect(mutations.map(({ name }) => name).sort()).toEqual([
       'cancelJob',
       'completeJob',
@@ -158,6 +160,7 @@ describe('a mutation with an id of another tenant', () => {
       'linkAccount',
       'reportJobProgress',
       'retryJob',
+      'revokeApiKey',
       'syncProfile',
       'unlinkAccount',
       'updateAccount',
@@ -202,6 +205,11 @@ it('this file tests every field of Query', () => {
 })
 
 describe('a GraphQL list', () => {
+  it('apiKeys returns only keys of the tenant', async () => {
+    const { data } = await app.graphql(mine, '{ apiKeys(first: 500) { nodes { id name } } }')
+    expect(data['apiKeys']).toEqual({ nodes: [{ id: mine.keyId, name: 'key of Mine' }] })
+  })
+
   it("returns and counts only rows of the viewer's tenant, through every relation and back", async () => {
     const { data } = await app.graphql<{ users: { totalCount: number }; jobs: unknown }>(
       mine,
@@ -303,7 +311,7 @@ describe('the database', () => {
       JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.attnum
       WHERE c.connamespace = 'public'::regnamespace AND c.contype IN ('p', 'f')
       GROUP BY c.oid, 1, 2`
-    const tables = rows.filter(({ table }) => !['tenant_app', '_prisma_migrations'].includes(table))
+    const tables = rows.filter(({ table }) => !['tenant_app', 'signing_key', '_prisma_migrations'].includes(table))
     const primary = tables.filter(({ kind }) => kind === 'p')
     expect(primary.map(({ table }) => table.replaceAll('"', '')).sort()).toEqual([
       'account',

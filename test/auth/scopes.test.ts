@@ -30,8 +30,8 @@ afterAll(() => app.close())
 /** Creates a key with exactly these scopes. */
 async function keyFor(granted: readonly string[]): Promise<TestTenant> {
   const { tenantAppId, name } = tenant
-  const { key } = await createKey(app.database, { tenantAppId, name: granted.join(), scopes: granted })
-  return { tenantAppId, name, key }
+  const { key, row } = await createKey(app.database, { tenantAppId, name: granted.join(), scopes: granted })
+  return { tenantAppId, name, key, keyId: row.id }
 }
 
 describe('a field', () => {

@@ -43,6 +43,15 @@ describe('fusion', () => {
     expect((await fusion(['keys', 'list'], env)).stdout).toContain('\trevoked\t')
   })
 
+  it('signing-keys lists and rotates the keys of access tokens, and prints only the new id on stdout', async () => {
+    const first = await fusion(['signing-keys', 'rotate'], env)
+    const second = await fusion(['signing-keys', 'rotate'], env)
+    expect(second).toMatchObject({ code: 0, stdout: expect.stringMatching(/^[\w-]{43}\n$/), stderr: '' })
+    const { stdout } = await fusion(['signing-keys', 'list'], env)
+    expect(stdout).toContain(`${first.stdout.trim()}\tretired`)
+    expect(stdout).toContain(`${second.stdout.trim()}\tsigns`)
+  })
+
   it('keys rejects missing ids, missing tenants and invalid options', async () => {
     expect(await fusion(['keys', 'revoke', 'key_none'], env)).toMatchObject({ code: 1, stdout: '' })
     expect(await fusion(['keys', 'create', '--tenant', 'None'], env)).toMatchObject({ code: 1, stdout: '' })

@@ -46,7 +46,7 @@ function newTenant(): Promise<TenantApp> {
 async function createFullTenant(users: number): Promise<TenantApp> {
   const tenant = await newTenant()
   await seedTenant(app.database, { tenantAppId: tenant.id, users, seed: 5 })
-  const asTestTenant = { tenantAppId: tenant.id, name: tenant.name, key: '' }
+  const asTestTenant = { tenantAppId: tenant.id, name: tenant.name, key: '', keyId: '' }
   await createOneOfEach(app, asTestTenant)
   const create = factoriesFor(app, asTestTenant)
   await create.user({ id: 'ünusual "id"\n', name: 'Zoë 𝒜', phone: null })

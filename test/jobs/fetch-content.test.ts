@@ -4,9 +4,9 @@ import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createFetchContent } from '../../src/job/handlers/fetch-content.ts'
 import { fetchLimited } from '../../src/job/handlers/fetch-limited.ts'
-import { createPrivateNetworks } from '../../src/job/handlers/public-network.ts'
 import { readFeed } from '../../src/job/handlers/read-feed.ts'
 import type { JobHandler } from '../../src/job/worker/handler.ts'
+import { createPrivateNetworks } from '../../src/network/private-networks.ts'
 
 const servers: Server[] = []
 afterEach(() => {

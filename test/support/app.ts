@@ -14,6 +14,14 @@ export interface TestTenant {
   readonly tenantAppId: string
   readonly name: string
   readonly key: string
+  readonly keyId: string
+  /** An access token, which is sent instead of the key. */
+  readonly token?: string
+}
+
+/** The header with which requests of a tenant are sent. */
+function credentialsOf({ key, token }: TestTenant): Record<string, string> {
+  return token === undefined ? { 'x-api-key': key } : { authorization: `Bearer ${token}` }
 }
 
 /** The answer of a GraphQL request. */
@@ -40,7 +48,7 @@ export interface TestApp {
   ): Promise<GraphQLAnswer<Data>>
   /** Sends a REST request with a JSON body. */
   rest(tenant: TestTenant, method: string, url: string, body?: unknown): Promise<LightMyRequestResponse>
-  /** The SQL statements that `work` sends, without those that read the key. */
+  /** The SQL statements that `work` sends, without those that read keys. */
   statementsOf(work: () => Promise<unknown>): Promise<string[]>
   /** How many times a key was read so far. */
   lookups(): number
@@ -114,16 +122,16 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
       async createTenant(name = `Tenant ${tenants + 1}`) {
         tenants += 1
         const { id: tenantAppId } = await createTenant(database, name)
-        const { key } = await createKey(database, { tenantAppId, name: `key of ${name}` })
+        const { key, row } = await createKey(database, { tenantAppId, name: `key of ${name}` })
         keys.push(key)
-        return { tenantAppId, name, key }
+        return { tenantAppId, name, key, keyId: row.id }
       },
 
       async graphql<Data>(tenant: TestTenant, query: string, variables?: Record<string, unknown>) {
         const answer = await app.inject({
           method: 'POST',
           url: '/graphql',
-          headers: { 'x-api-key': tenant.key },
+          headers: credentialsOf(tenant),
           payload: { query, variables },
         })
         if (!answer.body.startsWith('{')) {
@@ -136,14 +144,14 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
         app.inject({
           method: method as 'GET',
           url,
-          headers: { 'x-api-key': tenant.key, ...(body !== undefined && { 'content-type': 'application/json' }) },
+          headers: { ...credentialsOf(tenant), ...(body !== undefined && { 'content-type': 'application/json' }) },
           ...(body !== undefined && { payload: JSON.stringify(body) }),
         }),
 
       async statementsOf(work) {
         statements = []
         await work()
-        return statements.filter((sql) => !/\bapi_key\b/.test(sql))
+        return statements.filter((sql) => !/\b(api_key|signing_key)\b/.test(sql))
       },
 
       lookups: () => lookups,

@@ -15,17 +15,22 @@ export interface ServerSentEvent {
   readonly data: { data?: Record<string, unknown>; errors?: { extensions: Record<string, unknown> }[] } | undefined
 }
 
-/** Sends a subscription to a listening gateway. */
+/**
+ * Sends a subscription to a listening gateway.
+ *
+ * @param credentials the API key, or another header
+ */
 export async function subscribe(
   address: string,
-  key: string,
+  credentials: string | { readonly authorization: string },
   query: string,
   variables?: Record<string, unknown>,
 ): Promise<EventStream> {
   const aborted = new AbortController()
+  const own = typeof credentials === 'string' ? { 'x-api-key': credentials } : credentials
   const response = await fetch(`${address}/graphql`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'text/event-stream', 'x-api-key': key },
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...own },
     body: JSON.stringify({ query, variables }),
     signal: aborted.signal,
   })

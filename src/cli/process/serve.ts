@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { createApp } from '../../app.ts'
+import { openTrustedIssuers } from '../../auth/tokens/trusted-issuers.ts'
 import { type Config, readConfig } from '../../config.ts'
 import { createServices } from '../../context.ts'
 import { type Database, openDatabase } from '../../db/database.ts'
@@ -54,8 +55,10 @@ export async function serve({ handlers: file, concurrency }: ServeOptions): Prom
   try {
     stopMetrics = await serveMetrics(metrics, config.host, config.metricsPort)
     const demoKey = await prepareDatabase(database, config)
+    const trustedIssuers = await openTrustedIssuersOf(config, database, logger)
     const app = await createApp({
       ...config,
+      trustedIssuers,
       maxConnections: maxConnectionsOf(config),
       ...{ services, meter, logger, tracing, rateLimit, recentWrites, trustedDocuments, demoKey },
     })
@@ -92,6 +95,11 @@ function open({ database }: Config, meter: StatementMeter, metrics: Metrics, log
       else if (reason !== undefined) logger.warn({ replica, err: reason }, 'a replica is no longer used')
     },
   })
+}
+
+async function openTrustedIssuersOf(config: Config, database: Database, log: Logger) {
+  const { trustedIssuersFile: file, tokenIssuer, fetchPrivateNetworks: allowPrivateNetworks } = config
+  return file === undefined ? [] : openTrustedIssuers(database, file, tokenIssuer, { log, allowPrivateNetworks })
 }
 
 function createRecentWritesFor({ database }: Config, redis: RedisConnection | undefined) {

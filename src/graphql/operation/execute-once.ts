@@ -16,15 +16,20 @@ export interface IdempotencyKey {
  * Executes a mutation once per idempotency key. Its effects and its result are stored in one transaction. If it fails on the
  * side of the gateway, its effects are rolled back, and the client may send it again.
  *
- * @throws GatewayError IDEMPOTENCY_KEY_IN_USE, IDEMPOTENCY_KEY_REUSED
+ * @throws GatewayError IDEMPOTENCY_KEY_IN_USE, IDEMPOTENCY_KEY_REUSED; MALFORMED_REQUEST if the answer has secrets, which are not stored
  */
 export async function executeOnce(
   execution: Execution,
   { key, request }: IdempotencyKey,
   idempotency: Idempotency,
 ): Promise<{ readonly result: ExecutionResult; readonly isReplay: boolean; readonly isStored: boolean }> {
-  const { context } = execution
+  const { context, operation } = execution
   const { viewer, loaders } = context
+  if (operation.showsSecrets) {
+    const message =
+      'The answer has a secret, which is not stored. Send this operation without the header idempotency-key.'
+    throw new GatewayError('MALFORMED_REQUEST', message)
+  }
   let lines: (() => void)[] = []
   // Only the last run is logged: the client sees nothing of those that were repeated because of a conflict.
   const log: Logger = {
@@ -44,7 +49,7 @@ export async function executeOnce(
   for (const write of lines) write()
   const isStored = !isReplay && isFinal(answer)
   if (!isReplay || !answer.errors) return { result: answer, isReplay, isStored }
-  const { source } = execution.operation.document.loc ?? {}
+  const { source } = operation.document.loc ?? {}
   return {
     result: { ...answer, errors: answer.errors.map((error) => restoreError(error, source)) },
     isReplay,

@@ -2,6 +2,7 @@ import { createSourceEventStream, type ExecutionResult, GraphQLError } from 'gra
 import { requireScope } from '../../auth/scopes.ts'
 import type { Viewer } from '../../auth/viewer.ts'
 import { runAttributed, type StatementMeter } from '../../db/statement-meter.ts'
+import { GatewayError } from '../../errors.ts'
 import { createKeySlots, type KeySlots } from '../../limits/key-slots.ts'
 import type { RateLimit } from '../../limits/rate-limit.ts'
 import { type Admissions, pointsOfLength } from './admit.ts'
@@ -16,7 +17,7 @@ export interface SubscriptionRequest extends OperationRequest {
   readonly signal: AbortSignal
   /** Calls back when the client has received the events so far, or has gone. */
   onFlushed(done: () => void): void
-  /** Returns what the key may do now. Rejects if it is no longer valid. */
+  /** Returns what the key or the token may do now. Rejects if it is no longer valid. */
   checkKey(): Promise<Viewer>
 }
 
@@ -40,7 +41,8 @@ interface SubscribeOptions {
 
 /**
  * Creates `subscribe`. Each event checks the key, and takes the price of its nodes from the key's budget. When the key is
- * revoked, loses a scope or has no points left, the subscription sends the error and ends.
+ * revoked, loses a scope or has no points left, or the token expires, the subscription sends the error and ends. Without events
+ * the key is checked each second.
  *
  * @throws GatewayError TOO_EXPENSIVE, RATE_LIMITED
  */
@@ -72,6 +74,8 @@ export function createSubscribe({ admissions, rateLimit, meter, unsent, maxPerKe
     return { events: eventsOf(values, request, { rateLimit, meter, unsent, paid: price }), headers }
   }
 }
+
+const checkMilliseconds = 1_000
 
 /** The same values. When they end, for whatever reason, the slot is released. */
 function releasing(values: AsyncIterator<unknown>, release: () => void) {
@@ -108,6 +112,16 @@ function eventsOf(
   /** The points that the admission has taken, for the first event. */
   let credit = paid
   let hasEnded = false
+  /** Why the key may not receive more. */
+  let rejection: GatewayError | undefined
+  const timer = setInterval(() => {
+    runAttributed(meter, statements, checkKey).catch((error: unknown) => {
+      // If the database does not answer, nothing changes.
+      if (!(error instanceof GatewayError && error.code === 'UNAUTHENTICATED')) return
+      rejection = error
+      void end()
+    })
+  }, checkMilliseconds).unref()
   /** Releases the slots of the last event. */
   let release: () => void = () => undefined
 
@@ -129,26 +143,45 @@ function eventsOf(
     return result
   }
 
+  async function end(): Promise<void> {
+    clearInterval(timer)
+    await values.return()
+  }
+
+  /** The last event: the error that ends the subscription. */
+  async function endWith(error: unknown): Promise<IteratorResult<ExecutionResult>> {
+    await end()
+    const cause = error instanceof Error ? error : new Error(String(error))
+    const errors = [new GraphQLError(cause.message, { originalError: cause })]
+    return { done: false, value: shown({ errors }, request) }
+  }
+
   const events: AsyncIterableIterator<ExecutionResult> = {
     async next() {
       // Yoga asks for the next event before the last one is sent.
       request.onFlushed(release)
       release = () => undefined
       const { done, value } = await runAttributed(meter, statements, () => values.next())
-      if (done) return { done, value: undefined }
+      if (done && rejection) {
+        const error = rejection
+        rejection = undefined
+        return endWith(error)
+      }
+      if (done) {
+        clearInterval(timer)
+        return { done, value: undefined }
+      }
       try {
         return { done: false, value: await resultOf(value) }
       } catch (error) {
-        await values.return()
-        const cause = error instanceof Error ? error : new Error(String(error))
-        const errors = [new GraphQLError(cause.message, { originalError: cause })]
-        return { done: false, value: shown({ errors }, request) }
+        rejection = undefined
+        return endWith(error)
       }
     },
     async return() {
       hasEnded = true
       request.onFlushed(release)
-      await values.return()
+      await end()
       return { done: true, value: undefined }
     },
     [Symbol.asyncIterator]: () => events,

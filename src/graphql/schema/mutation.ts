@@ -13,24 +13,33 @@ interface Payload<Result> {
   readonly userErrors: readonly FieldError[]
 }
 
+/** A field of the payload that shows what the mutation has done. */
+interface ResultField<Result> {
+  readonly field: string
+  readonly type: TypeParam<Types>
+  readonly description: string
+  /** The scope for the field, if it shows more than the mutation has written. */
+  readonly scope?: FieldScope
+  /** Whether it is shown only once. Such an answer is not stored for an idempotency key. */
+  readonly isSecret?: boolean
+  /** Its value, if it is not the whole result. */
+  readonly value?: (result: Result) => unknown
+}
+
 interface MutationOptions<Input extends object, Result> {
   readonly scope: Scope
   readonly description: string
   readonly input: InputObjectRef<Types, Input>
   readonly inputDescription: string
-  /** The field of the payload that has the result. */
-  readonly result: {
-    readonly field: string
-    readonly type: TypeParam<Types>
-    readonly description: string
-    /** The scope for the result, if it shows more than the mutation has written. */
-    readonly scope?: FieldScope
-  }
+  /** The fields of the payload that show the result. */
+  readonly results: readonly ResultField<Result>[]
   /** Whether `run` writes with one statement, which needs no transaction. */
   readonly hasOneWrite?: boolean
   /** Runs in a transaction, unless `hasOneWrite`. If it rejects a field of the input, the payload has `userErrors` and nothing is written. */
   readonly run: (context: Context, input: Input) => Promise<Result>
 }
+
+const unchanged = (result: unknown): unknown => result
 
 /**
  * Defines a mutation with one argument, `input`, and the payload `{ <result>, userErrors }`:
@@ -38,7 +47,7 @@ interface MutationOptions<Input extends object, Result> {
  */
 export function defineMutation<Input extends object, Result>(
   name: string,
-  { scope, description, input, inputDescription, result, hasOneWrite = false, run }: MutationOptions<Input, Result>,
+  { scope, description, input, inputDescription, results, hasOneWrite = false, run }: MutationOptions<Input, Result>,
 ): void {
   const payload = builder
     .objectRef<Payload<Result>>(`${name.charAt(0).toUpperCase()}${name.slice(1)}Payload`)
@@ -46,13 +55,21 @@ export function defineMutation<Input extends object, Result>(
       scope: 'inherited',
       description: `Result of \`${name}\`.`,
       fields: (t) => ({
-        [result.field]: t.field({
-          type: result.type,
-          scope: result.scope ?? 'inherited',
-          nullable: true,
-          description: `${result.description} Null if the input was rejected.`,
-          resolve: (row: Payload<Result>) => row.result as never,
-        }),
+        ...Object.fromEntries(
+          results.map(
+            ({ field, type, scope: ownScope = 'inherited', isSecret = false, value = unchanged, ...shown }) => [
+              field,
+              t.field({
+                type,
+                scope: ownScope,
+                nullable: true,
+                description: `${shown.description} Null if the input was rejected.`,
+                extensions: { isSecret },
+                resolve: ({ result }: Payload<Result>) => (result === null ? null : value(result)) as never,
+              }),
+            ],
+          ),
+        ),
         userErrors: t.field({
           type: [UserError],
           description: 'The errors of the input. Empty if the mutation succeeded.',

@@ -1,7 +1,6 @@
-import type { BlockList } from 'node:net'
-import { Agent, buildConnector, fetch, type Response } from 'undici'
+import { fetch, type Response } from 'undici'
+import { createGuardedAgent } from '../../network/guarded-agent.ts'
 import { PermanentError } from '../worker/handler.ts'
-import { createPrivateNetworks } from './public-network.ts'
 
 /** The limits of a fetch. */
 export interface FetchLimits {
@@ -21,8 +20,7 @@ export interface FetchLimits {
  * @throws PermanentError if another attempt cannot succeed; otherwise an Error with a code
  */
 export async function fetchLimited(url: URL, limits: FetchLimits, signal: AbortSignal): Promise<string> {
-  const blockList = limits.allowPrivateNetworks ? undefined : createPrivateNetworks()
-  const dispatcher = new Agent({ connect: createConnector(limits.timeoutMilliseconds, blockList) })
+  const dispatcher = createGuardedAgent(limits)
   const timeout = AbortSignal.timeout(limits.timeoutMilliseconds)
   try {
     const response = await follow(url, limits.maxRedirects, (hop) =>
@@ -45,22 +43,6 @@ export async function fetchLimited(url: URL, limits: FetchLimits, signal: AbortS
     throw error
   } finally {
     await dispatcher.destroy()
-  }
-}
-
-/**
- * Creates a connector that checks addresses. Node checks a block list when it opens a TCP socket, but not when it opens a
- * TLS socket. So the TCP socket is opened first, and TLS is started on it.
- */
-function createConnector(timeout: number, blockList: BlockList | undefined): buildConnector.connector {
-  const openSocket = buildConnector({ timeout, ...(blockList && { blockList }) })
-  const addTls = buildConnector({ timeout })
-  return (options, callback) => {
-    if (options.protocol !== 'https:') return openSocket(options, callback)
-    openSocket({ ...options, protocol: 'http:', port: options.port || '443' }, (...[error, httpSocket]) => {
-      if (error) callback(error, null)
-      else addTls({ ...options, httpSocket }, callback)
-    })
   }
 }
 

@@ -32,6 +32,8 @@ export interface PreparedOperation {
   readonly kind: 'query' | 'mutation' | 'subscription'
   /** The scopes of all its fields. The scope of a `node` is known when it is loaded. */
   readonly scopes: readonly Scope[]
+  /** Whether its answer has secrets, which are shown only once. */
+  readonly showsSecrets: boolean
   /** The document that the executors get, with `Coerced` variables. */
   readonly executable: DocumentNode
   /** The price in points, for variables as the client sent them. */
@@ -141,6 +143,7 @@ function prepareOperation(
   return {
     ...{ document, definition, name, kind: definition.operation, executable },
     scopes: [...scopes],
+    showsSecrets: [...allFields(selection.fields)].some(({ field }) => field.extensions['isSecret'] === true),
     priceOf: createPrice(definition, selection),
     countNodes: createNodeCount(selection.fields),
     planOf: createPlanner(selection),

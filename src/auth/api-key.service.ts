@@ -1,0 +1,66 @@
+import { z } from 'zod'
+import type { Context } from '../context.ts'
+import type { ApiKey } from '../db/generated/prisma/client.ts'
+import { isPossibleId } from '../db/ids.ts'
+import type { ListedRow } from '../db/read/list.ts'
+import { type PageRequest, windowOf } from '../db/read/page.ts'
+import { invalidField } from '../errors.ts'
+import { parseInput } from '../input/parse-input.ts'
+import { atMost, filledText, matching, rule } from '../input/rules.ts'
+import { createKey } from './key.service.ts'
+import { isScope } from './scopes.ts'
+import { scopeNames } from './tokens/access-token.input.ts'
+
+/** The input of `createApiKey`. */
+const newApiKey = z.object({
+  name: filledText.trim().check(atMost(200), matching(/^\P{Cc}*$/u, 'must be one line')),
+  scopes: scopeNames.nullish(),
+  expiresAt: z
+    .date()
+    .check(
+      rule((time) =>
+        time.getTime() > Date.now() ? undefined : { code: 'OUT_OF_RANGE', message: 'must be in the future' },
+      ),
+    )
+    .nullish(),
+})
+
+/**
+ * Creates a key of the viewer's tenant.
+ *
+ * @returns the row, and the key itself, which is stored nowhere
+ * @throws GatewayError BAD_USER_INPUT naming every invalid field; OUT_OF_RANGE for scopes that the viewer does not have
+ */
+export async function createApiKey(
+  { viewer, prisma }: Context,
+  input: z.input<typeof newApiKey>,
+): Promise<{ row: ApiKey; key: string }> {
+  const { name, scopes, expiresAt } = parseInput(newApiKey, input)
+  const granted = scopes ?? viewer.scopes.filter(isScope)
+  const refused = granted.filter((scope) => !viewer.scopes.includes(scope))
+  if (refused.length > 0) {
+    throw invalidField('scopes', 'OUT_OF_RANGE', `must be scopes that you have, and not ${refused.join(', ')}`)
+  }
+  const { tenantAppId } = viewer
+  return createKey({ prisma }, { tenantAppId, name, scopes: granted, expiresAt: expiresAt ?? undefined })
+}
+
+/** Reads a page of the keys of the viewer's tenant, oldest first. There is one row more than the page has if there are more. */
+export function readApiKeyPage({ loaders }: Context, page: PageRequest): Promise<ListedRow<'ApiKey'>[]> {
+  return loaders.list('ApiKey', { conditions: [], ...windowOf(page, 'ASC') })
+}
+
+/**
+ * Revokes a key of the viewer's tenant. Revoking it again changes nothing.
+ *
+ * @throws GatewayError BAD_USER_INPUT: NOT_FOUND for `id`
+ */
+export async function revokeApiKey({ viewer, prisma }: Context, { id }: { readonly id: string }): Promise<ApiKey> {
+  const where = { tenantAppId: viewer.tenantAppId, id }
+  if (isPossibleId(id)) {
+    await prisma.apiKey.updateMany({ where: { ...where, revokedAt: null }, data: { revokedAt: new Date() } })
+    const key = await prisma.apiKey.findFirst({ where })
+    if (key) return key
+  }
+  throw invalidField('id', 'NOT_FOUND', 'is not the id of an API key')
+}

@@ -1,0 +1,82 @@
+import { errors, type JSONWebKeySet, jwtVerify, SignJWT } from 'jose'
+import { v4 as uuidv4 } from 'uuid'
+import { readScopes, type Scope } from '../scopes.ts'
+import { type SigningKeys, signingAlgorithm } from './signing-keys.ts'
+
+/** What a token says about its holder. */
+export interface TokenContent {
+  readonly tenantAppId: string
+  /** The key that created it. */
+  readonly keyId: string
+  /** The user to whom it is bound. */
+  readonly userId: string | undefined
+  readonly scopes: readonly Scope[]
+  readonly expiresAt: Date
+}
+
+/** The access tokens that the gateway signs. */
+export interface AccessTokens {
+  /** The issuer and the audience of the tokens. */
+  readonly issuer: string
+  sign(content: TokenContent): Promise<string>
+  /**
+   * Reads a token, without the database.
+   *
+   * @throws JOSEError if it is not valid now
+   */
+  verify(token: string): Promise<TokenContent>
+  publicKeys(): Promise<JSONWebKeySet>
+}
+
+/** The type of the tokens. @see https://www.rfc-editor.org/rfc/rfc9068 */
+const type = 'at+jwt'
+
+/** The issuer and the audience of tokens, unless the configuration names another one. */
+export const defaultTokenIssuer = 'urn:fusion-gateway'
+
+/** How far the clocks of gateways and issuers may differ. */
+export const clockToleranceSeconds = 5
+
+const requiredClaims = ['exp', 'iat', 'sub', 'jti', 'client_id', 'tenant_app_id', 'scope']
+
+/** Creates the signing and the verification of access tokens. */
+export function createAccessTokens(keys: SigningKeys, issuer: string): AccessTokens {
+  return {
+    issuer,
+    async sign({ tenantAppId, keyId, userId, scopes, expiresAt }) {
+      const { kid, key } = await keys.current()
+      return new SignJWT({ client_id: keyId, tenant_app_id: tenantAppId, scope: scopes.join(' ') })
+        .setProtectedHeader({ alg: signingAlgorithm, typ: type, kid })
+        .setIssuer(issuer)
+        .setAudience(issuer)
+        .setSubject(userId ?? keyId)
+        .setIssuedAt()
+        .setExpirationTime(expiresAt)
+        .setJti(uuidv4())
+        .sign(key)
+    },
+    async verify(token) {
+      const { payload } = await jwtVerify(
+        token,
+        async ({ kid }) => {
+          const key = kid === undefined ? undefined : await keys.find(kid)
+          if (!key) throw new errors.JWKSNoMatchingKey()
+          return key
+        },
+        {
+          ...{ issuer, audience: issuer, typ: type, algorithms: [signingAlgorithm] },
+          ...{ clockTolerance: clockToleranceSeconds, requiredClaims },
+        },
+      )
+      const keyId = String(payload['client_id'])
+      return {
+        tenantAppId: String(payload['tenant_app_id']),
+        keyId,
+        userId: payload.sub === keyId ? undefined : payload.sub,
+        scopes: readScopes(String(payload['scope'])),
+        expiresAt: new Date(Number(payload.exp) * 1_000),
+      }
+    },
+    publicKeys: async () => ({ keys: [...(await keys.publicKeys())] }),
+  }
+}

@@ -1,0 +1,67 @@
+import { hash } from 'node:crypto'
+import { decodeJwt, errors, type JWTPayload } from 'jose'
+import { LRUCache } from 'lru-cache'
+import type { Viewer } from '../viewer.ts'
+import { type AccessTokens, clockToleranceSeconds } from './access-tokens.ts'
+import { invalidToken } from './invalid-token.ts'
+import type { TrustedIssuer } from './trusted-issuers.ts'
+
+/** A token whose signature and claims are valid. */
+export interface VerifiedToken extends Required<Pick<Viewer, 'scopes' | 'expiresAt'>>, Pick<Viewer, 'userId'> {
+  readonly expiresAt: Date
+  /** A key of this gateway, which may have been revoked since, or a trusted issuer. */
+  readonly issuedBy:
+    | { readonly kind: 'key'; readonly tenantAppId: string; readonly keyId: string }
+    | { readonly kind: 'trusted'; readonly holder: Omit<Viewer, 'scopes'> }
+}
+
+/** Verifies access tokens. */
+export interface TokenVerifier {
+  /** @throws GatewayError UNAUTHENTICATED; SERVICE_UNAVAILABLE if the keys of a trusted issuer cannot be read */
+  verify(token: string): Promise<VerifiedToken>
+}
+
+/** The tokens that are remembered: a signature takes longer to verify than most reads. */
+const maxTokens = 10_000
+
+/** No token of ours, and none that fits into the headers of a request, is longer. */
+const maxLength = 16_384
+
+/** Creates the verification of the gateway's own tokens and of those of trusted issuers. */
+export function createTokenVerifier(own: AccessTokens, trusted: readonly TrustedIssuer[]): TokenVerifier {
+  const verified = new LRUCache<string, VerifiedToken>({ max: maxTokens })
+
+  async function verify(token: string): Promise<VerifiedToken> {
+    const claims = decodeJwt(token)
+    if (claims.iss === own.issuer) {
+      const { tenantAppId, keyId, ...content } = await own.verify(token)
+      return { ...content, issuedBy: { kind: 'key', tenantAppId, keyId } }
+    }
+    const issuer = trusted.find((candidate) => candidate.issuer === claims.iss && isFor(claims, candidate.audience))
+    if (!issuer) throw invalidToken()
+    const { holder, ...content } = await issuer.verify(token)
+    return { ...content, issuedBy: { kind: 'trusted', holder } }
+  }
+
+  return {
+    async verify(token) {
+      if (token.length > maxLength) throw invalidToken()
+      const name = hash('sha256', token, 'base64url')
+      const found =
+        verified.get(name) ??
+        (await verify(token).catch((error: unknown) => {
+          throw error instanceof errors.JOSEError || error instanceof TypeError ? invalidToken() : error
+        }))
+      if (found.expiresAt.getTime() + clockToleranceSeconds * 1_000 <= Date.now()) {
+        verified.delete(name)
+        throw invalidToken()
+      }
+      verified.set(name, found)
+      return found
+    },
+  }
+}
+
+function isFor({ aud }: JWTPayload, audience: string): boolean {
+  return [aud].flat().includes(audience)
+}

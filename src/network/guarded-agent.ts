@@ -1,0 +1,33 @@
+import { Agent, buildConnector } from 'undici'
+import { createPrivateNetworks } from './private-networks.ts'
+
+export interface GuardedAgentOptions {
+  /** How long connecting may take. */
+  readonly timeoutMilliseconds: number
+  /** Whether it may connect to addresses that are not public. */
+  readonly allowPrivateNetworks: boolean
+}
+
+/**
+ * Creates an agent that connects only to public addresses. Each address is checked when the socket connects to it, so names
+ * that resolve to private addresses are rejected, and so are redirects to them. The error has the code ERR_IP_BLOCKED then.
+ */
+export function createGuardedAgent(options: GuardedAgentOptions): Agent {
+  return new Agent({ connect: createConnector(options) })
+}
+
+/**
+ * Node checks a block list when it opens a TCP socket, but not when it opens a TLS socket. So the TCP socket is opened first, and
+ * TLS is started on it.
+ */
+function createConnector({ timeoutMilliseconds: timeout, allowPrivateNetworks }: GuardedAgentOptions) {
+  const openSocket = buildConnector({ timeout, ...(!allowPrivateNetworks && { blockList: createPrivateNetworks() }) })
+  const addTls = buildConnector({ timeout })
+  return ((options, callback) => {
+    if (options.protocol !== 'https:') return openSocket(options, callback)
+    openSocket({ ...options, protocol: 'http:', port: options.port || '443' }, (...[error, httpSocket]) => {
+      if (error) callback(error, null)
+      else addTls({ ...options, httpSocket }, callback)
+    })
+  }) satisfies buildConnector.connector
+}

@@ -1,0 +1,221 @@
+import { type GraphQLField, getNamedType, getNullableType, isListType } from 'graphql'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { accountsOfUser } from '../../src/account/account.rows.ts'
+import { scopes, userScopes } from '../../src/auth/scopes.ts'
+import type { Viewer } from '../../src/auth/viewer.ts'
+import { createContext } from '../../src/context.ts'
+import { emailsOfProfile } from '../../src/email-record/email-record.rows.ts'
+import { jobById } from '../../src/job/job.rows.ts'
+import { profileOfAccount } from '../../src/profile/profile.rows.ts'
+import { routes } from '../../src/rest/routes.ts'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { factoriesFor } from '../support/factories.ts'
+import { idArguments, listCase, mutationCases, rootFields, selection, selections } from '../support/schema-cases.ts'
+
+/**
+ * Two users of one tenant, and an access token that is bound to one of them. Every text names its user, so a read or write without a
+ * condition on the user is visible in every field, argument and path.
+ */
+let app: TestApp
+let tenant: TestTenant
+/** The tenant with the token of the user Mine. */
+let mine: TestTenant
+
+async function createRows(name: string): Promise<void> {
+  const create = factoriesFor(app, tenant)
+  const label = (kind: string) => `${kind} of ${name}`
+  await create.user({ id: `user_${name}`, name: label('User'), email: `${name}@example.com`, phone: label('Phone') })
+  const account = { id: `account_${name}`, platformAccountId: label('Account'), displayName: label('Account') }
+  await create.account(`user_${name}`, account)
+  await create.profile({ ...account, platform: 'YOUTUBE' }, { id: `profile_${name}`, fullName: label('Profile') })
+  await create.email(`profile_${name}`, { id: `email_${name}`, value: label('Email') })
+}
+
+async function createToken(userId: string): Promise<string> {
+  const { data } = await app.graphql<{ createAccessToken: { accessToken: string } }>(
+    tenant,
+    'mutation ($input: CreateAccessTokenInput!) { createAccessToken(input: $input) { accessToken } }',
+    { input: { userId, scopes: userScopes } },
+  )
+  return data.createAccessToken.accessToken
+}
+
+beforeAll(async () => {
+  app = await startTestApp()
+  tenant = await app.createTenant('Tenant')
+  await createRows('Mine')
+  await createRows('Theirs')
+  await factoriesFor(app, tenant).job({ id: 'job_Theirs', payload: { of: 'Job of Theirs' } })
+  mine = { ...tenant, token: await createToken('user_Mine') }
+})
+afterAll(() => app.close())
+
+const kinds = ['user', 'account', 'profile', 'email', 'job']
+const foreignIds = kinds.map((kind) => `${kind}_Theirs`)
+
+async function theirRows() {
+  const tables = ['"user"', 'account', 'profile', 'email_record', 'job', 'api_key']
+  const rows = tables.map((table) =>
+    app.database.prisma.$queryRawUnsafe(
+      `SELECT to_json(t)::jsonb - 'last_used_at' AS row FROM ${table} t WHERE t::text NOT LIKE '%Mine%' ORDER BY id`,
+    ),
+  )
+  return JSON.stringify(await Promise.all(rows))
+}
+
+const isTheirs = (text: string) => text.includes('Theirs')
+
+/** An answer without what differs between two ids that are missing. */
+const withoutId = (answer: unknown, id: string) => JSON.stringify(answer).replaceAll(id, '<id>')
+
+describe('GraphQL: a query field with an id argument', () => {
+  const fields = rootFields('getQueryType').filter((field) => idArguments(field).length > 0)
+
+  it.each(fields.map((field) => [field.name, field] as const))(
+    '%s treats an id of another user as a missing id',
+    async (name, field) => {
+      const [{ name: argument, type }] = idArguments(field) as [GraphQLField<unknown, unknown>['args'][number]]
+      const isList = isListType(getNullableType(type))
+      const answers: unknown[] = []
+      for (const selected of selections(getNamedType(field.type), 3)) {
+        const query = `query ($id: ${type}) { ${name}(${argument}: $id) ${selected} }`
+        const send = (id: string) => app.graphql(mine, query, { id: isList ? [id] : id })
+        for (const id of foreignIds) {
+          expect(withoutId(await send(id), id)).toEqual(withoutId(await send(`${id}_nobody`), `${id}_nobody`))
+        }
+        for (const kind of kinds) {
+          const answer = await send(`${kind}_Mine`)
+          expect(isTheirs(JSON.stringify(answer))).toBe(false)
+          answers.push(answer.data)
+        }
+      }
+      // Jobs belong to no user.
+      if (name !== 'job') expect(JSON.stringify(answers)).toContain('of Mine')
+    },
+  )
+})
+
+describe('GraphQL: a list', () => {
+  const lists = rootFields('getQueryType').filter(({ args }) => args.some(({ name }) => name === 'first'))
+
+  it.each(lists.map((field) => [field.name, field] as const))(
+    '%s returns only rows of the user, at every level, for every filter and cursor',
+    async (name, list) => {
+      const { query, texts } = listCase(list, selection(getNamedType(list.type), 3))
+      const filters = [
+        {},
+        ...texts.flatMap((field) => ['Theirs', 'Theirs@example.com', 'o'].map((text) => ({ [field]: text }))),
+      ]
+      const page = await app.graphql<Record<string, { edges: { cursor: string }[] }>>(
+        tenant,
+        `{ ${name} { edges { cursor } } }`,
+      )
+      const cursors = [null, ...(page.data[name]?.edges ?? []).map(({ cursor }) => cursor)]
+      for (const filter of filters) {
+        for (const cursor of cursors) {
+          for (const position of [{ after: cursor }, { before: cursor }]) {
+            const answer = await app.graphql(mine, query, { filter, ...position })
+            expect(isTheirs(JSON.stringify(answer))).toBe(false)
+          }
+        }
+      }
+    },
+  )
+
+  it('counts only the user', async () => {
+    const { data } = await app.graphql(mine, '{ users { totalCount nodes { name } } }')
+    expect(data['users']).toEqual({ totalCount: 1, nodes: [{ name: 'User of Mine' }] })
+  })
+})
+
+describe('GraphQL: a mutation', () => {
+  it.each(mutationCases({ leaseToken: 'x' }))(
+    '$name treats an id of another user as a missing id, and changes no row of that user',
+    async ({ mutation, input, field, required }) => {
+      const query = `mutation ($input: ${input.name}!) { ${mutation}(input: $input) { userErrors { code field message } } }`
+      for (const id of [...foreignIds, tenant.keyId]) {
+        const before = await theirRows()
+        const answer = await app.graphql(mine, query, { input: { ...required, [field]: id } })
+        expect(await theirRows()).toBe(before)
+        const missing = await app.graphql(mine, query, { input: { ...required, [field]: `${id}_nobody` } })
+        expect(answer).toEqual(missing)
+      }
+    },
+  )
+
+  it('createUser is forbidden', async () => {
+    const query =
+      'mutation { createUser(input: { name: "New", email: "new@example.com", phone: "1" }) { user { id } } }'
+    const { errors } = await app.graphql(mine, query)
+    expect(errors?.[0]?.extensions['code']).toBe('FORBIDDEN')
+    expect((await app.rest(mine, 'POST', '/users', { name: 'N', email: 'n@example.com', phone: '1' })).statusCode).toBe(
+      403,
+    )
+    expect(await app.database.prisma.user.count()).toBe(2)
+  })
+
+  it('of own rows is allowed', async () => {
+    const sync =
+      'mutation { syncProfile(input: { accountId: "account_Mine", username: "mine" }) { profile { username } } }'
+    expect((await app.graphql(mine, sync)).data).toEqual({ syncProfile: { profile: { username: 'mine' } } })
+    const rename =
+      'mutation { updateAccount(input: { id: "account_Mine", displayName: "A of Mine" }) { account { displayName } } }'
+    expect((await app.graphql(mine, rename)).data).toEqual({ updateAccount: { account: { displayName: 'A of Mine' } } })
+    expect((await app.rest(mine, 'PUT', '/users/user_Mine', { phone: '2' })).json()).toMatchObject({ phone: '2' })
+  })
+})
+
+describe('a relation', () => {
+  it('shows nothing to another user, whatever row it starts from', async () => {
+    const viewer: Viewer = {
+      ...{ tenantAppId: tenant.tenantAppId, tenantName: '', keyId: '', keyName: '' },
+      scopes,
+      userId: 'user_Theirs',
+    }
+    const { loaders } = createContext(app.services, viewer, app.app.log)
+    expect(await loaders.load(accountsOfUser, 'user_Mine')).toEqual([])
+    expect(await loaders.load(profileOfAccount, 'account_Mine')).toBeNull()
+    expect(await loaders.load(emailsOfProfile, 'profile_Mine')).toEqual([])
+    expect(await loaders.load(emailsOfProfile, 'profile_Theirs')).toHaveLength(1)
+    // A job belongs to no user.
+    expect(await loaders.load(jobById, 'job_Theirs')).toBeNull()
+  })
+})
+
+describe('REST', () => {
+  const places = routes.flatMap(({ method, url, parameters }) => [
+    ...(url.includes(':id') ? [{ method, at: (id: string) => url.replace(':id', id) }] : []),
+    ...(parameters.some(({ variable }) => variable === 'accountIds')
+      ? [{ method, at: (id: string) => `${url}?account_ids=${id}` }]
+      : []),
+  ])
+
+  it.each(places)('treats an id of another user as a missing id: $method $at', async ({ method, at }) => {
+    const before = await theirRows()
+    const send = async (id: string) => {
+      const answer = await app.rest(mine, method, at(id), method === 'PUT' ? { name: 'User of Mine' } : undefined)
+      return { status: answer.statusCode, body: answer.body.replaceAll(String(answer.headers['x-request-id']), '') }
+    }
+    const missing = await send('nobody')
+    for (const id of foreignIds) expect(await send(id)).toEqual(missing)
+    for (const kind of kinds) expect(isTheirs((await send(`${kind}_Mine`)).body)).toBe(false)
+    expect(await theirRows()).toBe(before)
+  })
+
+  it('lists the user alone, with and without pages', async () => {
+    for (const url of ['/users', '/users?limit=500']) {
+      const { users } = (await app.rest(mine, 'GET', url)).json()
+      expect(users).toMatchObject([{ id: 'user_Mine', accounts: [{ id: 'account_Mine' }] }])
+      expect(users).toHaveLength(1)
+    }
+  })
+})
+
+it('deleteUser deletes the user of the token', async () => {
+  const { data } = await app.graphql(mine, 'mutation { deleteUser(input: { id: "user_Mine" }) { deletedUserId } }')
+  expect(data).toEqual({ deleteUser: { deletedUserId: 'user_Mine' } })
+  expect((await app.graphql(mine, '{ viewer { user { id } } users { nodes { id } } }')).data).toEqual({
+    viewer: { user: null },
+    users: { nodes: [] },
+  })
+})

@@ -1,0 +1,231 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openTrustedIssuers, type TrustedIssuerOptions } from '../../src/auth/tokens/trusted-issuers.ts'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { readBlocks } from '../support/docs.ts'
+import { createOneOfEach } from '../support/factories.ts'
+
+interface KeyPair {
+  readonly alg: string
+  readonly kid: string
+  readonly privateKey: CryptoKey
+  readonly shown: JWK
+}
+
+let app: TestApp
+let tenant: TestTenant
+let mine: Awaited<ReturnType<typeof createOneOfEach>>
+let other: Awaited<ReturnType<typeof createOneOfEach>>
+/** A server of keys, which counts its requests. */
+let server: Server
+let keys: KeyPair[]
+let requests = 0
+let isBroken = false
+const folder = mkdtempSync(path.join(tmpdir(), 'fusion-issuers-'))
+
+async function createPair(alg: string, kid: string): Promise<KeyPair> {
+  const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true })
+  return { alg, kid, privateKey, shown: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } }
+}
+
+const jwks = () => JSON.stringify({ keys: keys.map(({ shown }) => shown) })
+
+beforeAll(async () => {
+  app = await startTestApp()
+  tenant = await app.createTenant('Acme')
+  mine = await createOneOfEach(app, tenant)
+  other = await createOneOfEach(app, tenant)
+  keys = await Promise.all(['RS256', 'ES256', 'EdDSA'].map((alg) => createPair(alg, `key of ${alg}`)))
+  server = createServer((_, response) => {
+    requests += 1
+    response.writeHead(isBroken ? 500 : 200, { 'content-type': 'application/json' }).end(jwks())
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+})
+afterAll(async () => {
+  server.close()
+  rmSync(folder, { recursive: true })
+  await app.close()
+})
+
+const jwksUri = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`
+
+const settings = (given: object = {}) => ({
+  ...{ issuer: 'https://id.example', audience: 'https://api.example', tenant: 'Acme', userIdClaim: 'sub' },
+  scopes: ['users:read', 'profiles:read'],
+  ...given,
+})
+
+let files = 0
+
+function write(content: unknown): string {
+  files += 1
+  const file = path.join(folder, `${files}.json`)
+  writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
+  return file
+}
+
+function open(list: unknown, options: Partial<TrustedIssuerOptions> = {}) {
+  const { log } = app.app
+  return openTrustedIssuers(app.database, write(list), 'urn:fusion-gateway', {
+    log,
+    allowPrivateNetworks: true,
+    ...options,
+  })
+}
+
+const startWith = async (list: unknown, options?: Partial<TrustedIssuerOptions>) =>
+  app.startAnother({ trustedIssuers: await open(list, options) })
+
+function sign({ alg, kid, privateKey }: KeyPair, claims: object = {}): Promise<string> {
+  const now = Math.floor(Date.now() / 1_000)
+  const standard = { iss: 'https://id.example', aud: 'https://api.example', iat: now, exp: now + 60 }
+  return new SignJWT({ ...standard, sub: mine.user.id, ...claims }).setProtectedHeader({ alg, kid }).sign(privateKey)
+}
+
+const ask = async (
+  gateway: TestApp,
+  token: string,
+  query = '{ viewer { keyName scopes user { id } } users { nodes { id } } }',
+) => gateway.app.inject({ url: '/graphql', query: { query }, headers: { authorization: `Bearer ${token}` } })
+
+describe.each(['jwksUri', 'jwksFile'] as const)('an issuer with %s', (kind) => {
+  const source = () => (kind === 'jwksUri' ? { jwksUri: jwksUri() } : { jwksFile: path.basename(write(jwks())) })
+
+  it('is trusted for its tokens of RS256, ES256 and EdDSA, which see one user', async () => {
+    const gateway = await startWith([settings(source())])
+    for (const pair of keys) {
+      const answer = (await ask(gateway, await sign(pair))).json()
+      expect(answer.data).toEqual({
+        viewer: { keyName: 'https://id.example', scopes: ['users:read', 'profiles:read'], user: { id: mine.user.id } },
+        users: { nodes: [{ id: mine.user.id }] },
+      })
+      const foreign = await ask(gateway, await sign(pair), `{ user(id: "${other.user.id}") { id } }`)
+      expect(foreign.json().data).toEqual({ user: null })
+    }
+    await gateway.close()
+  })
+
+  it('is asked again for a key that is unknown', async () => {
+    const from = source()
+    const gateway = await startWith([settings(from)])
+    expect((await ask(gateway, await sign(keys[0] as KeyPair))).statusCode).toBe(200)
+    const next = await createPair('ES256', `next ${kind}`)
+    keys.push(next)
+    if (from.jwksFile) writeFileSync(path.join(folder, from.jwksFile), jwks())
+    const token = await sign(next)
+    await expect.poll(async () => (await ask(gateway, token)).statusCode, { timeout: 10_000 }).toBe(200)
+    await gateway.close()
+  })
+})
+
+describe('a token of a trusted issuer', () => {
+  let gateway: TestApp
+  let pair: KeyPair
+  beforeAll(async () => {
+    gateway = await startWith([settings({ jwksUri: jwksUri() })])
+    pair = keys[1] as KeyPair
+  })
+  afterAll(() => gateway.close())
+
+  it.each([
+    ['without the claim', { sub: undefined }],
+    ['with a claim that is no text', { sub: 5 }],
+    ['with a claim that is no id', { sub: 'x'.repeat(129) }],
+    ['without an expiry', { exp: undefined }],
+    ['that has expired', { exp: 1 }],
+    ['of another issuer', { iss: 'https://other.example' }],
+    ['for another audience', { aud: 'https://other.example' }],
+    ['that is not valid yet', { nbf: 9_999_999_999 }],
+  ])('%s gets 401', async (_, claims) => {
+    const answer = await ask(gateway, await sign(pair, claims))
+    expect([answer.statusCode, answer.headers['www-authenticate']]).toEqual([401, 'Bearer error="invalid_token"'])
+  })
+
+  it('with another algorithm or the key of another gets 401', async () => {
+    const weak = await createPair('RS512', 'weak')
+    const stolen = { ...(await createPair('ES256', 'x')), kid: pair.kid }
+    const tokens = [await sign(weak), await sign(stolen)]
+    const byText = await new SignJWT({ iss: 'https://id.example', aud: 'https://api.example', sub: mine.user.id })
+      .setProtectedHeader({ alg: 'HS256', kid: pair.kid })
+      .setExpirationTime('1h')
+      .sign(new TextEncoder().encode(JSON.stringify(pair.shown)))
+    for (const token of [...tokens, byText]) expect((await ask(gateway, token)).statusCode).toBe(401)
+  })
+
+  it('has the scopes that it names, of those of the issuer', async () => {
+    const scopesOf = async (scope: string) =>
+      (await ask(gateway, await sign(pair, { scope }))).json().data?.viewer.scopes
+    expect(await scopesOf('openid users:read contacts:read')).toEqual(['users:read'])
+    expect(await scopesOf('openid email')).toEqual(['users:read', 'profiles:read'])
+  })
+
+  it('of a user who does not exist sees nothing', async () => {
+    expect((await ask(gateway, await sign(pair, { sub: 'nobody' }))).json().data).toMatchObject({
+      viewer: { user: null },
+      users: { nodes: [] },
+    })
+  })
+
+  it('with unknown keys does not make the gateway ask the issuer each time', async () => {
+    await ask(gateway, await sign(pair))
+    const before = requests
+    const unknown = await createPair('ES256', 'unknown')
+    for (let count = 0; count < 20; count += 1) expect((await ask(gateway, await sign(unknown))).statusCode).toBe(401)
+    expect(requests - before).toBeLessThan(20)
+  })
+
+  it('gets 503 while the keys cannot be read, also if they are in a private network', async () => {
+    const fresh = await startWith([settings({ jwksUri: jwksUri() })])
+    isBroken = true
+    expect((await ask(fresh, await sign(pair))).statusCode).toBe(503)
+    isBroken = false
+    expect((await ask(fresh, await sign(pair))).statusCode).toBe(200)
+    await fresh.close()
+    const uri = jwksUri().replace('http:', 'https:')
+    const guarded = await startWith([settings({ jwksUri: uri })], { allowPrivateNetworks: false })
+    const before = requests
+    expect((await ask(guarded, await sign(pair))).statusCode).toBe(503)
+    expect(requests).toBe(before)
+    expect(app.log).toContainEqual(
+      expect.objectContaining({ msg: 'the keys of a trusted issuer could not be read', issuer: 'https://id.example' }),
+    )
+    await guarded.close()
+  })
+})
+
+describe('TRUSTED_ISSUERS', () => {
+  const keyed = { jwksUri: 'https://id.example/keys' }
+  it.each([
+    ['no JSON', '{', /cannot be read/],
+    ['no list', {}, /the file/],
+    ['an unknown key', [settings({ ...keyed, audiance: 'x' })], /0 .*audiance/],
+    ['no tenant', [settings({ ...keyed, tenant: undefined })], /0\.tenant/],
+    ['an unknown tenant', [settings({ ...keyed, tenant: 'Nobody' })], /no tenant has the name or the id Nobody/],
+    ['no keys', [settings()], /needs jwksUri or jwksFile/],
+    ['both keys', [settings({ ...keyed, jwksFile: 'x' })], /needs jwksUri or jwksFile/],
+    ['a file that does not exist', [settings({ jwksFile: 'none.json' })], /none\.json cannot be read/],
+    ['a scope for servers', [settings({ ...keyed, scopes: ['jobs:read'] })], /0\.scopes\.0 must be one of users:read/],
+    ['http in a public network', [settings({ jwksUri: 'http://id.example/keys' })], /must be https/],
+    ['the gateway itself', [settings({ ...keyed, issuer: 'urn:fusion-gateway' })], /is the gateway itself/],
+  ])('with %s is rejected with a message that says so', async (_, list, message) => {
+    await expect(open(list, { allowPrivateNetworks: false })).rejects.toThrow(message)
+  })
+
+  it('is read as docs/configuration.md shows it', async () => {
+    const [block] = readBlocks('docs/configuration.md').filter(({ language }) => language === 'json')
+    expect(await open(JSON.parse(block?.code ?? ''), { allowPrivateNetworks: false })).toMatchObject([
+      { issuer: 'https://id.example.com/', audience: 'https://api.example.com' },
+    ])
+  })
+
+  it('takes the id of a tenant too', async () => {
+    expect(await open([settings({ ...keyed, tenant: tenant.tenantAppId })])).toHaveLength(1)
+  })
+})

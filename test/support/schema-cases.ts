@@ -1,0 +1,94 @@
+import {
+  type GraphQLField,
+  type GraphQLInputObjectType,
+  type GraphQLInputType,
+  type GraphQLNamedType,
+  getNamedType,
+  getNullableType,
+  isCompositeType,
+  isInputObjectType,
+  isInterfaceType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+} from 'graphql'
+import { schema } from '../../src/graphql/operation/schema.ts'
+
+// Cases that follow from the schema, so that a new field is tested too.
+
+/** Selects all fields of a type, and the fields of its relations to a depth of `levels`. */
+export function selection(type: GraphQLNamedType, levels: number): string {
+  if (!isObjectType(type) && !isInterfaceType(type)) return ''
+  const fields = Object.values(type.getFields()).flatMap((field) => {
+    const named = getNamedType(field.type)
+    if (!isCompositeType(named)) return [field.name]
+    return levels > 0 ? [`${field.name} ${selection(named, levels - 1)}`] : []
+  })
+  return `{ __typename ${fields.join(' ')} }`
+}
+
+/** Selections that cover all fields of a type. An interface has one selection for each of its object types. */
+export function selections(type: GraphQLNamedType, levels: number): string[] {
+  if (!isInterfaceType(type)) return [selection(type, levels)]
+  return schema.getPossibleTypes(type).map((type) => `{ __typename id ... on ${type.name} ${selection(type, levels)} }`)
+}
+
+/** The fields of a root type. */
+export const rootFields = (root: 'getQueryType' | 'getMutationType') => Object.values(schema[root]()?.getFields() ?? {})
+
+/** The arguments of a field that are ids. */
+export const idArguments = (field: GraphQLField<unknown, unknown>) =>
+  field.args.filter(({ type }) => getNamedType(type).name === 'ID')
+
+/** An id in the input of a mutation. */
+export interface MutationCase {
+  readonly name: string
+  readonly mutation: string
+  readonly input: GraphQLInputObjectType
+  /** The field that has the id. */
+  readonly field: string
+  /** Valid values for the required fields. */
+  readonly required: Record<string, unknown>
+}
+
+/** A valid value of each scalar. */
+const samples: Record<string, unknown> = {
+  ...{ String: 'x', Int: 5, Float: 0.5, Boolean: true, DateTime: '2026-01-01T00:00:00.000Z', Date: '2026-01-01' },
+  ...{ SafeInt: 5, JSONObject: {}, ID: 'nobody' },
+}
+
+/**
+ * Every id in the input of a mutation.
+ *
+ * @param known the values of fields for which any value will not do, by their names
+ */
+export function mutationCases(known: Record<string, unknown>): MutationCase[] {
+  function sample(type: GraphQLInputType): unknown {
+    const nullable = getNullableType(type)
+    if (isListType(nullable)) return [sample(nullable.ofType)]
+    if (!isInputObjectType(nullable)) return samples[getNamedType(nullable).name]
+    const required = Object.values(nullable.getFields()).filter((field) => isNonNullType(field.type))
+    return Object.fromEntries(required.map((field) => [field.name, known[field.name] ?? sample(field.type)]))
+  }
+  return rootFields('getMutationType').flatMap(({ name, args }) => {
+    const input = getNamedType(args[0]?.type as GraphQLInputType)
+    if (!isInputObjectType(input)) throw new Error(`${name} takes no input`)
+    const ids = Object.values(input.getFields()).filter(({ type }) => getNamedType(type).name === 'ID')
+    return ids.map((field) => ({
+      ...{ name: `${name}(${field.name})`, mutation: name, input, field: field.name },
+      required: sample(input) as Record<string, unknown>,
+    }))
+  })
+}
+
+/** A query of a connection, with the variables `filter`, `after` and `before`, and the fields of its filter that are texts. */
+export function listCase({ name, args }: GraphQLField<unknown, unknown>, selected: string) {
+  const filter = args.find((arg) => arg.name === 'filter')?.type
+  const filterType = filter && getNamedType(filter)
+  const query = filterType
+    ? `query ($filter: ${filterType.name}, $after: String, $before: String) {
+        ${name}(first: 5, filter: $filter, after: $after, before: $before) ${selected} }`
+    : `query ($after: String, $before: String) { ${name}(first: 5, after: $after, before: $before) ${selected} }`
+  const fields = isInputObjectType(filterType) ? Object.values(filterType.getFields()) : []
+  return { query, texts: fields.filter(({ type }) => String(type) === 'String').map((field) => field.name) }
+}
