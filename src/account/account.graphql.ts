@@ -1,11 +1,24 @@
+import type { AccountStatus as AccountStatusRow } from '../db/generated/prisma/enums.ts'
+import { byTime } from '../db/read/order.ts'
 import { builder } from '../graphql/schema/builder.ts'
+import { defineList } from '../graphql/schema/list.ts'
 import { defineMutation } from '../graphql/schema/mutation.ts'
 import { Node, registerNode } from '../graphql/schema/node.ts'
+import { defineOrder } from '../graphql/schema/order.ts'
 import { loadRow, referencedRowOf, rowsOf } from '../graphql/schema/rows.ts'
 import { User } from '../user/user.graphql.ts'
 import { userById } from '../user/user.rows.ts'
 import { accountById, accountIds, accountsOfUser } from './account.rows.ts'
-import { linkAccount, unlinkAccount, updateAccount } from './account.service.ts'
+import { accountConditions, linkAccount, unlinkAccount, updateAccount } from './account.service.ts'
+
+const AccountStatus = builder.enumType('AccountStatus', {
+  description: 'Whether the platform lets the tenant read the account.',
+  values: {
+    CONNECTED: { description: 'It does.' },
+    EXPIRED: { description: 'The permission has expired. The user must connect the account again.' },
+    DISCONNECTED: { description: 'The permission was withdrawn.' },
+  } satisfies Record<AccountStatusRow, { description: string }>,
+})
 
 export const Account = builder.prismaObject('Account', {
   scope: 'inherited',
@@ -15,6 +28,9 @@ export const Account = builder.prismaObject('Account', {
     platform: t.exposeString('platform', { description: 'The platform in upper case, such as `YOUTUBE`.' }),
     platformAccountId: t.exposeString('platformAccountId', { description: 'The id of the account on the platform.' }),
     displayName: t.exposeString('displayName', { description: 'The name that the platform shows.' }),
+    status: t.expose('status', { type: AccountStatus, description: 'Whether the platform lets the tenant read it.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The creation time.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'The time of the last change.' }),
     user: t.field({
       type: User,
       scope: 'users:read',
@@ -46,6 +62,38 @@ builder.queryField('account', (t) =>
   }),
 )
 
+const AccountFilter = builder.inputType('AccountFilter', {
+  description: 'Selects accounts. An absent or null field does not restrict the list.',
+  fields: (t) => ({
+    platform: t.string({ description: 'The platform in upper case.' }),
+    userId: t.id({ description: 'The id of the user.' }),
+    status: t.field({ type: AccountStatus, description: 'The state.' }),
+    search: t.string({ description: 'A part of the display name or of the platform account id. Case is ignored.' }),
+    updatedAfter: t.field({ type: 'DateTime', description: 'Changed after this time.' }),
+  }),
+})
+
+defineList('accounts', {
+  model: 'Account',
+  type: Account,
+  plural: 'accounts',
+  scope: 'users:read',
+  description: "Lists your tenant's accounts.",
+  filter: AccountFilter,
+  order: defineOrder(
+    'Account',
+    'accounts',
+    {
+      CREATED_AT: { description: 'The creation time.', by: (direction) => byTime('createdAt', direction) },
+      UPDATED_AT: { description: 'The time of the last change.', by: (direction) => byTime('updatedAt', direction) },
+    },
+    { field: 'CREATED_AT', direction: 'ASC' },
+  ),
+  defaultOrder: 'Oldest first',
+  searches: ['platform', 'status', 'search'],
+  conditionsOf: accountConditions,
+})
+
 const LinkAccountInput = builder.inputType('LinkAccountInput', {
   description: 'The input of `linkAccount`.',
   fields: (t) => ({
@@ -56,6 +104,7 @@ const LinkAccountInput = builder.inputType('LinkAccountInput', {
       description: 'The id of the account on the platform: 1–128 characters. It is unique per platform in your tenant.',
     }),
     displayName: t.string({ required: true, description: 'The name that the platform shows: 1–200 characters.' }),
+    status: t.field({ type: AccountStatus, description: 'The state. `CONNECTED` by default.' }),
     id: t.id({ description: 'The id to give the account, if it comes from another system. Generated if absent.' }),
   }),
 })
@@ -76,6 +125,7 @@ const UpdateAccountInput = builder.inputType('UpdateAccountInput', {
   fields: (t) => ({
     id: t.id({ required: true, description: 'The id of the account.' }),
     displayName: t.string({ description: 'The name that the platform shows: 1–200 characters. Null keeps it.' }),
+    status: t.field({ type: AccountStatus, description: 'The state. Null keeps it.' }),
   }),
 })
 

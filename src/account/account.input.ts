@@ -1,8 +1,11 @@
 import { z } from 'zod'
-import { atMost, filledText, id, upperCaseWord } from '../input/rules.ts'
+import { AccountStatus } from '../db/generated/prisma/enums.ts'
+import { atMost, filledText, filterText, id, upperCaseWord } from '../input/rules.ts'
 
 /** The fields of an account that clients set, as the database stores them. */
 export const accountFields = { platform: upperCaseWord, platformAccountId: filledText, displayName: filledText }
+
+const status = z.enum(AccountStatus)
 
 const displayName = accountFields.displayName.check(atMost(200))
 
@@ -14,7 +17,15 @@ export const accountLink = z.object({
   platform: accountFields.platform,
   platformAccountId: accountFields.platformAccountId.check(atMost(128)),
   displayName,
+  status: status.nullish(),
 })
 
-/** The input of `updateAccount`. Null keeps the name. */
-export const accountChange = z.object({ displayName: displayName.nullish() })
+/** The input of `updateAccount`. Null keeps a value. */
+export const accountChange = z.object({ displayName: displayName.nullish(), status: status.nullish() })
+
+/** The texts of the filter of `accounts`. */
+export const accountFilter = z.object({
+  platform: filterText.nullish(),
+  userId: filterText.nullish(),
+  search: filterText.nullish(),
+})

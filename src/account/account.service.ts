@@ -2,13 +2,38 @@ import type { z } from 'zod'
 import { ofUser } from '../auth/viewer.ts'
 import type { Context } from '../context.ts'
 import { isForeignKeyViolation } from '../db/errors.ts'
-import type { Account } from '../db/generated/prisma/client.ts'
+import type { Account, AccountStatus } from '../db/generated/prisma/client.ts'
 import { isPossibleId } from '../db/ids.ts'
+import { type Condition, containing, equal, type TimeFilter, timesWithin } from '../db/read/list.ts'
 import { invalidField } from '../errors.ts'
 import { parseInput } from '../input/parse-input.ts'
 import { selfOf, userNotFound } from '../user/user.service.ts'
-import { accountChange, accountLink } from './account.input.ts'
+import { accountChange, accountFilter, accountLink } from './account.input.ts'
 import { accountIds } from './account.rows.ts'
+
+/** Limits a list of accounts. Absent and null do not restrict it. */
+export interface AccountFilter extends Pick<TimeFilter, 'updatedAfter'> {
+  readonly platform?: string | null | undefined
+  readonly userId?: string | null | undefined
+  readonly status?: AccountStatus | null | undefined
+  readonly search?: string | null | undefined
+}
+
+/**
+ * The conditions of a filter.
+ *
+ * @throws GatewayError BAD_USER_INPUT if a text of the filter is one that no row can have
+ */
+export function accountConditions({ updatedAfter, ...filter }: AccountFilter): Condition[] {
+  const { platform, userId, search } = parseInput(accountFilter, filter, 'filter')
+  return [
+    ...equal('platform', platform),
+    ...equal('userId', userId),
+    ...equal('status', filter.status),
+    ...containing(['displayName', 'platformAccountId'], search),
+    ...timesWithin({ updatedAfter }),
+  ]
+}
 
 /**
  * Links a platform account to a user. Linking it to the same user again returns the first link unchanged.
@@ -18,11 +43,12 @@ import { accountIds } from './account.rows.ts'
  */
 export async function linkAccount({ viewer, prisma }: Context, input: z.input<typeof accountLink>): Promise<Account> {
   const { tenantAppId } = viewer
-  const { id, userId, platform, platformAccountId, displayName } = parseInput(accountLink, input)
+  const { id, userId, status, ...fields } = parseInput(accountLink, input)
+  const { platform, platformAccountId } = fields
   const owner = { tenantAppId, id: userId, AND: selfOf(viewer) }
   if (!isPossibleId(userId) || !(await prisma.user.findFirst({ where: owner }))) throw userNotFound('userId')
   const now = new Date()
-  const row = { tenantAppId, id: id ?? accountIds.create(), userId, platform, platformAccountId, displayName }
+  const row = { ...fields, tenantAppId, id: id ?? accountIds.create(), userId, status: status ?? 'CONNECTED' }
   const [linked] = await prisma.account
     .createManyAndReturn({ data: { ...row, createdAt: now, updatedAt: now }, skipDuplicates: true })
     .catch((error: unknown) => {
@@ -46,13 +72,14 @@ export async function updateAccount(
   { viewer, prisma }: Context,
   { id, ...input }: z.input<typeof accountChange> & { readonly id: string },
 ): Promise<Account> {
-  const { displayName } = parseInput(accountChange, input)
+  const { displayName, status } = parseInput(accountChange, input)
+  const data = { ...(displayName != null && { displayName }), ...(status != null && { status }) }
   if (!isPossibleId(id)) throw accountNotFound('id')
   const where = { tenantAppId: viewer.tenantAppId, id, ...ofUser(viewer) }
   const [account] =
-    displayName == null
-      ? await prisma.account.findMany({ where, take: 1 })
-      : await prisma.account.updateManyAndReturn({ where, data: { displayName } })
+    Object.keys(data).length > 0
+      ? await prisma.account.updateManyAndReturn({ where, data })
+      : await prisma.account.findMany({ where, take: 1 })
   if (!account) throw accountNotFound('id')
   return account
 }

@@ -1,3 +1,4 @@
+import { byTime } from '../db/read/order.ts'
 import { builder } from '../graphql/schema/builder.ts'
 import { readPageRequest, toConnection } from '../graphql/schema/connection.ts'
 import { defineMutation } from '../graphql/schema/mutation.ts'
@@ -37,7 +38,7 @@ builder.queryField('apiKeys', (t) =>
       scope: 'keys:write',
       description: "Lists your tenant's API keys, oldest first, also those that are revoked or have expired.",
       resolve: async (_, args, context) => {
-        const page = readPageRequest(args)
+        const page = readPageRequest(args, byTime('createdAt', 'ASC'))
         return toConnection(page, (await readApiKeyPage(context, page)).map(asParent<'ApiKey'>))
       },
     },

@@ -45,9 +45,9 @@ export async function createApiKey(
   return createKey({ prisma }, { tenantAppId, name, scopes: granted, expiresAt: expiresAt ?? undefined })
 }
 
-/** Reads a page of the keys of the viewer's tenant, oldest first. There is one row more than the page has if there are more. */
+/** Reads a page of the keys of the viewer's tenant. There is one row more than the page has if there are more. */
 export function readApiKeyPage({ loaders }: Context, page: PageRequest): Promise<ListedRow<'ApiKey'>[]> {
-  return loaders.list('ApiKey', { conditions: [], ...windowOf(page, 'ASC') })
+  return loaders.list('ApiKey', { conditions: [], ...windowOf(page) })
 }
 
 /**

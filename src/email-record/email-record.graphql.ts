@@ -32,6 +32,7 @@ builder.prismaObjectField(Profile, 'emails', (t) =>
   t.field({
     type: [EmailRecord],
     scope: 'contacts:read',
+    isWithheld: true,
     description: 'The email addresses, oldest first.',
     ...rowsOf(emailsOfProfile, 'id', { listLength: 2 }),
   }),

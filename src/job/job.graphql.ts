@@ -1,15 +1,15 @@
 import type { JobStatus as JobStatusRow } from '../db/generated/prisma/enums.ts'
+import { byTime } from '../db/read/order.ts'
 import { builder } from '../graphql/schema/builder.ts'
-import { readPageRequest, toConnection } from '../graphql/schema/connection.ts'
-import { type ExtraPoints, pointsOfScan } from '../graphql/schema/field-price.ts'
+import { defineList } from '../graphql/schema/list.ts'
 import { Node, registerNode } from '../graphql/schema/node.ts'
 import { defineOrder } from '../graphql/schema/order.ts'
-import { asParent, loadRow } from '../graphql/schema/rows.ts'
+import { loadRow } from '../graphql/schema/rows.ts'
 import type { JsonObject } from '../graphql/schema/scalars.ts'
-import { countJobs, type JobList, readJobPage } from './job.list.ts'
+import { jobConditions } from './job.list.ts'
 import { type JobFailure, jobById, jobIds } from './job.rows.ts'
 
-const JobStatus = builder.enumType('JobStatus', {
+export const JobStatus = builder.enumType('JobStatus', {
   description: 'The state of a job.',
   values: {
     PENDING: { description: 'The job waits for a worker.' },
@@ -104,10 +104,8 @@ export const JobFilter = builder.inputType('JobFilter', {
   }),
 })
 
-const JobOrder = defineOrder('Job', 'jobs')
-
-builder.queryFields((t) => ({
-  job: t.field({
+builder.queryField('job', (t) =>
+  t.field({
     type: Job,
     nullable: true,
     scope: 'jobs:read',
@@ -115,34 +113,22 @@ builder.queryFields((t) => ({
     args: { id: t.arg.id({ required: true, description: 'The id of the job.' }) },
     resolve: (_, { id }, { loaders }) => loadRow(loaders, jobById, id),
   }),
-  jobs: t.connection(
-    {
-      type: Job,
-      scope: 'jobs:read',
-      description: "Lists your tenant's jobs, oldest first by default.",
-      args: {
-        filter: t.arg({ type: JobFilter, description: 'Selects jobs. All by default.' }),
-        orderBy: t.arg({ type: JobOrder, description: 'The order. Oldest first by default.' }),
-      },
-      resolve: async (_, { filter, orderBy, ...args }, context) => {
-        const page = readPageRequest(args)
-        const list: JobList = { filter: filter ?? {}, direction: orderBy?.direction ?? 'ASC' }
-        const rows = await readJobPage(context, list, page)
-        return { ...toConnection(page, rows.map(asParent<'Job'>)), list }
-      },
-    },
-    {
-      name: 'JobConnection',
-      scope: 'inherited',
-      description: 'A page of jobs.',
-      fields: (connection) => ({
-        totalCount: connection.int({
-          description: 'The number of jobs in the whole list. It is counted only if requested.',
-          extensions: { extraPoints: (() => pointsOfScan) satisfies ExtraPoints },
-          resolve: ({ list }, _, context) => countJobs(context, list.filter),
-        }),
-      }),
-    },
-    { name: 'JobEdge', scope: 'inherited', description: 'A job and its cursor.' },
+)
+
+defineList('jobs', {
+  model: 'Job',
+  type: Job,
+  plural: 'jobs',
+  scope: 'jobs:read',
+  description: "Lists your tenant's jobs.",
+  filter: JobFilter,
+  order: defineOrder(
+    'Job',
+    'jobs',
+    { CREATED_AT: { description: 'The creation time.', by: (direction) => byTime('createdAt', direction) } },
+    { field: 'CREATED_AT', direction: 'ASC' },
   ),
-}))
+  defaultOrder: 'Oldest first',
+  searches: [],
+  conditionsOf: jobConditions,
+})

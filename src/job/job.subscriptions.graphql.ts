@@ -1,4 +1,5 @@
 import type { Job as JobRow } from '../db/generated/prisma/client.ts'
+import { byTime } from '../db/read/order.ts'
 import { builder } from '../graphql/schema/builder.ts'
 import { readPageRequest } from '../graphql/schema/connection.ts'
 import { asParent } from '../graphql/schema/rows.ts'
@@ -28,7 +29,7 @@ builder.subscriptionFields((t) => ({
       first: t.arg.int({ description: 'The number of jobs to send first: 1–500. 20 by default.' }),
     },
     subscribe: (_, { filter, first }, context) =>
-      followJobs(context, { filter: filter ?? {}, page: readPageRequest({ first }) }),
+      followJobs(context, { filter: filter ?? {}, page: readPageRequest({ first }, byTime('createdAt', 'DESC')) }),
     resolve: (jobs: ListedJob[]) => jobs.map(asParent<'Job'>),
   }),
 }))

@@ -1,14 +1,18 @@
 import { Account } from '../account/account.graphql.ts'
 import { accountById } from '../account/account.rows.ts'
+import { byCount, byTime } from '../db/read/order.ts'
 import { invalidField } from '../errors.ts'
 import { builder } from '../graphql/schema/builder.ts'
+import type { Columns } from '../graphql/schema/columns.ts'
 import type { ListLength } from '../graphql/schema/field-price.ts'
+import { defineList } from '../graphql/schema/list.ts'
 import { defineMutation } from '../graphql/schema/mutation.ts'
 import { Node, registerNode } from '../graphql/schema/node.ts'
+import { defineOrder } from '../graphql/schema/order.ts'
 import { loadRow, referencedRowOf, rowOf } from '../graphql/schema/rows.ts'
 import type { JsonObject } from '../graphql/schema/scalars.ts'
 import { profileById, profileIds, profileOfAccount } from './profile.rows.ts'
-import { syncProfile } from './profile.service.ts'
+import { profileConditions, syncProfile } from './profile.service.ts'
 
 /** Counts are bigint, because some channels exceed 2^31. Stored counts never exceed 2^53. */
 const toSafeInt = (count: bigint | null) => (count === null ? null : Number(count))
@@ -48,12 +52,14 @@ export const Profile = builder.prismaObject('Profile', {
     phoneNumbers: t.field({
       type: ['JSONObject'],
       scope: 'contacts:read',
+      isWithheld: true,
       description: 'The phone numbers in the format of the platform.',
       resolve: ({ phoneNumbers }) => phoneNumbers as JsonObject[],
     }),
     addresses: t.field({
       type: ['JSONObject'],
       scope: 'contacts:read',
+      isWithheld: true,
       description: 'The postal addresses in the format of the platform.',
       resolve: ({ addresses }) => addresses as JsonObject[],
     }),
@@ -94,6 +100,18 @@ export const Profile = builder.prismaObject('Profile', {
       nullable: true,
       description: 'Whether the platform has verified the profile.',
     }),
+    syncedAt: t.field({
+      type: 'DateTime',
+      description: 'The time of the last synchronization.',
+      extensions: { columns: ['syncedAt', 'updatedAt'] satisfies Columns },
+      // Rows that were written before this column existed were synchronized when they last changed.
+      resolve: ({ syncedAt, updatedAt }) => syncedAt ?? updatedAt,
+    }),
+    unsupportedFields: t.exposeStringList('unsupportedFields', {
+      description: 'The fields that the platform does not provide. Another field that is null is unknown, or withheld.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The creation time.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'The time of the last change.' }),
     accountId: t.exposeID('accountId', { description: 'The id of the account.' }),
     account: t.field({
       type: Account,
@@ -135,6 +153,44 @@ builder.queryField('profiles', (t) =>
   }),
 )
 
+const ProfileFilter = builder.inputType('ProfileFilter', {
+  description: 'Selects profiles. An absent or null field does not restrict the list.',
+  fields: (t) => ({
+    platform: t.string({ description: 'The platform in upper case.' }),
+    country: t.string({ description: 'The country code.' }),
+    category: t.string({ description: 'The category or niche.' }),
+    search: t.string({ description: 'A part of the user name, the full name or the display name. Case is ignored.' }),
+    verified: t.boolean({ description: 'Whether the platform has verified the profile.' }),
+    followersMin: t.field({ type: 'SafeInt', description: 'At least this number of followers.' }),
+    followersMax: t.field({ type: 'SafeInt', description: 'At most this number of followers.' }),
+    updatedAfter: t.field({ type: 'DateTime', description: 'Changed after this time.' }),
+  }),
+})
+
+defineList('searchProfiles', {
+  model: 'Profile',
+  type: Profile,
+  plural: 'profiles',
+  scope: 'profiles:read',
+  description: "Lists your tenant's profiles.",
+  filter: ProfileFilter,
+  order: defineOrder(
+    'Profile',
+    'profiles',
+    {
+      FOLLOWERS_COUNT: {
+        description: 'The number of followers. Profiles without a number come last.',
+        by: (direction) => byCount('followersCount', direction),
+      },
+      UPDATED_AT: { description: 'The time of the last change.', by: (direction) => byTime('updatedAt', direction) },
+    },
+    { field: 'FOLLOWERS_COUNT', direction: 'DESC' },
+  ),
+  defaultOrder: 'Most followers first',
+  searches: ['platform', 'country', 'category', 'search', 'verified', 'followersMin', 'followersMax'],
+  conditionsOf: profileConditions,
+})
+
 const EmailInput = builder.inputType('EmailInput', {
   description: 'An email address of a profile.',
   fields: (t) => ({
@@ -174,6 +230,9 @@ const SyncProfileInput = builder.inputType('SyncProfileInput', {
     watchTimeInHours: t.float({ description: 'The total watch time of the content, in hours.' }),
     joinedAt: t.field({ type: 'DateTime', description: 'The time when the profile was created on the platform.' }),
     verified: t.boolean({ description: 'Whether the platform has verified the profile.' }),
+    unsupportedFields: t.stringList({
+      description: 'The names of the fields above that the platform does not provide, such as `watchTimeInHours`.',
+    }),
   }),
 })
 

@@ -3,9 +3,11 @@ import {
   atMost,
   count,
   filledText,
+  filterText,
   httpUrl,
   listOf,
   nullish,
+  rule,
   storableText,
   storedObject,
   text,
@@ -63,6 +65,22 @@ const email = z.object({
 /** An email address of a profile, complete. */
 export type Email = z.output<typeof email>
 
+const fieldNames = [...Object.keys(profileFields), 'emails', 'phoneNumbers', 'addresses']
+
+/** Names of fields of a profile, each once. */
+const unsupportedFields = listOf(
+  z
+    .string()
+    .check(
+      rule((name) =>
+        fieldNames.includes(name)
+          ? undefined
+          : { code: 'INVALID_FORMAT', message: `must be the name of a field of the profile: ${fieldNames.join(', ')}` },
+      ),
+    ),
+  maxListLength,
+).transform((names) => [...new Set(names)])
+
 /** The input of `syncProfile`: absent fields keep their value, null clears it, a list replaces the list. */
 export const profileChange = z.object(
   nullish({
@@ -79,5 +97,19 @@ export const profileChange = z.object(
     phoneNumbers: listOf(storedObject(16).check(withoutProtoKey), maxListLength),
     addresses: listOf(storedObject(16).check(withoutProtoKey), maxListLength),
     emails: listOf(email, maxListLength),
+    unsupportedFields,
+  }),
+)
+
+/** The filter of `searchProfiles`, without its times. */
+export const profileFilter = z.object(
+  nullish({
+    platform: filterText,
+    country: filterText,
+    category: filterText,
+    search: filterText,
+    verified: z.boolean(),
+    followersMin: count,
+    followersMax: count,
   }),
 )

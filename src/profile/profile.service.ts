@@ -3,10 +3,36 @@ import { accountNotFound } from '../account/account.service.ts'
 import type { Context } from '../context.ts'
 import type { EmailRecord, Prisma, Profile } from '../db/generated/prisma/client.ts'
 import { isPossibleId } from '../db/ids.ts'
+import { type Condition, containing, countWithin, equal, same, type TimeFilter, timesWithin } from '../db/read/list.ts'
 import { emailRecordIds } from '../email-record/email-record.rows.ts'
 import { parseInput } from '../input/parse-input.ts'
-import { type Email, profileChange } from './profile.input.ts'
+import { type Email, profileChange, profileFilter } from './profile.input.ts'
 import { profileIds } from './profile.rows.ts'
+
+/** Limits a list of profiles. Absent and null do not restrict it. */
+export type ProfileFilter = z.input<typeof profileFilter> & Pick<TimeFilter, 'updatedAfter'>
+
+/**
+ * The conditions of a filter.
+ *
+ * @throws GatewayError BAD_USER_INPUT if a value of the filter is one that no row can have
+ */
+export function profileConditions({ updatedAfter, ...filter }: ProfileFilter): Condition[] {
+  const { platform, country, category, search, verified, followersMin, followersMax } = parseInput(
+    profileFilter,
+    filter,
+    'filter',
+  )
+  return [
+    ...equal('platform', platform),
+    ...same('country', country),
+    ...same('category', category),
+    ...containing(['username', 'fullName', 'displayName'], search),
+    ...equal('verified', verified),
+    ...countWithin('followersCount', followersMin, followersMax),
+    ...timesWithin({ updatedAfter }),
+  ]
+}
 
 /**
  * Creates or changes the profile of an account. An email that stays (same value and type) keeps its id and creation time.
@@ -19,7 +45,7 @@ export async function syncProfile(
   { accountId, ...input }: z.input<typeof profileChange> & { readonly accountId: string },
 ): Promise<Profile> {
   const { tenantAppId, userId = null } = viewer
-  const { emails, phoneNumbers, addresses, ...scalars } = parseInput(profileChange, input)
+  const { emails, phoneNumbers, addresses, unsupportedFields, ...scalars } = parseInput(profileChange, input)
   if (!isPossibleId(accountId)) throw accountNotFound('accountId')
   // Locked until the end of the transaction, so that two calls for one account do not interleave.
   const [account] = await prisma.$queryRaw<{ platform: string; platformAccountId: string }[]>`
@@ -29,6 +55,8 @@ export async function syncProfile(
   const columns = {
     ...scalars,
     ...(phoneNumbers !== undefined && { phoneNumbers: (phoneNumbers ?? []) as Prisma.InputJsonArray }),
+    ...(unsupportedFields !== undefined && { unsupportedFields: unsupportedFields ?? [] }),
+    syncedAt: new Date(),
     ...(addresses !== undefined && { addresses: (addresses ?? []) as Prisma.InputJsonArray }),
   } as Omit<Prisma.ProfileUncheckedCreateInput, 'tenantAppId' | 'id' | 'accountId' | keyof typeof account>
   const profile = await prisma.profile.upsert({

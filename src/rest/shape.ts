@@ -68,7 +68,8 @@ function readShape(type: GraphQLOutputType, selectionSet: SelectionSetNode | und
     if (!field) throw new Error(`${type.name} has no field ${selection.name.value}`)
     return {
       key: selection.alias?.value ?? selection.name.value,
-      nullable: !isNonNullType(field.type),
+      // REST answers only viewers who may read the field.
+      nullable: !isNonNullType(field.type) && field.extensions['isWithheld'] !== true,
       description: field.description ?? undefined,
       shape: readShape(field.type, selection.selectionSet),
     }

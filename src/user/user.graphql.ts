@@ -1,13 +1,13 @@
-import { requireScope } from '../auth/scopes.ts'
+import { byText, byTime } from '../db/read/order.ts'
 import { builder } from '../graphql/schema/builder.ts'
-import { readPageRequest, toConnection } from '../graphql/schema/connection.ts'
-import { type ExtraPoints, pointsOfScan } from '../graphql/schema/field-price.ts'
+import { defineList } from '../graphql/schema/list.ts'
 import { defineMutation } from '../graphql/schema/mutation.ts'
 import { Node, registerNode } from '../graphql/schema/node.ts'
 import { defineOrder } from '../graphql/schema/order.ts'
-import { asParent, loadRow } from '../graphql/schema/rows.ts'
+import { loadRow } from '../graphql/schema/rows.ts'
+import { TenantApp } from '../tenant/tenant.graphql.ts'
 import { userById, userIds } from './user.rows.ts'
-import { countUsers, createUser, deleteUser, readUserPage, type UserList, updateUser } from './user.service.ts'
+import { createUser, deleteUser, updateUser, userConditions } from './user.service.ts'
 
 export const User = builder.prismaObject('User', {
   scope: 'inherited',
@@ -17,9 +17,14 @@ export const User = builder.prismaObject('User', {
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The creation time.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'The time of the last change.' }),
     name: t.exposeString('name', { description: 'The full name.' }),
-    email: t.exposeString('email', { scope: 'contacts:read', description: 'The email address.' }),
+    email: t.exposeString('email', { scope: 'contacts:read', isWithheld: true, description: 'The email address.' }),
     phone: t.exposeString('phone', { nullable: true, scope: 'contacts:read', description: 'The phone number.' }),
     tenantAppId: t.exposeID('tenantAppId', { description: 'The id of the tenant app that the user belongs to.' }),
+    tenantApp: t.field({
+      type: TenantApp,
+      description: 'The tenant app that the user belongs to.',
+      resolve: (_user, _args, { viewer: { tenantAppId, tenantName } }) => ({ id: tenantAppId, name: tenantName }),
+    }),
   }),
 })
 
@@ -29,19 +34,20 @@ const UserFilter = builder.inputType('UserFilter', {
   description: 'Selects users. An absent or null field does not restrict the list.',
   fields: (t) => ({
     email: t.string({ description: 'The exact email address. Needs the scope `contacts:read`.' }),
+    search: t.string({
+      description: 'A part of the name, or of the email address with the scope `contacts:read`. Case is ignored.',
+    }),
     nameContains: t.string({ description: 'A part of the name. Case is ignored.' }),
+    platform: t.string({ description: 'Users with an account on this platform, in upper case.' }),
     createdAfter: t.field({ type: 'DateTime', description: 'Created after this time.' }),
     createdBefore: t.field({ type: 'DateTime', description: 'Created before this time.' }),
+    updatedAfter: t.field({ type: 'DateTime', description: 'Changed after this time.' }),
+    updatedBefore: t.field({ type: 'DateTime', description: 'Changed before this time.' }),
   }),
 })
 
-const pointsOfSearch: ExtraPoints = ({ filter }) =>
-  (filter as UserList['filter'] | null | undefined)?.nameContains == null ? 0 : pointsOfScan
-
-const UserOrder = defineOrder('User', 'users')
-
-builder.queryFields((t) => ({
-  user: t.field({
+builder.queryField('user', (t) =>
+  t.field({
     type: User,
     nullable: true,
     scope: 'users:read',
@@ -49,40 +55,29 @@ builder.queryFields((t) => ({
     args: { id: t.arg.id({ required: true, description: 'The id of the user.' }) },
     resolve: (_, { id }, { loaders }) => loadRow(loaders, userById, id),
   }),
-  users: t.connection(
+)
+
+defineList('users', {
+  model: 'User',
+  type: User,
+  plural: 'users',
+  scope: 'users:read',
+  description: "Lists your tenant's users.",
+  filter: UserFilter,
+  order: defineOrder(
+    'User',
+    'users',
     {
-      type: User,
-      scope: 'users:read',
-      description: "Lists your tenant's users, oldest first by default.",
-      extensions: { extraPoints: pointsOfSearch },
-      args: {
-        filter: t.arg({ type: UserFilter, description: 'Selects users. All by default.' }),
-        orderBy: t.arg({ type: UserOrder, description: 'The order. Oldest first by default.' }),
-      },
-      resolve: async (_, { filter, orderBy, ...args }, context) => {
-        // A viewer who can search for an email address learns it when a user is found.
-        if (filter?.email != null) requireScope(context.viewer, 'contacts:read')
-        const page = readPageRequest(args)
-        const list: UserList = { filter: filter ?? {}, direction: orderBy?.direction ?? 'ASC' }
-        const rows = await readUserPage(context, list, page)
-        return { ...toConnection(page, rows.map(asParent<'User'>)), list }
-      },
+      CREATED_AT: { description: 'The creation time.', by: (direction) => byTime('createdAt', direction) },
+      UPDATED_AT: { description: 'The time of the last change.', by: (direction) => byTime('updatedAt', direction) },
+      NAME: { description: 'The first 200 characters of the name.', by: (direction) => byText('name', direction) },
     },
-    {
-      name: 'UserConnection',
-      scope: 'inherited',
-      description: 'A page of users.',
-      fields: (connection) => ({
-        totalCount: connection.int({
-          description: 'The number of users in the whole list. It is counted only if requested.',
-          extensions: { extraPoints: (() => pointsOfScan) satisfies ExtraPoints },
-          resolve: ({ list }, _, context) => countUsers(context, list.filter),
-        }),
-      }),
-    },
-    { name: 'UserEdge', scope: 'inherited', description: 'A user and its cursor.' },
+    { field: 'CREATED_AT', direction: 'ASC' },
   ),
-}))
+  defaultOrder: 'Oldest first',
+  searches: ['search', 'nameContains', 'platform'],
+  conditionsOf: userConditions,
+})
 
 const CreateUserInput = builder.inputType('CreateUserInput', {
   description: 'The input of `createUser`.',

@@ -21,4 +21,9 @@ export const newUser = z.object({ name, email, phone })
 export const userChange = z.object({ name: name.nullish(), email: email.nullish(), phone: phone.nullish() })
 
 /** The texts of the filter of `users`. */
-export const userFilter = z.object({ email: filterText.nullish(), nameContains: filterText.nullish() })
+export const userFilter = z.object({
+  email: filterText.nullish(),
+  search: filterText.nullish(),
+  nameContains: filterText.nullish(),
+  platform: filterText.nullish(),
+})

@@ -1,51 +1,43 @@
 import type { z } from 'zod'
+import { requireScope } from '../auth/scopes.ts'
 import type { Viewer } from '../auth/viewer.ts'
 import type { Context } from '../context.ts'
 import type { User } from '../db/generated/prisma/client.ts'
 import { isPossibleId } from '../db/ids.ts'
-import { type Condition, type CreatedFilter, createdBetween, type ListedRow } from '../db/read/list.ts'
-import { type Direction, type PageRequest, windowOf } from '../db/read/page.ts'
+import { type Condition, containing, equal, same, type TimeFilter, timesWithin } from '../db/read/list.ts'
 import { GatewayError, invalidField } from '../errors.ts'
 import { parseInput } from '../input/parse-input.ts'
 import { newUser, userChange, userFilter } from './user.input.ts'
 import { userIds } from './user.rows.ts'
 
 /** Limits a list of users. Absent and null do not restrict it. */
-export interface UserFilter extends CreatedFilter {
+export interface UserFilter extends TimeFilter {
   readonly email?: string | null | undefined
+  readonly search?: string | null | undefined
   readonly nameContains?: string | null | undefined
-}
-
-export interface UserList {
-  readonly filter: UserFilter
-  readonly direction: Direction
-}
-
-function conditionsOf({ email, nameContains, ...created }: UserFilter): Condition[] {
-  parseInput(userFilter, { email, nameContains }, 'filter')
-  return [
-    ...(email != null ? [{ field: 'email', is: '=' as const, value: email }] : []),
-    ...(nameContains != null ? [{ field: 'name', is: 'contains' as const, value: nameContains }] : []),
-    ...createdBetween(created),
-  ]
+  readonly platform?: string | null | undefined
 }
 
 /**
- * Reads a page of users with one statement. There is one row more than the page has if there are more.
+ * The conditions of a filter.
  *
- * @throws GatewayError BAD_USER_INPUT if a text of the filter is one that no row can have
+ * @throws GatewayError BAD_USER_INPUT if a text of the filter is one that no row can have; FORBIDDEN for an email address, if the viewer
+ *   may not read it: a viewer who can search for it learns it when a user is found
  */
-export async function readUserPage(
-  { loaders }: Context,
-  { filter, direction }: UserList,
-  page: PageRequest,
-): Promise<ListedRow<'User'>[]> {
-  return loaders.list('User', { conditions: conditionsOf(filter), ...windowOf(page, direction) })
-}
-
-/** Counts the users that match a filter, with one statement. */
-export async function countUsers({ loaders }: Context, filter: UserFilter): Promise<number> {
-  return loaders.count('User', conditionsOf(filter))
+export function userConditions(filter: UserFilter, { viewer }: Pick<Context, 'viewer'>): Condition[] {
+  const { email, search, nameContains, platform, ...times } = filter
+  parseInput(userFilter, { email, search, nameContains, platform }, 'filter')
+  if (email != null) requireScope(viewer, 'contacts:read')
+  const searched = viewer.scopes.includes('contacts:read') ? ['name', 'email'] : ['name']
+  return [
+    ...same('email', email),
+    ...containing(searched, search),
+    ...containing(['name'], nameContains),
+    ...equal('platform', platform).map(
+      (where): Condition => ({ is: 'referred to', from: 'Account', by: 'userId', where }),
+    ),
+    ...timesWithin(times),
+  ]
 }
 
 /**

@@ -3,6 +3,7 @@ import { type GraphQLField, getNamedType, getNullableType, isListType } from 'gr
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { scopes } from '../../src/auth/scopes.ts'
 import { createContext } from '../../src/context.ts'
+import { byTime } from '../../src/db/read/order.ts'
 import { followJob, followJobs } from '../../src/job/changes/follow-jobs.ts'
 import type { JobContext } from '../../src/job/worker/handler.ts'
 import { startWorker } from '../../src/job/worker/worker.ts'
@@ -117,8 +118,8 @@ describe('GraphQL: a query field with an id argument', () => {
 
 describe('GraphQL: a list', () => {
   const lists = rootFields('getQueryType').filter(({ args }) => args.some(({ name }) => name === 'first'))
-  it('is apiKeys, jobs or users', () =>
-    expect(lists.map(({ name }) => name).sort()).toEqual(['apiKeys', 'jobs', 'users']))
+  it('is one of five', () =>
+    expect(lists.map(({ name }) => name).sort()).toEqual(['accounts', 'apiKeys', 'jobs', 'searchProfiles', 'users']))
 
   it.each(lists.map((field) => [field.name, field] as const))(
     "%s returns only rows of the viewer's tenant, at every level, for every filter and cursor",
@@ -200,7 +201,8 @@ describe('GraphQL: a subscription', () => {
   })
 
   it('of all jobs reads nothing when a job of another tenant with the same id changes', async () => {
-    const page = { size: 20, fromEnd: false, after: undefined, before: undefined }
+    const order = byTime('createdAt', 'DESC')
+    const page = { order, size: 20, fromEnd: false, after: undefined, before: undefined }
     const ownJobs = await followJobs(contextOf(mine), { filter: {}, page })
     const foreignJobs = await followJobs(contextOf(theirs), { filter: {}, page })
     // The jobs at the start of each subscription, then the change: a job was created.

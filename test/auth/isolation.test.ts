@@ -210,6 +210,23 @@ describe('a GraphQL list', () => {
     expect(data['apiKeys']).toEqual({ nodes: [{ id: mine.keyId, name: 'key of Mine' }] })
   })
 
+  it('of accounts and profiles, and tenantStats, know only rows of the tenant', async () => {
+    const { data } = await app.graphql(
+      mine,
+      `{ accounts(first: 50) { totalCount nodes { id user { id } } } searchProfiles(first: 50) { totalCount nodes { id account { id } } }
+        tenantStats { users accounts profiles accountsByPlatform { platform count } jobsByStatus { status count } } }`,
+    )
+    expect(data).toEqual({
+      accounts: { totalCount: 1, nodes: [{ id: own.account.id, user: { id: own.user.id } }] },
+      searchProfiles: { totalCount: 1, nodes: [{ id: own.profile.id, account: { id: own.account.id } }] },
+      tenantStats: {
+        ...{ users: 1, accounts: 1, profiles: 1 },
+        accountsByPlatform: [{ platform: own.account.platform, count: 1 }],
+        jobsByStatus: [{ status: 'PENDING', count: 1 }],
+      },
+    })
+  })
+
   it("returns and counts only rows of the viewer's tenant, through every relation and back", async () => {
     const { data } = await app.graphql<{ users: { totalCount: number }; jobs: unknown }>(
       mine,

@@ -1,4 +1,4 @@
-import { getNamedType, isCompositeType, isInterfaceType, isObjectType, printSchema } from 'graphql'
+import { getNamedType, isCompositeType, isInterfaceType, isNullableType, isObjectType, printSchema } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey } from '../../src/auth/key.service.ts'
 import { type FieldScope, scopes } from '../../src/auth/scopes.ts'
@@ -107,13 +107,45 @@ describe('a field whose scope the key lacks', () => {
     expect(allowed.data['node']).toEqual({ id: ids[type], __typename: type })
   })
 
-  it('removes its list from the answer if it is non-null, under an alias too', async () => {
-    const key = await keyFor(['users:read'])
-    const { data, errors } = await app.graphql(key, '{ users { nodes { id } } b: users { nodes { email } } }')
-    expect(data).toBeNull()
-    expect(errors).toMatchObject([{ path: ['b', 'nodes', 0, 'email'], extensions: { code: 'FORBIDDEN' } }])
-    const phones = await app.graphql(key, '{ users { nodes { name phone } } }')
-    expect(phones.data).toEqual({ users: { nodes: [{ name: rows.user.name, phone: null }] } })
+  it('is null in every row, with one error for each field of the document', async () => {
+    const other = await app.createTenant()
+    const create = factoriesFor(app, other)
+    for (const number of [1, 2, 3]) {
+      const { id } = await create.user({ id: `usr_${number}`, name: `User ${number}` })
+      const account = await create.account(id, { platformAccountId: id })
+      await create.email((await create.profile(account)).id)
+    }
+    const { tenantAppId } = other
+    const few = { tenantAppId, name: 'few', scopes: ['users:read', 'profiles:read'] }
+    const { key } = await createKey(app.database, few)
+    const query = `{ users { nodes { name email phone accounts { profile { platform emails { value } phoneNumbers addresses } } } }
+      again: users(first: 2) { nodes { mail: email } } }`
+    const profile = { platform: expect.any(String), emails: null, phoneNumbers: null, addresses: null }
+    const user = (number: number) => ({ name: `User ${number}`, email: null, phone: null, accounts: [{ profile }] })
+    for (const _time of [1, 2, 3]) {
+      const { data, errors } = await app.graphql({ ...other, key }, query)
+      expect(data).toEqual({
+        users: { nodes: [user(1), user(2), user(3)] },
+        again: { nodes: [{ mail: null }, { mail: null }] },
+      })
+      expect(errors?.map(({ path, extensions }) => [path?.at(-1), path?.[2], extensions['code']]).toSorted()).toEqual([
+        ...[
+          ['addresses', 0, 'FORBIDDEN'],
+          ['email', 0, 'FORBIDDEN'],
+          ['emails', 0, 'FORBIDDEN'],
+          ['mail', 0, 'FORBIDDEN'],
+        ],
+        ...[
+          ['phone', 0, 'FORBIDDEN'],
+          ['phoneNumbers', 0, 'FORBIDDEN'],
+        ],
+      ])
+    }
+  })
+
+  it('is nullable if it needs contacts:read', () => {
+    const needing = fields.filter(({ field }) => scopeOf(field) === 'contacts:read')
+    for (const { name, field } of needing) expect([name, isNullableType(field.type)]).toEqual([name, true])
   })
 
   it('is FORBIDDEN in an operation that was prepared and compiled for a key with the scope', async () => {

@@ -66,8 +66,8 @@ describe.each([
   ['without an idempotency key', false],
   ['with an idempotency key', true],
 ])('a mutation that conflicts with another transaction, %s', (_, hasKey) => {
-  // A retry or an update of these rows writes nothing.
-  const mutations = fieldsOf('Mutation').filter(({ name }) => !/^(retry|update)/.test(name))
+  // A retry or an update of these rows writes nothing, and the table of keys has no trigger: requests write to it.
+  const mutations = fieldsOf('Mutation').filter(({ name }) => !/^(retry|update)|Token$|ApiKey$/.test(name))
 
   it.each(mutations.map((field) => [field.name, field] as const))(
     'runs three times and then fails with SERVICE_UNAVAILABLE: %s',

@@ -25,8 +25,10 @@ beforeAll(async () => {
   cluster = await createCluster(explain)
   database = await openDatabase({ kind: 'postgresql', url: cluster.url })
   await deployMigrations(database)
-  const tenants = [await createTenant(database, 'One'), await createTenant(database, 'Other')]
-  await createRows(tenants.map(({ id }) => id))
+  // Plans do not depend on values, so they are made for a tenant of average size.
+  const tenants: { id: string }[] = []
+  for (let number = 1; number <= 20; number += 1) tenants.push(await createTenant(database, `Tenant ${number}`))
+  await createRows(tenants.map(({ id }, index) => [id, index === 0 ? 100_000 : 1_000]))
   key = (await createKey(database, { tenantAppId: tenants[0]?.id ?? '', name: 'k' })).key
   services = createServices(database)
   const logger = createLogger({ logLevel: 'silent' })
@@ -47,31 +49,35 @@ afterAll(async () => {
   await cluster.remove()
 })
 
-/** Creates 50,000 users with an account, a profile and an email each, and 20,000 jobs, for each tenant. */
-async function createRows(tenants: string[]): Promise<void> {
+/** Creates users with an account, a profile and an email each, and a job for every fifth, for each tenant. */
+async function createRows(tenants: [string, number][]): Promise<void> {
   // Not through the gateway, which limits how long a statement takes.
   const session = new pg.Client({ connectionString: cluster.url })
   await session.connect()
-  for (const tenant of tenants) await session.query(rowsOf(tenant))
-  await session.query('ANALYZE')
+  for (const [tenant, users] of tenants) await session.query(rowsOf(tenant, users))
+  await session.query('VACUUM ANALYZE')
   await session.end()
 }
 
-function rowsOf(tenant: string): string {
-  const times = `to_timestamp(number), to_timestamp(number) FROM generate_series(1, 50000) AS number`
+function rowsOf(tenant: string, users: number): string {
+  const times = `to_timestamp(number), to_timestamp(number) FROM generate_series(1, ${users}) AS number`
   return `
     INSERT INTO "user" (tenant_app_id, id, name, email, created_at, updated_at)
     SELECT '${tenant}', 'usr_' || number, 'Name ' || number, number || '@example.com', ${times};
-    INSERT INTO account (tenant_app_id, id, user_id, platform, platform_account_id, display_name, created_at, updated_at)
-    SELECT '${tenant}', 'acc_' || number, 'usr_' || number, 'YOUTUBE', number::text, 'Name', ${times};
-    INSERT INTO profile (tenant_app_id, id, account_id, platform, platform_account_id, created_at, updated_at)
-    SELECT '${tenant}', 'prf_' || number, 'acc_' || number, 'YOUTUBE', number::text, ${times};
+    INSERT INTO account (tenant_app_id, id, user_id, platform, platform_account_id, display_name, status, created_at, updated_at)
+    SELECT '${tenant}', 'acc_' || number, 'usr_' || number, (CASE WHEN number % 100 = 0 THEN 'RARE' ELSE 'YOUTUBE' END), number::text,
+      'Display ' || number, (CASE WHEN number % 100 = 0 THEN 'EXPIRED' ELSE 'CONNECTED' END)::account_status, ${times};
+    INSERT INTO profile (tenant_app_id, id, account_id, platform, platform_account_id, username, full_name, followers_count, country, category,
+      verified, created_at, updated_at)
+    SELECT '${tenant}', 'prf_' || number, 'acc_' || number, (CASE WHEN number % 100 = 0 THEN 'RARE' ELSE 'YOUTUBE' END), number::text,
+      'user' || number, 'Full ' || number, nullif(number % 5000, 0), 'C' || number % 200, 'Category ' || number % 300, number % 200 = 0,
+      ${times};
     INSERT INTO email_record (tenant_app_id, id, profile_id, value, created_at, updated_at)
     SELECT '${tenant}', 'eml_' || number, 'prf_' || number, number || '@example.com', ${times};
     INSERT INTO job (tenant_app_id, id, job_type, status, updated_at, run_at)
     SELECT '${tenant}', 'job_' || number, 'type_' || number % 5,
       (CASE WHEN number % 100 = 0 THEN 'PENDING' ELSE 'SUCCEEDED' END)::job_status, now(), now()
-    FROM generate_series(1, 20000) AS number;`
+    FROM generate_series(1, ${users / 5}) AS number;`
 }
 
 /** The plans of the statements that a request sends, without those that look up the key. */
@@ -121,6 +127,75 @@ describe.skipIf(!canCreateClusters)('on large tables, PostgreSQL uses the indexe
     expect(plans).toHaveLength(1)
     expect(plans[0]).toMatch(/Index Scan/)
     expect(plans[0]).not.toMatch(/Seq Scan|Hash Join|Bitmap/)
+  })
+
+  const orders = ['users UPDATED_AT', 'users NAME', 'accounts CREATED_AT', 'accounts UPDATED_AT']
+  it.each(
+    [...orders, 'searchProfiles FOLLOWERS_COUNT', 'searchProfiles UPDATED_AT'].flatMap((order) => [
+      `${order} ASC`,
+      `${order} DESC`,
+    ]),
+  )('the order %s, from the start, from a cursor, and from the end', async (order) => {
+    const [list, field, direction] = order.split(' ')
+    const query = `query ($first: Int, $last: Int, $after: String) {
+      list: ${list}(first: $first, last: $last, after: $after, orderBy: { field: ${field}, direction: ${direction} }) { pageInfo { endCursor } } }`
+    const first = await plansOf(query, { first: 100 })
+    const after = (first.data as { list: Page }).list.pageInfo.endCursor
+    const others = [await plansOf(query, { first: 100, after }), await plansOf(query, { last: 100 })]
+    for (const plan of [first, ...others].flatMap(({ plans }) => plans)) {
+      expect(plan).toMatch(/Index (Only )?Scan (Backward )?using/)
+      expect(plan).not.toMatch(/Seq Scan|Sort Key|Bitmap/)
+    }
+  })
+
+  it.each([
+    ['users', 'search: "Name 4711"', 'user_search_idx'],
+    ['users', 'search: "4711@example"', 'user_search_idx'],
+    ['users', 'nameContains: "ame 4711"', 'user_search_idx'],
+    ['users', 'email: "4711@example.com"', 'user_email_idx'],
+    ['users', 'platform: "RARE"', 'account_tenant_app_id_platform_user_id_idx'],
+    ['users', 'updatedAfter: "1970-01-02T03:00:00Z"', 'user_tenant_app_id_updated_at_id_idx'],
+    ['users', 'updatedBefore: "1970-01-01T00:10:00Z"', 'user_tenant_app_id_updated_at_id_idx'],
+    ['accounts', 'platform: "RARE"', 'account_tenant_app_id_platform'],
+    ['accounts', 'userId: "usr_7"', 'account_tenant_app_id_user_id_idx'],
+    ['accounts', 'status: EXPIRED', 'account_tenant_app_id_status_created_at_id_idx'],
+    ['accounts', 'search: "isplay 4711"', 'account_search_idx'],
+    ['accounts', 'updatedAfter: "1970-01-02T03:40:00Z"', 'account_tenant_app_id_updated_at_id_idx'],
+    ['searchProfiles', 'platform: "RARE"', 'profile_tenant_app_id_platform_idx'],
+    ['searchProfiles', 'country: "C7"', 'profile_country_idx'],
+    ['searchProfiles', 'category: "Category 7"', 'profile_category_idx'],
+    ['searchProfiles', 'search: "user4711"', 'profile_search_idx'],
+    ['searchProfiles', 'verified: true', 'profile_tenant_app_id_verified_idx'],
+    ['searchProfiles', 'followersMin: 4990', 'profile_followers_descending_idx'],
+    ['searchProfiles', 'followersMax: 10', 'profile_followers_ascending_idx'],
+    ['searchProfiles', 'updatedAfter: "1970-01-02T03:40:00Z"', 'profile_tenant_app_id_updated_at_id_idx'],
+    ['jobs', 'status: PENDING', 'job_'],
+  ])('the count of %s with %s', async (list, filter, index) => {
+    const { plans } = await plansOf(`{ ${list}(filter: { ${filter} }) { totalCount } }`)
+    const counts = plans.filter((plan) => /SELECT count/.test(plan))
+    expect(counts).toHaveLength(1)
+    expect(counts[0]).toContain(index)
+    for (const plan of plans) expect(plan).not.toMatch(/Seq Scan/)
+  })
+
+  it.each(['Name 4711', 'a', 'nobody has this name'])(
+    'the search for %j, also when its statement has a generic plan',
+    async (search) => {
+      const query = 'query ($search: String) { users(first: 20, filter: { search: $search }) { nodes { id } } }'
+      for (let time = 0; time < 8; time += 1) {
+        const { plans } = await plansOf(query, { search })
+        expect(plans).toHaveLength(1)
+        expect(plans[0]).not.toMatch(/Seq Scan/)
+      }
+    },
+  )
+
+  it('tenantStats', async () => {
+    const { plans } = await plansOf(
+      '{ tenantStats { users accounts profiles accountsByPlatform { count } jobsByStatus { count } } }',
+    )
+    expect(plans).toHaveLength(5)
+    for (const plan of plans) expect(plan).toMatch(/Index Only Scan/)
   })
 
   it.each(['{ jobs(first: 20) { nodes { id } } }', '{ job(id: "job_7") { status } }', '{ node(id: "job_7") { id } }'])(

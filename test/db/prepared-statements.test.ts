@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createDatabase, type Database } from '../../src/db/database.ts'
 import { openPostgres } from '../../src/db/postgres/postgres.ts'
+import { byTime } from '../../src/db/read/order.ts'
 import { query, statement } from '../../src/db/statement.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { adminUrl } from '../support/postgresql.ts'
@@ -25,7 +26,7 @@ describe.skipIf(adminUrl === undefined)('the prepared statements of a connection
 
   it('are the same for pages of every size, because a limit is a parameter', async () => {
     const { reads } = database
-    const request = { conditions: [], orderBy: 'createdAt', direction: 'DESC' } as const
+    const request = { conditions: [], order: byTime('createdAt', 'DESC'), direction: 'DESC' } as const
     for (let limit = 1; limit <= 200; limit += 1)
       await reads.list('User', { tenantAppId: 'ten_1' }, { ...request, limit })
     expect((await preparedStatements()).filter((sql) => sql.includes('FROM "user"'))).toHaveLength(1)

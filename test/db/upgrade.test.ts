@@ -43,7 +43,12 @@ const jobs = (where: object = {}) => database.prisma.job.findMany({ where, order
 it('the migrations keep every row and remove the schema of the queue library', async () => {
   const before = await readAll()
   expect(before.every((rows) => rows.length > 0)).toBe(true)
-  expect(await deployMigrations(database)).toEqual(['20261122000000_jobs_without_queue'])
+  expect(await deployMigrations(database)).toEqual([
+    '20261122000000_jobs_without_queue',
+    '20261122122442_access_tokens',
+    '20261122125000_accounts_profiles_and_searches',
+    '20261122125100_indexes_for_lists',
+  ])
   expect(await readAll()).toEqual(before)
   const [{ queue } = {}] = await database.prisma.$queryRaw<{ queue?: string | null }[]>`
     SELECT to_regnamespace('pgboss')::text AS queue`

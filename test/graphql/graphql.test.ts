@@ -214,7 +214,7 @@ describe('an error', () => {
         ids: [account.id],
       },
     )
-    expect(data).toBeNull()
+    expect(data).toEqual({ profiles: [{ phoneNumbers: null }] })
     expect(errors?.[0]?.extensions).toEqual({ code: 'INTERNAL' })
     expect(errors?.[0]?.message).not.toMatch(/iterable|phoneNumbers/i)
     expect(app.log.some(({ msg, level }) => msg === 'unexpected error' && level === 50)).toBe(true)

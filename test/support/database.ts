@@ -4,7 +4,7 @@ import { PGlite } from '@electric-sql/pglite'
 import { inject } from 'vitest'
 import type { StatementObserver } from '../../src/db/adapter.ts'
 import { createDatabase, type Database, type DatabaseOptions } from '../../src/db/database.ts'
-import { createEmbeddedDriver, openEmbedded } from '../../src/db/embedded/embedded.ts'
+import { createEmbeddedDriver, extensions, openEmbedded } from '../../src/db/embedded/embedded.ts'
 import { openPostgres } from '../../src/db/postgres/postgres.ts'
 import { adminUrl, databaseUrl, runAsAdmin, runAsAdminOn } from './postgresql.ts'
 
@@ -31,7 +31,7 @@ export async function createTestDatabase(
 /** Creates a database by running a script, such as a dump. Closing the database removes it. */
 export async function createDatabaseFrom(script: string): Promise<TestDatabase> {
   if (adminUrl === undefined) {
-    const pglite = await PGlite.create()
+    const pglite = await PGlite.create({ extensions })
     await pglite.exec(script)
     // A dump leaves no schema on the search path.
     await pglite.exec('RESET ALL')

@@ -615,7 +615,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No valid API key: `UNAUTHENTICATED`. */
+            /** @description No valid API key or access token: `UNAUTHENTICATED`. */
             401: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -626,7 +626,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The API key lacks a scope: `FORBIDDEN`. */
+            /** @description Not allowed: `FORBIDDEN`. */
             403: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -776,7 +776,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No valid API key: `UNAUTHENTICATED`. */
+            /** @description No valid API key or access token: `UNAUTHENTICATED`. */
             401: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -787,7 +787,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The API key lacks a scope: `FORBIDDEN`. */
+            /** @description Not allowed: `FORBIDDEN`. */
             403: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -934,7 +934,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No valid API key: `UNAUTHENTICATED`. */
+            /** @description No valid API key or access token: `UNAUTHENTICATED`. */
             401: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -945,7 +945,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The API key lacks a scope: `FORBIDDEN`. */
+            /** @description Not allowed: `FORBIDDEN`. */
             403: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -1096,7 +1096,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No valid API key: `UNAUTHENTICATED`. */
+            /** @description No valid API key or access token: `UNAUTHENTICATED`. */
             401: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -1107,7 +1107,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The API key lacks a scope: `FORBIDDEN`. */
+            /** @description Not allowed: `FORBIDDEN`. */
             403: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -1272,7 +1272,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No valid API key: `UNAUTHENTICATED`. */
+            /** @description No valid API key or access token: `UNAUTHENTICATED`. */
             401: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -1283,7 +1283,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The API key lacks a scope: `FORBIDDEN`. */
+            /** @description Not allowed: `FORBIDDEN`. */
             403: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -1417,7 +1417,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description No valid API key: `UNAUTHENTICATED`. */
+            /** @description No valid API key or access token: `UNAUTHENTICATED`. */
             401: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -1428,7 +1428,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The API key lacks a scope: `FORBIDDEN`. */
+            /** @description Not allowed: `FORBIDDEN`. */
             403: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */

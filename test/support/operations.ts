@@ -41,6 +41,7 @@ function valueByName(name: string, { userId, accountId, jobId }: SampleIds): unk
     platform: 'YOUTUBE',
     profilePictureUrl: 'https://example.com/picture',
     progress: 0.5,
+    unsupportedFields: ['gender'],
     url: 'https://example.com/',
     userId,
     websiteUrl: 'https://example.com/site',

@@ -1,6 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { PGlite, type PGliteOptions } from '@electric-sql/pglite'
+import { btree_gin } from '@electric-sql/pglite/contrib/btree_gin'
+import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
 import type { SqlDriverAdapter } from '@prisma/driver-adapter-utils'
 import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { OperatorError } from '../../errors.ts'
@@ -8,6 +10,9 @@ import { type Connector, createAdapters } from '../adapter.ts'
 import type { Driver } from '../driver.ts'
 import { DurableFiles, durableParams, sync, syncTree } from './durable-files.ts'
 import { lockFolder } from './folder-lock.ts'
+
+/** The extensions that the migrations create. */
+export const extensions = { btree_gin, pg_trgm }
 
 /** The mode of the data folder: its owner alone can open it, and so the files within. */
 const onlyOwner = 0o700
@@ -87,7 +92,7 @@ const settings = ['shared_buffers=32MB', 'max_files_per_process=100']
 const startParams = [...PGlite.defaultStartParams, ...settings.flatMap((setting) => ['-c', setting])]
 
 async function createPglite(options: PGliteOptions, params = startParams): Promise<PGlite> {
-  const pglite = await PGlite.create({ ...options, startParams: params })
+  const pglite = await PGlite.create({ ...options, startParams: params, extensions })
   // The adapter ignores the offset of timestamps, so the session must use UTC wherever it runs.
   await pglite.exec(`SET TIME ZONE 'UTC'`)
   return pglite
@@ -121,7 +126,8 @@ export function createEmbeddedDriver(pglite: PGlite, release: () => void = () =>
 function connectorOf(pglite: PGlite): Connector {
   return {
     factory: new PrismaPGlite(pglite),
-    runScript: async (script) => void (await pglite.exec(script)),
+    // There is no other session that an index could be built concurrently with.
+    runScript: async (script) => void (await pglite.exec(script.replaceAll(' CONCURRENTLY ', ' '))),
     connectToShadowDatabase,
   }
 }

@@ -30,7 +30,7 @@ export interface MigrationStatus {
  * Applies the pending migrations. Gateways that do so at the same time wait for each other.
  *
  * A migration and the record that it is finished are one transaction. So one that was interrupted, or has failed, left nothing behind,
- * and runs again.
+ * and runs again. The statements of a migration with CONCURRENTLY run one by one instead, and can be repeated: see {@link runConcurrently}.
  *
  * @returns the names of the migrations applied now, in order
  * @throws OperatorError naming the migration that failed, with the database's message; or why none can be applied
@@ -75,19 +75,30 @@ function finishing(
       const finish = `UPDATE _prisma_migrations SET finished_at = now()
         WHERE migration_name = '${name}' AND finished_at IS NULL AND rolled_back_at IS NULL`
       try {
-        await connector.runScript(`${script};\n${finish}`)
+        if (isConcurrent.test(script)) await runConcurrently(connector, script, finish)
+        else await connector.runScript(`${script};\n${finish}`)
       } catch (error) {
-        onFailure(new OperatorError(failureOf(name, error), { cause: error }))
+        onFailure(new OperatorError(failureOf(name, script, error), { cause: error }))
         throw error
       }
     },
   }
 }
 
-function failureOf(name: string, error: unknown): string {
+const isConcurrent = /^(CREATE|DROP) INDEX CONCURRENTLY /m
+
+/**
+ * Runs the statements of a migration that creates indexes without locking their tables. PostgreSQL does not allow them in a
+ * transaction. Each index is dropped first, because an interrupted statement leaves an invalid one.
+ */
+async function runConcurrently({ runScript }: Connector, script: string, finish: string): Promise<void> {
+  for (const sql of [...script.split(/;$/m), finish]) if (sql.trim() !== '') await runScript(sql)
+}
+
+function failureOf(name: string, script: string, error: unknown): string {
   return (
     `The migration ${name} failed: ${error instanceof Error ? error.message : String(error)}\n` +
-    'It changed nothing. When the cause is removed, run it again: npm run fusion -- migrate deploy'
+    `${isConcurrent.test(script) ? 'Some of its indexes may exist.' : 'It changed nothing.'} When the cause is removed, run it again: npm run fusion -- migrate deploy`
   )
 }
 

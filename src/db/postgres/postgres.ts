@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import type { Connector } from '../adapter.ts'
@@ -75,7 +76,7 @@ export function openPostgres(url: string, options: PostgresOptions = {}): Driver
       const session = new pg.Pool({ ...settings, Client, max: 1, idleTimeoutMillis: 0 })
       session.on('error', onIdleError)
       try {
-        await session.query('SELECT pg_advisory_lock($1)', [migrationLock])
+        await takeMigrationLock(session)
         return await work(connectorOf(session))
       } finally {
         await session.end()
@@ -95,6 +96,17 @@ export function openPostgres(url: string, options: PostgresOptions = {}): Driver
       await pool.end()
     },
   }
+}
+
+const lockPollMilliseconds = 200
+
+/** Waits for the lock without a statement that waits: an index that is built concurrently waits for all statements to end. */
+async function takeMigrationLock(session: pg.Pool): Promise<void> {
+  const tryLock = async () => {
+    const { rows } = await session.query('SELECT pg_try_advisory_lock($1) AS taken', [migrationLock])
+    return rows[0].taken as boolean
+  }
+  while (!(await tryLock())) await setTimeout(lockPollMilliseconds)
 }
 
 function connectionSettings(url: string, { connectMilliseconds }: PoolSettings): pg.PoolConfig {

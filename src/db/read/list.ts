@@ -1,23 +1,30 @@
-import type { DataModel, Model, Row } from '../data-model.ts'
+import type { DataModel, Model } from '../data-model.ts'
 import type { Parameter } from '../statement.ts'
+import { byCount } from './order.ts'
 import type { Ownership } from './owner.ts'
 import { maxLimit, type Window } from './page.ts'
 import type { SelectedRow } from './relation.ts'
 
-/** A condition on the rows of a list. `contains` matches a part of a text and ignores case. */
-export interface Condition {
-  readonly field: string
-  readonly is: '=' | '<' | '>' | '>=' | 'in' | 'contains'
-  readonly value: string | Date | readonly string[]
-}
+/** A condition on the rows of a list. */
+export type Condition =
+  | { readonly field: string; readonly is: '=' | '<' | '>' | '<=' | '>='; readonly value: string | Date }
+  | { readonly field: string; readonly is: 'in'; readonly value: readonly string[] }
+  /** Equal to a text that can be too long for an index. The index has its first 200 characters. */
+  | { readonly field: string; readonly is: 'same'; readonly value: string }
+  /** A number of things, by the indexes of its order. Rows without a number do not meet it. */
+  | { readonly field: string; readonly is: 'at least' | 'at most'; readonly value: number }
+  /** The text is a part of one of the fields. Case is ignored. */
+  | { readonly fields: readonly string[]; readonly is: 'contains'; readonly value: string }
+  /** A row of another model refers to the row, by the field `by`, and meets a condition. */
+  | { readonly is: 'referred to'; readonly from: Model; readonly by: string; readonly where: Condition }
 
 /** The rows to read of a list. */
 export interface ListRequest extends Window {
   readonly conditions: readonly Condition[]
 }
 
-/** A row of a list: its ids, its creation time, and the fields that the operation selects. */
-export type ListedRow<M extends Model> = SelectedRow<M> & Pick<Row<M>, Extract<keyof Row<M>, 'createdAt'>>
+/** A row of a list: its id, and the fields that its order and the operation need. */
+export type ListedRow<M extends Model> = SelectedRow<M>
 
 /**
  * The statement that reads rows of a list. Its last parameter is the limit.
@@ -26,49 +33,91 @@ export type ListedRow<M extends Model> = SelectedRow<M> & Pick<Row<M>, Extract<k
  */
 export function pageText(model: DataModel, of: Model, columns: string, owned: Ownership, request: ListRequest) {
   const table = model(of)
-  const { where, parameters } = whereClause(model, of, owned, request)
-  const order = `"${table.columnOf(request.orderBy).column}" ${request.direction}, "id" ${request.direction}`
+  const { order, direction, above, below, limit } = request
+  const clause = createClause(model, of, owned)
+  for (const condition of request.conditions) clause.add(condition)
+  const key = order.expression(`"${table.columnOf(order.field).column}"`)
+  for (const [sign, position] of [['>', above] as const, ['<', below] as const]) {
+    if (!position) continue
+    const values = `${clause.parameter(position.value, order.sqlType)}, ${clause.parameter(position.id, 'text')}`
+    clause.parts.push(`(${key}, "id") ${sign} (${values})`)
+  }
   // The inner limit is a constant, from which the planner estimates; the outer one is a parameter, so that the text is the
   // same for every page size. Without the inner one PostgreSQL would plan the statement again each time.
   const text =
-    `SELECT ${columns} FROM (SELECT * FROM "${table.name}" WHERE ${where} ORDER BY ${order} LIMIT ${maxLimit}) AS page ` +
-    `LIMIT $${parameters.length + 1}::integer`
-  return { text, parameters: [...parameters, String(request.limit)] }
+    `SELECT ${columns} FROM (SELECT * FROM "${table.name}" WHERE ${clause.parts.join(' AND ')} ` +
+    `ORDER BY ${key} ${direction}, "id" ${direction} LIMIT ${maxLimit}) AS page ` +
+    `LIMIT $${clause.parameters.length + 1}::integer`
+  return { text, parameters: [...clause.parameters, String(limit)] }
 }
 
 /** The statement that counts the rows that meet the conditions. */
 export function countText(model: DataModel, of: Model, owned: Ownership, conditions: readonly Condition[]) {
-  const { where, parameters } = whereClause(model, of, owned, { conditions, orderBy: 'createdAt' })
-  return { text: `SELECT count(*) FROM "${model(of).name}" WHERE ${where}`, parameters }
+  const clause = createClause(model, of, owned)
+  for (const condition of conditions) clause.add(condition)
+  const text = `SELECT count(*) FROM "${model(of).name}" WHERE ${clause.parts.join(' AND ')}`
+  return { text, parameters: clause.parameters }
 }
 
-function whereClause(
-  model: DataModel,
-  of: Model,
-  owned: Ownership,
-  { conditions, orderBy, above, below }: Pick<ListRequest, 'conditions' | 'orderBy' | 'above' | 'below'>,
-) {
-  const table = model(of)
+/** The statement that counts the rows for each value of a field, the most frequent ones first. */
+export function countByText(model: DataModel, of: Model, owned: Ownership, field: string) {
+  const { name, columnOf } = model(of)
+  const { column } = columnOf(field)
+  const text =
+    `SELECT "${column}"::text, count(*) FROM "${name}" WHERE ${owned.conditionOn(of)} ` +
+    `GROUP BY "${column}" ORDER BY 2 DESC, 1`
+  return { text, parameters: owned.parameters }
+}
+
+/** The conditions of a WHERE clause, beginning with that of the owner. */
+function createClause(model: DataModel, of: Model, owned: Ownership) {
   const parameters: Parameter[] = [...owned.parameters]
-  const parameter = (value: Condition['value'], type: string) => {
+  const parts: string[] = [owned.conditionOn(of)]
+
+  function parameter(value: string | Date | readonly string[], type: string): string {
     parameters.push(value instanceof Date ? value.toISOString() : value)
     return `$${parameters.length}::${type}`
   }
-  const parts = [owned.conditionOn(of)]
-  for (const { field, is, value } of conditions) {
-    const { column, sqlType } = table.columnOf(field)
-    if (is === 'in') parts.push(`"${column}" = ANY(${parameter(value, `${sqlType}[]`)})`)
-    else if (is === 'contains') parts.push(`"${column}" ILIKE ${parameter(`%${escapeLike(String(value))}%`, sqlType)}`)
-    else parts.push(`"${column}" ${is} ${parameter(value, sqlType)}`)
-  }
-  const { column } = table.columnOf(orderBy)
-  for (const [sign, bound] of [['>', above] as const, ['<', below] as const]) {
-    if (bound) {
-      const values = `${parameter(bound.time, 'timestamptz')}, ${parameter(bound.id, 'text')}`
-      parts.push(`("${column}", "id") ${sign} (${values})`)
+
+  function conditionOn(subject: Model, condition: Condition): string {
+    const table = model(subject)
+    switch (condition.is) {
+      case 'referred to': {
+        const { from, by, where } = condition
+        const { name, columnOf } = model(from)
+        const conditions = `${owned.conditionOn(from)} AND ${conditionOn(from, where)}`
+        return `"id" IN (SELECT "${columnOf(by).column}" FROM "${name}" WHERE ${conditions})`
+      }
+      case 'contains': {
+        const pattern = parameter(`%${escapeLike(condition.value)}%`, 'text')
+        const columns = condition.fields.map((field) => `"${table.columnOf(field).column}" ILIKE ${pattern}`)
+        // The indexes for searches have the tenant in this form, so that no other statement uses them. `$1` is the tenant.
+        return `"tenant_app_id" || '' = $1 AND (${columns.join(' OR ')})`
+      }
+      case 'same': {
+        const column = `"${table.columnOf(condition.field).column}"`
+        const value = parameter(condition.value, 'text')
+        return `left(${column}, 200) = left(${value}, 200) AND ${column} = ${value}`
+      }
+      case 'at least':
+      case 'at most': {
+        const { field, is, value } = condition
+        const { column, sqlType } = table.columnOf(field)
+        const { expression } = byCount(field, is === 'at least' ? 'DESC' : 'ASC')
+        return `${expression(`"${column}"`)} ${is === 'at least' ? '>=' : '<='} ${parameter(String(value), sqlType)}`
+      }
+      case 'in': {
+        const { column, sqlType } = table.columnOf(condition.field)
+        return `"${column}" = ANY(${parameter(condition.value, `${sqlType}[]`)})`
+      }
+      default: {
+        const { column, sqlType } = table.columnOf(condition.field)
+        return `"${column}" ${condition.is} ${parameter(condition.value, sqlType)}`
+      }
     }
   }
-  return { where: parts.join(' AND '), parameters }
+
+  return { parameters, parts, parameter, add: (condition: Condition) => void parts.push(conditionOn(of, condition)) }
 }
 
 /** Makes LIKE match the text literally: without it `50%` would match every text that contains 50. */
@@ -76,16 +125,46 @@ function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&')
 }
 
-/** Limits on the creation time of rows. Absent and null do not restrict the list. */
-export interface CreatedFilter {
+/** Limits on times of rows. Absent and null do not restrict the list. */
+export interface TimeFilter {
   readonly createdAfter?: Date | null | undefined
   readonly createdBefore?: Date | null | undefined
+  readonly updatedAfter?: Date | null | undefined
+  readonly updatedBefore?: Date | null | undefined
 }
 
-/** The conditions of a creation time strictly between two times. */
-export function createdBetween({ createdAfter, createdBefore }: CreatedFilter): Condition[] {
-  return [
-    ...(createdAfter != null ? [{ field: 'createdAt', is: '>' as const, value: createdAfter }] : []),
-    ...(createdBefore != null ? [{ field: 'createdAt', is: '<' as const, value: createdBefore }] : []),
+/** The conditions of times strictly between two others. */
+export function timesWithin({ createdAfter, createdBefore, updatedAfter, updatedBefore }: TimeFilter): Condition[] {
+  const limits = [
+    ...[['createdAt', '>', createdAfter] as const, ['createdAt', '<', createdBefore] as const],
+    ...[['updatedAt', '>', updatedAfter] as const, ['updatedAt', '<', updatedBefore] as const],
   ]
+  return limits.flatMap(([field, is, value]) => (value == null ? [] : [{ field, is, value }]))
+}
+
+/** The condition that a field has a value. None if there is no value. */
+export function equal(field: string, value: string | boolean | null | undefined): Condition[] {
+  return value == null ? [] : [{ field, is: '=', value: String(value) }]
+}
+
+/** The condition that a text has a value, which can be too long for an index. None if there is no value. */
+export function same(field: string, value: string | null | undefined): Condition[] {
+  return value == null ? [] : [{ field, is: 'same', value }]
+}
+
+/** The conditions that a number of things is within limits. */
+export function countWithin(
+  field: string,
+  min: number | null | undefined,
+  max: number | null | undefined,
+): Condition[] {
+  return [
+    ...(min == null ? [] : [{ field, is: 'at least' as const, value: min }]),
+    ...(max == null ? [] : [{ field, is: 'at most' as const, value: max }]),
+  ]
+}
+
+/** The condition that a text is a part of one of the fields. None if there is no text. */
+export function containing(fields: readonly string[], value: string | null | undefined): Condition[] {
+  return value == null ? [] : [{ fields, is: 'contains', value }]
 }

@@ -4,7 +4,7 @@ import type { Model } from '../data-model.ts'
 import { isPossibleId } from '../ids.ts'
 import type { Condition, ListedRow, ListRequest } from './list.ts'
 import type { Owner } from './owner.ts'
-import type { Reads } from './reads.ts'
+import type { Reads, ValueCount } from './reads.ts'
 import { type Branch, noPlan, type ReadPlan, type Relation } from './relation.ts'
 import type { Level } from './tree.ts'
 
@@ -19,6 +19,8 @@ export interface Loaders {
   list<M extends Model>(model: M, request: ListRequest): Promise<ListedRow<M>[]>
   /** Counts the rows that meet the conditions, with one statement. */
   count(model: Model, conditions: readonly Condition[]): Promise<number>
+  /** Counts the rows for each value of a field, with one statement. */
+  countBy(model: Model, field: string): Promise<readonly ValueCount[]>
   /** From now on rows have the fields of the plan and the id. Until then they have all fields. */
   follow(plan: ReadPlan): void
   /** The same reads for a root field: they also read the relations that the plan has below it, with the same statement. */
@@ -118,6 +120,7 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits = u
         return rows as never
       },
       count: (model, conditions) => limits.search(() => reads.count(model, owner, conditions)),
+      countBy: (model, field) => limits.search(() => reads.countBy(model, owner, field)),
       follow(followed) {
         plan = followed
       },
@@ -138,7 +141,7 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits = u
 
 /** Whether a list may look at many more rows than it returns. */
 function isSearch({ conditions }: ListRequest): boolean {
-  return conditions.some(({ is }) => is === 'contains')
+  return conditions.some(({ is }) => is === 'contains' || is === 'referred to')
 }
 
 /** What a relation returns for a key, from the rows that were read. */

@@ -2,7 +2,7 @@ import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import type { DataModel, Model, Row } from '../data-model.ts'
 import { query, statement } from '../statement.ts'
 import { type SelectedColumns, selectColumns } from './columns.ts'
-import { type Condition, countText, type ListRequest, pageText } from './list.ts'
+import { type Condition, countByText, countText, type ListRequest, pageText } from './list.ts'
 import { createOwnerships, type Owner } from './owner.ts'
 import { type Branch, type IdField, noPlan, type ReadPlan, type Relation } from './relation.ts'
 import { type ColumnsOf, createTreeRead, relatedText, type Tree } from './tree.ts'
@@ -17,16 +17,24 @@ export interface ReadOptions {
 
 const ignore = () => undefined
 
+/** How many rows have a value. */
+export interface ValueCount {
+  readonly value: string
+  readonly count: number
+}
+
 /** How rows of an owner are read. Each function sends one statement. Rows equal those of Prisma's `findMany`, value for value. */
 export interface Reads {
   /** Reads all rows whose field `by` has one of the ids, oldest first. */
   batch<M extends Model>(model: M, by: IdField<M>, owner: Owner, keys: readonly string[]): Promise<Row<M>[]>
   /** Reads the rows of a relation, oldest first, and the branches below. */
   related(relation: Relation, owner: Owner, keys: readonly string[], options?: ReadOptions): Promise<Tree>
-  /** Reads rows of a list, with `createdAt`, and the branches below. */
+  /** Reads rows of a list, with the field that it is ordered by, and the branches below. */
   list(model: Model, owner: Owner, request: ListRequest, options?: ReadOptions): Promise<Tree>
   /** Counts the rows that meet the conditions. */
   count(model: Model, owner: Owner, conditions: readonly Condition[]): Promise<number>
+  /** Counts the rows for each value of a field, the most frequent ones first. */
+  countBy(model: Model, owner: Owner, field: string): Promise<readonly ValueCount[]>
   /** Whether rows that are read for the plan have JSON objects. */
   hasObjects(model: Model, plan: ReadPlan): boolean
 }
@@ -64,14 +72,14 @@ export function createReads(
   return {
     related,
 
-    hasObjects: (modelName, plan) => columns(modelName, plan.fieldsOf(modelName), 'createdAt').hasObjects,
+    hasObjects: (modelName, plan) => columns(modelName, plan.fieldsOf(modelName), 'id').hasObjects,
 
     async batch(modelName, by, owner, keys) {
       return (await related({ kind: 'many', model: modelName, by }, owner, keys)).rows as never
     },
 
     async list(modelName, owner, request, { plan = noPlan, branches = [], onReceived = ignore } = {}) {
-      const selected = columns(modelName, plan.fieldsOf(modelName), 'createdAt')
+      const selected = columns(modelName, plan.fieldsOf(modelName), request.order.field)
       const owned = ownershipOf(owner)
       const { text, parameters } = pageText(model, modelName, selected.list, owned, request)
       // Without conditions an index leads to the page. A search for a part of a text may look at every row.
@@ -84,6 +92,12 @@ export function createReads(
       const { text, parameters } = countText(model, modelName, ownershipOf(owner), conditions)
       const rows = await query(sql, statement(text), parameters)
       return Number(rows[0]?.[0])
+    },
+
+    async countBy(modelName, owner, field) {
+      const { text, parameters } = countByText(model, modelName, ownershipOf(owner), field)
+      const rows = await query(sql, statement(text), parameters)
+      return rows.map(([value, count]) => ({ value: String(value), count: Number(count) }))
     },
   }
 }

@@ -1,5 +1,6 @@
+import type { Order } from '../../db/read/order.ts'
 import type { PageRequest, Position } from '../../db/read/page.ts'
-import { isStorableTime } from '../../db/storable.ts'
+import { isStorableText } from '../../db/storable.ts'
 import { type FieldError, invalidField, invalidInput } from '../../errors.ts'
 
 /** The largest page, and the size of a page by default. */
@@ -20,7 +21,7 @@ export interface ConnectionArguments {
  * @throws GatewayError BAD_USER_INPUT if a size is not 1–500, both sizes are given, or a cursor is invalid
  * @see https://relay.dev/graphql/connections.htm#sec-Pagination-algorithm
  */
-export function readPageRequest({ first, last, after, before }: ConnectionArguments): PageRequest {
+export function readPageRequest({ first, last, after, before }: ConnectionArguments, order: Order): PageRequest {
   const errors: FieldError[] = []
   for (const [field, size] of Object.entries({ first, last })) {
     if (size != null && (size < 1 || size > maxPageSize)) {
@@ -32,41 +33,63 @@ export function readPageRequest({ first, last, after, before }: ConnectionArgume
   }
   if (errors.length > 0) throw invalidInput(errors)
   return {
+    order,
     size: first ?? last ?? defaultPageSize,
     fromEnd: last != null,
-    after: after == null ? undefined : decodeCursor(after, 'after'),
-    before: before == null ? undefined : decodeCursor(before, 'before'),
+    after: after == null ? undefined : decodeCursor(after, order, 'after'),
+    before: before == null ? undefined : decodeCursor(before, order, 'before'),
   }
 }
+
+/** A row that has the field of its order. */
+type Row = { readonly id: string }
 
 /**
  * A cursor holds the position itself, so it stays valid when its row is deleted.
- * `{ createdAt: 2026-01-31T08:00:00.000Z, id: 'usr_1' }` ⇒ base64url of `1769846400000 usr_1`
+ * `{ createdAt: 2026-01-31T08:00:00.000Z, id: 'usr_1' }` ⇒ base64url of `1769846400000 usr_1`; in other orders of a JSON array
+ * `["name","Ada","usr_1"]`.
  */
-function encodeCursor({ createdAt, id }: Position): string {
-  return Buffer.from(`${createdAt.getTime()} ${id}`).toString('base64url')
+function encodeCursor(field: string, text: string, id: string): string {
+  const content = field === 'createdAt' ? `${text} ${id}` : JSON.stringify([field, text, id])
+  return Buffer.from(content).toString('base64url')
 }
 
-function decodeCursor(cursor: string, field: string): Position {
-  const text = Buffer.from(cursor, 'base64url').toString()
-  const [, time, id] = /^(-?\d{1,15}) ([^\0]{1,128})$/su.exec(text) ?? []
-  const position = { createdAt: new Date(Number(time)), id: id ?? '' }
-  if (id === undefined || !isStorableTime(position.createdAt) || encodeCursor(position) !== cursor) {
-    throw invalidField(field, 'INVALID_FORMAT', 'is not a cursor of this list')
+function decodeCursor(cursor: string, { field, parameterOf }: Order, name: string): Position {
+  const content = Buffer.from(cursor, 'base64url').toString()
+  const [text = '', id = ''] = field === 'createdAt' ? splitCursor(content) : parseCursor(content)
+  const value = parameterOf(text)
+  const isPossible = value !== undefined && id !== '' && id.length <= 128 && isStorableText(id)
+  if (!isPossible || encodeCursor(field, text, id) !== cursor) {
+    throw invalidField(name, 'INVALID_FORMAT', 'is not a cursor of this list')
   }
-  return position
+  return { value, id }
+}
+
+function splitCursor(content: string): readonly (string | undefined)[] {
+  return /^(-?\d+) (.*)$/su.exec(content)?.slice(1) ?? []
+}
+
+function parseCursor(content: string): readonly string[] {
+  try {
+    const [, ...values] = JSON.parse(content) as unknown[]
+    return values.map(String)
+  } catch {
+    return []
+  }
 }
 
 /** A row and its cursor, which is created when a field asks for it. */
-class Edge<Node extends Position> {
+class Edge<Node extends Row> {
   readonly node: Node
+  private readonly order: Order
 
-  constructor(node: Node) {
+  constructor(node: Node, order: Order) {
     this.node = node
+    this.order = order
   }
 
   get cursor(): string {
-    return encodeCursor(this.node)
+    return encodeCursor(this.order.field, this.order.textOf(this.node as never), this.node.id)
   }
 }
 
@@ -75,11 +98,11 @@ class Edge<Node extends Position> {
  *
  * @param rows up to `size + 1` rows, in the order in which they were read; the extra row shows that there are more
  */
-export function toConnection<Node extends Position>(request: PageRequest, rows: readonly Node[]) {
+export function toConnection<Node extends Row>(request: PageRequest, rows: readonly Node[]) {
   const page = rows.slice(0, request.size)
   const hasMore = rows.length > request.size
   if (request.fromEnd) page.reverse()
-  const edges = page.map((node) => new Edge(node))
+  const edges = page.map((node) => new Edge(node, request.order))
   return {
     edges,
     pageInfo: {

@@ -1,3 +1,4 @@
+import type { Direction, Order } from '../../db/read/order.ts'
 import { builder } from './builder.ts'
 
 const OrderDirection = builder.enumType('OrderDirection', {
@@ -8,17 +9,46 @@ const OrderDirection = builder.enumType('OrderDirection', {
   } as const,
 })
 
-/** Defines the input type for the order of a list: `defineOrder('User', 'users')` ⇒ `UserOrder { field, direction }`. */
-export function defineOrder(noun: string, plural: string) {
-  const OrderField = builder.enumType(`${noun}OrderField`, {
-    description: `The fields by which ${plural} can be ordered.`,
-    values: { CREATED_AT: { description: 'The creation time. Ties are ordered by id.' } },
+/** A field that a list can be ordered by. */
+interface OrderField {
+  readonly description: string
+  readonly by: (direction: Direction) => Order
+}
+
+/** The order that a client asks for. */
+interface OrderInput {
+  readonly field: string
+  readonly direction: Direction
+}
+
+/**
+ * Defines the input type for the order of a list: `defineOrder('User', 'users', …)` ⇒ `UserOrder { field, direction }`.
+ *
+ * @param fields the values of `UserOrderField`, by name
+ * @param byDefault the order without an input
+ */
+export function defineOrder(
+  noun: string,
+  plural: string,
+  fields: Readonly<Record<string, OrderField>>,
+  byDefault: OrderInput,
+) {
+  const FieldType = builder.enumType(`${noun}OrderField`, {
+    description: `The fields by which ${plural} can be ordered. Ties are ordered by id.`,
+    values: Object.fromEntries(Object.entries(fields).map(([name, { description }]) => [name, { description }])),
   })
-  return builder.inputType(`${noun}Order`, {
-    description: `The order of a list of ${plural}.`,
-    fields: (t) => ({
-      field: t.field({ type: OrderField, required: true, description: 'The field to order by.' }),
-      direction: t.field({ type: OrderDirection, required: true, description: 'The direction.' }),
+  return {
+    type: builder.inputType(`${noun}Order`, {
+      description: `The order of a list of ${plural}.`,
+      fields: (t) => ({
+        field: t.field({ type: FieldType, required: true, description: 'The field to order by.' }),
+        direction: t.field({ type: OrderDirection, required: true, description: 'The direction.' }),
+      }),
     }),
-  })
+    /** The order that a client asks for, or the default. */
+    read(input: { readonly field: unknown; readonly direction: Direction } | null | undefined): Order {
+      const { field, direction } = input ?? byDefault
+      return (fields[String(field)] as OrderField).by(direction)
+    },
+  }
 }

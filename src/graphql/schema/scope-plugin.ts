@@ -1,5 +1,5 @@
 import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core'
-import type { GraphQLFieldResolver } from 'graphql'
+import { type GraphQLFieldResolver, type GraphQLResolveInfo, isNullableType } from 'graphql'
 import { type FieldScope, requireScope } from '../../auth/scopes.ts'
 import type { Context } from '../../context.ts'
 
@@ -22,6 +22,8 @@ declare global {
     interface FieldOptions {
       /** The scope that a viewer needs for this field. */
       scope?: FieldScope
+      /** Whether the field is null for viewers without the scope, although it always has a value. */
+      isWithheld?: boolean
     }
   }
 }
@@ -30,17 +32,19 @@ const name = 'scope' as const
 
 /**
  * Adds the option `scope` to types and fields. In a guarded schema a viewer without the scope gets FORBIDDEN for the field,
- * and its resolver does not run. The description of a field names its scope
+ * and its resolver does not run. A nullable field is null for each row then, with one error. The description of a field names its scope
  * (docs/decisions/0006-scopes-by-our-own-plugin.md).
  */
 class ScopePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(field: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
     const scope = this.scopeOf(field)
     if (!scope) return field
-    const extensions = { ...field.extensions, scope }
+    const { isWithheld = false } = field.pothosOptions
+    const extensions = { ...field.extensions, scope, isWithheld }
     if (scope === 'inherited') return { ...field, extensions }
     return {
       ...field,
+      ...(isWithheld && { type: { ...field.type, nullable: true } as typeof field.type }),
       extensions,
       description: `${field.description ?? ''} Needs the scope \`${scope}\`.`.trim(),
     }
@@ -53,7 +57,10 @@ class ScopePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     const scope = this.scopeOf(field)
     if (!this.options.guarded || !scope || scope === 'inherited') return resolve
     return (parent, args, context, info) => {
-      requireScope((context as unknown as Context).viewer, scope)
+      const { viewer } = context as unknown as Context
+      const isAllowed = viewer.scopes.includes(scope)
+      if (!isAllowed && isNullableType(info.returnType) && isReported(info)) return null
+      requireScope(viewer, scope)
       return resolve(parent, args, context, info)
     }
   }
@@ -68,6 +75,19 @@ class ScopePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   private scopeOf({ pothosOptions, parentType }: PothosOutputFieldConfig<Types>): FieldScope | undefined {
     return pothosOptions.scope ?? this.buildCache.getTypeConfig(parentType).pothosOptions.scope
   }
+}
+
+/** The fields whose error was reported, by execution: each has an object of variables of its own. */
+const reported = new WeakMap<object, Set<object | undefined>>()
+
+/** Whether the error of a field was reported in this execution. From now on it counts as reported. */
+function isReported({ variableValues, fieldNodes }: GraphQLResolveInfo): boolean {
+  const [field] = fieldNodes
+  const fields = reported.get(variableValues) ?? new Set()
+  reported.set(variableValues, fields)
+  const wasReported = fields.has(field)
+  fields.add(field)
+  return wasReported
 }
 
 SchemaBuilder.registerPlugin(name, ScopePlugin)

@@ -1,6 +1,7 @@
 import type { Context } from '../../context.ts'
 import type { Job } from '../../db/generated/prisma/client.ts'
 import type { Condition } from '../../db/read/list.ts'
+import { byTime } from '../../db/read/order.ts'
 import type { PageRequest } from '../../db/read/page.ts'
 import { type JobFilter, jobConditions, type ListedJob, readJobPage } from '../job.list.ts'
 import { isFinished } from '../store/transitions.ts'
@@ -33,7 +34,7 @@ export async function followJob(context: Context, { id }: { readonly id: string 
  * Follows the tenant's jobs that match a filter: first the newest ones, then those that change. A job that no longer has
  * the state of the filter is included once more.
  *
- * @param page how many of the newest jobs the first value has
+ * @param page the jobs of the first value, newest first
  * @throws GatewayError BAD_USER_INPUT if no job can match the filter
  */
 export async function followJobs(
@@ -51,11 +52,11 @@ export async function followJobs(
   const read = (condition: Condition) =>
     loaders.list('Job', {
       conditions: [...conditions, condition],
-      orderBy: 'updatedAt',
+      order: byTime('updatedAt', 'ASC'),
       direction: 'ASC',
       limit: maxJobs,
     })
-  const readNewest = async () => (await readJobPage(context, { filter, direction: 'DESC' }, page)).slice(0, page.size)
+  const readNewest = async () => (await readJobPage(context, filter, page)).slice(0, page.size)
   let isCurrentUntil = new Date()
 
   return liveValues(follower, {

@@ -1,5 +1,6 @@
 import type { Model } from '../../../db/data-model.ts'
 import type { Branch, ReadPlan } from '../../../db/read/relation.ts'
+import type { Columns } from '../../schema/columns.ts'
 import type { RelationField } from '../../schema/rows.ts'
 import type { Values } from './coerce-variables.ts'
 import { isNode } from './price.ts'
@@ -60,7 +61,8 @@ function fieldsByModel(fields: readonly SelectedField[], values: Values): Map<st
     for (const { parent, field, conditions, selections } of selected) {
       if (!isIncluded(conditions, values)) continue
       const names = byModel.get(parent.name) ?? new Set<string>()
-      byModel.set(parent.name, names.add(relationOf(field)?.from ?? field.name))
+      for (const name of columnsOf(field)) names.add(name)
+      byModel.set(parent.name, names)
       add(selections)
     }
   }
@@ -109,6 +111,12 @@ function branchesOf(fields: readonly SelectedField[], values: Values): Branch[] 
     // Another field of a row returns other rows, which a resolver reads.
     return isNode(parent) ? [] : branchesOf(selections, values)
   })
+}
+
+/** The columns that a field reads: the one where its relation starts, those that it declares, or the one of its own name. */
+function columnsOf(field: SelectedField['field']): Columns {
+  const columns = field.extensions['columns'] as Columns | undefined
+  return columns ?? [relationOf(field)?.from ?? field.name]
 }
 
 function relationOf({ extensions }: SelectedField['field']): RelationField | undefined {

@@ -1,0 +1,58 @@
+import { isStorableText, isStorableTime } from '../storable.ts'
+
+export type Direction = 'ASC' | 'DESC'
+
+/** What the rows of a list are ordered by. Ties are ordered by id. The database has an index on the same expression. */
+export interface Order {
+  readonly direction: Direction
+  readonly field: string
+  readonly sqlType: string
+  /** What is compared, given the column of the field. It is never null. */
+  expression(column: string): string
+  /** The value of a row, as text. */
+  textOf(row: Readonly<Record<string, unknown>>): string
+  /** The parameter for such a text; undefined if no row can have it. */
+  parameterOf(text: string): string | undefined
+}
+
+/** The order by a time. */
+export function byTime(field: string, direction: Direction): Order {
+  return {
+    ...{ direction, field, sqlType: 'timestamptz' },
+    expression: (column) => column,
+    textOf: (row) => String((row[field] as Date).getTime()),
+    parameterOf(text) {
+      const time = new Date(/^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN)
+      return isStorableTime(time) ? time.toISOString() : undefined
+    },
+  }
+}
+
+/** An index holds no longer texts: imported names have no maximum length. */
+const maxCharacters = 200
+
+/** The order by the first 200 characters of a text, in the collation of the database. */
+export function byText(field: string, direction: Direction): Order {
+  return {
+    ...{ direction, field, sqlType: 'text' },
+    expression: (column) => `left(${column}, ${maxCharacters})`,
+    textOf: (row) => firstCharacters(String(row[field])),
+    parameterOf: (text) => (isStorableText(text) && firstCharacters(text) === text ? text : undefined),
+  }
+}
+
+/** The order by a number of things, of which there can be none. Rows without a number come last, in both directions. */
+export function byCount(field: string, direction: Direction): Order {
+  // No count is negative or above 2^53 − 1. An expression that is never null has a position for every row.
+  const last = direction === 'ASC' ? '9007199254740992' : '-1'
+  return {
+    ...{ direction, field, sqlType: 'bigint' },
+    expression: (column) => `coalesce(${column}, ${last})`,
+    textOf: (row) => String(row[field] ?? last),
+    parameterOf: (text) => (/^(-1|\d{1,16})$/.test(text) ? text : undefined),
+  }
+}
+
+function firstCharacters(text: string): string {
+  return text.length <= maxCharacters ? text : [...text].slice(0, maxCharacters).join('')
+}
