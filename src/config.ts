@@ -26,8 +26,8 @@ export interface Config {
   readonly logLevel: z.output<typeof environment>['LOG_LEVEL']
   readonly graphiql: boolean
   readonly introspection: boolean
-  /** The file of trusted documents, and what happens to other documents. */
-  readonly trusted: { readonly file: string; readonly others: 'log' | 'reject' } | undefined
+  /** The files and folders of trusted documents, and what happens to other documents. */
+  readonly trusted: { readonly paths: readonly string[]; readonly others: 'log' | 'reject' } | undefined
   readonly jobLimits: JobLimits
   /** How long finished jobs are kept; 0: forever. */
   readonly jobRetentionDays: number
@@ -82,7 +82,7 @@ const environment = z.object({
   LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
   GRAPHIQL: onOff.optional(),
   INTROSPECTION: onOff.optional(),
-  TRUSTED_DOCUMENTS: z.string().optional(),
+  TRUSTED_DOCUMENTS: list(() => true, ''),
   TRUSTED_DOCUMENTS_MODE: z.enum(['off', 'log', 'only'], 'must be off, log or only').default('only'),
   MAX_JOB_PAYLOAD_KIB: kibibytes(defaultJobLimits.payloadKib),
   MAX_JOB_RESULT_KIB: kibibytes(defaultJobLimits.resultKib),
@@ -211,9 +211,9 @@ function toConfig(env: z.output<typeof environment>): Config {
     graphiql: env.GRAPHIQL ?? isEmbedded,
     introspection: env.INTROSPECTION ?? isEmbedded,
     trusted:
-      env.TRUSTED_DOCUMENTS === undefined || env.TRUSTED_DOCUMENTS_MODE === 'off'
+      env.TRUSTED_DOCUMENTS.length === 0 || env.TRUSTED_DOCUMENTS_MODE === 'off'
         ? undefined
-        : { file: env.TRUSTED_DOCUMENTS, others: env.TRUSTED_DOCUMENTS_MODE === 'only' ? 'reject' : 'log' },
+        : { paths: env.TRUSTED_DOCUMENTS, others: env.TRUSTED_DOCUMENTS_MODE === 'only' ? 'reject' : 'log' },
     jobLimits: { payloadKib: env.MAX_JOB_PAYLOAD_KIB, resultKib: env.MAX_JOB_RESULT_KIB },
     jobRetentionDays: env.JOB_RETENTION_DAYS,
     fetchPrivateNetworks: env.FETCH_PRIVATE_NETWORKS,

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readTrustedDocuments, type TrustedDocuments } from '../../src/graphql/http/trusted-documents.ts'
+import { followTrustedDocuments, type TrustedDocuments } from '../../src/graphql/http/trusted-documents.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
@@ -85,14 +85,19 @@ describe('automatic persisted queries', () => {
 })
 
 describe('trusted documents', () => {
-  const trusted = (others: TrustedDocuments['others']): TrustedDocuments => {
+  /** Trusts the documents of one file, as it is now. */
+  async function trust(documents: object, others: TrustedDocuments['others']): Promise<TrustedDocuments> {
     const file = path.join(folder, 'documents.json')
-    writeFileSync(file, JSON.stringify({ [sha256(query)]: query, relay_1: 'query Other { viewer { scopes } }' }))
-    return readTrustedDocuments(file, others, { error: () => undefined, warn: () => undefined })
+    writeFileSync(file, JSON.stringify(documents))
+    const log = { info: () => undefined, warn: () => undefined }
+    const trusted = await followTrustedDocuments({ paths: [file], others }, log)
+    await trusted.close()
+    return trusted
   }
+  const documents = { [sha256(query)]: query, relay_1: 'query Other { viewer { scopes } }' }
 
-  it('run by id, hash and text, and no other document runs', () =>
-    withApp({ trustedDocuments: trusted('reject') }, async (app, tenant) => {
+  it('run by id, hash and text, and no other document runs', async () =>
+    withApp({ trustedDocuments: await trust(documents, 'reject') }, async (app, tenant) => {
       const data = { viewer: { keyName: `key of ${tenant.name}` } }
       const requests = [
         { documentId: sha256(query) },
@@ -136,9 +141,7 @@ describe('trusted documents', () => {
     ['of hashes', ''],
     ['of hashes with the prefix of GraphQL Codegen', 'sha256:'],
   ])('in a file %s run by their hash with and without the prefix', async (_, prefix) => {
-    const file = path.join(folder, 'prefixed.json')
-    writeFileSync(file, JSON.stringify({ [prefix + sha256(query)]: query }))
-    const trustedDocuments = readTrustedDocuments(file, 'reject', { error: () => undefined, warn: () => undefined })
+    const trustedDocuments = await trust({ [prefix + sha256(query)]: query }, 'reject')
     await withApp({ trustedDocuments }, async (app, tenant) => {
       const data = { viewer: { keyName: `key of ${tenant.name}` } }
       for (const hash of [sha256(query), `sha256:${sha256(query)}`]) {
@@ -149,8 +152,8 @@ describe('trusted documents', () => {
     })
   })
 
-  it('are not logged if the gateway logs all other documents', () =>
-    withApp({ trustedDocuments: trusted('log') }, async (app, tenant) => {
+  it('are not logged if the gateway logs all other documents', async () =>
+    withApp({ trustedDocuments: await trust(documents, 'log') }, async (app, tenant) => {
       const lines = () => app.log.filter(({ msg }) => msg === 'a document is not trusted')
       await post(app, tenant, { documentId: 'relay_1' })
       await post(app, tenant, { query })
@@ -159,28 +162,6 @@ describe('trusted documents', () => {
       expect((await post(app, tenant, { query: other })).json().errors).toBeUndefined()
       expect(lines()).toMatchObject([{ documentHash: sha256(other) }])
     }))
-
-  it.each([
-    ['is missing', undefined, /cannot be read/],
-    ['is not JSON', '{', /cannot be read/],
-    ['is a list', '[]', /must be a JSON object/],
-    ['contains other values', '{"a": 1}', /must be a JSON object/],
-  ])('cannot be read from a file that %s', (_, content, message) => {
-    const file = path.join(folder, 'bad.json')
-    rmSync(file, { force: true })
-    if (content !== undefined) writeFileSync(file, content)
-    expect(() => readTrustedDocuments(file, 'reject', { error: () => undefined, warn: () => undefined })).toThrow(
-      message,
-    )
-  })
-
-  it('that do not match the schema are named in the log', () => {
-    const file = path.join(folder, 'old.json')
-    writeFileSync(file, JSON.stringify({ old: '{ gone }', broken: '{' }))
-    const warned: object[] = []
-    readTrustedDocuments(file, 'reject', { error: () => undefined, warn: (details) => void warned.push(details) })
-    expect(warned).toMatchObject([{ documentId: 'old' }, { documentId: 'broken' }])
-  })
 })
 
 describe('without introspection, an error names only what the client sent', () => {

@@ -6,7 +6,7 @@ import { createServices } from '../../context.ts'
 import { type Database, openDatabase } from '../../db/database.ts'
 import { deployMigrations } from '../../db/migrations/migrations.ts'
 import { createStatementMeter, type StatementMeter } from '../../db/statement-meter.ts'
-import { readTrustedDocuments } from '../../graphql/http/trusted-documents.ts'
+import { followTrustedDocuments } from '../../graphql/http/trusted-documents.ts'
 import { serveMetrics } from '../../http/plugins/metrics-route.ts'
 import { createRateLimit } from '../../limits/rate-limit.ts'
 import { createRecentWrites } from '../../limits/recent-writes.ts'
@@ -41,7 +41,7 @@ export async function serve({ handlers: file, concurrency }: ServeOptions): Prom
   const handlers = await readHandlers(config, file)
   const logger = createLogger(config)
   const { trusted } = config
-  const trustedDocuments = trusted && readTrustedDocuments(trusted.file, trusted.others, logger)
+  const trustedDocuments = trusted && (await followTrustedDocuments(trusted, logger))
   const tracing = await startTracing(config.traceCollector, logger)
   const metrics = createMetrics()
   const meter = createStatementMeter(metrics.observeStatement)
@@ -75,6 +75,7 @@ export async function serve({ handlers: file, concurrency }: ServeOptions): Prom
     logger.info('stopped')
   } finally {
     redis?.close()
+    await trustedDocuments?.close()
     await stopMetrics()
     await services.changes.close()
     await database.close()

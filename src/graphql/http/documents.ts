@@ -29,17 +29,17 @@ export function createDocumentFinder(trusted: TrustedDocuments | undefined): Doc
 
 const hashPrefix = 'sha256:'
 
-function createTrustedFinder({ byId, texts, others }: TrustedDocuments): DocumentFinder {
+function createTrustedFinder(trusted: TrustedDocuments): DocumentFinder {
   // Codegen's ids are `sha256:` and the hash; Apollo's clients send the hash alone.
   const textOf = (id: string) =>
-    byId.get(id) ?? byId.get(id.startsWith(hashPrefix) ? id.slice(hashPrefix.length) : hashPrefix + id)
+    trusted.byId.get(id) ?? trusted.byId.get(id.startsWith(hashPrefix) ? id.slice(hashPrefix.length) : hashPrefix + id)
   return {
     find({ documentId, ...params }, log) {
       const id = documentId ?? persistedHash(params)
       const text = id === undefined ? undefined : textOf(id)
       if (text !== undefined) return { ...params, query: text }
-      const isTrusted = texts.has(params.query ?? '')
-      if (others === 'reject' && !isTrusted) {
+      const isTrusted = trusted.texts.has(params.query ?? '')
+      if (trusted.others === 'reject' && !isTrusted) {
         throw new GatewayError('DOCUMENT_NOT_TRUSTED', 'Only trusted documents are executed.')
       }
       if (params.query === undefined && id !== undefined) throw notFound()
