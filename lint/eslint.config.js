@@ -1,0 +1,39 @@
+import graphql from '@graphql-eslint/eslint-plugin'
+
+const operations = ['src/graphql/http/graphiql-tabs/*.graphql', 'lint/operations/*.graphql']
+
+const shared = {
+  plugins: { '@graphql-eslint': graphql },
+  languageOptions: {
+    parser: graphql.parser,
+    parserOptions: { graphQLConfig: { schema: 'schema.graphql', documents: operations } },
+  },
+}
+
+export default [
+  {
+    ...shared,
+    files: ['schema.graphql'],
+    rules: {
+      ...graphql.configs['flat/schema-relay'].rules,
+      // Short lists, such as a user's accounts and the errors of a mutation, are no connections, and connections also have `nodes`.
+      '@graphql-eslint/relay-edge-types': ['error', { listTypeCanWrapOnlyEdgeType: false }],
+    },
+  },
+  {
+    ...shared,
+    files: operations,
+    rules: {
+      ...graphql.configs['flat/operations-recommended'].rules,
+      '@graphql-eslint/naming-convention': [
+        'error',
+        {
+          VariableDefinition: 'camelCase',
+          // `Get` is allowed: the log, the metrics and OpenAPI have called the operations of REST GetUser, GetProfiles and GetJob.
+          OperationDefinition: { style: 'PascalCase', forbiddenSuffixes: ['Query', 'Mutation', 'Subscription'] },
+          FragmentDefinition: { style: 'PascalCase', forbiddenSuffixes: ['Fragment'] },
+        },
+      ],
+    },
+  },
+]
