@@ -17,8 +17,9 @@ import { type CodeBlock, projectRoot, readBlocks } from '../support/docs.ts'
 let copy: string
 beforeAll(() => {
   copy = mkdtempSync(path.join(tmpdir(), 'fusion-noun-'))
-  const ignored = new Set(['node_modules', '.git', 'data'].map((name) => path.join(projectRoot, name)))
-  cpSync(projectRoot, copy, { recursive: true, filter: (file) => !ignored.has(file) })
+  const ignored = new Set(['.git', 'data'].map((name) => path.join(projectRoot, name)))
+  const isIgnored = (file: string) => ignored.has(file) || path.basename(file) === 'node_modules'
+  cpSync(projectRoot, copy, { recursive: true, filter: (file) => !isIgnored(file) })
   symlinkSync(path.join(projectRoot, 'node_modules'), path.join(copy, 'node_modules'))
 })
 afterAll(() => rmSync(copy, { recursive: true }))

@@ -1,0 +1,162 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { startGateway } from '../support/cli.ts'
+import { freePort } from '../support/cluster.ts'
+import { createDataDir } from '../support/data-dir.ts'
+import { projectRoot, readBlocks, readPage } from '../support/docs.ts'
+import { subscribe } from '../support/events.ts'
+import { factoriesFor } from '../support/factories.ts'
+
+const examples = ['relay', 'hive-gateway']
+
+/** @throws Error in CI if the packages are missing, because CI must not skip tests */
+function isInstalled(example: string): boolean {
+  if (existsSync(path.join(projectRoot, 'examples', example, 'node_modules'))) return true
+  const reason = `run npm ci --prefix examples/${example}`
+  if (process.env['CI']) throw new Error(`docs/recipes/${example}.md must be tested in CI: ${reason}`)
+  process.stderr.write(`SKIPPED docs/recipes/${example}.md: ${reason}\n`)
+  return false
+}
+
+it.each(examples)('docs/recipes/%s.md shows the files of the example', (example) => {
+  const files = readBlocks(`docs/recipes/${example}.md`).filter(({ language }) => language !== 'sh')
+  expect(files.length).toBeGreaterThan(0)
+  for (const { intro, code } of files) {
+    const [, file = ''] = /\(`([^`]+)`\):$/.exec(intro) ?? []
+    expect(code).toBe(readPage(file))
+  }
+})
+
+describe.skipIf(!isInstalled('relay'))('docs/recipes/relay.md', () => {
+  let copy: string
+  beforeAll(() => {
+    copy = mkdtempSync(path.join(tmpdir(), 'fusion-relay-'))
+    mkdirSync(path.join(copy, 'examples'))
+    cpSync(path.join(projectRoot, 'schema.graphql'), path.join(copy, 'schema.graphql'))
+    cpSync(path.join(projectRoot, 'examples/relay'), path.join(copy, 'examples/relay'), {
+      recursive: true,
+      filter: (file) => !/documents\.json$|__generated__/.test(file),
+    })
+  })
+  afterAll(() => rmSync(copy, { recursive: true }))
+
+  it('compiles documents that the gateway trusts, and Relay runs them by their ids', async () => {
+    const example = path.join(copy, 'examples/relay')
+    const [compile] = readBlocks('docs/recipes/relay.md').filter(({ code }) => code.includes('npx relay-compiler'))
+    execFileSync('sh', ['-ec', compile?.code ?? 'exit 1'], { cwd: example, stdio: 'pipe' })
+
+    const dataDir = createDataDir()
+    const env = { DATA_DIR: dataDir, TRUSTED_DOCUMENTS: path.join(example, 'documents.json') }
+    const gateway = await startGateway(env)
+    const key = readFileSync(path.join(dataDir, 'demo-key'), 'utf8').trim()
+    const load = async (file: string) => import(path.join(example, file))
+    const { createEnvironment } = await load('src/environment.js')
+    const { default: query } = await load('src/__generated__/userListQuery.graphql.js')
+    const { fetchQuery } = await load('node_modules/relay-runtime/index.js')
+    const environment = createEnvironment(`${gateway.address}/graphql`, { 'x-api-key': key })
+    const { users } = await fetchQuery(environment, query, { count: 2 }).toPromise()
+    expect(users.edges).toMatchObject([{ node: { name: expect.any(String) } }, { node: { name: expect.any(String) } }])
+
+    const other = await fetch(`${gateway.address}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': key },
+      body: JSON.stringify({ query: '{ viewer { keyName } }' }),
+    })
+    expect(other.status).toBe(403)
+    await gateway.stop()
+    rmSync(dataDir, { recursive: true })
+  })
+})
+
+describe.skipIf(!isInstalled('hive-gateway'))('docs/recipes/hive-gateway.md', () => {
+  let app: TestApp
+  let hive: { readonly address: string; stop(): Promise<unknown> }
+  /** A trusted document, in a format that no printer writes. */
+  const mine = 'query Mine  { viewer { keyName }}'
+  /** The requests that Hive Gateway has sent. */
+  const requests: IncomingMessage[] = []
+  beforeAll(async () => {
+    const trusted = { others: 'log', byId: new Map(), texts: new Set([mine]), close: async () => undefined } as const
+    app = await startTestApp({ introspection: false, trustedDocuments: trusted })
+    app.app.server.on('request', (request) => requests.push(request))
+    await app.app.listen({ host: '127.0.0.1', port: 0 })
+    hive = await startHive(`http://127.0.0.1:${(app.app.server.address() as AddressInfo).port}/graphql`)
+  })
+  afterAll(async () => {
+    await hive?.stop()
+    await app.close()
+  })
+
+  async function startHive(endpoint: string) {
+    const [block] = readBlocks('docs/recipes/hive-gateway.md').filter(({ code }) => code.includes('npx hive-gateway'))
+    const [install, start = ''] = block?.code.trim().split('\n') ?? []
+    expect(install).toBe('npm ci')
+    const command = start.replace('npx ', 'exec node node_modules/.bin/').replace('4400', String(await freePort()))
+    const child = spawn('sh', ['-ec', command], {
+      cwd: path.join(projectRoot, 'examples/hive-gateway'),
+      env: { ...process.env, FUSION_URL: endpoint, NO_COLOR: '1' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let output = ''
+    const address = await new Promise<string>((resolve, reject) => {
+      const read = (chunk: Buffer) => {
+        output += chunk.toString()
+        const [, found] = /Listening on (http:\/\/[\d.:]+)/.exec(output) ?? []
+        if (found) resolve(found)
+      }
+      child.stdout.on('data', read)
+      child.stderr.on('data', read)
+      child.once('exit', (code) => reject(new Error(`Hive Gateway exited with ${code}:\n${output}`)))
+    })
+    const stop = async () => {
+      const exited = once(child, 'exit')
+      child.kill()
+      await exited
+    }
+    return { address, stop }
+  }
+
+  async function send(headers: Record<string, string>, query: string) {
+    const answer = await fetch(`${hive.address}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ query }),
+    })
+    return (await answer.json()) as { data: Record<string, unknown>; errors?: { extensions: { code: string } }[] }
+  }
+
+  it('forwards who calls, traces and idempotency keys, and each tenant reads its own rows', async () => {
+    const tenants = await Promise.all([app.createTenant(), app.createTenant()])
+    const answers = await Promise.all(tenants.map(({ key }) => send({ 'x-api-key': key }, mine)))
+    expect(answers.map(({ data }) => data)).toEqual(
+      tenants.map(({ name }) => ({ viewer: { keyName: `key of ${name}` } })),
+    )
+    expect((await send({}, mine)).errors).toMatchObject([{ extensions: { code: 'UNAUTHENTICATED' } }])
+
+    // The text has arrived as it was sent.
+    expect(app.log.filter(({ msg }) => msg === 'a document is not trusted')).toEqual([])
+
+    const headers = { authorization: 'Bearer a-token', 'idempotency-key': 'one', tracestate: 'a=b', cookie: 'c=d' }
+    await send(headers, mine)
+    const { cookie, ...forwarded } = headers
+    expect(requests.at(-1)?.headers).toMatchObject(forwarded)
+    expect(requests.at(-1)?.headers).not.toHaveProperty('cookie', cookie)
+  })
+
+  it('forwards subscriptions, and ends them when the client leaves', async () => {
+    const tenant = await app.createTenant()
+    const job = await factoriesFor(app, tenant).job()
+    const events = await subscribe(hive.address, tenant.key, `subscription { job(id: "${job.id}") { status } }`)
+    expect(await events.next()).toMatchObject({ event: 'next', data: { data: { job: { status: 'PENDING' } } } })
+    const ended = once(requests.at(-1)?.socket as NonNullable<IncomingMessage['socket']>, 'close')
+    events.close()
+    await ended
+  })
+})
