@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { startGateway } from '../support/cli.ts'
 import { freePort } from '../support/cluster.ts'
@@ -55,6 +55,10 @@ describe.skipIf(!isInstalled('relay'))('docs/recipes/relay.md', () => {
     const dataDir = createDataDir()
     const env = { DATA_DIR: dataDir, TRUSTED_DOCUMENTS: path.join(example, 'documents.json') }
     const gateway = await startGateway(env)
+    onTestFinished(async () => {
+      await gateway.stop()
+      rmSync(dataDir, { recursive: true })
+    })
     const key = readFileSync(path.join(dataDir, 'demo-key'), 'utf8').trim()
     const load = async (file: string) => import(path.join(example, file))
     const { createEnvironment } = await load('src/environment.js')
@@ -70,8 +74,6 @@ describe.skipIf(!isInstalled('relay'))('docs/recipes/relay.md', () => {
       body: JSON.stringify({ query: '{ viewer { keyName } }' }),
     })
     expect(other.status).toBe(403)
-    await gateway.stop()
-    rmSync(dataDir, { recursive: true })
   })
 })
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { followTrustedDocuments, type TrustedDocuments } from '../../src/graphql/http/trusted-documents.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { startGateway } from '../support/cli.ts'
@@ -277,6 +277,10 @@ it('`fusion serve` takes several files and folders, follows them, and stops', as
   mkdirSync(path.join(folder, 'apps'))
   const paths = `${web}, ${path.join(folder, 'apps')}`
   const gateway = await startGateway({ DATA_DIR: dataDir, TRUSTED_DOCUMENTS: paths })
+  onTestFinished(async () => {
+    if (gateway.child.exitCode === null) await gateway.stop()
+    rmSync(dataDir, { recursive: true })
+  })
   const send = async (documentId: string) => {
     const headers = { 'content-type': 'application/json', 'x-api-key': key }
     const answer = await fetch(`${gateway.address}/graphql`, {
@@ -297,5 +301,4 @@ it('`fusion serve` takes several files and folders, follows them, and stops', as
   await changed
   expect(await Promise.all(['web', 'app'].map(send))).toEqual([200, 200])
   expect((await gateway.stop()).code).toBe(0)
-  rmSync(dataDir, { recursive: true })
 })
