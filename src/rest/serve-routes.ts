@@ -6,6 +6,7 @@ import type { Values } from '../graphql/operation/prepare/coerce-variables.ts'
 import type { Operations } from '../graphql/operation/run.ts'
 import { maxPageSize } from '../graphql/schema/connection.ts'
 import type { Authenticate } from '../http/authenticate.ts'
+import { answerConditionally } from '../http/conditional.ts'
 import { readIdempotencyKey } from '../http/idempotency-key.ts'
 import { contextOf, onSent, viewerOf } from '../http/request.ts'
 import { checkVariables } from './check-variables.ts'
@@ -44,12 +45,13 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     const isWhole = query['limit'] === undefined && query['cursor'] === undefined
     const page = isWhole ? { first: maxPageSize } : variables
     const { result, headers } = await operations.run(requestOf(request, reply, page))
-    reply.headers(headers).type('application/json; charset=utf-8')
+    reply.headers(headers)
     const first = toPage(route, stored, connection, dataOf(route, result))
     if (!isWhole) {
       if (first.next !== undefined) reply.header('link', `<${urlOfPage(route, query, first.next)}>; rel="next"`)
-      return JSON.stringify({ [key]: first.items })
+      return answerConditionally(request, reply, JSON.stringify({ [key]: first.items }))
     }
+    reply.type('application/json; charset=utf-8')
     if (request.method === 'HEAD') return reply.send()
     // The price of the first page covers the whole list.
     return streamList(key, first, async (after) => {
@@ -68,9 +70,11 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     if (value == null) throw notFound()
     if (route.location) reply.code(201).header('location', route.location(value as { id: string }))
     const answer = encode(stored.shape, value)
-    reply.type('application/json; charset=utf-8')
     // Not the reply: a handler that returns it waits until the answer is sent.
-    return JSON.stringify(route.under === undefined ? answer : { [route.under]: answer })
+    const body = JSON.stringify(route.under === undefined ? answer : { [route.under]: answer })
+    if (route.method === 'GET') return answerConditionally(request, reply, body)
+    reply.type('application/json; charset=utf-8')
+    return body
   }
 
   app.route({

@@ -30,7 +30,8 @@ export function findViolation(path: string, answer: Answer): string | undefined 
   const { status, headers } = answer
   if (status >= 500 && status !== 503) return `the status is ${status}`
   if (!headers.get('x-request-id')) return 'there is no x-request-id'
-  if (headers.get('cache-control') !== 'no-store') return `cache-control is ${headers.get('cache-control')}`
+  const cacheControl = headers.has('etag') ? 'private, no-cache' : 'no-store'
+  if (headers.get('cache-control') !== cacheControl) return `cache-control is ${headers.get('cache-control')}`
   const codes = codesOf(answer)
   if (codes.includes('INTERNAL') || codes.includes('not JSON')) return `the error is ${codes}`
   const isTemporary = temporary.has(status) || codes.includes('SERVICE_UNAVAILABLE')

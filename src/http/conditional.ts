@@ -1,0 +1,36 @@
+import { hash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+/** The request headers that an answer depends on, besides its URL. */
+const dependsOn = 'accept-encoding, authorization, x-api-key'
+
+/**
+ * Sets the headers of an answer that clients poll: a weak `ETag`, and leave to store the answer if it is validated before each
+ * use. The tag is weak because the same answer is also sent compressed.
+ *
+ * @returns the body; undefined, with status 304, if the client has it already
+ * @see https://www.rfc-editor.org/rfc/rfc9110#name-conditional-requests
+ */
+export function answerConditionally(request: FastifyRequest, reply: FastifyReply, body: string): string | undefined {
+  // The link to the next page can appear while the page stays the same.
+  const link = reply.getHeader('link') ?? ''
+  const tag = hash('sha256', `${link}\n${body}`, 'base64url')
+  const vary = [reply.getHeader('vary') ?? [], dependsOn].flat().join(', ')
+  reply.headers({ etag: `W/"${tag}"`, 'cache-control': 'private, no-cache', vary })
+  if (includesTag(request.headers['if-none-match'], tag)) {
+    reply.code(304)
+    return undefined
+  }
+  reply.type('application/json; charset=utf-8')
+  return body
+}
+
+/**
+ * Whether the header `If-None-Match` names the tag, weak or strong, or all tags. `Cache-Control: no-cache` of the request does not
+ * matter, unlike in the package `fresh`: the answer is never older than the request, and `fetch` adds that header to every request
+ * with `If-None-Match`.
+ */
+function includesTag(header: string | undefined, tag: string): boolean {
+  if (header === undefined) return false
+  return header.trim() === '*' || [...header.matchAll(/"([^"]*)"/g)].some(([, opaque]) => opaque === tag)
+}

@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { createOneOfEach, factoriesFor } from '../support/factories.ts'
+
+let app: TestApp
+let tenant: TestTenant
+let urls: Record<string, string>
+
+beforeAll(async () => {
+  app = await startTestApp({ corsOrigins: ['https://app.example.com'] })
+  tenant = await app.createTenant()
+  const { user, account, job } = await createOneOfEach(app, tenant)
+  urls = {
+    'a user': `/users/${user.id}`,
+    'a page of users': '/users?limit=5',
+    profiles: `/fusion/profiles?account_ids=${account.id}`,
+    'a job': `/fusion/jobs/${job.id}`,
+  }
+})
+afterAll(() => app.close())
+
+const send = (url: string, headers: Record<string, string> = {}, method: 'GET' | 'HEAD' = 'GET') =>
+  app.app.inject({ method, url, headers: { 'x-api-key': tenant.key, ...headers } })
+
+describe.each(['a user', 'a page of users', 'profiles', 'a job'])('%s', (name) => {
+  it('has a weak ETag, and may be stored by its client if it is validated before each use', async () => {
+    const answer = await send(urls[name] ?? '')
+    expect(answer.statusCode).toBe(200)
+    expect(answer.headers['etag']).toMatch(/^W\/"[\w-]+"$/)
+    expect(answer.headers['cache-control']).toBe('private, no-cache')
+    expect(answer.headers['vary']).toBe('Origin, accept-encoding, authorization, x-api-key')
+    expect((await send(urls[name] ?? '')).headers['etag']).toBe(answer.headers['etag'])
+  })
+
+  it.each(['GET', 'HEAD'] as const)('is answered with 304 and no body to a client that has it: %s', async (method) => {
+    const url = urls[name] ?? ''
+    const { headers } = await send(url)
+    const answer = await send(url, { 'if-none-match': String(headers['etag']) }, method)
+    expect(answer.statusCode).toBe(304)
+    expect(answer.body).toBe('')
+    const { etag, vary, 'cache-control': cacheControl, 'x-cost': cost } = headers
+    expect(answer.headers).toMatchObject({ etag, vary, 'cache-control': cacheControl, 'x-cost': cost })
+    expect(answer.headers['ratelimit-policy']).toBe(headers['ratelimit-policy'])
+    expect(answer.headers).not.toHaveProperty('content-length')
+    expect(answer.headers).not.toHaveProperty('content-type')
+  })
+})
+
+describe('If-None-Match', () => {
+  it.each([
+    ['the tag without W/', (tag: string) => tag.slice(2), 304],
+    ['one of several tags', (tag: string) => `"a,b", ${tag} , W/"c"`, 304],
+    ['all tags', () => '*', 304],
+    ['another tag', () => 'W/"another"', 200],
+    ['the beginning of the tag', (tag: string) => `${tag.slice(0, -5)}"`, 200],
+    ['the tag without quotation marks', (tag: string) => tag.slice(3, -1), 200],
+    ['nothing', () => '', 200],
+  ])('with %s', async (_name, toHeader, status) => {
+    const url = urls['a user'] ?? ''
+    const tag = String((await send(url)).headers['etag'])
+    expect((await send(url, { 'if-none-match': toHeader(tag) })).statusCode).toBe(status)
+    // What `fetch` adds to a request with this header.
+    const headers = { 'if-none-match': toHeader(tag), 'cache-control': 'no-cache', pragma: 'no-cache' }
+    expect((await send(url, headers)).statusCode).toBe(status)
+  })
+
+  it('does not replace the key: a request without one, or for a missing user, gets its error', async () => {
+    const anonymous = await send(urls['a user'] ?? '', { 'x-api-key': '', 'if-none-match': '*' })
+    expect(anonymous.statusCode).toBe(401)
+    const missing = await send('/users/nobody', { 'if-none-match': '*' })
+    expect(missing.statusCode).toBe(404)
+    expect(missing.headers['cache-control']).toBe('no-store')
+    expect(missing.headers['etag']).toBeUndefined()
+  })
+})
+
+describe('the ETag', () => {
+  it('changes with the answer', async () => {
+    const url = urls['a user'] ?? ''
+    const tag = String((await send(url)).headers['etag'])
+    await app.rest(tenant, 'PUT', url, { name: 'Another' })
+    const answer = await send(url, { 'if-none-match': tag })
+    expect(answer.statusCode).toBe(200)
+    expect(answer.json()).toMatchObject({ name: 'Another' })
+    expect(answer.headers['etag']).not.toBe(tag)
+  })
+
+  it('of a page changes when the link to the next page appears', async () => {
+    const other = await app.createTenant()
+    const create = factoriesFor(app, other)
+    const get = () => app.rest(other, 'GET', '/users?limit=1')
+    await create.user({ createdAt: new Date('2026-01-01') })
+    const alone = await get()
+    await create.user({ createdAt: new Date('2026-01-02') })
+    const followed = await get()
+    expect(followed.body).toBe(alone.body)
+    expect(followed.headers['link']).toBeDefined()
+    expect(followed.headers['etag']).not.toBe(alone.headers['etag'])
+  })
+
+  it('is missing on what is streamed or written', async () => {
+    const answers = [
+      await send('/users'),
+      await send('/users', {}, 'HEAD'),
+      await app.rest(tenant, 'PUT', urls['a user'] ?? '', {}),
+      await app.rest(tenant, 'POST', '/users', { name: 'A', email: 'a@b', phone: '1' }),
+    ]
+    for (const answer of answers) {
+      expect(answer.statusCode).toBeLessThan(300)
+      expect(answer.headers['etag']).toBeUndefined()
+      expect(answer.headers['cache-control']).toBe('no-store')
+    }
+  })
+})
