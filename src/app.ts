@@ -1,3 +1,4 @@
+import compress from '@fastify/compress'
 import cors from '@fastify/cors'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { createAuthenticator } from './auth/authenticator.ts'
@@ -106,6 +107,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   answerErrors(app)
   logRequests(app, services.metrics)
   if (corsOrigins.length > 0) await app.register(cors, corsOptions(corsOrigins, options.corsHeaders))
+  // Only where a route asks for it. Bodies of requests are never decompressed: a short one could become very long.
+  await app.register(compress, { global: false })
   shedLoad(app, options.load ?? defaultLoad, services.metrics)
 
   registerRoutes(app, (routes) => {

@@ -3,6 +3,7 @@ import type { ExecutionResult } from 'graphql'
 import type { Services } from '../../context.ts'
 import { errorCodes, GatewayError } from '../../errors.ts'
 import type { Authenticate } from '../../http/authenticate.ts'
+import { compression } from '../../http/compression.ts'
 import { readIdempotencyKey } from '../../http/idempotency-key.ts'
 import { toHttpError } from '../../http/plugins/answer-errors.ts'
 import { contextOf, onFlushed, onSent, viewerOf } from '../../http/request.ts'
@@ -115,6 +116,7 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
 
   registerRoutes(app, (routes) => {
     routes.get('/graphql', {
+      compress: compression,
       async onRequest(request) {
         if (!(graphiql && wantsPage(request))) await authenticate(request)
       },
@@ -128,6 +130,7 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
     if (graphiql) routes.get(`${filesPath}/:name`, graphiql.file)
 
     routes.post('/graphql', {
+      compress: compression,
       async onRequest(request) {
         await authenticate(request)
       },

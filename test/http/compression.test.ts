@@ -1,0 +1,174 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import http from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import { setImmediate } from 'node:timers/promises'
+import { brotliDecompressSync, createBrotliDecompress, gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { addressOf, subscribe } from '../support/events.ts'
+
+const pageSize = 500
+const pages = 20
+
+let app: TestApp
+let tenant: TestTenant
+let large: TestTenant
+let address: string
+
+beforeAll(async () => {
+  app = await startTestApp()
+  tenant = await app.createTenant()
+  large = await app.createTenant()
+  address = await addressOf(app)
+  await createUsers(tenant, 2 * pageSize, 100)
+  // 30 MB that hardly shrink: more than the kernel buffers in the two sockets.
+  await createUsers(large, pages * pageSize, 2_000)
+})
+afterAll(() => app.close())
+
+async function createUsers({ tenantAppId }: TestTenant, count: number, nameBytes: number): Promise<void> {
+  for (let from = 0; from < count; from += pageSize) {
+    await app.database.prisma.user.createMany({
+      data: Array.from({ length: pageSize }, (_, index) => ({
+        tenantAppId,
+        id: `user-${from + index}`,
+        name: randomBytes(nameBytes).toString('base64'),
+        email: 'a@example.com',
+      })),
+    })
+  }
+}
+
+/** Sends a request by node:http, which leaves the body as it came. */
+async function send(
+  path: string,
+  encodings: string,
+  { body, key = tenant.key, ...options }: http.RequestOptions & { body?: string; key?: string } = {},
+) {
+  const headers = { ...(key && { 'x-api-key': key }), 'accept-encoding': encodings, ...options.headers }
+  const request = http.request(`${address}${path}`, { agent: false, ...options, headers }).end(body)
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+  return response
+}
+
+const decoders: Record<string, (body: Buffer) => Buffer> = { br: brotliDecompressSync, gzip: gunzipSync }
+
+async function decoded(response: http.IncomingMessage): Promise<string> {
+  const body = await buffer(response)
+  return (decoders[response.headers['content-encoding'] ?? '']?.(body) ?? body).toString()
+}
+
+const graphql = (query: string): http.RequestOptions & { body: string } => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({ query }),
+})
+
+describe('an answer', () => {
+  const requests: [string, string, object][] = [
+    ['REST', '/users?limit=3', {}],
+    ['a long REST answer', '/users?limit=400', {}],
+    ['GraphQL', '/graphql', graphql('{ users(first: 20) { nodes { id name } } }')],
+    ['a long GraphQL answer', '/graphql', graphql('{ users(first: 500) { nodes { id name } } }')],
+    ['the streamed list', '/users', {}],
+  ]
+  it.each(requests)('is compressed with the encoding that the client prefers: %s', async (_name, path, options) => {
+    const plain = await send(path, 'identity', options)
+    expect(plain.headers['content-encoding']).toBeUndefined()
+    const text = withoutCost(await decoded(plain))
+    for (const [accepted, encoding] of [
+      ['gzip, deflate, br, zstd', 'br'],
+      ['gzip', 'gzip'],
+      ['br;q=0.5, gzip;q=0.9', 'gzip'],
+    ] as const) {
+      const response = await send(path, accepted, options)
+      expect(response.statusCode).toBe(200)
+      expect(response.headers['content-encoding']).toBe(encoding)
+      expect(response.headers.vary).toContain('accept-encoding')
+      expect(withoutCost(await decoded(response))).toBe(text)
+    }
+  })
+
+  it.each([
+    ['of less than 1 KiB', '/users?limit=1', 'br', {}],
+    ['to a client that refuses', '/users?limit=3', 'gzip;q=0, br;q=0', {}],
+    ['to a client that does not ask', '/users?limit=3', '', {}],
+  ])('%s is not compressed', async (_name, path, encodings, options) => {
+    const response = await send(path, encodings, options)
+    expect(response.headers['content-encoding']).toBeUndefined()
+    expect(JSON.parse(await decoded(response)).users).toBeDefined()
+  })
+
+  it('has the same ETag in each encoding', async () => {
+    const tags = ['identity', 'br', 'gzip'].map(
+      async (encodings) => (await send('/users?limit=3', encodings)).headers.etag,
+    )
+    expect(new Set(await Promise.all(tags)).size).toBe(1)
+  })
+
+  it.each(['/users?limit=3', '/users?limit=400', '/users'])('to HEAD has no body: %s', async (path) => {
+    const response = await send(path, 'br', { method: 'HEAD' })
+    expect(response.statusCode).toBe(200)
+    expect(await buffer(response)).toHaveLength(0)
+  })
+})
+
+it('events are not compressed: they would wait for each other', async () => {
+  const events = await subscribe(address, tenant.key, 'subscription { jobs { id } }')
+  expect(events.headers.get('content-encoding')).toBeNull()
+  expect((await events.next())?.data).toEqual({ data: { jobs: [] } })
+  events.close()
+})
+
+it('a file of GraphiQL is not compressed again, also for a client that accepts only Brotli', async () => {
+  const page = await decoded(await send('/graphql', 'br', { key: '', headers: { accept: 'text/html' } }))
+  const [script = ''] = /\/graphql\/files\/\w+\.js/.exec(page) ?? []
+  const response = await send(script, 'br')
+  expect(response.headers['content-encoding']).toBeUndefined()
+  expect(Number(response.headers['content-length'])).toBeGreaterThan(1_000_000)
+  response.destroy()
+})
+
+it('the body of a request is not decompressed', async () => {
+  const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
+  const response = await send('/users', '', { method: 'POST', headers, body: '{}' })
+  expect(response.statusCode).toBe(422)
+  await buffer(response)
+})
+
+describe('the streamed list, compressed', () => {
+  it('is read only as fast as the client receives', async () => {
+    const requested = once(app.app.server, 'request')
+    const streamed = await app.statementsOf(async () => {
+      const response = await send('/users', 'br', { key: large.key })
+      const [, answer] = (await requested) as [unknown, http.ServerResponse]
+      while (!answer.writableNeedDrain) await setImmediate()
+      // Time in which the rest could be read.
+      for (let index = 0; index < pages; index += 1) await buffer(await send('/users?limit=400', 'identity'))
+      response.destroy()
+    })
+    expect(streamed.length - pages).toBeLessThan(pages)
+  })
+
+  it('is cut off when a page fails, so that it does not look complete', async () => {
+    const response = await send('/users', 'br', { key: large.key })
+    let text = ''
+    const outcome = (async () => {
+      for await (const chunk of response.pipe(createBrotliDecompress())) {
+        text += String(chunk)
+        await app.database.prisma.$executeRaw`ALTER TABLE "user" RENAME TO user_away`.catch(() => undefined)
+      }
+    })()
+    const closed = once(response, 'close').catch(() => undefined)
+    await Promise.race([closed, outcome.catch(() => undefined)])
+    await app.database.prisma.$executeRaw`ALTER TABLE user_away RENAME TO "user"`
+    expect(response.complete).toBe(false)
+    expect(text).not.toContain(']}]}')
+  })
+})
+
+/** The budget that is left changes with each request. */
+function withoutCost(text: string): string {
+  return text.replace(/"remaining":\w+/, '')
+}
