@@ -3,6 +3,7 @@ import { isPossibleId } from '../db/ids.ts'
 import { isStorableText, isStorableTime } from '../db/storable.ts'
 import type { FieldErrorCode } from '../errors.ts'
 import { hasProtoKey, isShallow } from './json.ts'
+import type { Bounds, RuleDef } from './json-schema.ts'
 
 // The rules of inputs. The inputs of a noun are built from them, for GraphQL, REST and import alike.
 
@@ -11,15 +12,22 @@ interface Refusal {
   readonly message: string
 }
 
-/** A check that reports a code of this gateway. It does not run after an earlier check of the same value has failed. */
-export function rule<Value>(refusalOf: (value: Value) => Refusal | undefined): z.core.CheckFn<Value> {
-  return (payload) => {
+/**
+ * A check that reports a code of this gateway. It does not run after an earlier check of the same value has failed.
+ *
+ * @param bounds the check in JSON Schema, as far as that can express it. See json-schema.ts
+ */
+export function rule<Value>(refusalOf: (value: Value) => Refusal | undefined, bounds: Bounds = {}) {
+  const def: RuleDef = { check: 'custom', bounds }
+  const check: z.core.$ZodCheck<Value> = new z.core.$ZodCheck(def)
+  check._zod.check = (payload) => {
     if (payload.issues.length > 0) return
     const refusal = refusalOf(payload.value)
     if (!refusal) return
     const { code, message } = refusal
     payload.issues.push({ code: 'custom', input: payload.value, message, params: { code } })
   }
+  return check
 }
 
 /** A text that the database can store. */
@@ -35,13 +43,18 @@ export const storableText = z
 
 /** A text that is not blank. */
 export const filledText = storableText.check(
-  rule((value) => (value.trim() === '' ? { code: 'REQUIRED', message: 'must not be blank' } : undefined)),
+  rule((value) => (value.trim() === '' ? { code: 'REQUIRED', message: 'must not be blank' } : undefined), {
+    minLength: 1,
+    pattern: '\\S',
+  }),
 )
 
 /** Limits the length of a text, in characters as a reader counts them: "𝒜" is one. */
 export function atMost(max: number) {
-  return rule<string>((value) =>
-    [...value].length > max ? { code: 'TOO_LONG', message: `must have at most ${max} characters` } : undefined,
+  return rule<string>(
+    (value) =>
+      [...value].length > max ? { code: 'TOO_LONG', message: `must have at most ${max} characters` } : undefined,
+    { maxLength: max },
   )
 }
 
@@ -52,7 +65,9 @@ export function text(max: number) {
 
 /** Requires a text to match a pattern, which the message describes. */
 export function matching(pattern: RegExp, message: string) {
-  return rule<string>((value) => (pattern.test(value) ? undefined : { code: 'INVALID_FORMAT', message }))
+  return rule<string>((value) => (pattern.test(value) ? undefined : { code: 'INVALID_FORMAT', message }), {
+    pattern: pattern.source,
+  })
 }
 
 /** An identifier in upper case, such as a platform: `YOUTUBE`, `NON_BINARY`. */
@@ -64,8 +79,10 @@ export const upperCaseWord = text(64).check(
 export const id = z
   .string()
   .check(
-    rule((value) =>
-      isPossibleId(value) ? undefined : { code: 'INVALID_FORMAT', message: 'must be an id of 1 to 128 characters' },
+    rule(
+      (value) =>
+        isPossibleId(value) ? undefined : { code: 'INVALID_FORMAT', message: 'must be an id of 1 to 128 characters' },
+      { minLength: 1, maxLength: 128 },
     ),
   )
 
@@ -84,8 +101,10 @@ export function integer(min: number, max: number) {
   return z
     .number()
     .check(
-      rule((value) =>
-        Number.isInteger(value) && value >= min && value <= max ? undefined : { code: 'OUT_OF_RANGE', message },
+      rule(
+        (value) =>
+          Number.isInteger(value) && value >= min && value <= max ? undefined : { code: 'OUT_OF_RANGE', message },
+        { type: 'integer', minimum: min, maximum: max },
       ),
     )
 }

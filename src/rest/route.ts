@@ -1,3 +1,5 @@
+import type { z } from 'zod'
+
 /** The parts of a request that a route reads. */
 export interface RouteInput {
   readonly params: Readonly<Record<string, string>>
@@ -14,6 +16,12 @@ export interface Parameter {
   /** The variable that it becomes. It has the variable's type, and errors of the variable name the parameter. */
   readonly variable: string
   readonly description: string
+  /** The rules of its value, for the OpenAPI document: those that the operation checks it against. */
+  readonly rules: z.ZodType
+  /** A value that is found in the demo tenant. */
+  readonly example: unknown
+  /** Whether the document requires it. A parameter in the path is always required. */
+  readonly required?: boolean
 }
 
 /** A JSON body. */
@@ -22,8 +30,10 @@ export interface Body {
   readonly variable: string
   /** Fields of that type that come from the path. */
   readonly without?: readonly string[]
-  readonly required: boolean
   readonly description: string
+  /** The rules of its fields, for the OpenAPI document: those that the operation checks it against. */
+  readonly rules: z.ZodObject
+  readonly example: Readonly<Record<string, unknown>>
 }
 
 /** A REST route: a GraphQL operation, how a request becomes its variables, and which part of its data is the answer. */

@@ -1,12 +1,25 @@
+import { z } from 'zod'
+import { maxPageSize } from '../graphql/schema/connection.ts'
+import { id, integer, matching } from '../input/rules.ts'
 import { jobSelection } from '../job/job.record.ts'
 import { profileSelection } from '../profile/profile.record.ts'
+import { newUser, userChange } from '../user/user.input.ts'
 import { fullUserSelection, userSelection } from '../user/user.record.ts'
 import { readIdList, readInteger, readObject, readText } from './inputs.ts'
 import type { Parameter, Route } from './route.ts'
 
 const userErrors = 'userErrors { code message field }'
 
-const userId: Parameter = { in: 'path', name: 'id', variable: 'id', description: 'The id of the user.' }
+const userId: Parameter = {
+  ...{ in: 'path', name: 'id', variable: 'id', description: 'The id of the user.' },
+  ...{ rules: id, example: 'usr_demo_1' },
+}
+
+/** The most accounts whose profiles a request reads. */
+const maxAccountIds = 500
+
+/** The position before the demo tenant's first user: 1 January 2000. */
+const cursorExample = Buffer.from(`${Date.UTC(2000)} start`).toString('base64url')
 
 /** The REST interface: a route per row. */
 export const routes: readonly Route[] = [
@@ -18,7 +31,12 @@ export const routes: readonly Route[] = [
       createUser(input: $input) { user { ${userSelection} } ${userErrors} }
     }`,
     parameters: [],
-    body: { variable: 'input', required: true, description: 'The user to create. Unknown fields are ignored.' },
+    body: {
+      variable: 'input',
+      description: 'The user to create. Unknown fields are ignored.',
+      rules: newUser,
+      example: { name: 'Grace Hopper', email: 'grace@example.com', phone: '+1 555 0100' },
+    },
     variables: (request) => ({ input: readObject(request) }),
     answer: 'createUser.user',
     component: 'NewUser',
@@ -40,8 +58,17 @@ export const routes: readonly Route[] = [
         name: 'limit',
         variable: 'first',
         description: 'The number of users: 1–500. 20 if only `cursor` is given.',
+        rules: integer(1, maxPageSize),
+        example: 20,
       },
-      { in: 'query', name: 'cursor', variable: 'after', description: 'The start of the page, from the last `Link`.' },
+      {
+        in: 'query',
+        name: 'cursor',
+        variable: 'after',
+        description: 'The start of the page, from the last `Link`.',
+        rules: z.string().check(matching(/^[\w-]+$/, 'must be a cursor')),
+        example: cursorExample,
+      },
     ],
     variables: (request) => ({ first: readInteger(request, 'limit'), after: readText(request, 'cursor') }),
     answer: 'users.nodes',
@@ -72,8 +99,9 @@ export const routes: readonly Route[] = [
     body: {
       variable: 'input',
       without: ['id'],
-      required: true,
       description: 'The changes. Unknown fields are ignored.',
+      rules: userChange,
+      example: { name: 'Rear Admiral Grace Hopper', phone: null },
     },
     variables: (request) => ({ input: { ...readObject(request), id: request.params['id'] } }),
     answer: 'updateUser.user',
@@ -84,8 +112,8 @@ export const routes: readonly Route[] = [
     url: '/fusion/profiles',
     summary: 'Get profiles of accounts',
     description:
-      'Returns the profiles in the order of the ids, each once. Unknown ids are ignored. At most 500 ids are sent as the JSON ' +
-      'body of the GET or in `account_ids`, not in both.',
+      'Returns the profiles in the order of the ids, each once. Unknown ids are ignored. Clients that can send a GET with a ' +
+      'body may send the ids as a JSON array in it, instead of `account_ids`.',
     operation: `query GetProfiles($accountIds: [ID!]!) {
       profiles(accountIds: $accountIds) { ${profileSelection} }
     }`,
@@ -95,9 +123,12 @@ export const routes: readonly Route[] = [
         name: 'account_ids',
         variable: 'accountIds',
         description: 'The ids of the accounts: a JSON array, the parameter repeated, or ids separated by commas.',
+        rules: z.array(id).max(maxAccountIds),
+        example: ['acc_demo_1_1', 'acc_demo_2_1'],
+        // Not if the ids are in the body. OpenAPI advises against describing the body of a GET, and few clients can send one.
+        required: true,
       },
     ],
-    body: { variable: 'accountIds', required: false, description: 'The ids of the accounts.' },
     variables: (request) => ({ accountIds: readIdList(request, 'account_ids') }),
     answer: 'profiles',
     under: 'profiles',
@@ -110,7 +141,12 @@ export const routes: readonly Route[] = [
     operation: `query GetJob($id: ID!) {
       job(id: $id) { ${jobSelection} }
     }`,
-    parameters: [{ in: 'path', name: 'id', variable: 'id', description: 'The id of the job.' }],
+    parameters: [
+      {
+        ...{ in: 'path', name: 'id', variable: 'id', description: 'The id of the job.' },
+        ...{ rules: id, example: 'job_demo_1' },
+      },
+    ],
     variables: ({ params }) => ({ id: params['id'] }),
     answer: 'job',
     component: 'Job',

@@ -1,15 +1,27 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { factoriesFor } from '../support/factories.ts'
 
 let app: TestApp
 let tenant: TestTenant
 let source: string
 
+interface Schema {
+  readonly maxLength?: number
+  readonly pattern?: string
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly maxItems?: number
+}
+
 interface Operation {
   readonly operationId: string
+  readonly parameters?: { in: string; name: string; schema: Schema; example: unknown }[]
   readonly responses: Record<string, { content?: Record<string, { schema: unknown }> }>
-  readonly requestBody?: { content: Record<string, { schema: Record<string, unknown> }> }
+  readonly requestBody?: {
+    content: Record<string, { schema: Record<string, unknown>; example: Record<string, string> }>
+  }
 }
 let paths: Record<string, Record<string, Operation>>
 let schemas: Record<string, { properties: Record<string, Record<string, unknown>>; required: string[] }>
@@ -43,17 +55,26 @@ describe('/openapi.json', () => {
         ]),
       ),
     )
+    const read = '200 304 400 401 403'
+    const rest = '413 415 429 431 500 503'
+    const [one, list] = [`${read} 404 ${rest}`, `${read} 413 415 422 429 431 500 503`]
     expect(statuses).toEqual({
       createUser: '201 400 401 403 409 413 415 422 429 431 500 503',
-      listUsers: '200 400 401 403 413 415 422 429 431 500 503',
-      getUser: '200 400 401 403 404 413 415 429 431 500 503',
       updateUser: '200 400 401 403 404 409 413 415 422 429 431 500 503',
-      getProfiles: '200 400 401 403 413 415 422 429 431 500 503',
-      getJob: '200 400 401 403 404 413 415 429 431 500 503',
-      getHealth: '200 400 413 415 431',
-      getMetrics: '200 400 413 415 431',
-      getReadiness: '200 400 413 415 431 503',
+      ...{ listUsers: list, listUsersHeaders: list, getProfiles: list, getProfilesHeaders: list },
+      ...{ getUser: one, getUserHeaders: one, getJob: one, getJobHeaders: one },
+      ...{ getHealth: '200 400 413 415 431', getHealthHeaders: '200 400 413 415 431' },
+      ...{ getMetrics: '200 400 413 415 431', getMetricsHeaders: '200 400 413 415 431' },
+      ...{ getReadiness: '200 400 413 415 431 503', getReadinessHeaders: '200 400 413 415 431 503' },
     })
+  })
+
+  it('describes HEAD like GET, without bodies', () => {
+    for (const { get, head } of Object.values(paths)) {
+      if (!get) continue
+      expect(head?.parameters).toEqual(get.parameters)
+      for (const response of Object.values(head?.responses ?? {})) expect(response).not.toHaveProperty('content')
+    }
   })
 
   it('describes which fields of an answer are required and which are nullable', () => {
@@ -77,7 +98,8 @@ describe('/openapi.json', () => {
       paths[path]?.[method]?.requestBody?.content['application/json']?.schema
     expect(bodyOf('/users', 'post')).toMatchObject({ required: ['email', 'name', 'phone'] })
     expect(Object.keys(bodyOf('/users/{id}', 'put')?.['properties'] ?? {}).sort()).toEqual(['email', 'name', 'phone'])
-    expect(bodyOf('/fusion/profiles', 'get')).toEqual({ type: 'array', items: { type: 'string' } })
+    // Generators send all that is described, and the ids must not be in the body and in the query.
+    expect(paths['/fusion/profiles']?.['get']).not.toHaveProperty('requestBody')
   })
 
   it.each([
@@ -92,5 +114,60 @@ describe('/openapi.json', () => {
     const path = (url.split('?')[0] ?? '').replace(/\/(nobody|%ZZ)$/, '/{id}')
     const documented = paths[path]?.[method.toLowerCase()]?.responses[answer.statusCode]
     expect(Object.keys(documented?.content ?? {})).toEqual([String(answer.headers['content-type']).split(';')[0]])
+  })
+
+  describe('has the bounds of the inputs', () => {
+    /** Values just within and just beyond the bounds. */
+    function valuesAround({ maxLength, pattern, minimum, maximum, maxItems }: Schema, example: unknown) {
+      const within: unknown[] = []
+      const beyond: unknown[] = []
+      // A character of two UTF-16 units: lengths count characters.
+      const text = (length: number) => String(example) + '𝒜'.repeat(length - String(example).length)
+      if (maxLength !== undefined) within.push(text(maxLength)) && beyond.push(text(maxLength + 1), '')
+      if (pattern !== undefined) beyond.push(' ')
+      if (minimum !== undefined) within.push(minimum) && beyond.push(minimum - 1)
+      if (maximum !== undefined) within.push(maximum) && beyond.push(maximum + 1)
+      const ids = (count: number) => Array.from({ length: count }, (_, index) => `id-${index}`)
+      if (maxItems !== undefined) within.push(ids(maxItems)) && beyond.push(ids(maxItems + 1))
+      expect(beyond.length).toBeGreaterThan(0)
+      return { within, beyond }
+    }
+
+    it.each([
+      ['/users', 'post'],
+      ['/users/{id}', 'put'],
+    ])('in the body of %s', async (path, method) => {
+      const { id } = await factoriesFor(app, tenant).user()
+      const { schema, example = {} } = paths[path]?.[method]?.requestBody?.content['application/json'] ?? {}
+      const send = (field: string, value: unknown) =>
+        app.rest(tenant, method.toUpperCase(), path.replace('{id}', id), { ...example, [field]: value })
+      const fields = Object.entries((schema?.['properties'] ?? {}) as Record<string, Schema>)
+      expect(fields).toHaveLength(3)
+      for (const [field, bounds] of fields) {
+        expect(bounds.maxLength, field).toBeDefined()
+        const { within, beyond } = valuesAround(bounds, example[field] ?? 'a@b')
+        for (const value of within) expect((await send(field, value)).statusCode, field).toBeLessThan(300)
+        for (const value of beyond) {
+          const answer = await send(field, value)
+          expect(answer.statusCode, `${field}: ${value}`).toBe(422)
+          expect(answer.json().errors[0].field).toBe(field)
+        }
+      }
+    })
+
+    it.each(['/users', '/fusion/profiles'])('in the query of %s', async (path) => {
+      const parameters = (paths[path]?.['get']?.parameters ?? []).filter((parameter) => parameter.in === 'query')
+      for (const { name, schema, example } of parameters) {
+        const send = (value: unknown) =>
+          app.rest(tenant, 'GET', `${path}?${name}=${encodeURIComponent([value].flat().join(','))}`)
+        const { within, beyond } = valuesAround(schema, example)
+        for (const value of [example, ...within]) expect((await send(value)).statusCode, name).toBe(200)
+        for (const value of beyond) {
+          const answer = await send(value)
+          expect(answer.statusCode, `${name}: ${value}`).toBe(422)
+          expect(answer.json().errors[0].field).toBe(name)
+        }
+      }
+    })
   })
 })

@@ -7,13 +7,20 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Metrics in the format of Prometheus, unless they are served on a port of their own */
+        /**
+         * Get metrics
+         * @description Returns metrics in the text format of Prometheus. 404 if they are served on a port of their own.
+         */
         get: operations["getMetrics"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
-        head?: never;
+        /**
+         * Get metrics: the headers only
+         * @description Returns metrics in the text format of Prometheus. 404 if they are served on a port of their own.
+         */
+        head: operations["getMetricsHeaders"];
         patch?: never;
         trace?: never;
     };
@@ -24,13 +31,20 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the process runs */
+        /**
+         * Get health
+         * @description Answers while the process runs.
+         */
         get: operations["getHealth"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
-        head?: never;
+        /**
+         * Get health: the headers only
+         * @description Answers while the process runs.
+         */
+        head: operations["getHealthHeaders"];
         patch?: never;
         trace?: never;
     };
@@ -41,13 +55,20 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the database answers and has all migrations */
+        /**
+         * Get readiness
+         * @description Tells whether the database answers, accepts writes, and has all migrations.
+         */
         get: operations["getReadiness"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
-        head?: never;
+        /**
+         * Get readiness: the headers only
+         * @description Tells whether the database answers, accepts writes, and has all migrations.
+         */
+        head: operations["getReadinessHeaders"];
         patch?: never;
         trace?: never;
     };
@@ -71,7 +92,11 @@ export interface paths {
         post: operations["createUser"];
         delete?: never;
         options?: never;
-        head?: never;
+        /**
+         * List users: the headers only
+         * @description Streams all users of the tenant, oldest first. With `limit` or `cursor` it returns one page, and the header `Link` with `rel="next"` if there are more. If a stream fails, the connection is closed before the end of the list. Scopes: users:read, contacts:read.
+         */
+        head: operations["listUsersHeaders"];
         patch?: never;
         trace?: never;
     };
@@ -95,7 +120,11 @@ export interface paths {
         post?: never;
         delete?: never;
         options?: never;
-        head?: never;
+        /**
+         * Get a user: the headers only
+         * @description Scopes: users:read, contacts:read.
+         */
+        head: operations["getUserHeaders"];
         patch?: never;
         trace?: never;
     };
@@ -108,14 +137,18 @@ export interface paths {
         };
         /**
          * Get profiles of accounts
-         * @description Returns the profiles in the order of the ids, each once. Unknown ids are ignored. At most 500 ids are sent as the JSON body of the GET or in `account_ids`, not in both. Scopes: profiles:read, contacts:read.
+         * @description Returns the profiles in the order of the ids, each once. Unknown ids are ignored. Clients that can send a GET with a body may send the ids as a JSON array in it, instead of `account_ids`. Scopes: profiles:read, contacts:read.
          */
         get: operations["getProfiles"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
-        head?: never;
+        /**
+         * Get profiles of accounts: the headers only
+         * @description Returns the profiles in the order of the ids, each once. Unknown ids are ignored. Clients that can send a GET with a body may send the ids as a JSON array in it, instead of `account_ids`. Scopes: profiles:read, contacts:read.
+         */
+        head: operations["getProfilesHeaders"];
         patch?: never;
         trace?: never;
     };
@@ -135,7 +168,11 @@ export interface paths {
         post?: never;
         delete?: never;
         options?: never;
-        head?: never;
+        /**
+         * Get a job: the headers only
+         * @description Scopes: jobs:read.
+         */
+        head: operations["getJobHeaders"];
         patch?: never;
         trace?: never;
     };
@@ -143,7 +180,25 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description An error (RFC 9457). */
+        /**
+         * @description An error (RFC 9457).
+         * @example {
+         *       "type": "urn:fusion-gateway:problem:bad-user-input",
+         *       "title": "Invalid input",
+         *       "status": 422,
+         *       "detail": "Invalid input: email is required.",
+         *       "instance": "urn:fusion-gateway:request:019a9d6e-0000-7000-8000-000000000000",
+         *       "code": "BAD_USER_INPUT",
+         *       "request_id": "019a9d6e-0000-7000-8000-000000000000",
+         *       "errors": [
+         *         {
+         *           "field": "email",
+         *           "code": "REQUIRED",
+         *           "message": "is required"
+         *         }
+         *       ]
+         *     }
+         */
         Problem: {
             /** @description The type of the problem. */
             type: string;
@@ -432,6 +487,60 @@ export interface operations {
             };
         };
     };
+    getMetricsHeaders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metrics. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Malformed request: `MALFORMED_REQUEST`. */
+            400: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
+            413: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
+            415: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Headers too large: `HEADERS_TOO_LARGE`. */
+            431: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     getHealth: {
         parameters: {
             query?: never;
@@ -493,6 +602,60 @@ export interface operations {
                 content: {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
+            };
+        };
+    };
+    getHealthHeaders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It runs. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Malformed request: `MALFORMED_REQUEST`. */
+            400: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
+            413: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
+            415: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Headers too large: `HEADERS_TOO_LARGE`. */
+            431: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };
@@ -569,15 +732,88 @@ export interface operations {
             };
         };
     };
+    getReadinessHeaders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Ready. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Malformed request: `MALFORMED_REQUEST`. */
+            400: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
+            413: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
+            415: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Headers too large: `HEADERS_TOO_LARGE`. */
+            431: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not ready. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     listUsers: {
         parameters: {
             query?: {
-                /** @description The number of users: 1–500. 20 if only `cursor` is given. */
+                /**
+                 * @description The number of users: 1–500. 20 if only `cursor` is given.
+                 * @example 20
+                 */
                 limit?: number;
-                /** @description The start of the page, from the last `Link`. */
+                /**
+                 * @description The start of the page, from the last `Link`.
+                 * @example OTQ2Njg0ODAwMDAwIHN0YXJ0
+                 */
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description ETags of earlier answers, or `*`. If the answer would be the same, the status is 304.
+                 * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+                 */
+                "if-none-match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -594,15 +830,71 @@ export interface operations {
                     ratelimit?: string;
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
+                    /**
+                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+                     */
+                    etag?: string;
+                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    "cache-control"?: "private, no-cache" | "no-store";
+                    /** @description The request headers that the answer depends on. */
+                    vary?: string;
                     /** @description The next page with `rel="next"`, if there is one. */
                     link?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "users": [
+                     *         {
+                     *           "id": "usr_demo_1",
+                     *           "created_at": "2026-01-01T00:00:00.000Z",
+                     *           "updated_at": "2026-01-01T00:00:00.000Z",
+                     *           "name": "Grace Hopper",
+                     *           "email": "grace@example.com",
+                     *           "phone": "+1 555 0100",
+                     *           "tenant_app_id": "019a9d6e-0000-7000-8000-000000000001",
+                     *           "accounts": [
+                     *             {
+                     *               "id": "acc_demo_1_1",
+                     *               "user_platform": "YOUTUBE",
+                     *               "platform_account_id": "UC1",
+                     *               "display_name": "Grace on YouTube"
+                     *             }
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
                         users: components["schemas"]["User"][];
                     };
                 };
+            };
+            /** @description The answer is the same as the one with the ETag in `if-none-match`. */
+            304: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    /** @description The price of the request in points. */
+                    "x-cost"?: number;
+                    /** @description The points that the key has left: `"points";r=…;t=…`. */
+                    ratelimit?: string;
+                    /** @description The points per minute: `"points";q=…;w=60`. */
+                    "ratelimit-policy"?: string;
+                    /**
+                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+                     */
+                    etag?: string;
+                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    "cache-control"?: "private, no-cache" | "no-store";
+                    /** @description The request headers that the answer depends on. */
+                    vary?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Malformed request: `MALFORMED_REQUEST`. */
             400: {
@@ -724,7 +1016,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The client's key for this request. The first answer is stored for 24 hours and returned to each retry. */
+                /**
+                 * @description The client's key for this request. The first answer is stored for 24 hours and returned to each retry.
+                 * @example createUser-1
+                 */
                 "idempotency-key"?: string;
             };
             path?: never;
@@ -733,6 +1028,13 @@ export interface operations {
         /** @description The user to create. Unknown fields are ignored. */
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Grace Hopper",
+                 *       "email": "grace@example.com",
+                 *       "phone": "+1 555 0100"
+                 *     }
+                 */
                 "application/json": {
                     /** @description The email address: up to 320 characters. */
                     email: string;
@@ -762,6 +1064,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": "usr_demo_1",
+                     *       "created_at": "2026-01-01T00:00:00.000Z",
+                     *       "updated_at": "2026-01-01T00:00:00.000Z",
+                     *       "name": "Grace Hopper",
+                     *       "email": "grace@example.com",
+                     *       "phone": "+1 555 0100",
+                     *       "tenant_app_id": "019a9d6e-0000-7000-8000-000000000001"
+                     *     }
+                     */
                     "application/json": components["schemas"]["NewUser"];
                 };
             };
@@ -894,12 +1207,193 @@ export interface operations {
             };
         };
     };
+    listUsersHeaders: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The number of users: 1–500. 20 if only `cursor` is given.
+                 * @example 20
+                 */
+                limit?: number;
+                /**
+                 * @description The start of the page, from the last `Link`.
+                 * @example OTQ2Njg0ODAwMDAwIHN0YXJ0
+                 */
+                cursor?: string;
+            };
+            header?: {
+                /**
+                 * @description ETags of earlier answers, or `*`. If the answer would be the same, the status is 304.
+                 * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+                 */
+                "if-none-match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    /** @description The price of the request in points. */
+                    "x-cost"?: number;
+                    /** @description The points that the key has left: `"points";r=…;t=…`. */
+                    ratelimit?: string;
+                    /** @description The points per minute: `"points";q=…;w=60`. */
+                    "ratelimit-policy"?: string;
+                    /**
+                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+                     */
+                    etag?: string;
+                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    "cache-control"?: "private, no-cache" | "no-store";
+                    /** @description The request headers that the answer depends on. */
+                    vary?: string;
+                    /** @description The next page with `rel="next"`, if there is one. */
+                    link?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The answer is the same as the one with the ETag in `if-none-match`. */
+            304: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    /** @description The price of the request in points. */
+                    "x-cost"?: number;
+                    /** @description The points that the key has left: `"points";r=…;t=…`. */
+                    ratelimit?: string;
+                    /** @description The points per minute: `"points";q=…;w=60`. */
+                    "ratelimit-policy"?: string;
+                    /**
+                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+                     */
+                    etag?: string;
+                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    "cache-control"?: "private, no-cache" | "no-store";
+                    /** @description The request headers that the answer depends on. */
+                    vary?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Malformed request: `MALFORMED_REQUEST`. */
+            400: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No valid API key: `UNAUTHENTICATED`. */
+            401: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The API key lacks a scope: `FORBIDDEN`. */
+            403: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
+            413: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
+            415: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid input: `BAD_USER_INPUT`. */
+            422: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The key has reached a limit: `RATE_LIMITED`. */
+            429: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    /** @description The time to wait, in seconds. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Headers too large: `HEADERS_TOO_LARGE`. */
+            431: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Internal error: `INTERNAL`. */
+            500: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Temporarily unavailable: `SERVICE_UNAVAILABLE`. */
+            503: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    /** @description The time to wait, in seconds. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     getUser: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description ETags of earlier answers, or `*`. If the answer would be the same, the status is 304.
+                 * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+                 */
+                "if-none-match"?: string;
+            };
             path: {
-                /** @description The id of the user. */
+                /**
+                 * @description The id of the user.
+                 * @example usr_demo_1
+                 */
                 id: string;
             };
             cookie?: never;
@@ -917,11 +1411,63 @@ export interface operations {
                     ratelimit?: string;
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
+                    /**
+                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+                     */
+                    etag?: string;
+                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    "cache-control"?: "private, no-cache" | "no-store";
+                    /** @description The request headers that the answer depends on. */
+                    vary?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": "usr_demo_1",
+                     *       "created_at": "2026-01-01T00:00:00.000Z",
+                     *       "updated_at": "2026-01-01T00:00:00.000Z",
+                     *       "name": "Grace Hopper",
+                     *       "email": "grace@example.com",
+                     *       "phone": "+1 555 0100",
+                     *       "tenant_app_id": "019a9d6e-0000-7000-8000-000000000001",
+                     *       "accounts": [
+                     *         {
+                     *           "id": "acc_demo_1_1",
+                     *           "user_platform": "YOUTUBE",
+                     *           "platform_account_id": "UC1",
+                     *           "display_name": "Grace on YouTube"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["User"];
                 };
+            };
+            /** @description The answer is the same as the one with the ETag in `if-none-match`. */
+            304: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    /** @description The price of the request in points. */
+                    "x-cost"?: number;
+                    /** @description The points that the key has left: `"points";r=…;t=…`. */
+                    ratelimit?: string;
+                    /** @description The points per minute: `"points";q=…;w=60`. */
+                    "ratelimit-policy"?: string;
+                    /**
+                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+                     */
+                    etag?: string;
+                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    "cache-control"?: "private, no-cache" | "no-store";
+                    /** @description The request headers that the answer depends on. */
+                    vary?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Malformed request: `MALFORMED_REQUEST`. */
             400: {
@@ -1043,11 +1589,17 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The client's key for this request. The first answer is stored for 24 hours and returned to each retry. */
+                /**
+                 * @description The client's key for this request. The first answer is stored for 24 hours and returned to each retry.
+                 * @example updateUser-1
+                 */
                 "idempotency-key"?: string;
             };
             path: {
-                /** @description The id of the user. */
+                /**
+                 * @description The id of the user.
+                 * @example usr_demo_1
+                 */
                 id: string;
             };
             cookie?: never;
@@ -1055,6 +1607,12 @@ export interface operations {
         /** @description The changes. Unknown fields are ignored. */
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Rear Admiral Grace Hopper",
+                 *       "phone": null
+                 *     }
+                 */
                 "application/json": {
                     /** @description The email address: up to 320 characters. Null keeps it. */
                     email?: string | null;
@@ -1082,6 +1640,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": "usr_demo_1",
+                     *       "created_at": "2026-01-01T00:00:00.000Z",
+                     *       "updated_at": "2026-01-01T00:00:00.000Z",
+                     *       "name": "Grace Hopper",
+                     *       "email": "grace@example.com",
+                     *       "phone": "+1 555 0100",
+                     *       "tenant_app_id": "019a9d6e-0000-7000-8000-000000000001",
+                     *       "accounts": [
+                     *         {
+                     *           "id": "acc_demo_1_1",
+                     *           "user_platform": "YOUTUBE",
+                     *           "platform_account_id": "UC1",
+                     *           "display_name": "Grace on YouTube"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["User"];
                 };
             };
@@ -1225,22 +1802,26 @@ export interface operations {
             };
         };
     };
-    getProfiles: {
+    getUserHeaders: {
         parameters: {
-            query?: {
-                /** @description The ids of the accounts: a JSON array, the parameter repeated, or ids separated by commas. */
-                account_ids?: string[];
+            query?: never;
+            header?: {
+                /**
+                 * @description ETags of earlier answers, or `*`. If the answer would be the same, the status is 304.
+                 * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+                 */
+                "if-none-match"?: string;
             };
-            header?: never;
-            path?: never;
+            path: {
+                /**
+                 * @description The id of the user.
+                 * @example usr_demo_1
+                 */
+                id: string;
+            };
             cookie?: never;
         };
-        /** @description The ids of the accounts. */
-        requestBody?: {
-            content: {
-                "application/json": string[];
-            };
-        };
+        requestBody?: never;
         responses: {
             /** @description OK. */
             200: {
@@ -1253,13 +1834,270 @@ export interface operations {
                     ratelimit?: string;
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
+                    /**
+                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+                     */
+                    etag?: string;
+                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    "cache-control"?: "private, no-cache" | "no-store";
+                    /** @description The request headers that the answer depends on. */
+                    vary?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The answer is the same as the one with the ETag in `if-none-match`. */
+            304: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    /** @description The price of the request in points. */
+                    "x-cost"?: number;
+                    /** @description The points that the key has left: `"points";r=…;t=…`. */
+                    ratelimit?: string;
+                    /** @description The points per minute: `"points";q=…;w=60`. */
+                    "ratelimit-policy"?: string;
+                    /**
+                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+                     */
+                    etag?: string;
+                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    "cache-control"?: "private, no-cache" | "no-store";
+                    /** @description The request headers that the answer depends on. */
+                    vary?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Malformed request: `MALFORMED_REQUEST`. */
+            400: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No valid API key: `UNAUTHENTICATED`. */
+            401: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The API key lacks a scope: `FORBIDDEN`. */
+            403: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not found: `NOT_FOUND`. */
+            404: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
+            413: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
+            415: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The key has reached a limit: `RATE_LIMITED`. */
+            429: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    /** @description The time to wait, in seconds. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Headers too large: `HEADERS_TOO_LARGE`. */
+            431: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Internal error: `INTERNAL`. */
+            500: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Temporarily unavailable: `SERVICE_UNAVAILABLE`. */
+            503: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    /** @description The time to wait, in seconds. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    getProfiles: {
+        parameters: {
+            query: {
+                /**
+                 * @description The ids of the accounts: a JSON array, the parameter repeated, or ids separated by commas.
+                 * @example [
+                 *       "acc_demo_1_1",
+                 *       "acc_demo_2_1"
+                 *     ]
+                 */
+                account_ids: string[];
+            };
+            header?: {
+                /**
+                 * @description ETags of earlier answers, or `*`. If the answer would be the same, the status is 304.
+                 * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+                 */
+                "if-none-match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    /** @description The price of the request in points. */
+                    "x-cost"?: number;
+                    /** @description The points that the key has left: `"points";r=…;t=…`. */
+                    ratelimit?: string;
+                    /** @description The points per minute: `"points";q=…;w=60`. */
+                    "ratelimit-policy"?: string;
+                    /**
+                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+                     */
+                    etag?: string;
+                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    "cache-control"?: "private, no-cache" | "no-store";
+                    /** @description The request headers that the answer depends on. */
+                    vary?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "profiles": [
+                     *         {
+                     *           "id": "prf_demo_1_1",
+                     *           "user_platform": "YOUTUBE",
+                     *           "username": "grace",
+                     *           "url": "https://youtube.example/grace",
+                     *           "gender": "FEMALE",
+                     *           "platform_account_id": "UC1",
+                     *           "full_name": "Grace Hopper",
+                     *           "first_name": "Grace",
+                     *           "last_name": "Hopper",
+                     *           "nick_name": "Amazing Grace",
+                     *           "display_name": "Grace on YouTube",
+                     *           "description": "Compilers and nanoseconds.",
+                     *           "profile_picture_url": "https://youtube.example/grace.jpg",
+                     *           "date_of_birth": "1906:12:09",
+                     *           "category": "Science",
+                     *           "website_url": "https://grace.example",
+                     *           "country": "US",
+                     *           "emails": [
+                     *             {
+                     *               "value": "grace@example.com",
+                     *               "type": "work",
+                     *               "is_verified": true,
+                     *               "is_primary": true,
+                     *               "id": "eml_demo_1_1_1",
+                     *               "created_at": "2026-01-01T00:00:00.000Z",
+                     *               "updated_at": "2026-01-01T00:00:00.000Z",
+                     *               "profile_id": "prf_demo_1_1"
+                     *             }
+                     *           ],
+                     *           "phone_numbers": [
+                     *             {
+                     *               "value": "+1 555 0100",
+                     *               "type": "work"
+                     *             }
+                     *           ],
+                     *           "addresses": [
+                     *             {
+                     *               "city": "Arlington",
+                     *               "country": "US"
+                     *             }
+                     *           ],
+                     *           "followers_count": 120000,
+                     *           "following_count": 42,
+                     *           "subscribers_count": 120000,
+                     *           "contents_count": 365,
+                     *           "watch_time_in_hours": 9600.5,
+                     *           "joined_at": "2015-03-14T09:26:53.589Z",
+                     *           "verified": true
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
                         profiles: components["schemas"]["Profile"][];
                     };
                 };
+            };
+            /** @description The answer is the same as the one with the ETag in `if-none-match`. */
+            304: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    /** @description The price of the request in points. */
+                    "x-cost"?: number;
+                    /** @description The points that the key has left: `"points";r=…;t=…`. */
+                    ratelimit?: string;
+                    /** @description The points per minute: `"points";q=…;w=60`. */
+                    "ratelimit-policy"?: string;
+                    /**
+                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+                     */
+                    etag?: string;
+                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    "cache-control"?: "private, no-cache" | "no-store";
+                    /** @description The request headers that the answer depends on. */
+                    vary?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Malformed request: `MALFORMED_REQUEST`. */
             400: {
@@ -1377,12 +2215,189 @@ export interface operations {
             };
         };
     };
+    getProfilesHeaders: {
+        parameters: {
+            query: {
+                /**
+                 * @description The ids of the accounts: a JSON array, the parameter repeated, or ids separated by commas.
+                 * @example [
+                 *       "acc_demo_1_1",
+                 *       "acc_demo_2_1"
+                 *     ]
+                 */
+                account_ids: string[];
+            };
+            header?: {
+                /**
+                 * @description ETags of earlier answers, or `*`. If the answer would be the same, the status is 304.
+                 * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+                 */
+                "if-none-match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    /** @description The price of the request in points. */
+                    "x-cost"?: number;
+                    /** @description The points that the key has left: `"points";r=…;t=…`. */
+                    ratelimit?: string;
+                    /** @description The points per minute: `"points";q=…;w=60`. */
+                    "ratelimit-policy"?: string;
+                    /**
+                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+                     */
+                    etag?: string;
+                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    "cache-control"?: "private, no-cache" | "no-store";
+                    /** @description The request headers that the answer depends on. */
+                    vary?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The answer is the same as the one with the ETag in `if-none-match`. */
+            304: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    /** @description The price of the request in points. */
+                    "x-cost"?: number;
+                    /** @description The points that the key has left: `"points";r=…;t=…`. */
+                    ratelimit?: string;
+                    /** @description The points per minute: `"points";q=…;w=60`. */
+                    "ratelimit-policy"?: string;
+                    /**
+                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+                     */
+                    etag?: string;
+                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    "cache-control"?: "private, no-cache" | "no-store";
+                    /** @description The request headers that the answer depends on. */
+                    vary?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Malformed request: `MALFORMED_REQUEST`. */
+            400: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No valid API key: `UNAUTHENTICATED`. */
+            401: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The API key lacks a scope: `FORBIDDEN`. */
+            403: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
+            413: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
+            415: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid input: `BAD_USER_INPUT`. */
+            422: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The key has reached a limit: `RATE_LIMITED`. */
+            429: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    /** @description The time to wait, in seconds. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Headers too large: `HEADERS_TOO_LARGE`. */
+            431: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Internal error: `INTERNAL`. */
+            500: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Temporarily unavailable: `SERVICE_UNAVAILABLE`. */
+            503: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    /** @description The time to wait, in seconds. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     getJob: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description ETags of earlier answers, or `*`. If the answer would be the same, the status is 304.
+                 * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+                 */
+                "if-none-match"?: string;
+            };
             path: {
-                /** @description The id of the job. */
+                /**
+                 * @description The id of the job.
+                 * @example job_demo_1
+                 */
                 id: string;
             };
             cookie?: never;
@@ -1400,11 +2415,66 @@ export interface operations {
                     ratelimit?: string;
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
+                    /**
+                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+                     */
+                    etag?: string;
+                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    "cache-control"?: "private, no-cache" | "no-store";
+                    /** @description The request headers that the answer depends on. */
+                    vary?: string;
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": "job_demo_1",
+                     *       "status": "succeeded",
+                     *       "job_type": "fetch_content",
+                     *       "payload": {
+                     *         "url": "https://example.com/feed.xml"
+                     *       },
+                     *       "result": {
+                     *         "contentIds": [
+                     *           "content_1",
+                     *           "content_2"
+                     *         ],
+                     *         "contentGroupIds": [
+                     *           "group_1"
+                     *         ]
+                     *       },
+                     *       "attempts": 1,
+                     *       "created_at": "2026-01-01T00:00:00.000Z",
+                     *       "updated_at": "2026-01-01T00:00:00.000Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Job"];
                 };
+            };
+            /** @description The answer is the same as the one with the ETag in `if-none-match`. */
+            304: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    /** @description The price of the request in points. */
+                    "x-cost"?: number;
+                    /** @description The points that the key has left: `"points";r=…;t=…`. */
+                    ratelimit?: string;
+                    /** @description The points per minute: `"points";q=…;w=60`. */
+                    "ratelimit-policy"?: string;
+                    /**
+                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+                     */
+                    etag?: string;
+                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    "cache-control"?: "private, no-cache" | "no-store";
+                    /** @description The request headers that the answer depends on. */
+                    vary?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Malformed request: `MALFORMED_REQUEST`. */
             400: {
@@ -1519,6 +2589,171 @@ export interface operations {
                 content: {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
+            };
+        };
+    };
+    getJobHeaders: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description ETags of earlier answers, or `*`. If the answer would be the same, the status is 304.
+                 * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+                 */
+                "if-none-match"?: string;
+            };
+            path: {
+                /**
+                 * @description The id of the job.
+                 * @example job_demo_1
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    /** @description The price of the request in points. */
+                    "x-cost"?: number;
+                    /** @description The points that the key has left: `"points";r=…;t=…`. */
+                    ratelimit?: string;
+                    /** @description The points per minute: `"points";q=…;w=60`. */
+                    "ratelimit-policy"?: string;
+                    /**
+                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+                     */
+                    etag?: string;
+                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    "cache-control"?: "private, no-cache" | "no-store";
+                    /** @description The request headers that the answer depends on. */
+                    vary?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The answer is the same as the one with the ETag in `if-none-match`. */
+            304: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    /** @description The price of the request in points. */
+                    "x-cost"?: number;
+                    /** @description The points that the key has left: `"points";r=…;t=…`. */
+                    ratelimit?: string;
+                    /** @description The points per minute: `"points";q=…;w=60`. */
+                    "ratelimit-policy"?: string;
+                    /**
+                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+                     */
+                    etag?: string;
+                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    "cache-control"?: "private, no-cache" | "no-store";
+                    /** @description The request headers that the answer depends on. */
+                    vary?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Malformed request: `MALFORMED_REQUEST`. */
+            400: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No valid API key: `UNAUTHENTICATED`. */
+            401: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The API key lacks a scope: `FORBIDDEN`. */
+            403: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not found: `NOT_FOUND`. */
+            404: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
+            413: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
+            415: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The key has reached a limit: `RATE_LIMITED`. */
+            429: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    /** @description The time to wait, in seconds. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Headers too large: `HEADERS_TOO_LARGE`. */
+            431: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Internal error: `INTERNAL`. */
+            500: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Temporarily unavailable: `SERVICE_UNAVAILABLE`. */
+            503: {
+                headers: {
+                    /** @description The id of the request: the client's own if it sent a valid one. */
+                    "x-request-id"?: string;
+                    /** @description The time to wait, in seconds. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

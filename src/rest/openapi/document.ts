@@ -1,10 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import type { ErrorCode } from '../../errors.ts'
 import type { Preparer } from '../../graphql/operation/prepare/prepare.ts'
+import { jsonSchemaOf } from '../../input/json-schema.ts'
 import { packageVersion } from '../../telemetry/package-version.ts'
 import type { Route } from '../route.ts'
 import { routes } from '../routes.ts'
 import { type StoredOperation, storeOperation, typeAt } from '../stored-operation.ts'
+import { answerExamples } from './examples.ts'
+import { headOf } from './head.ts'
 import { bodySchema, componentOf, inputSchema, type Json } from './json-schema.ts'
 import {
   commonHeaders,
@@ -12,11 +15,13 @@ import {
   describeErrors,
   healthSchema,
   idempotencyKeyParameter,
+  ifNoneMatchParameter,
   linkHeader,
   locationHeader,
   probes,
   problemSchema,
   replayedHeader,
+  validationHeaders,
 } from './parts.ts'
 
 /** Serves the OpenAPI document. It needs no key. */
@@ -37,7 +42,7 @@ export function registerOpenApi(app: FastifyInstance, preparer: Preparer): void 
  */
 export function createOpenApiDocument(preparer: Preparer): Json {
   const schemas: Record<string, Json> = { Problem: problemSchema, Health: healthSchema }
-  const paths: Record<string, Json> = { ...probes }
+  const paths: Record<string, Record<string, Json>> = { ...probes }
   for (const route of routes) {
     const url = route.url.replace(/:(\w+)/g, '{$1}')
     const operation = storeOperation(preparer, route.operation, route.answer)
@@ -51,7 +56,8 @@ export function createOpenApiDocument(preparer: Preparer): Json {
       summary: 'Users of a tenant app, the profiles of their platform accounts, and jobs.',
       description:
         'The REST interface. Every route executes an operation of the GraphQL schema at /graphql. Every error is a problem ' +
-        'document (RFC 9457).',
+        'document (RFC 9457). Examples with ids read the demo tenant.',
+      contact: { name: 'The operator of this gateway' },
       license: { name: 'UNLICENSED', identifier: 'LicenseRef-UNLICENSED' },
     },
     servers: [{ url: '/', description: 'The host of this document.' }],
@@ -61,7 +67,12 @@ export function createOpenApiDocument(preparer: Preparer): Json {
       { name: 'fusion', description: 'Profiles of accounts, and jobs.' },
       { name: 'probes', description: 'For operators.' },
     ],
-    paths,
+    paths: Object.fromEntries(
+      Object.entries(paths).map(([url, methods]) => [
+        url,
+        methods['get'] ? { ...methods, head: headOf(methods['get']) } : methods,
+      ]),
+    ),
     components: {
       schemas,
       securitySchemes: {
@@ -74,6 +85,8 @@ export function createOpenApiDocument(preparer: Preparer): Json {
 function describeRoute(route: Route, stored: StoredOperation, schemas: Record<string, Json>): Json {
   const { parameters, body } = route
   const item = componentOf(route.component, stored.shape, schemas)
+  const isRead = route.method === 'GET'
+  const id = operationId(route)
   const answer = route.under
     ? {
         type: 'object',
@@ -82,25 +95,28 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
       }
     : item
   return {
-    operationId: operationId(route),
+    operationId: id,
     tags: [route.url.split('/')[1]],
     summary: route.summary,
     description: `${route.description ?? ''} Scopes: ${stored.operation.scopes.join(', ')}.`.trim(),
     parameters: [
-      ...parameters.map(({ in: place, name, variable, description }) => ({
+      ...parameters.map(({ in: place, name, variable, description, rules, example, required = false }) => ({
         name,
         in: place,
         description,
-        required: place === 'path',
-        schema: inputSchema(typeAt(stored, variable)),
+        required: required || place === 'path',
+        schema: { ...inputSchema(typeAt(stored, variable)), ...jsonSchemaOf(rules) },
+        example,
       })),
-      ...(route.method === 'GET' ? [] : [idempotencyKeyParameter]),
+      isRead ? ifNoneMatchParameter : idempotencyKeyParameter(id),
     ],
     ...(body && {
       requestBody: {
-        required: body.required,
+        required: true,
         description: body.description,
-        content: { 'application/json': { schema: bodySchema(body.without ?? [], typeAt(stored, body.variable)) } },
+        content: {
+          'application/json': { schema: bodySchema(body, typeAt(stored, body.variable)), example: body.example },
+        },
       },
     }),
     responses: {
@@ -110,14 +126,26 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
           ...commonHeaders,
           ...costHeaders,
           ...(route.location && locationHeader),
-          ...(route.method !== 'GET' && replayedHeader),
+          ...(isRead ? validationHeaders : replayedHeader),
           ...(route.connection && linkHeader),
         },
-        content: { 'application/json': { schema: answer } },
+        content: { 'application/json': { schema: answer, example: exampleOf(route) } },
       },
+      ...(isRead && {
+        '304': {
+          description: 'The answer is the same as the one with the ETag in `if-none-match`.',
+          headers: { ...commonHeaders, ...costHeaders, ...validationHeaders },
+        },
+      }),
       ...describeErrors(errorsOf(route)),
     },
   }
+}
+
+/** An answer of a route. */
+function exampleOf({ component, under }: Route): unknown {
+  const example = answerExamples[component]
+  return under === undefined ? example : { [under]: [example] }
 }
 
 /** The errors of a route. */

@@ -7,6 +7,9 @@ import {
   isListType,
   isNonNullType,
 } from 'graphql'
+import type { z } from 'zod'
+import { jsonSchemaOf, requiredOf } from '../../input/json-schema.ts'
+import type { Body } from '../route.ts'
 import { keepsNull, type ObjectShape, type Shape } from '../shape.ts'
 
 /** A part of an OpenAPI document. */
@@ -40,17 +43,18 @@ function outputSchema(shape: Shape, schemas: Record<string, Json>): Json {
   return shape.kind === 'object' ? componentOf(shape.name, shape, schemas) : leafSchema(shape.type)
 }
 
-/** The schema of a JSON body: an input type without some of its fields, or a scalar type. */
-export function bodySchema(without: readonly string[], type: GraphQLInputType): Json {
-  if (isNonNullType(type)) return bodySchema(without, type.ofType)
-  if (!isInputObjectType(type)) return inputSchema(type)
+/** The schema of a JSON body: the names, types and descriptions of an input type, within the bounds of the rules. */
+export function bodySchema({ without = [], rules }: Pick<Body, 'without' | 'rules'>, type: GraphQLInputType): Json {
+  if (isNonNullType(type)) return bodySchema({ without, rules }, type.ofType)
+  if (!isInputObjectType(type)) throw new Error('A body must be an input object')
   const fields = Object.values(type.getFields()).filter(({ name }) => !without.includes(name))
   return {
     type: 'object',
     ...(type.description && { description: type.description }),
     properties: Object.fromEntries(
       fields.map((field) => {
-        const schema = inputSchema(field.type)
+        const fieldRules = rules.shape[field.name] as z.ZodType
+        const schema = { ...inputSchema(field.type), ...jsonSchemaOf(requiredOf(fieldRules)) }
         const nullable = isNonNullType(field.type) ? schema : { ...schema, type: [schema['type'], 'null'] }
         return [field.name, { ...nullable, ...(field.description && { description: field.description }) }]
       }),

@@ -1,4 +1,5 @@
-import { type ErrorCode, errorCodes } from '../../errors.ts'
+import { type ErrorCode, errorCodes, invalidField } from '../../errors.ts'
+import { toProblem } from '../../http/problem.ts'
 import type { Json } from './json-schema.ts'
 
 /** Describes errors of the registry, by status. */
@@ -38,13 +39,43 @@ export const costHeaders = {
 /** Headers of routes that create an object. */
 export const locationHeader = { location: { description: 'The URL of the new user.', schema: { type: 'string' } } }
 
-/** A request header of routes that write. */
-export const idempotencyKeyParameter = {
-  name: 'idempotency-key',
+/** A request header of routes that write. Each operation has its own example, because a key is for one request. */
+export function idempotencyKeyParameter(operationId: string): Json {
+  return {
+    name: 'idempotency-key',
+    in: 'header',
+    description:
+      "The client's key for this request. The first answer is stored for 24 hours and returned to each retry.",
+    required: false,
+    schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
+    example: `${operationId}-1`,
+  }
+}
+
+const tagExample = 'W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"'
+
+/** A request header of routes that read. */
+export const ifNoneMatchParameter = {
+  name: 'if-none-match',
   in: 'header',
-  description: "The client's key for this request. The first answer is stored for 24 hours and returned to each retry.",
+  description: 'ETags of earlier answers, or `*`. If the answer would be the same, the status is 304.',
   required: false,
-  schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
+  schema: { type: 'string' },
+  example: tagExample,
+}
+
+/** Headers of routes that read. */
+export const validationHeaders = {
+  etag: {
+    description: 'A weak tag of the answer. Missing on the streamed list of all users.',
+    schema: { type: 'string', pattern: '^W/"[\\w-]+"$' },
+    example: tagExample,
+  },
+  'cache-control': {
+    description: 'With an ETag: the client may store the answer, and must validate it before each use.',
+    schema: { type: 'string', enum: ['private, no-cache', 'no-store'] },
+  },
+  vary: { description: 'The request headers that the answer depends on.', schema: { type: 'string' } },
 }
 
 /** Headers of routes that write. */
@@ -64,6 +95,7 @@ export const linkHeader = {
 export const problemSchema = {
   type: 'object',
   description: 'An error (RFC 9457).',
+  examples: [toProblem(invalidField('email', 'REQUIRED', 'is required'), '019a9d6e-0000-7000-8000-000000000000')],
   properties: {
     type: { type: 'string', description: 'The type of the problem.' },
     title: { type: 'string', description: 'The type of the problem in words.' },
@@ -113,12 +145,13 @@ const probeErrors = describeErrors([
 ])
 
 /** Paths that need no key. */
-export const probes: Record<string, Json> = {
+export const probes: Record<string, Record<string, Json>> = {
   '/metrics': {
     get: {
       operationId: 'getMetrics',
       tags: ['probes'],
-      summary: 'Metrics in the format of Prometheus, unless they are served on a port of their own',
+      summary: 'Get metrics',
+      description: 'Returns metrics in the text format of Prometheus. 404 if they are served on a port of their own.',
       security: [],
       responses: {
         '200': { description: 'The metrics.', content: { 'text/plain': { schema: { type: 'string' } } } },
@@ -130,7 +163,8 @@ export const probes: Record<string, Json> = {
     get: {
       operationId: 'getHealth',
       tags: ['probes'],
-      summary: 'Whether the process runs',
+      summary: 'Get health',
+      description: 'Answers while the process runs.',
       security: [],
       responses: {
         '200': { description: 'It runs.', content: healthContent },
@@ -142,7 +176,8 @@ export const probes: Record<string, Json> = {
     get: {
       operationId: 'getReadiness',
       tags: ['probes'],
-      summary: 'Whether the database answers and has all migrations',
+      summary: 'Get readiness',
+      description: 'Tells whether the database answers, accepts writes, and has all migrations.',
       security: [],
       responses: {
         '200': { description: 'Ready.', content: healthContent },
