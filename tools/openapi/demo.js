@@ -1,0 +1,15 @@
+import { openDemo } from '../../src/seed/demo.ts'
+import { startTestApp } from '../../test/support/app.ts'
+import { openApiDocument } from '../../test/support/openapi-types.ts'
+
+/**
+ * Starts a gateway with the demo tenant, which the examples of the document read.
+ *
+ * @returns the document, the address and the key, and `close()`
+ */
+export async function startDemo() {
+  const app = await startTestApp()
+  const key = await openDemo(app.database, 'memory')
+  const address = await app.app.listen({ host: '127.0.0.1', port: 0 })
+  return { document: openApiDocument(), address, key, close: () => app.close() }
+}

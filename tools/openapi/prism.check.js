@@ -1,0 +1,119 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startDemo } from './demo.js'
+
+const prismCli = path.join(import.meta.dirname, 'node_modules/@stoplight/prism-cli/dist/index.js')
+
+let demo
+let folder
+let prism
+let address
+
+beforeAll(async () => {
+  demo = await startDemo()
+  folder = mkdtempSync(path.join(tmpdir(), 'fusion-prism-'))
+  const file = path.join(folder, 'openapi.json')
+  writeFileSync(file, JSON.stringify(demo.document))
+  const args = ['proxy', file, demo.address, '--host', '127.0.0.1', '--port', '0']
+  prism = spawn(process.execPath, [prismCli, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+  for await (const line of createInterface({ input: prism.stdout })) {
+    address = /Prism is listening on (http:\S+)/.exec(line)?.[1]
+    if (address) break
+  }
+  // What it writes later is not read, and must not fill the pipe.
+  prism.stdout.resume()
+})
+afterAll(async () => {
+  prism.kill()
+  await once(prism, 'exit')
+  rmSync(folder, { recursive: true })
+  await demo.close()
+})
+
+/** Sends a request through Prism. Returns the answer of the gateway, and where the request and the answer differ from the document. */
+async function send(method, url, { body, headers = {}, key = demo.key } = {}) {
+  const response = await fetch(`${address}${url}`, {
+    method,
+    headers: { ...(key && { 'x-api-key': key }), ...(body && { 'content-type': 'application/json' }), ...headers },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  const violations = JSON.parse(response.headers.get('sl-violations') ?? '[]')
+  return { status: response.status, headers: response.headers, text, violations }
+}
+
+const user = { name: 'Ada Lovelace', email: 'ada@example.com', phone: '+44 1' }
+
+/** Requests that the document allows. Prism cannot proxy HEAD, except with 304: it reads the answer as JSON. */
+const requests = [
+  ['POST', '/users', { body: user }, 201],
+  ['POST', '/users', { body: user, headers: { 'idempotency-key': 'create-ada' } }, 201],
+  ['PUT', '/users/usr_demo_2', { body: { name: 'New', phone: null } }, 200],
+  ['PUT', '/users/usr_demo_2', { body: { name: null, email: null } }, 200],
+  ['GET', '/users', {}, 200],
+  ['GET', '/users?limit=2', {}, 200],
+  ['GET', '/users/usr_demo_1', {}, 200],
+  ['GET', '/fusion/profiles?account_ids=acc_demo_1_1&account_ids=acc_demo_2_1', {}, 200],
+  ['GET', '/fusion/jobs/job_demo_1', {}, 200],
+  ['GET', '/fusion/jobs/job_demo_2', {}, 200],
+  ['GET', '/users/usr_demo_1', { headers: { 'if-none-match': '*' } }, 304],
+  ['HEAD', '/users?limit=2', { headers: { 'if-none-match': '*' } }, 304],
+  ['GET', '/users/nobody', {}, 404],
+  ['PUT', '/users/nobody', { body: { name: 'New' } }, 404],
+  ['GET', '/health', { key: '' }, 200],
+  ['GET', '/ready', { key: '' }, 200],
+  ['GET', '/metrics', { key: '' }, 200],
+]
+
+describe('through Prism, which compares requests and answers with the document', () => {
+  it.each(requests)('%s %s %j', async (method, url, options, status) => {
+    const answer = await send(method, url, options)
+    expect([answer.status, answer.violations], answer.text).toEqual([status, []])
+  })
+
+  it('every operation is requested', () => {
+    const requested = requests.map(([method, url]) => `${method} ${url.replace(/\?.*/, '')}`)
+    for (const [path, methods] of Object.entries(demo.document.paths)) {
+      for (const method of Object.keys(methods).filter((name) => name !== 'head')) {
+        const pattern = new RegExp(`^${method.toUpperCase()} ${path.replace(/\{\w+\}/, '\\w+')}$`)
+        expect(requested, `${method} ${path}`).toContainEqual(expect.stringMatching(pattern))
+      }
+    }
+  })
+
+  it('the pages of a list, by their links', async () => {
+    let url = '/users?limit=10'
+    let pages = 0
+    while (url) {
+      const { status, violations, headers } = await send('GET', url)
+      expect([status, violations]).toEqual([200, []])
+      url = /^<([^>]+)>/.exec(headers.get('link') ?? '')?.[1]
+      pages += 1
+    }
+    expect(pages).toBeGreaterThan(2)
+  })
+
+  it.each([
+    ['POST', '/users', { body: { ...user, email: 'nobody' } }, 422],
+    ['POST', '/users', { body: { name: 'Ada' } }, 422],
+    ['POST', '/users', { body: { ...user, name: 'x'.repeat(201) } }, 422],
+    ['POST', '/users', { body: user, headers: { 'content-type': 'text/plain' } }, 415],
+    ['PUT', '/users/usr_demo_2', { body: { phone: 1 } }, 422],
+    ['GET', '/users?limit=0', {}, 422],
+    ['GET', '/users?limit=501', {}, 422],
+    ['GET', '/users?cursor=%21', {}, 422],
+    ['GET', '/fusion/profiles', {}, 422],
+    ['GET', '/users/usr_demo_1', { key: '' }, 401],
+  ])('a request that the document forbids is rejected, with a documented error: %s %s %j', async (...row) => {
+    const [method, url, options, status] = row
+    const answer = await send(method, url, options)
+    expect(answer.status, answer.text).toBe(status)
+    const places = answer.violations.map(({ location }) => location[0])
+    expect(new Set(places), JSON.stringify(answer.violations)).toEqual(new Set(['request']))
+  })
+})
