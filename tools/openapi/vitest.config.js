@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { defineConfig } from 'vitest/config'
 
-/** The tools have packages of their own, so their tests are not part of `npm test`. */
+/** The tools have packages of their own, so their checks are not part of `npm test`, and not called `.test`. */
 export default defineConfig({
   test: {
     root: import.meta.dirname,
