@@ -5,8 +5,8 @@ import type { FastifyCompressOptions } from '@fastify/compress'
 const threshold = 1_024
 
 /**
- * Answers up to this length are compressed at once, in bytes: that takes less than 0.5 ms, and setting up a stream takes about as long.
- * Longer ones are compressed on other threads, as fast as the client reads.
+ * Answers up to this length, in bytes, are compressed at once: that takes less than 0.5 ms, and setting up a stream takes about as
+ * long. Longer ones are compressed on other threads, as fast as the client reads.
  */
 const syncThreshold = 64 * 1024
 

@@ -1,6 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 
+/** 1 to 255 visible ASCII characters. */
+export const idempotencyKeyPattern = /^[!-~]{1,255}$/
+
 /**
  * Reads the header `Idempotency-Key`.
  *
@@ -11,7 +14,7 @@ import { GatewayError } from '../errors.ts'
 export function readIdempotencyKey({ method, url, headers }: FastifyRequest, content: unknown) {
   const key = headers['idempotency-key']
   if (key === undefined) return undefined
-  if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key)) {
+  if (typeof key !== 'string' || !idempotencyKeyPattern.test(key)) {
     throw new GatewayError('MALFORMED_REQUEST', 'The header idempotency-key takes 1 to 255 visible ASCII characters.')
   }
   return { key, request: `${method} ${url}\n${JSON.stringify(content)}` }

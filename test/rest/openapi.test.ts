@@ -69,6 +69,19 @@ describe('/openapi.json', () => {
     })
   })
 
+  it('has an example of every parameter, body and answer', () => {
+    for (const { get, post, put } of Object.values(paths)) {
+      for (const operation of [get, post, put]) {
+        if (!operation?.parameters) continue
+        for (const { name, example } of operation.parameters) expect(example, name).toBeDefined()
+        const answer = operation.responses['200'] ?? operation.responses['201']
+        for (const { content } of [answer ?? {}, operation.requestBody ?? {}]) {
+          for (const media of Object.values(content ?? {})) expect(media).toHaveProperty('example')
+        }
+      }
+    }
+  })
+
   it('describes HEAD like GET, without bodies', () => {
     for (const { get, head } of Object.values(paths)) {
       if (!get) continue

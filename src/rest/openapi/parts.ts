@@ -1,4 +1,5 @@
 import { type ErrorCode, errorCodes, invalidField } from '../../errors.ts'
+import { idempotencyKeyPattern } from '../../http/idempotency-key.ts'
 import { toProblem } from '../../http/problem.ts'
 import type { Json } from './json-schema.ts'
 
@@ -47,7 +48,7 @@ export function idempotencyKeyParameter(operationId: string): Json {
     description:
       "The client's key for this request. The first answer is stored for 24 hours and returned to each retry.",
     required: false,
-    schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
+    schema: { type: 'string', pattern: idempotencyKeyPattern.source },
     example: `${operationId}-1`,
   }
 }
