@@ -2,14 +2,16 @@ import { byTime } from '../db/read/order.ts'
 import { builder } from '../graphql/schema/builder.ts'
 import { readPageRequest, toConnection } from '../graphql/schema/connection.ts'
 import { defineMutation } from '../graphql/schema/mutation.ts'
+import { Node, registerNode } from '../graphql/schema/node.ts'
 import { asParent } from '../graphql/schema/rows.ts'
 import { createApiKey, readApiKeyPage, revokeApiKey } from './api-key.service.ts'
+import { keyById, keyIds } from './key.rows.ts'
 
 const ApiKey = builder.prismaObject('ApiKey', {
   scope: 'inherited',
   description: 'An API key of your tenant. The key itself is shown only when it is created.',
+  interfaces: [Node],
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'The id.' }),
     name: t.exposeString('name', { description: 'The name.' }),
     scopes: t.exposeStringList('scopes', { description: 'What the key may do.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The creation time.' }),
@@ -30,6 +32,8 @@ const ApiKey = builder.prismaObject('ApiKey', {
     }),
   }),
 })
+
+registerNode('ApiKey', keyIds, 'keys:write', keyById, { isPrefixed: true })
 
 builder.queryField('apiKeys', (t) =>
   t.connection(

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type FieldError, GatewayError, invalidField, invalidInput } from '../errors.ts'
 import type { RouteInput } from './route.ts'
 
@@ -41,17 +42,22 @@ export function readText({ query }: RouteInput, name: string): string | undefine
  * Reads a list of ids from the JSON body, or from the query string: as a JSON array, a repeated parameter, or separated by
  * commas.
  *
- * @throws GatewayError BAD_USER_INPUT if both or neither are given, or the list is not an array of strings
+ * @throws GatewayError BAD_USER_INPUT if neither is given, both are and differ, or the list is not an array of strings
  */
 export function readIdList({ query, body }: RouteInput, name: string): string[] {
   const parameter = query[name]
-  if (body !== undefined && parameter !== undefined) {
-    throw invalidField(name, 'INVALID_FORMAT', 'must be given in the body or in the query, not in both')
+  const inBody = body === undefined ? undefined : toStrings(body, 'body')
+  const inQuery = parameter === undefined ? undefined : parseIdList(parameter, name)
+  // A client that is generated from the OpenAPI document may send both.
+  if (inBody && inQuery && !isDeepStrictEqual(inBody, inQuery)) {
+    throw invalidField(name, 'INVALID_FORMAT', 'must be the same in the body and in the query, or in one of them')
   }
-  if (body !== undefined) return toStrings(body, 'body')
-  if (parameter === undefined) {
-    throw invalidField(name, 'REQUIRED', 'is required: a JSON array of ids as the body, or in the query')
-  }
+  const ids = inBody ?? inQuery
+  if (!ids) throw invalidField(name, 'REQUIRED', 'is required: a JSON array of ids as the body, or in the query')
+  return ids
+}
+
+function parseIdList(parameter: string | readonly string[], name: string): string[] {
   if (typeof parameter === 'string' && parameter.trimStart().startsWith('[')) {
     return toStrings(parseJson(parameter, name), name)
   }

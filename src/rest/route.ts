@@ -20,8 +20,6 @@ export interface Parameter {
   readonly rules: z.ZodType
   /** A value that is found in the demo tenant. */
   readonly example: unknown
-  /** Whether the document requires it. A parameter in the path is always required. */
-  readonly required?: boolean
 }
 
 /** A JSON body. */
@@ -31,9 +29,11 @@ export interface Body {
   /** Fields of that type that come from the path. */
   readonly without?: readonly string[]
   readonly description: string
-  /** The rules of its fields, for the OpenAPI document: those that the operation checks it against. */
-  readonly rules: z.ZodObject
-  readonly example: Readonly<Record<string, unknown>>
+  /** The rules of its fields or of its list, for the OpenAPI document: those that the operation checks it against. */
+  readonly rules: z.ZodObject | z.ZodArray
+  readonly example: unknown
+  /** Whether a request can do without it. */
+  readonly isOptional?: boolean
 }
 
 /** A REST route: a GraphQL operation, how a request becomes its variables, and which part of its data is the answer. */

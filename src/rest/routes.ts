@@ -112,8 +112,8 @@ export const routes: readonly Route[] = [
     url: '/fusion/profiles',
     summary: 'Get profiles of accounts',
     description:
-      'Returns the profiles in the order of the ids, each once. Unknown ids are ignored. Clients that can send a GET with a ' +
-      'body may send the ids as a JSON array in it, instead of `account_ids`.',
+      'Returns the profiles in the order of the ids, each once. Unknown ids are ignored. The ids are the JSON body of the GET, or ' +
+      '`account_ids`, or the same in both.',
     operation: `query GetProfiles($accountIds: [ID!]!) {
       profiles(accountIds: $accountIds) { ${profileSelection} }
     }`,
@@ -125,10 +125,15 @@ export const routes: readonly Route[] = [
         description: 'The ids of the accounts: a JSON array, the parameter repeated, or ids separated by commas.',
         rules: z.array(id).max(maxAccountIds),
         example: ['acc_demo_1_1', 'acc_demo_2_1'],
-        // Not if the ids are in the body. OpenAPI advises against describing the body of a GET, and few clients can send one.
-        required: true,
       },
     ],
+    body: {
+      variable: 'accountIds',
+      isOptional: true,
+      description: 'The ids of the accounts.',
+      rules: z.array(id).max(maxAccountIds),
+      example: ['acc_demo_1_1', 'acc_demo_2_1'],
+    },
     variables: (request) => ({ accountIds: readIdList(request, 'account_ids') }),
     answer: 'profiles',
     under: 'profiles',

@@ -93,7 +93,7 @@ function anyId(choices: Choices): string {
 
 /** What no answer may contain: SQL, file paths, stack traces, and messages of Prisma and of the database. */
 const internals =
-  /\bSELECT\b|\bINSERT INTO\b|\bUPDATE "|node_modules|\/src\/|\.ts:\d+|\n\s+at |prisma|pglite|SQLSTATE|violates|ECONN/i
+  /\bSELECT\b|\bINSERT INTO\b|\bUPDATE "|node_modules|\/src\/|\.ts:\d+|\n\s+at |prisma|pglite|SQLSTATE|violates|ECONN(?:REFUSED|RESET|ABORTED)/i
 
 function expectNoInternals(body: string, sent: string): void {
   // An answer may repeat names that the client has sent, but the generated requests contain none of these.

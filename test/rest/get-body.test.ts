@@ -23,8 +23,8 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 /** Sends a GET with a body by node:http, with a length or in chunks. */
-async function get(body: string, headers: http.OutgoingHttpHeaders = {}) {
-  const request = http.request(url, { method: 'GET', headers: { 'x-api-key': tenant.key, ...headers } })
+async function get(body: string, headers: http.OutgoingHttpHeaders = {}, search = '') {
+  const request = http.request(url + search, { method: 'GET', headers: { 'x-api-key': tenant.key, ...headers } })
   request.end(body)
   const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
     request.on('response', resolve).on('error', reject)
@@ -70,6 +70,13 @@ describe('GET /fusion/profiles with a JSON body', () => {
     expect(await get('a=b', { ...length, 'content-type': 'application/x-www-form-urlencoded' })).toMatchObject({
       status: 415,
     })
+  })
+
+  it('can have the ids in the query too', async () => {
+    const body = JSON.stringify([accountId])
+    const headers = { 'content-type': 'application/json', 'content-length': body.length }
+    expect(await get(body, headers, `?account_ids=${accountId}`)).toMatchObject({ status: 200 })
+    expect(await get(body, headers, '?account_ids=other')).toMatchObject({ status: 422 })
   })
 
   it('can omit the body despite its content type', async () => {

@@ -137,7 +137,7 @@ export interface paths {
         };
         /**
          * Get profiles of accounts
-         * @description Returns the profiles in the order of the ids, each once. Unknown ids are ignored. Clients that can send a GET with a body may send the ids as a JSON array in it, instead of `account_ids`. Scopes: profiles:read, contacts:read.
+         * @description Returns the profiles in the order of the ids, each once. Unknown ids are ignored. The ids are the JSON body of the GET, or `account_ids`, or the same in both. Scopes: profiles:read, contacts:read.
          */
         get: operations["getProfiles"];
         put?: never;
@@ -146,7 +146,7 @@ export interface paths {
         options?: never;
         /**
          * Get profiles of accounts: the headers only
-         * @description Returns the profiles in the order of the ids, each once. Unknown ids are ignored. Clients that can send a GET with a body may send the ids as a JSON array in it, instead of `account_ids`. Scopes: profiles:read, contacts:read.
+         * @description Returns the profiles in the order of the ids, each once. Unknown ids are ignored. The ids are the JSON body of the GET, or `account_ids`, or the same in both. Scopes: profiles:read, contacts:read.
          */
         head: operations["getProfilesHeaders"];
         patch?: never;
@@ -1292,7 +1292,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description No valid API key: `UNAUTHENTICATED`. */
+            /** @description No valid API key or access token: `UNAUTHENTICATED`. */
             401: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -1301,7 +1301,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The API key lacks a scope: `FORBIDDEN`. */
+            /** @description Not allowed: `FORBIDDEN`. */
             403: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -1880,7 +1880,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description No valid API key: `UNAUTHENTICATED`. */
+            /** @description No valid API key or access token: `UNAUTHENTICATED`. */
             401: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -1889,7 +1889,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The API key lacks a scope: `FORBIDDEN`. */
+            /** @description Not allowed: `FORBIDDEN`. */
             403: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -1969,7 +1969,7 @@ export interface operations {
     };
     getProfiles: {
         parameters: {
-            query: {
+            query?: {
                 /**
                  * @description The ids of the accounts: a JSON array, the parameter repeated, or ids separated by commas.
                  * @example [
@@ -1977,7 +1977,7 @@ export interface operations {
                  *       "acc_demo_2_1"
                  *     ]
                  */
-                account_ids: string[];
+                account_ids?: string[];
             };
             header?: {
                 /**
@@ -1989,7 +1989,18 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        /** @description The ids of the accounts. */
+        requestBody?: {
+            content: {
+                /**
+                 * @example [
+                 *       "acc_demo_1_1",
+                 *       "acc_demo_2_1"
+                 *     ]
+                 */
+                "application/json": string[];
+            };
+        };
         responses: {
             /** @description OK. */
             200: {
@@ -2217,7 +2228,7 @@ export interface operations {
     };
     getProfilesHeaders: {
         parameters: {
-            query: {
+            query?: {
                 /**
                  * @description The ids of the accounts: a JSON array, the parameter repeated, or ids separated by commas.
                  * @example [
@@ -2225,7 +2236,7 @@ export interface operations {
                  *       "acc_demo_2_1"
                  *     ]
                  */
-                account_ids: string[];
+                account_ids?: string[];
             };
             header?: {
                 /**
@@ -2237,7 +2248,18 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        /** @description The ids of the accounts. */
+        requestBody?: {
+            content: {
+                /**
+                 * @example [
+                 *       "acc_demo_1_1",
+                 *       "acc_demo_2_1"
+                 *     ]
+                 */
+                "application/json": string[];
+            };
+        };
         responses: {
             /** @description OK. */
             200: {
@@ -2296,7 +2318,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description No valid API key: `UNAUTHENTICATED`. */
+            /** @description No valid API key or access token: `UNAUTHENTICATED`. */
             401: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -2305,7 +2327,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The API key lacks a scope: `FORBIDDEN`. */
+            /** @description Not allowed: `FORBIDDEN`. */
             403: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -2670,7 +2692,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description No valid API key: `UNAUTHENTICATED`. */
+            /** @description No valid API key or access token: `UNAUTHENTICATED`. */
             401: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -2679,7 +2701,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The API key lacks a scope: `FORBIDDEN`. */
+            /** @description Not allowed: `FORBIDDEN`. */
             403: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */

@@ -25,6 +25,8 @@ interface NodeType {
   readonly ids: Ids
   readonly scope: Scope
   readonly relation: Relation
+  /** Whether all ids have the prefix: such rows are not imported. */
+  readonly isPrefixed: boolean
 }
 
 const nodeTypes: NodeType[] = []
@@ -34,14 +36,21 @@ const nodeTypes: NodeType[] = []
  *
  * @param scope what a viewer needs to read them
  * @param relation loads a row by its id
+ * @param options.isPrefixed whether all ids have the prefix of `ids`, because such rows are not imported
  */
-export function registerNode(typename: string, ids: Ids, scope: Scope, relation: Relation): void {
-  nodeTypes.push({ typename, ids, scope, relation })
+export function registerNode(
+  typename: string,
+  ids: Ids,
+  scope: Scope,
+  relation: Relation,
+  { isPrefixed = false } = {},
+): void {
+  nodeTypes.push({ typename, ids, scope, relation, isPrefixed })
 }
 
 /**
  * Finds the row of an id. The prefix of an id tells its type; if it has another prefix, or no row of that type has it, every
- * type is searched. That is at most one statement per type, and one per planned tree. If rows of two types have the id, the
+ * type whose rows can have other ids is searched. That is at most one statement per type, and one per planned tree. If rows of two types have the id, the
  * type that was registered first is returned.
  *
  * Types that the viewer may not read are not searched, so that an error never reveals that a row exists.
@@ -56,12 +65,13 @@ async function loadNode(id: string, { viewer, loaders }: Context): Promise<NodeR
     const row = await load(expected)
     if (row) return asNode(expected, row)
   }
-  const readable = nodeTypes.filter(({ scope }) => viewer.scopes.includes(scope))
+  const others = nodeTypes.filter(({ isPrefixed }) => !isPrefixed)
+  const readable = others.filter(({ scope }) => viewer.scopes.includes(scope))
   const rows = await Promise.all(readable.map(load))
   const index = rows.findIndex((row) => row !== null)
   const [type, row] = [readable[index], rows[index]]
   if (type && row) return asNode(type, row)
-  if (!expected) for (const { scope } of nodeTypes) requireScope(viewer, scope)
+  if (!expected) for (const { scope } of others) requireScope(viewer, scope)
   return null
 }
 

@@ -100,11 +100,11 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
     summary: route.summary,
     description: `${route.description ?? ''} Scopes: ${stored.operation.scopes.join(', ')}.`.trim(),
     parameters: [
-      ...parameters.map(({ in: place, name, variable, description, rules, example, required = false }) => ({
+      ...parameters.map(({ in: place, name, variable, description, rules, example }) => ({
         name,
         in: place,
         description,
-        required: required || place === 'path',
+        required: place === 'path',
         schema: { ...inputSchema(typeAt(stored, variable)), ...jsonSchemaOf(rules) },
         example,
       })),
@@ -112,7 +112,7 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
     ],
     ...(body && {
       requestBody: {
-        required: true,
+        required: !body.isOptional,
         description: body.description,
         content: {
           'application/json': { schema: bodySchema(body, typeAt(stored, body.variable)), example: body.example },

@@ -7,7 +7,7 @@ import {
   isListType,
   isNonNullType,
 } from 'graphql'
-import type { z } from 'zod'
+import { z } from 'zod'
 import { jsonSchemaOf, requiredOf } from '../../input/json-schema.ts'
 import type { Body } from '../route.ts'
 import { keepsNull, type ObjectShape, type Shape } from '../shape.ts'
@@ -46,7 +46,8 @@ function outputSchema(shape: Shape, schemas: Record<string, Json>): Json {
 /** The schema of a JSON body: the names, types and descriptions of an input type, within the bounds of the rules. */
 export function bodySchema({ without = [], rules }: Pick<Body, 'without' | 'rules'>, type: GraphQLInputType): Json {
   if (isNonNullType(type)) return bodySchema({ without, rules }, type.ofType)
-  if (!isInputObjectType(type)) throw new Error('A body must be an input object')
+  if (rules instanceof z.ZodArray) return { ...inputSchema(type), ...jsonSchemaOf(rules) }
+  if (!isInputObjectType(type)) throw new Error('A body must be an input object or a list')
   const fields = Object.values(type.getFields()).filter(({ name }) => !without.includes(name))
   return {
     type: 'object',

@@ -1,6 +1,6 @@
 import graphql from '@graphql-eslint/eslint-plugin'
 
-const operations = ['src/graphql/http/graphiql-tabs/*.graphql', 'lint/operations/*.graphql']
+const operations = ['src/graphql/http/graphiql-tabs/*.graphql', 'tools/graphql/operations/*.graphql']
 
 const shared = {
   plugins: { '@graphql-eslint': graphql },

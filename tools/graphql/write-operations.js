@@ -2,7 +2,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parse, print } from 'graphql'
-import { routes } from '../src/rest/routes.ts'
+import { routes } from '../../src/rest/routes.ts'
 
 const folder = path.join(import.meta.dirname, 'operations')
 rmSync(folder, { recursive: true, force: true })
