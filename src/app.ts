@@ -8,6 +8,7 @@ import { createValidKeys } from './auth/valid-keys.ts'
 import type { Services } from './context.ts'
 import type { StatementCount, StatementMeter } from './db/statement-meter.ts'
 import { registerGraphQL } from './graphql/http/route.ts'
+import type { StreamRouteOptions } from './graphql/http/streams/stream-route.ts'
 import type { TrustedDocuments } from './graphql/http/trusted-documents.ts'
 import { createOperations } from './graphql/operation/run.ts'
 import { createAuthenticate } from './http/authenticate.ts'
@@ -45,6 +46,8 @@ export interface AppOptions {
   readonly maxSubscriptionsPerKey?: number
   /** The most MiB of long answers that the clients of one key have not read, at a time. */
   readonly maxUnsentMibPerKey?: number
+  /** The times of answers that are sent while things happen. */
+  readonly streams?: StreamRouteOptions['streams']
   /** The port of `/metrics`. Without it the app serves `/metrics` itself. */
   readonly metricsPort?: number | undefined
   /** How long `/metrics` gives the same answer. */

@@ -4,6 +4,7 @@ import type { FastifyCorsOptions } from '@fastify/cors'
 const allowedHeaders = [
   ...['authorization', 'content-type', 'idempotency-key', 'if-none-match', 'x-api-key', 'x-request-id'],
   ...['traceparent', 'tracestate'],
+  'x-graphql-event-stream-token',
   ...['apollo-require-preflight', 'apollographql-client-name', 'apollographql-client-version'],
   ...['x-apollo-operation-id', 'x-apollo-operation-name'],
 ]
@@ -22,7 +23,7 @@ const exposedHeaders = [
 export function corsOptions(origins: readonly string[], headers: readonly string[] = []): FastifyCorsOptions {
   return {
     origin: [...origins],
-    methods: ['GET', 'HEAD', 'POST', 'PUT'],
+    methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
     allowedHeaders: [...allowedHeaders, ...headers],
     exposedHeaders,
     maxAge: 600,

@@ -2,11 +2,12 @@ import { ApolloClient, gql as apolloGql, CombinedGraphQLErrors, HttpLink, InMemo
 import { fetchExchange, Client as UrqlClient } from '@urql/core'
 import { ClientError, GraphQLClient } from 'graphql-request'
 import createOpenApiClient from 'openapi-fetch'
+import type { Observable, Subscription } from 'rxjs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createKey } from '../../src/auth/key.service.ts'
+import { createKey, revokeKey } from '../../src/auth/key.service.ts'
 import { createRateLimit } from '../../src/limits/rate-limit.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
-import { createOneOfEach } from '../support/factories.ts'
+import { createOneOfEach, factoriesFor } from '../support/factories.ts'
 import type { paths } from '../support/openapi.generated.ts'
 
 const points = 25_000
@@ -121,6 +122,83 @@ describe.each(Object.entries(clients))('%s', (_, send) => {
   })
 })
 
+describe('a subscription of Apollo Client with a plain HttpLink', () => {
+  const document = apolloGql('subscription Follow($id: ID!) { job(id: $id) { id status } }')
+  const cancel = (id: string) =>
+    app.graphql(tenant, 'mutation ($id: ID!) { cancelJob(input: { id: $id }) { job { id } } }', { id })
+
+  /** Subscribes. Each call of `next` resolves with the next result, and with undefined when the subscription is complete. */
+  function follow(key: string, address: string, id: string) {
+    const link = new HttpLink({ uri: `${address}/graphql`, headers: { 'x-api-key': key } })
+    const client = new ApolloClient({ link, cache: new InMemoryCache(), devtools: { enabled: false } })
+    const variables = { id }
+    const results = client.subscribe({ query: document, variables, fetchPolicy: 'no-cache', errorPolicy: 'all' })
+    const received: AsyncIterator<ApolloClient.SubscribeResult> = valuesOf(results)
+    return {
+      next: async () => (await received.next()).value as ApolloClient.SubscribeResult | undefined,
+      stop: async () => {
+        await received.return?.()
+        client.stop()
+      },
+    }
+  }
+  const withStatus = (status: string) => ({ data: { job: { status } } })
+
+  it('receives the present state and every change, and completes', async () => {
+    const { id } = await factoriesFor(app, tenant).job()
+    const results = follow(await newKey(), url, id)
+    expect(await results.next()).toMatchObject(withStatus('PENDING'))
+    await cancel(id)
+    expect(await results.next()).toMatchObject(withStatus('CANCELLED'))
+    expect(await results.next()).toBeUndefined()
+    await results.stop()
+  })
+
+  it('receives the error of the subscription, and completes', async () => {
+    const { tenantAppId } = tenant
+    const { row, key } = await createKey(app.database, { tenantAppId, name: 'revoked' })
+    const { id } = await factoriesFor(app, tenant).job()
+    const results = follow(key, url, id)
+    await results.next()
+    await revokeKey(app.database, row.id)
+    await cancel(id)
+    const { error } = (await results.next()) ?? {}
+    expect(CombinedGraphQLErrors.is(error) && codesOf(error.errors)).toEqual(['UNAUTHENTICATED'])
+    expect(await results.next()).toBeUndefined()
+    await results.stop()
+  })
+
+  it('receives the error of a variable', async () => {
+    const results = follow(await newKey(), url, { no: 'id' } as unknown as string)
+    const { error } = (await results.next()) ?? {}
+    expect(CombinedGraphQLErrors.is(error) && codesOf(error.errors)).toEqual(['BAD_USER_INPUT'])
+    await results.stop()
+  })
+
+  it('fails if the key is not valid', async () => {
+    const results = follow('fus_unknown', url, 'job_1')
+    expect(String((await results.next())?.error)).toContain('401')
+    await results.stop()
+  })
+
+  it('frees its slot when it ends', async () => {
+    const limited = await app.startAnother({ maxSubscriptionsPerKey: 1 })
+    const { id } = await factoriesFor(app, tenant).job()
+    const address = await limited.app.listen({ port: 0, host: '127.0.0.1' })
+    const key = await newKey()
+    const first = follow(key, address, id)
+    await first.next()
+    const refused = follow(key, address, id)
+    expect(String((await refused.next())?.error)).toContain('429')
+    await first.stop()
+    // The gateway learns a moment later that the client has gone.
+    let second = follow(key, address, id)
+    while ((await second.next())?.error) second = follow(key, address, id)
+    await second.stop()
+    await limited.close()
+  })
+})
+
 describe('openapi-fetch, with the types of /openapi.json', () => {
   const client = (key: string) => createOpenApiClient<paths>({ baseUrl: url, headers: { 'x-api-key': key } })
 
@@ -161,3 +239,20 @@ describe('openapi-fetch, with the types of /openapi.json', () => {
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
   })
 })
+
+/** The values of an observable. The iterator ends when it completes. */
+async function* valuesOf<Value>(observable: Observable<Value>): AsyncGenerator<Value, undefined> {
+  let subscription: Subscription
+  const stream = new ReadableStream<Value>({
+    start(controller) {
+      subscription = observable.subscribe({
+        next: (value) => controller.enqueue(value),
+        error: (error) => controller.error(error),
+        complete: () => controller.close(),
+      })
+    },
+    cancel: () => subscription.unsubscribe(),
+  })
+  yield* stream
+  return undefined
+}

@@ -1,8 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ExecutionResult } from 'graphql'
-import type { Services } from '../../context.ts'
 import { errorCodes, GatewayError } from '../../errors.ts'
-import type { Authenticate } from '../../http/authenticate.ts'
 import { compression } from '../../http/compression.ts'
 import { readIdempotencyKey } from '../../http/idempotency-key.ts'
 import { toHttpError } from '../../http/plugins/answer-errors.ts'
@@ -13,23 +11,19 @@ import { toClientError } from '../operation/client-error.ts'
 import type { IdempotencyKey } from '../operation/execute-once.ts'
 import type { OperationRequest } from '../operation/operation-request.ts'
 import type { PreparedOperation } from '../operation/prepare/prepare.ts'
-import type { Operations } from '../operation/run.ts'
 import { statusOf, withoutNames } from './client-result.ts'
 import { createDocumentFinder } from './documents.ts'
 import { createGraphiql, filesPath, wantsPage } from './graphiql.ts'
 import { isJsonType, type JsonType, type MediaType, negotiate } from './negotiate.ts'
 import { type GraphQLParams, readBodyParams, readQueryParams } from './params.ts'
+import { answerMultipart, wantsMultipart } from './streams/multipart.ts'
+import { registerStreams, type StreamRouteOptions } from './streams/stream-route.ts'
 import type { TrustedDocuments } from './trusted-documents.ts'
 import { createYogaAnswers } from './yoga.ts'
 
-export interface GraphQLOptions {
-  readonly services: Services
-  readonly operations: Operations
-  readonly authenticate: Authenticate
+export interface GraphQLOptions extends StreamRouteOptions {
   /** Whether browsers that open /graphql get GraphiQL. */
   readonly graphiql: boolean
-  /** Whether the schema may be explored by introspection and suggestions. */
-  readonly introspection: boolean
   /** The documents of clients. Without them every document is executed. */
   readonly trustedDocuments?: TrustedDocuments | undefined
   /** The key of the demo tenant, which GraphiQL shows to browsers on this machine. */
@@ -67,17 +61,22 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
       if (operation.kind === 'mutation' && request.method === 'GET') return rejectMutationByGet(reply, type)
     }
     const toRequest = (valid: PreparedOperation) => requestOf(request, reply, valid, params, idempotencyKey)
+    const subscribe = (valid: PreparedOperation, signal: AbortSignal) =>
+      operations.subscribe({
+        ...toRequest(valid),
+        signal,
+        onFlushed: onFlushed(reply),
+        checkKey: () => authenticate(request),
+      })
+    if (operation?.kind === 'subscription' && wantsMultipart(request.headers.accept)) {
+      const show = (result: ExecutionResult) => (introspection ? result : withoutNames(result, params))
+      const start = (signal: AbortSignal) => subscribe(operation, signal)
+      return answerMultipart(reply, start, show, options.streams?.heartbeatMilliseconds)
+    }
     if (!isJsonType(type) || operation?.kind === 'subscription') {
       return answerByYoga(request, reply, {
-        ...{ params, prepared },
+        ...{ params, prepared, subscribe },
         run: (valid) => operations.run(toRequest(valid)),
-        subscribe: (valid, signal) =>
-          operations.subscribe({
-            ...toRequest(valid),
-            signal,
-            onFlushed: onFlushed(reply),
-            checkKey: () => authenticate(request),
-          }),
       })
     }
     if (errors) {
@@ -143,6 +142,8 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
         return answer(request, reply, params, idempotencyKey)
       },
     })
+
+    registerStreams(routes, documents, options)
   })
 }
 
