@@ -22,6 +22,7 @@ import { serveJwks } from './http/plugins/jwks.ts'
 import { limitConnections } from './http/plugins/limit-connections.ts'
 import { logRequests } from './http/plugins/log-requests.ts'
 import { registerMetrics } from './http/plugins/metrics-route.ts'
+import { refuseWebSockets } from './http/plugins/refuse-websockets.ts'
 import { type LoadLimits, shedLoad } from './http/plugins/shed-load.ts'
 import { traceRequests } from './http/plugins/trace-requests.ts'
 import { registerRoutes } from './http/routes.ts'
@@ -109,6 +110,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   readJsonBodies(app, services.turns.steps)
   answerErrors(app)
   logRequests(app, services.metrics)
+  refuseWebSockets(app)
   if (corsOrigins.length > 0) await app.register(cors, corsOptions(corsOrigins, options.corsHeaders))
   // Only where a route asks for it. Bodies of requests are never decompressed: a short one could become very long.
   await app.register(compress, { global: false })

@@ -42,6 +42,8 @@ const accepted: [string | undefined, string | null][] = [
   ['application/graphql-response+json;q=0, application/json;q=0.9', json],
   ['text/event-stream', 'text/event-stream'],
   ['multipart/mixed', 'multipart/mixed; boundary="-"'],
+  ['multipart/mixed;deferSpec=20220824, application/json', json],
+  ['multipart/mixed, application/json;q=0.9', 'multipart/mixed; boundary="-"'],
   ['text/event-stream;q=0.1, application/json', json],
   ['application/json;q=0', null],
   ['image/png', null],

@@ -41,6 +41,29 @@ describe('an invalid HTTP request', () => {
   })
 })
 
+describe('a WebSocket', () => {
+  const upgrade =
+    'upgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-version: 13'
+
+  it.each(['/graphql', '/graphql/stream', '/users', '/missing'])('is refused at %s', async (path) => {
+    const socket = connect(port, '127.0.0.1')
+    // The client waits for the gateway, which closes the connection.
+    socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nx-api-key: ${tenant.key}\r\n${upgrade}\r\n\r\n`)
+    const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n')
+    expect(head).toMatch(/^HTTP\/1.1 400 /)
+    expect(head).toMatch(/content-type: application\/(problem\+)?json/)
+    const { detail, errors } = JSON.parse(body)
+    expect(detail ?? errors[0].message).toContain('server-sent events')
+  })
+
+  it('is refused only if the client asks for one', async () => {
+    const answer = await send(
+      'GET /health HTTP/1.1\r\nhost: x\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\n\r\n',
+    )
+    expect(answer).toMatch(/^HTTP\/1.1 200 /)
+  })
+})
+
 describe('a gateway with as many connections as it may have', () => {
   it('closes the one that waits longest, unused ones first, and closes new ones if all are in use', async () => {
     const full = await app.startAnother({ maxConnections: 4 })

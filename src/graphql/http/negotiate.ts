@@ -21,11 +21,27 @@ export type JsonType = Extract<MediaType, `application/${string}`>
  * @see https://graphql.github.io/graphql-over-http/draft/#sec-Legacy-Watershed
  */
 export function negotiate(accept: string | undefined): MediaType {
-  // An empty header accepts everything, like a missing one.
-  const ranges = accept?.replaceAll(/;(?!\s*q\s*=)[^;,]*/gi, '') || '*/*'
-  const type = new Negotiator({ headers: { accept: ranges } }).mediaType([...mediaTypes])
+  const type = preferred(accept, mediaTypes)
   if (type === undefined) throw new GatewayError('NOT_ACCEPTABLE', `Accept one of ${mediaTypes.join(', ')}.`)
-  return type as MediaType
+  return type
+}
+
+/** @throws GatewayError NOT_ACCEPTABLE if a client does not accept server-sent events */
+export function requireEventStream(accept: string | undefined): void {
+  if (preferred(accept, ['text/event-stream'])) return
+  throw new GatewayError(
+    'NOT_ACCEPTABLE',
+    'A subscription is answered with server-sent events. Accept text/event-stream.',
+  )
+}
+
+function preferred<Type extends string>(accept: string | undefined, types: readonly Type[]): Type | undefined {
+  // An empty header accepts everything, like a missing one.
+  const ranges = (accept?.replaceAll(/;(?!\s*q\s*=)[^;,]*/gi, '') || '*/*').split(',')
+  // Negotiator prefers what is named first. Clients name multipart first for @defer, and get JSON if they accept it equally.
+  const isMultipart = (range: string) => Number(range.trim().startsWith('multipart/'))
+  ranges.sort((one, other) => isMultipart(one) - isMultipart(other))
+  return new Negotiator({ headers: { accept: ranges.join() } }).mediaType([...types]) as Type | undefined
 }
 
 export function isJsonType(type: MediaType): type is JsonType {

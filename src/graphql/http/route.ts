@@ -14,7 +14,7 @@ import type { PreparedOperation } from '../operation/prepare/prepare.ts'
 import { statusOf, withoutNames } from './client-result.ts'
 import { createDocumentFinder } from './documents.ts'
 import { createGraphiql, filesPath, wantsPage } from './graphiql.ts'
-import { isJsonType, type JsonType, type MediaType, negotiate } from './negotiate.ts'
+import { isJsonType, type JsonType, type MediaType, negotiate, requireEventStream } from './negotiate.ts'
 import { type GraphQLParams, readBodyParams, readQueryParams } from './params.ts'
 import { answerMultipart, wantsMultipart } from './streams/multipart.ts'
 import { registerStreams, type StreamRouteOptions } from './streams/stream-route.ts'
@@ -73,8 +73,11 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
       const start = (signal: AbortSignal) => subscribe(operation, signal)
       return answerMultipart(reply, start, show, options.streams?.heartbeatMilliseconds)
     }
-    if (!isJsonType(type) || operation?.kind === 'subscription') {
+    const isSubscription = operation?.kind === 'subscription'
+    if (isSubscription) requireEventStream(request.headers.accept)
+    if (!isJsonType(type) || isSubscription) {
       return answerByYoga(request, reply, {
+        accept: isSubscription ? 'text/event-stream' : type,
         ...{ params, prepared, subscribe },
         run: (valid) => operations.run(toRequest(valid)),
       })

@@ -10,10 +10,13 @@ import type { Preparation, PreparedOperation } from '../operation/prepare/prepar
 import { schema } from '../operation/schema.ts'
 import type { SubscriptionAnswer } from '../operation/subscribe.ts'
 import { withMessage, withoutNames } from './client-result.ts'
+import type { MediaType } from './negotiate.ts'
 import type { GraphQLParams } from './params.ts'
 
 /** A GraphQL request, and how its operation is executed. */
 export interface YogaRequest {
+  /** The media type of the answer. */
+  readonly accept: MediaType
   readonly params: GraphQLParams
   readonly prepared: Preparation
   run(operation: PreparedOperation): Promise<OperationAnswer>
@@ -40,7 +43,11 @@ const connectionHeaders = new Set([
 export function createYogaAnswers(log: Logger, options: { readonly introspection: boolean }) {
   const yoga = createYogaServer(log, options)
 
-  return async (request: FastifyRequest, reply: FastifyReply, { params, prepared, ...execute }: YogaRequest) => {
+  return async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { accept, params, prepared, ...execute }: YogaRequest,
+  ) => {
     const aborted = new AbortController()
     reply.raw.once('close', () => {
       // Aborting creates an error with a stack, so it is not done for a complete answer.
@@ -48,7 +55,6 @@ export function createYogaAnswers(log: Logger, options: { readonly introspection
     })
     // Yoga would answer the rejection of an operation in its own way.
     let rejection: unknown
-    let events: SubscriptionAnswer['events'] | undefined
     async function answerOf<Answer extends { readonly headers: Readonly<Record<string, string>> }>(
       start: (operation: PreparedOperation) => Promise<Answer>,
     ): Promise<Answer> {
@@ -64,13 +70,10 @@ export function createYogaAnswers(log: Logger, options: { readonly introspection
     const input: YogaInput = {
       ...{ params, prepared },
       run: async () => asRequestError((await answerOf(execute.run)).result),
-      subscribe: async () => {
-        events = (await answerOf((operation) => execute.subscribe(operation, aborted.signal))).events
-        return events
-      },
+      subscribe: async () => (await answerOf((operation) => execute.subscribe(operation, aborted.signal))).events,
     }
     const { method, headers } = request
-    const init = { method, headers: headers as Record<string, string>, signal: aborted.signal }
+    const init = { method, headers: { ...(headers as Record<string, string>), accept }, signal: aborted.signal }
     const response = await yoga.fetch('http://gateway/graphql', init, input)
     if (rejection !== undefined) throw rejection
     reply.code(response.status)
@@ -79,11 +82,7 @@ export function createYogaAnswers(log: Logger, options: { readonly introspection
     }
     const { body } = response
     // Events are sent as they come. Any other answer is complete.
-    if (!body || !isEventStream(response)) {
-      // Yoga answers a client that accepts no events only after it has subscribed, and reads no event.
-      if (events && Symbol.asyncIterator in events) await events.return?.()
-      return response.text()
-    }
+    if (!body || !isEventStream(response)) return response.text()
     reply.header('x-accel-buffering', 'no')
     releaseSlot(reply)
     return body

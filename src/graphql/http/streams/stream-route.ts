@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ExecutionResult } from 'graphql'
-import Negotiator from 'negotiator'
 import { createContext, type Services } from '../../../context.ts'
 import { GatewayError } from '../../../errors.ts'
 import type { Authenticate } from '../../../http/authenticate.ts'
@@ -12,6 +11,7 @@ import type { Operations } from '../../operation/run.ts'
 import type { SubscriptionAnswer } from '../../operation/subscribe.ts'
 import { withoutNames } from '../client-result.ts'
 import type { DocumentFinder } from '../documents.ts'
+import { requireEventStream } from '../negotiate.ts'
 import { type GraphQLParams, readBodyParams } from '../params.ts'
 import { createEventStreams, type EventStreamsOptions, type StreamedOperation } from './event-streams.ts'
 import { sendResults } from './send-results.ts'
@@ -92,9 +92,7 @@ export function registerStreams(app: FastifyInstance, documents: DocumentFinder,
   app.get(path, {
     onRequest,
     async handler(request, reply) {
-      if (new Negotiator(request.raw).mediaType(['text/event-stream']) === undefined) {
-        throw new GatewayError('NOT_ACCEPTABLE', 'Accept text/event-stream.')
-      }
+      requireEventStream(request.headers.accept)
       const body = streams.find(request).open(reply)
       reply.header('x-accel-buffering', 'no').type('text/event-stream; charset=utf-8')
       releaseSlot(reply)

@@ -19,6 +19,7 @@ import { coerceVariables, type Values } from './coerce-variables.ts'
 import { declareCoerced } from './coerced-variables.ts'
 import { type CompiledOperation, compileOperation } from './compile.ts'
 import { createNodeCount } from './count-nodes.ts'
+import { explainDirective } from './explain-directive.ts'
 import { createPlanner } from './plan.ts'
 import { createPrice } from './price.ts'
 import { allFields, readSelection } from './selection.ts'
@@ -95,7 +96,7 @@ export function createPreparer({ introspection, metrics }: PreparerOptions): Pre
     try {
       checkDocumentSize(text)
       const document = parse(text)
-      return { document, errors: validate(schema, document, rules), operations }
+      return { document, errors: validate(schema, document, rules).map(explainDirective), operations }
     } catch (error) {
       if (error instanceof GraphQLError) return { errors: [error], operations }
       throw error

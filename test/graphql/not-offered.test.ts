@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { addressOf } from '../support/events.ts'
+import { factoriesFor } from '../support/factories.ts'
+
+let app: TestApp
+let tenant: TestTenant
+
+beforeAll(async () => {
+  app = await startTestApp({ introspection: false, streams: { heartbeatMilliseconds: 5 } })
+  tenant = await app.createTenant()
+})
+afterAll(() => app.close())
+
+const post = (payload: object | unknown[], accept = 'application/json') =>
+  app.app.inject({ method: 'POST', url: '/graphql', headers: { 'x-api-key': tenant.key, accept }, payload })
+
+describe('what the gateway does not offer', () => {
+  it.each([
+    ['a batch', [{ query: '{ viewer { keyName } }' }], 'Send one operation'],
+    ['@defer', { query: '{ viewer { ... @defer { keyName } } }' }, 'Request the deferred fields in another operation.'],
+    ['@stream', { query: '{ users { nodes @stream { id } } }' }, 'in pages, with first and after.'],
+  ])('is refused with the way to do without: %s', async (_name, payload, advice) => {
+    const answer = await post(payload, 'multipart/mixed;deferSpec=20220824, application/json')
+    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
+    expect(answer.json().errors).toHaveLength(1)
+    expect(answer.json().errors[0].message).toContain(advice)
+  })
+
+  it.each(['application/json', 'multipart/mixed', 'multipart/mixed;deferSpec=20220824', 'text/event-stream;q=0, */*'])(
+    'is refused with the accepted media type: a subscription as %s',
+    async (accept) => {
+      const answer = await post({ query: 'subscription { jobs { id } }' }, accept)
+      expect(answer.statusCode).toBe(406)
+      expect(answer.json().errors).toMatchObject([{ extensions: { code: 'NOT_ACCEPTABLE' } }])
+      expect(answer.json().errors[0].message).toContain('Accept text/event-stream.')
+    },
+  )
+})
+
+const specification = 'multipart/mixed;boundary=graphql;subscriptionSpec=1.0'
+
+describe("Apollo's multipart protocol", () => {
+  const follow = 'subscription ($id: ID!) { job(id: $id) { status } }'
+
+  it('answers a query in JSON, and a subscription with server-sent events if the client names them', async () => {
+    const json = await post({ query: '{ viewer { keyName } }' }, `${specification}, application/json`)
+    expect(json.headers['content-type']).toBe('application/json; charset=utf-8')
+    const events = await post({ query: follow, variables: { id: 'x' } }, `${specification}, text/event-stream`)
+    expect(events.headers['content-type']).toBe('text/event-stream')
+  })
+
+  it('sends each result in a part, with heartbeats between them, and an end', async () => {
+    const { id } = await factoriesFor(app, tenant).job()
+    const response = await fetch(`${await addressOf(app)}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: specification, 'x-api-key': tenant.key },
+      body: JSON.stringify({ query: follow, variables: { id } }),
+    })
+    expect(response.headers.get('content-type')).toBe('multipart/mixed;boundary="graphql";subscriptionSpec=1.0')
+    let text = ''
+    for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      const hadHeartbeat = text.includes('{}')
+      text += chunk
+      // A part is complete for a client when the next boundary has arrived.
+      if (!hadHeartbeat && text.endsWith('{}\r\n--graphql')) {
+        await app.graphql(tenant, `mutation { cancelJob(input: { id: "${id}" }) { job { id } } }`)
+      }
+    }
+    const [first, ...parts] = text.split('\r\n--graphql')
+    expect([first, parts.pop()]).toEqual(['', '--\r\n'])
+    const messages = parts.map((part) => {
+      const [head, body = ''] = part.split('\r\n\r\n')
+      expect(head).toBe('\r\ncontent-type: application/json; charset=utf-8')
+      return JSON.parse(body) as object
+    })
+    const withStatus = (status: string) => ({ payload: { data: { job: { status } } } })
+    expect(messages.filter((message) => 'payload' in message)).toEqual([withStatus('PENDING'), withStatus('CANCELLED')])
+    expect(messages).toContainEqual({})
+  })
+
+  it('shows names of the schema no more than other answers do', async () => {
+    const { body } = await post({ query: follow, variables: { id: { no: 1 } } }, specification)
+    expect(body).toContain('Variable \\"$id\\" got an invalid value')
+  })
+})
