@@ -14,6 +14,8 @@ import { createOperations } from './graphql/operation/run.ts'
 import { createAuthenticate } from './http/authenticate.ts'
 import { setCommonHeaders } from './http/common-headers.ts'
 import { corsOptions } from './http/cors.ts'
+import { registerHome } from './http/pages/home.ts'
+import { registerReference } from './http/pages/reference.ts'
 import { answerErrors } from './http/plugins/answer-errors.ts'
 import { drainConnections } from './http/plugins/drain.ts'
 import { registerHealth } from './http/plugins/health.ts'
@@ -23,6 +25,7 @@ import { limitConnections } from './http/plugins/limit-connections.ts'
 import { logRequests } from './http/plugins/log-requests.ts'
 import { registerMetrics } from './http/plugins/metrics-route.ts'
 import { refuseWebSockets } from './http/plugins/refuse-websockets.ts'
+import { reportTiming } from './http/plugins/server-timing.ts'
 import { type LoadLimits, shedLoad } from './http/plugins/shed-load.ts'
 import { traceRequests } from './http/plugins/trace-requests.ts'
 import { registerRoutes } from './http/routes.ts'
@@ -71,7 +74,7 @@ export interface AppOptions {
   readonly rateLimit?: RateLimit
   /** The keys that have written recently, if there are replicas. */
   readonly recentWrites?: RecentWrites | undefined
-  /** The key of the demo tenant, which GraphiQL shows to browsers on this machine. */
+  /** The key of the demo tenant, which pages show to browsers on this machine. */
   readonly demoKey?: string | undefined
 }
 
@@ -110,6 +113,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   readJsonBodies(app, services.turns.steps)
   answerErrors(app)
   logRequests(app, services.metrics)
+  reportTiming(app)
   refuseWebSockets(app)
   if (corsOrigins.length > 0) await app.register(cors, corsOptions(corsOrigins, options.corsHeaders))
   // Only where a route asks for it. Bodies of requests are never decompressed: a short one could become very long.
@@ -120,6 +124,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     registerHealth(routes, services.database)
     serveJwks(routes, services.tokens)
     if (options.metricsPort === undefined) registerMetrics(routes, services.metrics, options.metricsAgeMilliseconds)
+    registerHome(routes, options)
+    registerReference(routes, options.demoKey)
     registerOpenApi(routes, operations)
     serveRoutes(routes, { services, operations, authenticate })
   })

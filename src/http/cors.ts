@@ -12,7 +12,7 @@ const allowedHeaders = [
 /** The headers of answers that pages may read, besides those that browsers always show. */
 const exposedHeaders = [
   ...['allow', 'etag', 'idempotent-replayed', 'link', 'location', 'ratelimit', 'ratelimit-policy', 'retry-after'],
-  ...['www-authenticate', 'x-cost', 'x-request-id'],
+  ...['server-timing', 'www-authenticate', 'x-cost', 'x-request-id'],
 ]
 
 /**

@@ -6,7 +6,7 @@ export interface Visit {
   readonly page: Page
   /** Addresses other than the gateway's that the page, its frames or its workers requested. */
   readonly foreignRequests: readonly string[]
-  /** Errors in the console, and uncaught errors. */
+  /** Errors in the console, which include violations of the content security policy, and uncaught errors. */
   readonly errors: readonly string[]
 }
 
@@ -52,9 +52,20 @@ export function launchChromium(executablePath: string): Promise<Browser> {
 
 /** Opens GraphiQL, and waits for the answer to its introspection query. */
 export async function visitGraphiql(browser: Browser, gateway: string): Promise<Visit> {
+  const visit = await openPage(browser, gateway)
+  await Promise.all([answerTo('schema', visit.page), visit.page.goto(`${gateway}/graphql`)])
+  return visit
+}
+
+/** Opens an empty page, which can reach only the gateway. */
+export async function openPage(
+  browser: Browser,
+  gateway: string,
+  colorScheme: 'light' | 'dark' = 'light',
+): Promise<Visit> {
   const foreignRequests: string[] = []
   const errors: string[] = []
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme })
   // Below vitest's own limit, so that a failure names the missing selector.
   context.setDefaultTimeout(15_000)
   await context.route(
@@ -71,7 +82,6 @@ export async function visitGraphiql(browser: Browser, gateway: string): Promise<
   const page = await context.newPage()
   page.on('pageerror', (error) => errors.push(String(error)))
   page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
-  await Promise.all([answerTo('schema', page), page.goto(`${gateway}/graphql`)])
   return { page, foreignRequests, errors }
 }
 

@@ -1,18 +1,4 @@
-import { hash } from 'node:crypto'
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import Negotiator from 'negotiator'
-
-/** A file that browsers keep for good: its name changes with its content. */
-export interface StaticFile {
-  readonly type: string
-  readonly content: Buffer
-  readonly compressed: Buffer
-}
-
-/** Files by their names. */
-export type StaticFiles = Map<string, StaticFile>
+import { addFile, type StaticFiles } from '../../http/pages/static-files.ts'
 
 /**
  * Moves the style and the script of GraphiQL, which are 9 MB and the same for everyone, from its page to files.
@@ -26,8 +12,8 @@ export async function moveToFiles(page: string, folder: string, files: StaticFil
   const style = between(page, '<style>', '</style>')
   // The end of the script starts GraphiQL with the options of this page.
   const script = between(page.slice(0, page.lastIndexOf('YogaGraphiQL.renderYogaGraphiQL(')), '<script>')
-  const styleName = await addFile(files, style.text, 'css', 'text/css; charset=utf-8')
-  const scriptName = await addFile(files, script.text, 'js', 'text/javascript; charset=utf-8')
+  const styleName = await addFile(files, 'css', style.text)
+  const scriptName = await addFile(files, 'js', withHistory(script.text))
   return [
     page.slice(0, style.from),
     `</style><link rel="stylesheet" href="${folder}/${styleName}"><style>`,
@@ -45,19 +31,10 @@ function between(page: string, opening: string, closing?: string) {
   return { from, to, text: page.slice(from, to) }
 }
 
-async function addFile(files: StaticFiles, text: string, extension: string, type: string): Promise<string> {
-  const name = `${hash('sha256', text).slice(0, 16)}.${extension}`
-  if (!files.has(name)) {
-    const content = Buffer.from(text)
-    files.set(name, { type, content, compressed: await promisify(gzip)(content) })
-  }
-  return name
-}
-
-/** Sends a file, compressed if the client accepts it. */
-export function sendFile(request: FastifyRequest, reply: FastifyReply, file: StaticFile): Buffer {
-  const isCompressed = new Negotiator(request.raw).encoding(['gzip', 'identity']) === 'gzip'
-  reply.header('cache-control', 'public, max-age=31536000, immutable').header('vary', 'accept-encoding').type(file.type)
-  if (isCompressed) reply.header('content-encoding', 'gzip')
-  return isCompressed ? file.compressed : file.content
+/** Yoga's GraphiQL contains the history, but shows only its own plugin, and takes no plugins in its options. */
+function withHistory(script: string): string {
+  const history = /(\w+)=\{title:"History",/.exec(script)?.[1]
+  const plugins = /plugins:\[\w+(?=\],schemaDescription:)/
+  if (history === undefined || !plugins.test(script)) throw new Error('The script of GraphiQL has no history')
+  return script.replace(plugins, (found) => `${found},${history}`)
 }

@@ -1,15 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { GatewayError } from '../../errors.ts'
-import { releaseSlot } from '../../http/plugins/shed-load.ts'
-import { moveToFiles, type StaticFiles, sendFile } from './graphiql-files.ts'
+import { errorCodes, GatewayError } from '../../errors.ts'
+import { createTextPages, faviconPath, isFromThisMachine, readPageFile, setPageHeaders } from '../../http/pages/page.ts'
+import { addFile, type StaticFiles, sendFile } from '../../http/pages/static-files.ts'
+import { moveToFiles } from './graphiql-files.ts'
 
 /** The path of the files that the page loads. */
 export const filesPath = '/graphql/files'
-
-/** Headers that proxies add. */
-const proxyHeaders = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip']
 
 /** A tab that GraphiQL opens at the start. It is named after its operation. */
 interface Tab {
@@ -31,16 +29,10 @@ function readTabs(): Tab[] {
   })
 }
 
-/** The page uses inline scripts and workers. It loads nothing from other hosts, and no page may embed it. */
-const pageHeaders = {
-  'content-security-policy':
-    "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; worker-src 'self' blob: data:; " +
-    "style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self' blob: data:; " +
-    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
-  'x-frame-options': 'DENY',
-  'referrer-policy': 'no-referrer',
-  'cross-origin-opener-policy': 'same-origin',
-}
+/** GraphiQL uses inline scripts, and its editor workers. */
+const sources =
+  "script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; worker-src 'self' blob: data:; " +
+  "style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self' blob: data:"
 
 /**
  * Creates what answers a browser with GraphiQL: its page, and the files that the page loads. Slow readers of them take no
@@ -62,36 +54,41 @@ export function createGraphiql(demoKey: string | undefined) {
 
   return {
     page(request: FastifyRequest, reply: FastifyReply): Promise<Buffer> {
-      releaseSlot(reply)
-      reply.headers(pageHeaders).type('text/html; charset=utf-8')
+      setPageHeaders(reply, sources)
       return pageFor(isFromThisMachine(request) ? demoKey : undefined)
     },
     /** @throws GatewayError NOT_FOUND */
     async file(request: FastifyRequest, reply: FastifyReply): Promise<Buffer> {
-      releaseSlot(reply)
       await pageFor(undefined)
-      const file = files.get((request.params as { name: string }).name)
-      if (!file) throw new GatewayError('NOT_FOUND', 'There is no such file.')
-      return sendFile(request, reply, file)
+      return sendFile(request, reply, files)
     },
   }
 }
 
-/** Whether the request comes from a browser that opens a page: it accepts HTML and cannot send a key. */
-export function wantsPage({ headers }: FastifyRequest): boolean {
-  return (headers.accept ?? '').includes('text/html') && headers['x-api-key'] === undefined
+/** Creates what answers a browser while GraphiQL is off: a page that says how to turn it on, with the status of a request without a key. */
+export function createGraphiqlHint(): (reply: FastifyReply) => string {
+  const sendTextPage = createTextPages()
+  const { code, headers } = new GatewayError('UNAUTHENTICATED', 'GraphiQL is off.')
+  return (reply) => {
+    reply.code(errorCodes[code].status).headers(headers)
+    return sendTextPage(reply, 'GraphiQL is off · Fusion Gateway', hint)
+  }
 }
 
-/**
- * Whether the request comes from this machine and names it, and not through a proxy on this machine. The second condition
- * excludes pages of other sites whose name resolves to 127.0.0.1.
- */
-function isFromThisMachine({ ip, hostname, headers }: FastifyRequest): boolean {
-  if (proxyHeaders.some((name) => headers[name] !== undefined)) return false
-  const isLoopback = (address: string) =>
-    /^(127\.\d+\.\d+\.\d+|::1|\[::1\]|::ffff:127\.\d+\.\d+\.\d+|localhost)$/.test(address)
-  return isLoopback(ip) && isLoopback(hostname)
-}
+const hint = `<header>
+<img src="${faviconPath}" alt="">
+<h1>GraphiQL is off</h1>
+</header>
+<p class="lead">This address answers GraphQL requests that send an API key. A gateway on PostgreSQL shows GraphiQL here only if its
+operator turns it on.</p>
+<h2>Turn it on</h2>
+<p>Start the gateway with two variables. The second one lets GraphiQL load the schema:</p>
+<pre tabindex="0" aria-label="Command"><code>GRAPHIQL=on INTROSPECTION=on npm start</code></pre>
+<h2>Or send a request</h2>
+<pre tabindex="0" aria-label="Example"><code>curl -H "x-api-key: $KEY" -H 'content-type: application/json' \\
+  -d '{"query": "{ viewer { keyName } }"}' \\
+  $GATEWAY/graphql</code></pre>
+<p>The <a href="/">start page</a> links to the REST reference.</p>`
 
 async function renderPage(apiKey: string | undefined, files: StaticFiles): Promise<Buffer> {
   // 9 MB of scripts: loaded when the first browser requests them.
@@ -111,16 +108,13 @@ async function renderPage(apiKey: string | undefined, files: StaticFiles): Promi
     schemaDescription: true,
   })
   const page = await moveToFiles(rendered, filesPath, files)
-  return Buffer.from(page.replace('</head>', () => `${fixesFor(tabs)}</head>`))
-}
-
-/**
- * Fixes for GraphiQL 5 with several tabs. A tab moves while the mouse is down on it, so the first click is lost. The first
- * reload opens an empty tab unless a query is stored.
- */
-function fixesFor(tabs: readonly Tab[]): string {
-  return `
-<style>.graphiql-tab { transform: none !important }</style>
-<script>localStorage['graphiql:query'] ??= ${JSON.stringify(tabs[0]?.query)}</script>
+  const style = await addFile(files, 'css', readPageFile('graphiql.css'))
+  const script = await addFile(files, 'js', readPageFile('graphiql.js'))
+  const additions = `
+<link rel="icon" href="${faviconPath}">
+<link rel="stylesheet" href="${filesPath}/${style}">
+<script src="${filesPath}/${script}"></script>
+<script>localStorage['graphiql:query'] ??= ${JSON.stringify(tabs[0]?.query)} // The first reload would open an empty tab.</script>
 `
+  return Buffer.from(page.replace('</head>', () => `${additions}</head>`))
 }

@@ -3,6 +3,7 @@ import type { ExecutionResult } from 'graphql'
 import { errorCodes, GatewayError } from '../../errors.ts'
 import { compression } from '../../http/compression.ts'
 import { readIdempotencyKey } from '../../http/idempotency-key.ts'
+import { wantsPage } from '../../http/pages/page.ts'
 import { toHttpError } from '../../http/plugins/answer-errors.ts'
 import { contextOf, onFlushed, onSent, viewerOf } from '../../http/request.ts'
 import { registerRoutes } from '../../http/routes.ts'
@@ -13,7 +14,7 @@ import type { OperationRequest } from '../operation/operation-request.ts'
 import type { PreparedOperation } from '../operation/prepare/prepare.ts'
 import { statusOf, withoutNames } from './client-result.ts'
 import { createDocumentFinder } from './documents.ts'
-import { createGraphiql, filesPath, wantsPage } from './graphiql.ts'
+import { createGraphiql, createGraphiqlHint, filesPath } from './graphiql.ts'
 import { isJsonType, type JsonType, type MediaType, negotiate, requireEventStream } from './negotiate.ts'
 import { type GraphQLParams, readBodyParams, readQueryParams } from './params.ts'
 import { answerMultipart, wantsMultipart } from './streams/multipart.ts'
@@ -36,6 +37,7 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
   const { turns } = services
   const documents = createDocumentFinder(options.trustedDocuments)
   const graphiql = options.graphiql ? createGraphiql(options.demoKey) : undefined
+  const withoutGraphiql = createGraphiqlHint()
   const answerByYoga = createYogaAnswers(app.log, options)
 
   app.setErrorHandler((error, request, reply) => sendError(reply, toHttpError(error, request)))
@@ -120,10 +122,10 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
     routes.get('/graphql', {
       compress: compression,
       async onRequest(request) {
-        if (!(graphiql && wantsPage(request))) await authenticate(request)
+        if (!wantsPage(request)) await authenticate(request)
       },
       async handler(request, reply) {
-        if (graphiql && !request.viewer) return graphiql.page(request, reply)
+        if (!request.viewer) return graphiql ? graphiql.page(request, reply) : withoutGraphiql(reply)
         const params = readQueryParams(request.query as Record<string, unknown>)
         return answer(request, reply, documents.find(params, request.log))
       },

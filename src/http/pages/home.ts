@@ -1,0 +1,83 @@
+import type { FastifyInstance } from 'fastify'
+import { packageVersion } from '../../telemetry/package-version.ts'
+import { createTextPages, faviconPath, isFromThisMachine, readPageFile, wantsPage } from './page.ts'
+
+export interface HomeOptions {
+  /** Whether browsers that open /graphql get GraphiQL. */
+  readonly graphiql: boolean
+  /** The key of the demo tenant, which browsers on this machine get. */
+  readonly demoKey?: string | undefined
+}
+
+interface Link {
+  readonly name: string
+  readonly path: string
+  readonly text: string
+}
+
+/** Serves `/`: what this is and where its parts are, as a page for browsers and as JSON for other clients; and the icon. */
+export function registerHome(app: FastifyInstance, { graphiql, demoKey }: HomeOptions): void {
+  const sendTextPage = createTextPages()
+  const version = packageVersion()
+  const icon = readPageFile('favicon.svg')
+  const graphiqlLink: Link = { name: 'GraphiQL', path: '/graphql', text: 'Explore the schema and run queries.' }
+  const links: Link[] = [
+    ...(graphiql ? [graphiqlLink] : []),
+    { name: 'REST reference', path: '/docs', text: 'Read about each route and try it.' },
+    { name: 'OpenAPI', path: '/openapi.json', text: 'The description of the routes, for tools.' },
+    { name: 'Health', path: '/health', text: 'Whether the process answers.' },
+    { name: 'Readiness', path: '/ready', text: 'Whether the database answers too.' },
+  ]
+
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/',
+    async handler(request, reply) {
+      if (wantsPage(request)) {
+        const key = isFromThisMachine(request) ? demoKey : undefined
+        return sendTextPage(reply, 'Fusion Gateway', homeBody(version, links, key && tryBody(request.host, key)))
+      }
+      reply.header('vary', 'accept')
+      return {
+        name: 'Fusion Gateway',
+        version,
+        links: {
+          ...{ graphql: '/graphql', graphiql: graphiql ? '/graphql' : null, documentation: '/docs' },
+          ...{ openapi: '/openapi.json', health: '/health', ready: '/ready' },
+        },
+      }
+    },
+  })
+
+  // Browsers request the second path without being told to.
+  for (const url of [faviconPath, '/favicon.ico']) {
+    app.route({
+      method: ['GET', 'HEAD'],
+      url,
+      handler: (_request, reply) =>
+        reply.type('image/svg+xml; charset=utf-8').header('cache-control', 'public, max-age=86400').send(icon),
+    })
+  }
+}
+
+function homeBody(version: string, links: readonly Link[], demo = ''): string {
+  return `<header>
+<img src="${faviconPath}" alt="">
+<h1>Fusion Gateway</h1>
+<span class="version">version ${version}</span>
+</header>
+<p class="lead">One API for the users of an app, their accounts on platforms, the profiles of those accounts, and background jobs:
+GraphQL at <code>/graphql</code>, and REST.</p>
+<ul class="links">
+${links.map(({ name, path, text }) => `<li><a href="${path}"><strong>${name}</strong> <code>${path}</code><span>${text}</span></a></li>`).join('\n')}
+</ul>
+${demo}`
+}
+
+/** How to send a first request. The host is one of this machine's names, so it needs no escaping. */
+function tryBody(host: string, key: string): string {
+  return `<h2>Try it</h2>
+<p>This gateway has a demo tenant. Only this machine sees its key:</p>
+<pre tabindex="0" aria-label="Example"><code>curl 'http://${host}/users?limit=2' \\
+  -H 'x-api-key: ${key}'</code></pre>`
+}

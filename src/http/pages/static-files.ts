@@ -1,0 +1,47 @@
+import { hash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import Negotiator from 'negotiator'
+import { GatewayError } from '../../errors.ts'
+import { releaseSlot } from '../plugins/shed-load.ts'
+
+/** A file that browsers keep for good: its name changes with its content. */
+interface StaticFile {
+  readonly type: string
+  readonly content: Buffer
+  readonly compressed: Buffer
+}
+
+/** Files by their names. */
+export type StaticFiles = Map<string, StaticFile>
+
+const types = {
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+}
+
+/** Adds a file, compressed once for all clients. Returns its name. */
+export async function addFile(files: StaticFiles, extension: keyof typeof types, text: string): Promise<string> {
+  const name = `${hash('sha256', text).slice(0, 16)}.${extension}`
+  if (!files.has(name)) {
+    const content = Buffer.from(text)
+    files.set(name, { type: types[extension], content, compressed: await promisify(gzip)(content) })
+  }
+  return name
+}
+
+/**
+ * Sends the file that the path names, compressed if the client accepts it. Slow readers take no place of other requests.
+ *
+ * @throws GatewayError NOT_FOUND
+ */
+export function sendFile(request: FastifyRequest, reply: FastifyReply, files: StaticFiles): Buffer {
+  const file = files.get((request.params as { name: string }).name)
+  if (!file) throw new GatewayError('NOT_FOUND', 'There is no such file.')
+  releaseSlot(reply)
+  const isCompressed = new Negotiator(request.raw).encoding(['gzip', 'identity']) === 'gzip'
+  reply.header('cache-control', 'public, max-age=31536000, immutable').header('vary', 'accept-encoding').type(file.type)
+  if (isCompressed) reply.header('content-encoding', 'gzip')
+  return isCompressed ? file.compressed : file.content
+}
