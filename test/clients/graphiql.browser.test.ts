@@ -104,6 +104,33 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
     await page.locator('.result-window').getByText('"usr_demo_1"').waitFor()
   })
 
+  it('shows what an answer has cost', async () => {
+    const { page } = await visitGraphiql(browser, demo)
+    expect(await page.getByRole('status').filter({ hasText: 'Status' }).count()).toBe(0)
+    await pressRun(page)
+    const cost = page.getByRole('status').filter({ hasText: 'Status' })
+    await cost.waitFor()
+    // The key, the time of its last use, and one statement for the users and all below them.
+    expect(await cost.textContent()).toMatch(/^Status 200 · \d+ ms · 155 points · SQL: \d statements?$/)
+  })
+
+  it('keeps a history of operations', async () => {
+    const { page, errors } = await visitGraphiql(browser, demo)
+    await pressRun(page)
+    await page.getByRole('button', { name: 'Show History' }).click()
+    const history = page.getByRole('region', { name: 'History' })
+    await history.getByRole('button', { name: 'Set active' }).getByText('Users').waitFor()
+    expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain(demoKey)
+    await Promise.all([answerTo('schema', page), page.reload()])
+    await page.getByRole('button', { name: 'New tab' }).click()
+    await page.getByRole('tab', { selected: true }).getByText('<untitled>').waitFor()
+    await history.getByRole('button', { name: 'Set active' }).getByText('Users').click()
+    await page.getByRole('tab', { selected: true }).getByText('Users').waitFor()
+    expect(await readHeaders(page)).toEqual({ 'x-api-key': demoKey })
+    expect(await pressRun(page)).toMatchObject({ data: { users: { nodes: expect.any(Array) } } })
+    expect(errors).toEqual([])
+  })
+
   it('shows changes of jobs live', async () => {
     const { page } = await visitGraphiql(browser, demo)
     await page.getByRole('tab').getByRole('button', { name: 'Follow', exact: true }).click()

@@ -29,6 +29,9 @@ function readTabs(): Tab[] {
   })
 }
 
+/** Stands for the key in the header editor. */
+const placeholder = '<API_KEY>'
+
 /** GraphiQL uses inline scripts, and its editor workers. */
 const sources =
   "script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; worker-src 'self' blob: data:; " +
@@ -43,9 +46,9 @@ const sources =
 export function createGraphiql(demoKey: string | undefined) {
   const files: StaticFiles = new Map()
   // Buffers, because they are sent as they are.
-  const pages = new Map<string | undefined, Promise<Buffer>>()
+  const pages = new Map<string, Promise<Buffer>>()
 
-  function pageFor(apiKey: string | undefined): Promise<Buffer> {
+  function pageFor(apiKey: string): Promise<Buffer> {
     const page = pages.get(apiKey) ?? renderPage(apiKey, files)
     pages.set(apiKey, page)
     page.catch(() => pages.delete(apiKey))
@@ -55,11 +58,11 @@ export function createGraphiql(demoKey: string | undefined) {
   return {
     page(request: FastifyRequest, reply: FastifyReply): Promise<Buffer> {
       setPageHeaders(reply, sources)
-      return pageFor(isFromThisMachine(request) ? demoKey : undefined)
+      return pageFor((isFromThisMachine(request) && demoKey) || placeholder)
     },
     /** @throws GatewayError NOT_FOUND */
     async file(request: FastifyRequest, reply: FastifyReply): Promise<Buffer> {
-      await pageFor(undefined)
+      await pageFor(placeholder)
       return sendFile(request, reply, files)
     },
   }
@@ -90,11 +93,11 @@ operator turns it on.</p>
   $GATEWAY/graphql</code></pre>
 <p>The <a href="/">start page</a> links to the REST reference.</p>`
 
-async function renderPage(apiKey: string | undefined, files: StaticFiles): Promise<Buffer> {
+async function renderPage(apiKey: string, files: StaticFiles): Promise<Buffer> {
   // 9 MB of scripts: loaded when the first browser requests them.
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql')
   const tabs = readTabs()
-  const headers = JSON.stringify({ 'x-api-key': apiKey ?? '<API_KEY>' }, null, 2)
+  const headers = JSON.stringify({ 'x-api-key': apiKey }, null, 2)
   const rendered = renderGraphiQL({
     title: 'Fusion Gateway',
     endpoint: '/graphql',
@@ -113,7 +116,7 @@ async function renderPage(apiKey: string | undefined, files: StaticFiles): Promi
   const additions = `
 <link rel="icon" href="${faviconPath}">
 <link rel="stylesheet" href="${filesPath}/${style}">
-<script src="${filesPath}/${script}"></script>
+<script src="${filesPath}/${script}" data-key="${apiKey.replace('<', '&lt;')}"></script>
 <script>localStorage['graphiql:query'] ??= ${JSON.stringify(tabs[0]?.query)} // The first reload would open an empty tab.</script>
 `
   return Buffer.from(page.replace('</head>', () => `${additions}</head>`))

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { packageVersion } from '../../telemetry/package-version.ts'
 import { createTextPages, faviconPath, isFromThisMachine, readPageFile, wantsPage } from './page.ts'
 
@@ -35,7 +35,7 @@ export function registerHome(app: FastifyInstance, { graphiql, demoKey }: HomeOp
     async handler(request, reply) {
       if (wantsPage(request)) {
         const key = isFromThisMachine(request) ? demoKey : undefined
-        return sendTextPage(reply, 'Fusion Gateway', homeBody(version, links, key && tryBody(request.host, key)))
+        return sendTextPage(reply, 'Fusion Gateway', homeBody(version, links, key && tryBody(request, key)))
       }
       reply.header('vary', 'accept')
       return {
@@ -74,10 +74,10 @@ ${links.map(({ name, path, text }) => `<li><a href="${path}"><strong>${name}</st
 ${demo}`
 }
 
-/** How to send a first request. The host is one of this machine's names, so it needs no escaping. */
-function tryBody(host: string, key: string): string {
+/** How to send a first request. The host is a name of this machine, so it needs no escaping. */
+function tryBody({ hostname, port }: FastifyRequest, key: string): string {
   return `<h2>Try it</h2>
 <p>This gateway has a demo tenant. Only this machine sees its key:</p>
-<pre tabindex="0" aria-label="Example"><code>curl 'http://${host}/users?limit=2' \\
+<pre tabindex="0" aria-label="Example"><code>curl 'http://${hostname}:${port ?? 80}/users?limit=2' \\
   -H 'x-api-key: ${key}'</code></pre>`
 }

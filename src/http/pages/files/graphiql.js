@@ -1,4 +1,35 @@
-// Shows below GraphiQL's result what the last answer has cost: GraphiQL shows no headers.
+// What GraphiQL lacks, for the page of this gateway. It runs before GraphiQL.
+
+/** The API key that the header editor opens with. */
+const { key } = document.currentScript.dataset
+
+// The history would store keys in the browser. A stored key would outlive the database that it belongs to.
+const { getItem, setItem } = Storage.prototype
+const secret = /(?<="(?:x-api-key|authorization)"\s*:\s*")[^"]*/gi
+
+Storage.prototype.setItem = function (name, value) {
+  setItem.call(
+    this,
+    name,
+    isHistory(name) ? mapHeaders(value, (headers) => headers.replace(secret, '<API_KEY>')) : value,
+  )
+}
+Storage.prototype.getItem = function (name) {
+  const value = getItem.call(this, name)
+  return value && isHistory(name) ? mapHeaders(value, (headers) => headers.replace('<API_KEY>', key)) : value
+}
+
+function isHistory(name) {
+  return name === 'graphiql:queries' || name === 'graphiql:favorites'
+}
+
+function mapHeaders(text, change) {
+  return JSON.stringify(JSON.parse(text), (name, value) =>
+    name === 'headers' && typeof value === 'string' ? change(value) : value,
+  )
+}
+
+// GraphiQL shows no headers. This shows below the result what the last answer has cost.
 const { fetch: send } = window
 window.fetch = async (...request) => {
   const startedAt = performance.now()

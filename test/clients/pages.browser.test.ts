@@ -1,0 +1,174 @@
+import type { FastifyInstance } from 'fastify'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { createApp } from '../../src/app.ts'
+import { createServices } from '../../src/context.ts'
+import { createStatementMeter } from '../../src/db/statement-meter.ts'
+import { openDemo } from '../../src/seed/demo.ts'
+import { createLogger } from '../../src/telemetry/logger.ts'
+import { findChromium, launchChromium, openPage, otherHostName } from '../support/chromium.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { patientLoad } from '../support/patient-load.ts'
+
+const executablePath = findChromium('The pages in a browser')
+
+describe.skipIf(executablePath === undefined)('in a browser', () => {
+  let database: TestDatabase
+  let gateways: [FastifyInstance, FastifyInstance]
+  let browser: Browser
+  let demoKey: string | undefined
+  /** The addresses of a gateway with a demo tenant, and of one without GraphiQL. */
+  let demo: string
+  let plain: string
+
+  beforeAll(async () => {
+    database = await createTestDatabase()
+    demoKey = await openDemo(database, 'memory')
+    const options = {
+      ...{ services: createServices(database), meter: createStatementMeter(), load: patientLoad },
+      ...{ logger: createLogger({ logLevel: 'silent' }), introspection: true, corsOrigins: [] },
+    }
+    gateways = [
+      await createApp({ ...options, graphiql: true, demoKey }),
+      await createApp({ ...options, graphiql: false }),
+    ]
+    demo = await gateways[0].listen({ host: '127.0.0.1', port: 0 })
+    plain = await gateways[1].listen({ host: '127.0.0.1', port: 0 })
+    browser = await launchChromium(executablePath ?? '')
+  })
+  afterEach(async () => {
+    for (const context of browser.contexts()) await context.close()
+  })
+  afterAll(async () => {
+    await browser.close()
+    for (const gateway of gateways) await gateway.close()
+    await database.close()
+  })
+
+  describe.each(['light', 'dark'] as const)('in %s colours', (scheme) => {
+    it('the start page loads entirely from the gateway and can be read', async () => {
+      const { page, foreignRequests, errors } = await openPage(browser, demo, scheme)
+      await page.goto(demo)
+      expect(await page.title()).toBe('Fusion Gateway')
+      const links = page.getByRole('link')
+      expect(await links.locator('strong').allTextContents()).toEqual([
+        ...['GraphiQL', 'REST reference', 'OpenAPI', 'Health', 'Readiness'],
+      ])
+      await page.keyboard.press('Tab')
+      expect(await links.first().evaluate((link) => link === link.ownerDocument.activeElement)).toBe(true)
+      expect(
+        await lowestContrast(page, 'h1, .version, .lead, .links strong, .links code, .links span, pre'),
+      ).toBeGreaterThan(4.5)
+      await links.getByText('REST reference').click()
+      await page.waitForURL(`${demo}/docs`)
+      expect([foreignRequests, errors]).toEqual([[], []])
+    })
+
+    it('the page of a gateway without GraphiQL says how to turn it on', async () => {
+      const { page, foreignRequests, errors } = await openPage(browser, plain, scheme)
+      await page.goto(`${plain}/graphql`)
+      await page.getByRole('heading', { name: 'GraphiQL is off' }).waitFor()
+      await page.getByText('GRAPHIQL=on').waitFor()
+      expect(await lowestContrast(page, 'h1, h2, p, pre, a')).toBeGreaterThan(4.5)
+      expect(foreignRequests).toEqual([])
+      // Chromium reports the status of the page itself.
+      expect(errors).toEqual([expect.stringContaining('401')])
+    })
+
+    it('the REST reference loads entirely from the gateway and can be read', async () => {
+      const { page, foreignRequests, errors } = await openPage(browser, demo, scheme)
+      await page.goto(`${demo}/docs`)
+      await routeOf(page, 'GET', '/fusion/profiles').waitFor()
+      expect(await page.title()).toBe('REST reference · Fusion Gateway')
+      const small = '.opblock-summary-method, .opblock-summary-description, .info a, .version, .btn.authorize span'
+      expect(await lowestContrast(page, small)).toBeGreaterThan(4.5)
+      expect([foreignRequests, errors]).toEqual([[], []])
+    })
+  })
+
+  it('the REST reference sends requests with the demo key', async () => {
+    const { page, foreignRequests, errors } = await openPage(browser, demo)
+    await page.goto(`${demo}/docs`)
+    const user = routeOf(page, 'GET', '/users/{id}')
+    await user.locator('.opblock-summary-control').click()
+    await user.getByPlaceholder('id').fill('usr_demo_1')
+    expect(await execute(page, user)).toMatchObject({ id: 'usr_demo_1', accounts: expect.any(Array) })
+    await user.locator('.opblock-summary-control').click()
+
+    const profiles = routeOf(page, 'GET', '/fusion/profiles')
+    await profiles.locator('.opblock-summary-control').click()
+    await profiles.getByRole('button', { name: 'Add string item' }).click()
+    await profiles.locator('.parameters input').fill('acc_demo_1_1')
+    expect(await execute(page, profiles)).toMatchObject({ profiles: [{ id: 'prf_demo_1_1' }] })
+    await profiles.locator('.opblock-summary-control').click()
+
+    const created = routeOf(page, 'POST', '/users')
+    await created.locator('.opblock-summary-control').click()
+    const body = { name: 'Grace Hopper', email: 'grace@example.com', phone: '+1 555 0100' }
+    await created.locator('.body-param textarea').fill(JSON.stringify(body))
+    expect(await execute(page, created)).toMatchObject(body)
+    expect([foreignRequests, errors]).toEqual([[], []])
+  })
+
+  it('the REST reference has no key for a page that was opened under another host name', async () => {
+    const address = demo.replace('127.0.0.1', otherHostName)
+    const { page } = await openPage(browser, address)
+    await page.goto(`${address}/docs`)
+    await routeOf(page, 'GET', '/users').waitFor()
+    expect(await page.content()).not.toContain('fus_')
+    expect(demoKey).toMatch(/^fus_/)
+  })
+})
+
+function routeOf(page: Page, method: string, path: string) {
+  return page
+    .locator('.opblock', {
+      has: page.locator(`.opblock-summary-method:text-is("${method}")`).and(page.locator('.opblock-summary-method')),
+    })
+    .filter({ has: page.locator(`.opblock-summary-path[data-path="${path}"]`) })
+}
+
+/** Presses Execute. Returns the answer of the gateway. */
+async function execute(page: Page, route: ReturnType<typeof routeOf>): Promise<unknown> {
+  const [answer] = await Promise.all([
+    page.waitForResponse((response) => !response.url().includes('/docs')),
+    route.getByRole('button', { name: 'Execute' }).click(),
+  ])
+  expect(answer.ok(), `${answer.url()} ${answer.status()}`).toBe(true)
+  await route.locator('.live-responses-table .response-col_status').getByText(String(answer.status())).waitFor()
+  return answer.json()
+}
+
+/**
+ * The lowest contrast of the text of elements with their background. WCAG wants at least 4.5.
+ *
+ * @see https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio
+ */
+async function lowestContrast(page: Page, selector: string): Promise<number> {
+  await page.locator(selector).first().waitFor()
+  return page.locator(selector).evaluateAll((elements) => {
+    const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true })
+    if (!canvas) throw new Error('No canvas')
+    /** The colours of an element and those behind it, the page first. */
+    const paint = (colours: string[]) => {
+      for (const colour of colours) {
+        canvas.fillStyle = colour
+        canvas.fillRect(0, 0, 1, 1)
+      }
+      const [red = 0, green = 0, blue = 0] = [...canvas.getImageData(0, 0, 1, 1).data].map((value) => {
+        const part = value / 255
+        return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
+      })
+      return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    }
+    const contrasts = elements.map((element) => {
+      const behind: string[] = []
+      for (let at: Element | null = element; at; at = at.parentElement)
+        behind.unshift(getComputedStyle(at).backgroundColor)
+      const back = paint(['white', ...behind])
+      const front = paint(['white', ...behind, getComputedStyle(element).color])
+      return (Math.max(back, front) + 0.05) / (Math.min(back, front) + 0.05)
+    })
+    return Math.min(...contrasts)
+  })
+}

@@ -1,0 +1,138 @@
+import { gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import packageJson from '../../package.json' with { type: 'json' }
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+
+let app: TestApp
+let tenant: TestTenant
+
+beforeAll(async () => {
+  app = await startTestApp({ demoKey: 'fus_demo', corsOrigins: ['https://app.example.com'] })
+  tenant = await app.createTenant()
+})
+afterAll(() => app.close())
+
+const open = (url: string, headers: object = {}, from = app) =>
+  from.app.inject({ url, headers: { accept: 'text/html,*/*;q=0.8', host: 'localhost:4000', ...headers } })
+
+const pages = ['/', '/docs', '/graphql']
+
+describe('/', () => {
+  it('tells clients in JSON where everything is', async () => {
+    for (const accept of [undefined, '*/*', 'application/json']) {
+      const answer = await app.app.inject({ url: '/', headers: { ...(accept && { accept }) } })
+      expect([answer.statusCode, answer.headers['vary']]).toEqual([200, 'accept'])
+      expect(answer.json()).toEqual({
+        name: 'Fusion Gateway',
+        version: packageJson.version,
+        links: {
+          ...{ graphql: '/graphql', graphiql: '/graphql', documentation: '/docs', openapi: '/openapi.json' },
+          ...{ health: '/health', ready: '/ready' },
+        },
+      })
+    }
+  })
+
+  it('tells browsers in a page, with links that work', async () => {
+    const { body, headers } = await open('/')
+    expect(headers['content-type']).toBe('text/html; charset=utf-8')
+    expect(body).toContain(`version ${packageJson.version}`)
+    const links = [...body.matchAll(/href="([^"]+)"/g)].map(([, link = '']) => link)
+    expect(links).toEqual(expect.arrayContaining(['/graphql', '/docs', '/openapi.json', '/health', '/favicon.svg']))
+    for (const link of links) expect((await open(link)).statusCode, link).toBe(200)
+  })
+
+  it('does not link to GraphiQL if it is off', async () => {
+    const plain = await app.startAnother({ graphiql: false })
+    expect((await open('/', {}, plain)).body).not.toContain('GraphiQL')
+    expect((await plain.app.inject('/')).json().links).toMatchObject({ graphql: '/graphql', graphiql: null })
+    await plain.close()
+  })
+})
+
+describe('a page', () => {
+  it.each(pages)('loads nothing from other hosts and cannot be embedded: %s', async (url) => {
+    const { headers, body } = await open(url)
+    const policy = String(headers['content-security-policy'])
+    expect(policy).toMatch(/^default-src 'none';.* frame-ancestors 'none'/)
+    expect(policy).not.toMatch(/https?:|\*/)
+    expect(headers['x-frame-options']).toBe('DENY')
+    expect(body).not.toMatch(/(?:src|href)="(?:https?:)?\/\//)
+  })
+
+  it.each(pages)('has the demo key only for browsers on this machine: %s', async (url) => {
+    expect((await open(url)).body).toContain('fus_demo')
+    for (const header of ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip']) {
+      expect((await open(url, { [header]: 'x' })).body, header).not.toContain('fus_demo')
+    }
+    expect((await open(url, { host: 'gateway.test' })).body).not.toContain('fus_demo')
+  })
+
+  it.each(['/docs', '/graphql'])('has files that browsers keep for good, compressed: %s', async (url) => {
+    const { body } = await open(url)
+    const paths = body.match(/\/\w+\/files\/[0-9a-f]+\.(css|js)/g) ?? []
+    expect(paths).toHaveLength(4)
+    expect(body.length).toBeLessThan(300_000)
+    for (const file of paths) {
+      const plain = await app.app.inject(file)
+      expect(plain.headers['cache-control']).toBe('public, max-age=31536000, immutable')
+      const compressed = await app.app.inject({ url: file, headers: { 'accept-encoding': 'gzip' } })
+      expect(compressed.headers['content-encoding']).toBe('gzip')
+      expect(gunzipSync(compressed.rawPayload).equals(plain.rawPayload)).toBe(true)
+    }
+    expect((await app.app.inject(`${url}/files/nothing.js`)).statusCode).toBe(404)
+  })
+
+  it.each(['/favicon.ico', '/favicon.svg'])('has an icon: %s', async (url) => {
+    const { statusCode, headers, body } = await app.app.inject(url)
+    expect([statusCode, headers['content-type']]).toEqual([200, 'image/svg+xml; charset=utf-8'])
+    expect(body).toMatch(/^<svg /)
+  })
+
+  it('is answered to HEAD, and not to other methods', async () => {
+    for (const url of ['/', '/docs', '/favicon.ico']) {
+      expect((await app.app.inject({ method: 'HEAD', url })).statusCode).toBe(200)
+      const answer = await app.app.inject({ method: 'POST', url })
+      expect([answer.statusCode, answer.headers['allow']]).toEqual([405, 'GET, HEAD'])
+    }
+  })
+})
+
+describe('/graphql while GraphiQL is off', () => {
+  it('tells browsers how to turn it on, with the status of a request without a key', async () => {
+    const plain = await app.startAnother({ graphiql: false })
+    const page = await open('/graphql', {}, plain)
+    expect([page.statusCode, page.headers['content-type']]).toEqual([401, 'text/html; charset=utf-8'])
+    expect(page.headers['www-authenticate']).toBe('ApiKey header="x-api-key"')
+    expect(page.body).toContain('GRAPHIQL=on')
+    const json = await plain.app.inject('/graphql')
+    expect([json.statusCode, json.json().errors[0].extensions.code]).toEqual([401, 'UNAUTHENTICATED'])
+    const refused = await open('/graphql', { authorization: 'Bearer x' }, plain)
+    expect(refused.headers['content-type']).toBe('application/json; charset=utf-8')
+    await plain.close()
+  })
+})
+
+describe('the header server-timing', () => {
+  const timing = /^total;dur=\d+\.\d, db;desc="(\d+) statements?"$/
+  const countIn = (header: unknown) => Number(timing.exec(String(header))?.[1])
+
+  it('has the number of SQL statements, as the log does', async () => {
+    const payload = { query: '{ users(first: 2) { nodes { id } totalCount } }' }
+    const headers = { 'x-api-key': tenant.key, origin: 'https://app.example.com' }
+    // The first request of a key stores the time of its use too.
+    await app.rest(tenant, 'GET', '/users?limit=1')
+    const answer = await app.app.inject({ method: 'POST', url: '/graphql', headers, payload })
+    // The key, the page and the count.
+    expect(countIn(answer.headers['server-timing'])).toBe(3)
+    expect(answer.headers['access-control-expose-headers']).toContain('server-timing')
+    const line = app.log.find(({ requestId }) => requestId === answer.headers['x-request-id'])
+    expect(line).toMatchObject({ sql: 3 })
+    const rest = await app.rest(tenant, 'GET', '/users?limit=1')
+    expect(countIn(rest.headers['server-timing'])).toBe(2)
+  })
+
+  it('is sent only to holders of a key', async () => {
+    for (const url of ['/health', '/', '/users']) expect((await open(url)).headers['server-timing']).toBeUndefined()
+  })
+})
