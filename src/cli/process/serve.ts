@@ -126,6 +126,7 @@ function welcome(address: string, demoKey: string, { graphiql }: Config): string
     `  x-api-key: ${demoKey}`,
     '',
     `  Try      curl -H 'x-api-key: ${demoKey}' '${address}/users?limit=2'`,
+    `  Browser  ${address}`,
     ...(graphiql ? [`  GraphiQL ${address}/graphql`] : []),
     `  OpenAPI  ${address}/openapi.json`,
     '',
