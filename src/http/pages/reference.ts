@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import type { FastifyInstance } from 'fastify'
 import { faviconPath, isFromThisMachine, readPageFile, setPageHeaders } from './page.ts'
 import { addFile, type StaticFiles, sendFile } from './static-files.ts'
@@ -48,15 +47,14 @@ interface Names {
 }
 
 async function addFiles(files: StaticFiles): Promise<Names> {
-  const { resolve } = createRequire(import.meta.url)
-  const read = (name: string) => readFile(resolve(`swagger-ui-dist/${name}`), 'utf8')
+  const read = (url: string) => readFile(new URL(url), 'utf8')
   return {
     scripts: [
-      await addFile(files, 'js', await read('swagger-ui-bundle.js')),
+      await addFile(files, 'js', await read(import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js'))),
       await addFile(files, 'js', readPageFile('reference.js')),
     ],
     styles: [
-      await addFile(files, 'css', await read('swagger-ui.css')),
+      await addFile(files, 'css', await read(import.meta.resolve('swagger-ui-dist/swagger-ui.css'))),
       await addFile(files, 'css', readPageFile('reference.css')),
     ],
   }
