@@ -209,6 +209,30 @@ describe('a reserved event stream', () => {
     }
   })
 
+  it('answers no further operation while its client does not read', async () => {
+    const token = await reserve()
+    const payload = { text: 'x'.repeat(60_000) }
+    for (let run = 0; run < 5; run += 1) await factoriesFor(app, tenant).job({ jobType: 'long', payload })
+    const query = '{ jobs(filter: { jobType: "long" }) { nodes { payload } } }'
+    let isAnswered = false
+    const answered = [operation('long', query), operation('short')].map((sent) =>
+      post(tenant.key, token, sent).then(({ statusCode }) => {
+        isAnswered = true
+        return statusCode
+      }),
+    )
+    // Takes longer than to execute the first of them.
+    for (let run = 0; run < 3; run += 1) await app.graphql(tenant, query)
+    expect(isAnswered).toBe(false)
+    const headers = { ...headersFor(tenant.key, token), accept: 'text/event-stream' }
+    const aborted = new AbortController()
+    const { body } = await fetch(url, { headers, signal: aborted.signal })
+    const reading = body?.pipeTo(new WritableStream()).catch(() => undefined)
+    expect(await Promise.all(answered)).toEqual([202, 202])
+    aborted.abort()
+    await reading
+  })
+
   it('rejects two running operations with the same id, and operations without one', async () => {
     const token = await reserve()
     const follow = operation('same', 'subscription { jobs { id } }')
@@ -230,6 +254,17 @@ describe('a reserved event stream', () => {
     while ((await post(tenant.key, token, operation(`${runs}`), hasty)).statusCode !== 404) runs += 1
     await reserve(tenant.key, hasty)
     await hasty.close()
+  })
+
+  it('ends when the gateway stops, after its operations are completed', async () => {
+    const stopping = await app.startAnother({})
+    const token = await reserve(tenant.key, stopping)
+    await reserve(tenant.key, stopping)
+    const headers = { ...headersFor(tenant.key, token), accept: 'text/event-stream' }
+    const { body } = await fetch(`${await addressOf(stopping)}/graphql/stream`, { headers })
+    await post(tenant.key, token, operation('open', 'subscription { jobs { id } }'), stopping)
+    const [text] = await Promise.all([new Response(body).text(), stopping.close()])
+    expect(text).toMatch(/event: complete\ndata: \{"id":"open"\}\n\n$/)
   })
 
   it('is refused when the key has as many as it may have', async () => {

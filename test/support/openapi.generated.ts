@@ -828,6 +828,8 @@ export interface operations {
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
+                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
+                    "server-timing"?: string;
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
@@ -1055,6 +1057,8 @@ export interface operations {
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
+                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
+                    "server-timing"?: string;
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /** @description The URL of the new user. */
@@ -1409,6 +1413,8 @@ export interface operations {
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
+                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
+                    "server-timing"?: string;
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
@@ -1633,6 +1639,8 @@ export interface operations {
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
+                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
+                    "server-timing"?: string;
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /** @description Present if this is the stored answer of an earlier request. */
@@ -2011,6 +2019,8 @@ export interface operations {
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
+                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
+                    "server-timing"?: string;
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
@@ -2435,6 +2445,8 @@ export interface operations {
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
+                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
+                    "server-timing"?: string;
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**

@@ -34,6 +34,10 @@ export const commonHeaders = {
 export const costHeaders = {
   'x-cost': { description: 'The price of the request in points.', schema: { type: 'integer' } },
   ratelimit: { description: 'The points that the key has left: `"points";r=…;t=…`.', schema: { type: 'string' } },
+  'server-timing': {
+    description: 'The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`.',
+    schema: { type: 'string' },
+  },
   'ratelimit-policy': { description: 'The points per minute: `"points";q=…;w=60`.', schema: { type: 'string' } },
 }
 

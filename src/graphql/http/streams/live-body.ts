@@ -57,7 +57,7 @@ export function createLiveBody(heartbeat: string, heartbeatMilliseconds = defaul
   }
 }
 
-/** Destroys the body of an answer when its client goes. */
+/** Destroys the body of an answer when its client goes, also before the body is sent. */
 export function closeWithClient(stream: PassThrough, { raw }: FastifyReply): void {
   raw.once('close', () => stream.destroy())
   if (raw.closed) stream.destroy()
