@@ -883,6 +883,8 @@ export interface operations {
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
+                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
+                    "server-timing"?: string;
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
@@ -1246,6 +1248,8 @@ export interface operations {
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
+                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
+                    "server-timing"?: string;
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
@@ -1272,6 +1276,8 @@ export interface operations {
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
+                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
+                    "server-timing"?: string;
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
@@ -1460,6 +1466,8 @@ export interface operations {
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
+                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
+                    "server-timing"?: string;
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
@@ -1840,6 +1848,8 @@ export interface operations {
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
+                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
+                    "server-timing"?: string;
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
@@ -1864,6 +1874,8 @@ export interface operations {
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
+                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
+                    "server-timing"?: string;
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
@@ -2105,6 +2117,8 @@ export interface operations {
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
+                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
+                    "server-timing"?: string;
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
@@ -2280,6 +2294,8 @@ export interface operations {
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
+                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
+                    "server-timing"?: string;
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
@@ -2304,6 +2320,8 @@ export interface operations {
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
+                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
+                    "server-timing"?: string;
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
@@ -2495,6 +2513,8 @@ export interface operations {
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
+                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
+                    "server-timing"?: string;
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
@@ -2656,6 +2676,8 @@ export interface operations {
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
+                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
+                    "server-timing"?: string;
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
@@ -2680,6 +2702,8 @@ export interface operations {
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
+                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
+                    "server-timing"?: string;
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
