@@ -14,6 +14,14 @@ export interface Viewer {
   readonly expiresAt?: Date | undefined
 }
 
+/**
+ * Identifies who may see what was made for a viewer, such as a stored answer: the key, or all tokens of the key for the same user with the
+ * same scopes.
+ */
+export function holderOf({ keyId, hasToken, userId, scopes }: Viewer): string {
+  return hasToken ? JSON.stringify([keyId, userId, scopes]) : keyId
+}
+
 /** The condition on the field `userId` of the rows that a viewer may change. */
 export function ofUser({ userId }: Viewer): { readonly userId?: string } {
   return userId === undefined ? {} : { userId }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Viewer } from '../auth/viewer.ts'
+import { holderOf, type Viewer } from '../auth/viewer.ts'
 import type { Database } from '../db/database.ts'
 import { execute, query, statement } from '../db/statement.ts'
 import { GatewayError } from '../errors.ts'
@@ -88,11 +88,6 @@ export function createIdempotency({ sql, transact }: Pick<Database, 'sql' | 'tra
 /** Removes answers that are older than 24 hours, in batches. */
 export async function removeExpiredAnswers({ sql }: Pick<Database, 'sql'>): Promise<void> {
   while ((await execute(sql, removeExpired)) > 0);
-}
-
-/** Tokens of a key can be for different users, and have different scopes. One must not get the answer of another. */
-function holderOf({ keyId, hasToken, userId, scopes }: Viewer): string {
-  return hasToken ? JSON.stringify([keyId, userId, scopes]) : keyId
 }
 
 function sha256(value: string): string {

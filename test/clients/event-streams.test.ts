@@ -163,7 +163,7 @@ describe('a reserved event stream', () => {
     from.app.inject({ method: 'POST', url: '/graphql/stream', headers: headersFor(key, token), payload })
   const operation = (operationId: string, query = '{ viewer { keyName } }') => ({ query, extensions: { operationId } })
 
-  it('belongs to the credentials that reserved it', async () => {
+  it('belongs to the viewer that reserved it', async () => {
     const token = await reserve()
     const { key } = await newKey()
     const foreign = await post(key, token, operation('1'))
@@ -176,6 +176,36 @@ describe('a reserved event stream', () => {
       expect((await app.app.inject({ method, url, headers })).statusCode).toBe(404)
     }
     expect((await post(tenant.key, token, operation('1'))).statusCode).toBe(202)
+  })
+
+  it('ends within five seconds after the key was revoked, also if no operation is running', async () => {
+    const gateway = await app.startAnother({ keyCacheMilliseconds: 3_000 })
+    const { key, row } = await newKey()
+    const address = `${await addressOf(gateway)}/graphql/stream`
+    const headers = headersFor(key, await reserve(key, gateway))
+    const stream = await fetch(address, { headers: { ...headers, accept: 'text/event-stream' } })
+    await revokeKey(app.database, row.id)
+    const revokedAt = performance.now()
+    await stream.text()
+    expect(performance.now() - revokedAt).toBeLessThan(5_000)
+    await gateway.close()
+  })
+
+  it('of a token stays when the token is renewed, and is not that of another user', async () => {
+    const create = factoriesFor(app, tenant)
+    const [mine, other] = [await create.user(), await create.user()]
+    const tokenOf = async (userId: string) => {
+      const mutation = `mutation { createAccessToken(input: { userId: "${userId}" }) { accessToken } }`
+      const { data } = await app.graphql<{ createAccessToken: { accessToken: string } }>(tenant, mutation)
+      return { authorization: `Bearer ${data.createAccessToken.accessToken}` }
+    }
+    const reserved = await app.app.inject({ method: 'PUT', url: '/graphql/stream', headers: await tokenOf(mine.id) })
+    const send = async (userId: string, operationId: string) => {
+      const headers = { ...(await tokenOf(userId)), 'x-graphql-event-stream-token': reserved.body }
+      const payload = operation(operationId)
+      return (await app.app.inject({ method: 'POST', url: '/graphql/stream', headers, payload })).statusCode
+    }
+    expect([await send(mine.id, '1'), await send(other.id, '2')]).toEqual([202, 404])
   })
 
   it('needs a key', async () => {

@@ -1,8 +1,9 @@
 import { createSourceEventStream, type ExecutionResult, GraphQLError } from 'graphql'
 import { requireScope } from '../../auth/scopes.ts'
 import type { Viewer } from '../../auth/viewer.ts'
+import { watchCredential } from '../../auth/watch-credential.ts'
 import { runAttributed, type StatementMeter } from '../../db/statement-meter.ts'
-import { GatewayError } from '../../errors.ts'
+import type { GatewayError } from '../../errors.ts'
 import { createKeySlots, type KeySlots } from '../../limits/key-slots.ts'
 import type { RateLimit } from '../../limits/rate-limit.ts'
 import { type Admissions, pointsOfLength } from './admit.ts'
@@ -75,8 +76,6 @@ export function createSubscribe({ admissions, rateLimit, meter, unsent, maxPerKe
   }
 }
 
-const checkMilliseconds = 1_000
-
 /** The same values. When they end, for whatever reason, the slot is released. */
 function releasing(values: AsyncIterator<unknown>, release: () => void) {
   return {
@@ -114,14 +113,13 @@ function eventsOf(
   let hasEnded = false
   /** Why the key may not receive more. */
   let rejection: GatewayError | undefined
-  const timer = setInterval(() => {
-    runAttributed(meter, statements, checkKey).catch((error: unknown) => {
-      // If the database does not answer, nothing changes.
-      if (!(error instanceof GatewayError && error.code === 'UNAUTHENTICATED')) return
-      rejection = error
+  const stopWatching = watchCredential(
+    () => runAttributed(meter, statements, checkKey),
+    (reason) => {
+      rejection = reason
       void end()
-    })
-  }, checkMilliseconds).unref()
+    },
+  )
   /** Releases the slots of the last event. */
   let release: () => void = () => undefined
 
@@ -144,7 +142,7 @@ function eventsOf(
   }
 
   async function end(): Promise<void> {
-    clearInterval(timer)
+    stopWatching()
     await values.return()
   }
 
@@ -168,7 +166,7 @@ function eventsOf(
         return endWith(error)
       }
       if (done) {
-        clearInterval(timer)
+        stopWatching()
         return { done, value: undefined }
       }
       try {

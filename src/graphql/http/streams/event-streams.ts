@@ -1,7 +1,10 @@
-import { hash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { PassThrough } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { holderOf } from '../../../auth/viewer.ts'
+import { watchCredential } from '../../../auth/watch-credential.ts'
 import { GatewayError } from '../../../errors.ts'
+import type { Authenticate } from '../../../http/authenticate.ts'
 import { onFlushed, viewerOf } from '../../../http/request.ts'
 import { createKeySlots } from '../../../limits/key-slots.ts'
 import { closeWithClient, createLiveBody } from './live-body.ts'
@@ -41,7 +44,7 @@ export interface StreamedOperation {
 /** The event streams of all clients. */
 export interface EventStreams {
   /**
-   * Reserves a stream for the credentials of a request.
+   * Reserves a stream for the viewer of a request.
    *
    * @returns the token that further requests for this stream send
    * @throws GatewayError RATE_LIMITED if the key has too many streams, SERVICE_UNAVAILABLE if the gateway stops
@@ -50,7 +53,7 @@ export interface EventStreams {
   /**
    * Finds the stream whose token a request sends.
    *
-   * @throws GatewayError NOT_FOUND, the same for an unknown token and for one that was reserved with other credentials
+   * @throws GatewayError NOT_FOUND, the same for an unknown token and for one that another viewer has reserved
    */
   find(request: FastifyRequest): EventStream
   /** Ends each stream when none of its operations is running, and reserves no more. */
@@ -58,6 +61,7 @@ export interface EventStreams {
 }
 
 export interface EventStreamsOptions {
+  readonly authenticate: Authenticate
   /** The maximum number of streams of a key. */
   readonly maxPerKey?: number | undefined
   readonly heartbeatMilliseconds?: number | undefined
@@ -80,6 +84,7 @@ interface OwnedStream extends EventStream {
  * @see https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md#single-connection-mode
  */
 export function createEventStreams({
+  authenticate,
   maxPerKey = 100,
   heartbeatMilliseconds,
   reservationMilliseconds = 30_000,
@@ -92,9 +97,12 @@ export function createEventStreams({
     const body = createLiveBody(':\n\n', heartbeatMilliseconds)
     const operations = new Map<string, AbortController>()
     let reply: FastifyReply | undefined
+    let isRejected = false
+    let stopWatching = () => {}
     const expiry = setTimeout(() => body.stream.destroy(), reservationMilliseconds).unref()
     body.signal.addEventListener('abort', () => {
       clearTimeout(expiry)
+      stopWatching()
       for (const operation of operations.values()) operation.abort()
       onClose()
     })
@@ -114,6 +122,14 @@ export function createEventStreams({
         reply = opened
         clearTimeout(expiry)
         closeWithClient(body.stream, opened)
+        // Its operations check their own credentials.
+        stopWatching = watchCredential(
+          () => authenticate(opened.request),
+          () => {
+            isRejected = true
+            endWhenIdle()
+          },
+        )
         // Some browsers show an answer only when its first byte has arrived.
         body.stream.write(':\n\n')
         return body.stream
@@ -130,7 +146,7 @@ export function createEventStreams({
           async complete() {
             if (!stopped.signal.aborted) await body.send(eventOf('complete', { id })).catch(() => undefined)
             if (operations.get(id) === stopped) operations.delete(id)
-            if (isClosing) endWhenIdle()
+            if (isClosing || isRejected) endWhenIdle()
           },
         }
       },
@@ -154,13 +170,13 @@ export function createEventStreams({
         streams.delete(token)
         release()
       }
-      streams.set(token, createStream(ownerOf(request), onClose))
+      streams.set(token, createStream(holderOf(viewerOf(request)), onClose))
       return token
     },
     find(request) {
       const { token = request.headers[tokenHeader] } = request.query as { token?: unknown }
       const stream = streams.get(String(token))
-      if (stream && stream.owner === ownerOf(request)) return stream
+      if (stream && stream.owner === holderOf(viewerOf(request))) return stream
       throw new GatewayError('NOT_FOUND', 'There is no such event stream. Reserve one by PUT, and send its token.')
     },
     close() {
@@ -172,10 +188,4 @@ export function createEventStreams({
 
 function eventOf(event: 'next' | 'complete', data: object): string {
   return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
-}
-
-/** Identifies the credentials of a request: those of two users may belong to the same key. */
-function ownerOf(request: FastifyRequest): string {
-  const { 'x-api-key': apiKey, authorization } = request.headers
-  return hash('sha256', JSON.stringify([viewerOf(request).keyId, apiKey, authorization]))
 }

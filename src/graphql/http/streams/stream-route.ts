@@ -34,7 +34,7 @@ const path = '/graphql/stream'
 /** Serves clients that receive all their operations over one connection: graphql-sse's single connection mode. */
 export function registerStreams(app: FastifyInstance, documents: DocumentFinder, options: StreamRouteOptions): void {
   const { services, operations, authenticate, introspection, maxSubscriptionsPerKey } = options
-  const streams = createEventStreams({ ...options.streams, maxPerKey: maxSubscriptionsPerKey })
+  const streams = createEventStreams({ ...options.streams, authenticate, maxPerKey: maxSubscriptionsPerKey })
   app.addHook('preClose', async () => streams.close())
 
   const onRequest = async (request: FastifyRequest) => {
