@@ -97,9 +97,8 @@ describe.skipIf(executablePath === undefined)('in a browser', () => {
 
     const profiles = routeOf(page, 'GET', '/fusion/profiles')
     await profiles.locator('.opblock-summary-control').click()
-    await profiles.getByRole('button', { name: 'Add string item' }).click()
-    await profiles.locator('.parameters input').fill('acc_demo_1_1')
-    expect(await execute(page, profiles)).toMatchObject({ profiles: [{ id: 'prf_demo_1_1' }] })
+    // The examples of the document are filled in.
+    expect(await execute(page, profiles)).toMatchObject({ profiles: [{ id: 'prf_demo_1_1' }, { id: 'prf_demo_2_1' }] })
     await profiles.locator('.opblock-summary-control').click()
 
     const created = routeOf(page, 'POST', '/users')

@@ -61,7 +61,7 @@ export function createOpenApiDocument(preparer: Preparer): Json {
       license: { name: 'UNLICENSED', identifier: 'LicenseRef-UNLICENSED' },
     },
     servers: [{ url: '/', description: 'The host of this document.' }],
-    security: [{ apiKey: [] }],
+    security: [{ apiKey: [] }, { accessToken: [] }],
     tags: [
       { name: 'users', description: 'Users of the tenant app, with their accounts.' },
       { name: 'fusion', description: 'Profiles of accounts, and jobs.' },
@@ -77,6 +77,12 @@ export function createOpenApiDocument(preparer: Preparer): Json {
       schemas,
       securitySchemes: {
         apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'The API key of a tenant.' },
+        accessToken: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description: 'An access token, instead of the key: for browsers and apps.',
+        },
       },
     },
   }
