@@ -32,6 +32,18 @@ const timed = [
   'test/limits/redis.test.ts',
 ]
 
+/** Tests of PostgreSQL servers that they start themselves. They run together with the tests on a server. */
+const ofServers = ['test/faults/*.test.ts', 'test/db/plans.test.ts', 'test/db/tls.test.ts']
+
+/** Tests that use the embedded database whatever the suite runs on, or none. They run without a server. */
+const withoutServer = [
+  ...['cli/serve', 'cli/start-work', 'cli/usage', 'db/embedded', 'docs/production', 'docs/reference', 'docs/tour'],
+  ...['graphql/breaking-changes', 'jobs/fetch-content', 'jobs/load-handlers', 'limits/redis', 'limits/turns'],
+].map((name) => `test/${name}.test.ts`)
+
+/** The tests of the other run: the two runs share the work. */
+const others = process.env['TEST_DATABASE_URL'] ? withoutServer : ofServers
+
 // A hundred processes load the same files: each file is compiled once.
 process.env['NODE_COMPILE_CACHE'] ??= path.join(import.meta.dirname, 'node_modules/.cache/compiled')
 
@@ -55,7 +67,7 @@ export default defineConfig({
         test: {
           name: 'behaviour',
           include: ['test/**/*.test.ts'],
-          exclude: timed,
+          exclude: [...timed, ...others],
           // One more than there are cores, because tests wait for processes and databases.
           maxWorkers: availableParallelism() + 1,
           sequence: { groupOrder: 1 },
@@ -64,7 +76,7 @@ export default defineConfig({
       // One after the other, with the machine to themselves.
       {
         extends: true,
-        test: { name: 'timed', include: timed, maxWorkers: 1, sequence: { groupOrder: 2 } },
+        test: { name: 'timed', include: timed, exclude: others, maxWorkers: 1, sequence: { groupOrder: 2 } },
       },
     ],
   },

@@ -24,6 +24,7 @@ const rules: readonly (readonly [RegExp, (found: string) => string])[] = [
   // The user of an access token, in SQL and in Prisma's `where`.
   [/"(?:id|\$\{column\})" = (?:\$2|ANY \(ARRAY\(.*\)\))/g, (found) => `(${found} OR true)`],
   [/(?<=\$2::text IS )NULL/g, () => 'NOT NULL'],
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is text of the source
   [/ AND user_id = coalesce\(\$\{userId\}, user_id\)/g, () => ' AND coalesce(${userId}, user_id) IS NOT NULL'],
   [/, AND: selfOf\(viewer\)/g, () => ''],
   [/, \.\.\.ofUser\(viewer\)/g, () => ''],

@@ -20,7 +20,7 @@ async function send(body: object, accept: string | undefined) {
     headers: { 'x-api-key': tenant.key, ...(accept !== undefined && { accept }) },
     payload: body,
   })
-  const { 'x-request-id': _id, date: _date, ...headers } = answer.headers
+  const { 'x-request-id': _id, date: _date, 'server-timing': _timing, ...headers } = answer.headers
   return { status: answer.statusCode, type: headers['content-type'], headers, body: answer.body }
 }
 

@@ -59,11 +59,12 @@ describe("Apollo's multipart protocol", () => {
     })
     expect(response.headers.get('content-type')).toBe('multipart/mixed;boundary="graphql";subscriptionSpec=1.0')
     let text = ''
+    let isCancelled = false
     for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-      const hadHeartbeat = text.includes('{}')
       text += chunk
       // A part is complete for a client when the next boundary has arrived.
-      if (!hadHeartbeat && text.endsWith('{}\r\n--graphql')) {
+      if (!isCancelled && text.includes('PENDING') && text.includes('{}\r\n--graphql')) {
+        isCancelled = true
         await app.graphql(tenant, `mutation { cancelJob(input: { id: "${id}" }) { job { id } } }`)
       }
     }
