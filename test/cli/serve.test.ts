@@ -1,15 +1,33 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
+import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, describe, expect, it } from 'vitest'
 import { fusion, startGateway } from '../support/cli.ts'
 import { createDataDir, createEmptyDir } from '../support/data-dir.ts'
 
 /** Whether this machine lets the tests create namespaces of processes, as containers have. */
 const canUnshare = spawnSync('unshare', ['--pid', '--fork', '--mount-proc', 'true']).status === 0
+
+/** Writes a file of trusted issuers for the demo tenant. Returns it, and what signs tokens for a user. */
+async function writeTrustedIssuers(folder: string) {
+  const { publicKey, privateKey } = await generateKeyPair('ES256')
+  const [issuer, audience] = ['https://id.example', 'https://api.example']
+  const scopes = ['users:read', 'contacts:read']
+  writeFileSync(path.join(folder, 'keys.json'), JSON.stringify({ keys: [await exportJWK(publicKey)] }))
+  const file = path.join(folder, 'issuers.json')
+  const settings = { issuer, audience, jwksFile: 'keys.json', tenant: 'Demo', userIdClaim: 'sub', scopes }
+  writeFileSync(file, JSON.stringify([settings]))
+  const sign = (sub: string) =>
+    new SignJWT({ iss: issuer, aud: audience, sub })
+      .setProtectedHeader({ alg: 'ES256' })
+      .setExpirationTime('1m')
+      .sign(privateKey)
+  return { file, sign }
+}
 
 describe('serve on the embedded database', () => {
   const dataDir = createEmptyDir()
@@ -35,8 +53,23 @@ describe('serve on the embedded database', () => {
     expect(stopped.code).toBe(0)
     expect(stopped.milliseconds).toBeLessThan(5_000)
 
-    const restarted = await startGateway({ DATA_DIR: dataDir })
+    const issuers = await writeTrustedIssuers(dataDir)
+    const env = { TOKEN_ISSUER: 'https://gateway.example', TRUSTED_ISSUERS: issuers.file }
+    const restarted = await startGateway({ DATA_DIR: dataDir, ...env })
     expect(restarted.output()).toContain(`x-api-key: ${key}`)
+    const authorization = `Bearer ${await issuers.sign('usr_demo_2')}`
+    const own = await fetch(`${restarted.address}/users`, { headers: { authorization } })
+    expect(await own.json()).toMatchObject({ users: [{ id: 'usr_demo_2' }] })
+    const created = await fetch(`${restarted.address}/graphql`, {
+      method: 'POST',
+      headers: { 'x-api-key': key, 'content-type': 'application/json' },
+      body: JSON.stringify({ query: 'mutation { createAccessToken(input: {}) { accessToken } }' }),
+    })
+    const { data } = (await created.json()) as { data: { createAccessToken: { accessToken: string } } }
+    expect(decodeJwt(data.createAccessToken.accessToken)).toMatchObject({
+      iss: env.TOKEN_ISSUER,
+      aud: env.TOKEN_ISSUER,
+    })
     const after = (await (await send(restarted.address)).json()) as { users: unknown[] }
     expect(after.users).toHaveLength(26)
     expect(after.users.slice(0, 25)).toEqual(before.users)

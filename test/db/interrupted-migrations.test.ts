@@ -75,6 +75,32 @@ describe.skipIf(adminUrl === undefined)('migrate deploy that is killed', () => {
     expect(steps).toBeGreaterThan(transactionalSteps + 30)
   })
 
+  it('or is running lets gateways write to a table whose indexes it creates', async () => {
+    await deployMigrations(database)
+    const migration = '20261122125100_indexes_for_lists'
+    await database.sql.executeScript(`DELETE FROM _prisma_migrations WHERE migration_name = '${migration}'`)
+    const { id: tenantAppId } = await createTenant(database, 'Writer')
+    const write = (id: string, by: Pick<Database, 'prisma'>['prisma'] = database.prisma) =>
+      by.user.create({ data: { tenantAppId, id, name: 'x', email: 'x@example.com' } })
+    let deployed: Promise<string[]> | undefined
+    await database.prisma.$transaction(
+      async (transaction) => {
+        // An index is created when the transactions that may have written to its table have ended.
+        await write('usr_1', transaction as never)
+        deployed = deployMigrations(database)
+        const waits = async () =>
+          (
+            await database.prisma.$queryRaw<unknown[]>`
+            SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%INDEX CONCURRENTLY%'`
+          ).length
+        await expect.poll(waits, { timeout: 30_000 }).toBe(1)
+        await write('usr_2')
+      },
+      { timeout: 60_000 },
+    )
+    expect(await deployed).toEqual([migration])
+  })
+
   it('or fails, changes nothing and names the migration and the cause; the next one applies it', async () => {
     await deployMigrations(database)
     const migration = '20261121153205_keep_idempotent_answers'
