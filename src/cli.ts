@@ -13,7 +13,7 @@ import { tenantsCommand } from './cli/tenants.command.ts'
 import { workCommand } from './cli/work.command.ts'
 import { isDatabaseUnavailable } from './db/errors.ts'
 import { OperatorError } from './errors.ts'
-import { packageVersion } from './telemetry/package-version.ts'
+import { fullVersion } from './telemetry/package-version.ts'
 
 // A reader that stops early (`fusion keys list | head -1`) is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -24,7 +24,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 const program = new Command('fusion')
   .description('Fusion Gateway: GraphQL and REST over users, accounts, profiles and jobs')
   .exitOverride()
-  .version(packageVersion())
+  .version(fullVersion(), '-V, --version', 'print the version, the commit and the version of Node')
   .showHelpAfterError('Run the command with --help for its usage.')
 
 const commands = [

@@ -130,7 +130,7 @@ function routeOf(page: Page, method: string, path: string) {
 /** Presses Execute. Returns the answer of the gateway. */
 async function execute(page: Page, route: ReturnType<typeof routeOf>): Promise<unknown> {
   const [answer] = await Promise.all([
-    page.waitForResponse((response) => !response.url().includes('/docs')),
+    page.waitForResponse((response) => /^\/(users|fusion)\b/.test(new URL(response.url()).pathname)),
     route.getByRole('button', { name: 'Execute' }).click(),
   ])
   expect(answer.ok(), `${answer.url()} ${answer.status()}`).toBe(true)
