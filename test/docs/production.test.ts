@@ -15,6 +15,10 @@ beforeAll(() => {
   // Hard links are quick. They do not work between file systems.
   const modules = path.join(projectRoot, 'node_modules')
   execFileSync('sh', ['-c', `cp -al ${modules} . 2>/dev/null || cp -a ${modules} .`], { cwd: copy })
+  // npm writes to this file, which is that of the project otherwise.
+  const list = 'node_modules/.package-lock.json'
+  rmSync(path.join(copy, list))
+  cpSync(path.join(projectRoot, list), path.join(copy, list))
 })
 afterAll(() => rmSync(copy, { recursive: true }))
 

