@@ -58,22 +58,25 @@ const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
     scopes: t.stringList({
       description: 'What the key may do: some of the scopes of the key of this request. All of them by default.',
     }),
-    expiresAt: t.field({ type: 'DateTime', description: 'The time when the key expires. Never by default.' }),
+    expiresAt: t.field({
+      type: 'DateTime',
+      description: 'The time when the key expires. By default when the key or token of this request expires.',
+    }),
   }),
 })
 
 defineMutation('createApiKey', {
   scope: 'keys:write',
-  description: 'Creates an API key of your tenant.',
+  description: 'Creates an API key of your tenant, which can have 20 valid keys then.',
   input: CreateApiKeyInput,
   inputDescription: 'The key to create.',
+  isSecret: true,
   results: [
     { field: 'apiKey', type: ApiKey, description: 'The new key.', value: ({ row }) => row },
     {
       field: 'key',
       type: 'String',
       description: 'The key itself. It is shown only now.',
-      isSecret: true,
       value: ({ key }) => key,
     },
   ],

@@ -11,6 +11,9 @@ import { createKey } from './key.service.ts'
 import { isScope } from './scopes.ts'
 import { scopeNames } from './tokens/access-token.input.ts'
 
+/** The valid keys that a tenant can have by creating them. Each has a budget of points and limits of its own. */
+const maxKeys = 20
+
 /** The input of `createApiKey`. */
 const newApiKey = z.object({
   name: filledText.trim().check(atMost(200), matching(/^\P{Cc}*$/u, 'must be one line')),
@@ -26,10 +29,11 @@ const newApiKey = z.object({
 })
 
 /**
- * Creates a key of the viewer's tenant.
+ * Creates a key of the viewer's tenant. It does not outlive the key or the token of the viewer.
  *
  * @returns the row, and the key itself, which is stored nowhere
- * @throws GatewayError BAD_USER_INPUT naming every invalid field; OUT_OF_RANGE for scopes that the viewer does not have
+ * @throws GatewayError BAD_USER_INPUT naming every invalid field; OUT_OF_RANGE for scopes that the viewer does not have; CONFLICT if the
+ *   tenant has as many keys as it can create
  */
 export async function createApiKey(
   { viewer, prisma }: Context,
@@ -41,8 +45,20 @@ export async function createApiKey(
   if (refused.length > 0) {
     throw invalidField('scopes', 'OUT_OF_RANGE', `must be scopes that you have, and not ${refused.join(', ')}`)
   }
-  const { tenantAppId } = viewer
-  return createKey({ prisma }, { tenantAppId, name, scopes: granted, expiresAt: expiresAt ?? undefined })
+  const { tenantAppId, expiresAt: latest } = viewer
+  if (latest && expiresAt && expiresAt > latest) {
+    throw invalidField(
+      'expiresAt',
+      'OUT_OF_RANGE',
+      `must not be after ${latest.toISOString()}, when your own key or token expires`,
+    )
+  }
+  const now = new Date()
+  const isValid = { revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] }
+  if ((await prisma.apiKey.count({ where: { tenantAppId, ...isValid } })) >= maxKeys) {
+    throw invalidField('name', 'CONFLICT', `cannot be given to a further key: the tenant has ${maxKeys}. Revoke one`)
+  }
+  return createKey({ prisma }, { tenantAppId, name, scopes: granted, expiresAt: expiresAt ?? latest })
 }
 
 /** Reads a page of the keys of the viewer's tenant. There is one row more than the page has if there are more. */

@@ -51,5 +51,7 @@ async function holderOfToken(keys: ValidKeys, tokens: TokenVerifier, token: stri
   if (issuedBy.kind === 'trusted') return { ...issuedBy.holder, ...holder, hasToken: true }
   const key = await keys.byId(issuedBy.tenantAppId, issuedBy.keyId)
   if (!key) throw invalidToken()
-  return { ...key, ...holder, hasToken: true }
+  // A key can lose scopes after it has created a token.
+  const scopes = holder.scopes.filter((scope) => key.scopes.includes(scope))
+  return { ...key, ...holder, scopes, hasToken: true }
 }

@@ -148,6 +148,7 @@ describe('createAccessToken', () => {
     const send = (query: string) => app.app.inject({ method: 'POST', url: '/graphql', headers, payload: { query } })
     for (const query of [
       'mutation { createAccessToken(input: {}) { accessToken } }',
+      'mutation { createAccessToken(input: {}) { userErrors { code } } }',
       'mutation { createApiKey(input: { name: "n" }) { key } }',
     ]) {
       const answer = await send(query)
@@ -200,6 +201,13 @@ describe('a token', () => {
     await caching.close()
   })
 
+  it('has no scope that its key has lost', async () => {
+    const key = await keyFor(['tokens:create', 'users:read', 'jobs:read'])
+    const holder = { ...key, token: (await create({}, key)).accessToken }
+    await app.database.prisma.apiKey.updateMany({ where: { id: key.keyId }, data: { scopes: ['users:read'] } })
+    expect((await app.graphql(holder, '{ viewer { scopes } }')).data).toEqual({ viewer: { scopes: ['users:read'] } })
+  })
+
   it('that is not valid gets 401 with a challenge, and every reason the same answer', async () => {
     const { accessToken } = await create({})
     const now = Math.floor(Date.now() / 1_000)
@@ -214,6 +222,7 @@ describe('a token', () => {
       ...[await forge({ exp: now - 6 }), await forge({ iss: 'https://other.example' }), await forge({ aud: 'other' })],
       ...[await forge({}, { typ: 'JWT' }), await forge({}, { kid: 'other' }), await forge({ nbf: now + 60 })],
       ...[
+        await forge({ exp: now + 86_410 }),
         await forge({ exp: undefined }),
         await forge({ client_id: undefined }),
         await forge({ client_id: 'key_other' }),
@@ -267,6 +276,36 @@ describe('a token', () => {
   })
 })
 
+describe('the keys that verify', () => {
+  it('are still known when they could not be read again', async () => {
+    const { accessToken } = await create({})
+    let isBroken = false
+    const sql = new Proxy(app.database.sql, {
+      get: (target, name) =>
+        name === 'queryRaw' && isBroken ? () => Promise.reject(new Error('broken')) : Reflect.get(target, name, target),
+    })
+    const keys = createSigningKeys({ sql })
+    const kid = String(decodeProtectedHeader(accessToken).kid)
+    expect(await keys.find(kid)).toBeDefined()
+    isBroken = true
+    await expect(keys.find('unknown')).rejects.toThrow('broken')
+    expect(await keys.find(kid)).toBeDefined()
+    isBroken = false
+    expect(await keys.find('unknown')).toBeUndefined()
+    expect(await keys.current()).toMatchObject({ kid })
+  })
+
+  it('are found at once after a rotation, also when unknown ones were asked for just before', async () => {
+    const other = await app.startAnother({})
+    expect((await get(bearer(await forge({}, { kid: 'unknown' })))).statusCode).toBe(401)
+    const kid = await rotateSigningKey(app.database)
+    let token = (await create({}, tenant, other)).accessToken
+    while (decodeProtectedHeader(token).kid !== kid) token = (await create({}, tenant, other)).accessToken
+    expect((await get(bearer(token))).statusCode).toBe(200)
+    await other.close()
+  })
+})
+
 describe('two gateways', () => {
   it('accept the tokens of each other, before and after a rotation', async () => {
     const other = await app.startAnother({})
@@ -282,17 +321,20 @@ describe('two gateways', () => {
     while (decodeProtectedHeader(second).kid !== kid) second = (await create({}, tenant, other)).accessToken
     expect(await accepted(second)).toEqual([200, 200])
     expect(await accepted(first)).toEqual([200, 200])
-    expect((await app.app.inject({ url: '/.well-known/jwks.json' })).json<JSONWebKeySet>().keys).toHaveLength(2)
+    expect((await app.app.inject({ url: '/.well-known/jwks.json' })).json<JSONWebKeySet>().keys.length).toBeGreaterThan(1)
     await other.close()
   })
 
   it('create one signing key, which is removed when its tokens have expired', async () => {
     const { database } = app
+    const old = await rotateSigningKey(database)
     await rotateSigningKey(database)
+    expect(await createSigningKeys(database).find(old)).toBeDefined()
     await database.prisma.signingKey.updateMany({
       where: { retiredAt: { not: null } },
       data: { retiredAt: new Date(Date.now() - 26 * 3_600_000) },
     })
+    expect(await createSigningKeys(database).find(old)).toBeUndefined()
     await rotateSigningKey(database)
     const keys = await listSigningKeys(database)
     expect(keys.map(({ retiredAt }) => retiredAt === null)).toEqual([false, true])

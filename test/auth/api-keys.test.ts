@@ -49,6 +49,31 @@ describe('createApiKey', () => {
     expect(apiKey).toMatchObject({ scopes: ['users:read'], expiresAt })
   })
 
+  it('creates no key that outlives the key of its creator, or a token', async () => {
+    const { tenantAppId } = tenant
+    const expiresAt = new Date(Math.ceil(Date.now() / 1_000) * 1_000 + 120_000)
+    const scopes = ['keys:write', 'tokens:create']
+    const { key } = await createKey(app.database, { tenantAppId, name: 'short', scopes, expiresAt })
+    const creator = { ...tenant, key }
+    expect((await create({ name: 'n' }, creator)).apiKey).toMatchObject({ expiresAt: expiresAt.toISOString() })
+    const later = { name: 'n', expiresAt: new Date(expiresAt.getTime() + 1_000).toISOString() }
+    expect((await create(later, creator)).userErrors).toEqual([{ code: 'OUT_OF_RANGE', field: ['expiresAt'] }])
+    const mint =
+      'mutation { createAccessToken(input: { scopes: ["keys:write"], expiresInSeconds: 60 }) { accessToken expiresAt } }'
+    const { data } = await app.graphql<{ createAccessToken: { accessToken: string; expiresAt: string } }>(creator, mint)
+    const { accessToken: token, expiresAt: end } = data.createAccessToken
+    expect((await create({ name: 'n' }, { ...creator, token })).apiKey).toMatchObject({ expiresAt: end })
+  })
+
+  it('creates no more than 20 valid keys', async () => {
+    const other = await app.createTenant('Many')
+    for (let number = 1; number < 20; number += 1) expect((await create({ name: 'n' }, other)).userErrors).toEqual([])
+    expect((await create({ name: 'n' }, other)).userErrors).toEqual([{ code: 'CONFLICT', field: ['name'] }])
+    const where = { tenantAppId: other.tenantAppId, name: 'n' }
+    await app.database.prisma.apiKey.updateMany({ where, data: { revokedAt: new Date() } })
+    expect((await create({ name: 'n' }, other)).userErrors).toEqual([])
+  })
+
   it.each([
     [{ name: ' ' }, 'REQUIRED', 'name'],
     [{ name: 'two\nlines' }, 'INVALID_FORMAT', 'name'],

@@ -160,10 +160,12 @@ describe('a token of a trusted issuer', () => {
   })
 
   it('has the scopes that it names, of those of the issuer', async () => {
-    const scopesOf = async (scope: string) =>
-      (await ask(gateway, await sign(pair, { scope }))).json().data?.viewer.scopes
+    const scopesOf = async (scope: unknown) =>
+      (await ask(gateway, await sign(pair, { scope }), '{ viewer { scopes } }')).json().data?.viewer.scopes
     expect(await scopesOf('openid users:read contacts:read')).toEqual(['users:read'])
     expect(await scopesOf('openid email')).toEqual(['users:read', 'profiles:read'])
+    expect(await scopesOf(['openid', 'profiles:read', 'contacts:read'])).toEqual(['profiles:read'])
+    expect(await scopesOf({ all: true })).toBeUndefined()
   })
 
   it('of a user who does not exist sees nothing', async () => {
@@ -184,9 +186,17 @@ describe('a token of a trusted issuer', () => {
   it('gets 503 while the keys cannot be read, also if they are in a private network', async () => {
     const fresh = await startWith([settings({ jwksUri: jwksUri() })])
     isBroken = true
-    expect((await ask(fresh, await sign(pair))).statusCode).toBe(503)
+    const before503 = requests
+    for (let count = 0; count < 20; count += 1) expect((await ask(fresh, await sign(pair))).statusCode).toBe(503)
+    expect(requests - before503).toBeLessThan(20)
     isBroken = false
+    await expect.poll(async () => (await ask(fresh, await sign(pair))).statusCode, { timeout: 20_000 }).toBe(200)
+    // The keys that were read last are used while new ones cannot be read.
+    isBroken = true
+    const unknown = { ...pair, kid: 'unknown' }
+    await expect.poll(async () => (await ask(fresh, await sign(unknown))).statusCode, { timeout: 20_000 }).toBe(401)
     expect((await ask(fresh, await sign(pair))).statusCode).toBe(200)
+    isBroken = false
     await fresh.close()
     const uri = jwksUri().replace('http:', 'https:')
     const guarded = await startWith([settings({ jwksUri: uri })], { allowPrivateNetworks: false })
@@ -194,7 +204,7 @@ describe('a token of a trusted issuer', () => {
     expect((await ask(guarded, await sign(pair))).statusCode).toBe(503)
     expect(requests).toBe(before)
     expect(app.log).toContainEqual(
-      expect.objectContaining({ msg: 'the keys of a trusted issuer could not be read', issuer: 'https://id.example' }),
+      expect.objectContaining({ msg: 'the keys of a trusted issuer could not be read', url: uri }),
     )
     await guarded.close()
   })
@@ -213,6 +223,7 @@ describe('TRUSTED_ISSUERS', () => {
     ['a file that does not exist', [settings({ jwksFile: 'none.json' })], /none\.json cannot be read/],
     ['a scope for servers', [settings({ ...keyed, scopes: ['jobs:read'] })], /0\.scopes\.0 must be one of users:read/],
     ['http in a public network', [settings({ jwksUri: 'http://id.example/keys' })], /must be https/],
+    ['the same issuer twice', [settings(keyed), settings({ ...keyed, tenant: 'x' })], /is listed twice/],
     ['the gateway itself', [settings({ ...keyed, issuer: 'urn:fusion-gateway' })], /is the gateway itself/],
   ])('with %s is rejected with a message that says so', async (_, list, message) => {
     await expect(open(list, { allowPrivateNetworks: false })).rejects.toThrow(message)

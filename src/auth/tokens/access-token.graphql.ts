@@ -26,12 +26,12 @@ defineMutation('createAccessToken', {
     'Creates an access token, which a browser or an app sends as `Authorization: Bearer …`. Revoking the key ends it within five seconds.',
   input: CreateAccessTokenInput,
   inputDescription: 'The token to create.',
+  isSecret: true,
   results: [
     {
       field: 'accessToken',
       type: 'String',
       description: 'The token. It is shown only now.',
-      isSecret: true,
       value: ({ accessToken }) => accessToken,
     },
     {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { integer, rule } from '../../input/rules.ts'
 import { isScope, type Scope, scopes } from '../scopes.ts'
+import { maxLifetimeSeconds } from './access-tokens.ts'
 
 const list = scopes.join(', ')
 
@@ -16,11 +17,9 @@ export const scopeNames = z
   )
   .transform((names) => [...new Set(names)] as Scope[])
 
-const maxSeconds = 86_400
-
 /** The input of `createAccessToken`. */
 export const newAccessToken = z.object({
   userId: z.string().nullish(),
   scopes: scopeNames.nullish(),
-  expiresInSeconds: integer(60, maxSeconds).nullish(),
+  expiresInSeconds: integer(60, maxLifetimeSeconds).nullish(),
 })

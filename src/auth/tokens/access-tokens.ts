@@ -34,6 +34,9 @@ const type = 'at+jwt'
 /** The issuer and the audience of tokens, unless the configuration names another one. */
 export const defaultTokenIssuer = 'urn:fusion-gateway'
 
+/** How long a token can be valid. The public key of a retired pair is kept for longer. */
+export const maxLifetimeSeconds = 86_400
+
 /** How far the clocks of gateways and issuers may differ. */
 export const clockToleranceSeconds = 5
 
@@ -68,6 +71,8 @@ export function createAccessTokens(keys: SigningKeys, issuer: string): AccessTok
           ...{ clockTolerance: clockToleranceSeconds, requiredClaims },
         },
       )
+      const lifetime = Number(payload.exp) - Number(payload.iat)
+      if (lifetime > maxLifetimeSeconds) throw new errors.JWTInvalid('The token is valid for too long')
       const keyId = String(payload['client_id'])
       return {
         tenantAppId: String(payload['tenant_app_id']),

@@ -1,4 +1,7 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { setTimeout } from 'node:timers/promises'
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
+import { LRUCache } from 'lru-cache'
 import type { Database } from '../../db/database.ts'
 import { execute, query, statement } from '../../db/statement.ts'
 
@@ -27,49 +30,65 @@ interface KeyPair {
   readonly privateKey: JWK | null
 }
 
-const listPairs = statement(
-  'SELECT public_key::text, private_key::text FROM signing_key ORDER BY created_at DESC, id DESC',
-)
+// A token is valid for a day at most, and a gateway may sign with the old key for some seconds more.
+const listPairs = statement(`
+  SELECT public_key::text, private_key::text FROM signing_key
+  WHERE retired_at IS NULL OR retired_at > now() - interval '25 hours' ORDER BY created_at DESC, id DESC`)
 
 const insertPair = 'INSERT INTO signing_key (id, public_key, private_key) SELECT $1, $2::json, $3::json'
 
 const insertFirst = statement(`${insertPair} WHERE NOT EXISTS (SELECT FROM signing_key WHERE private_key IS NOT NULL)`)
 
+const lockPairs = statement('LOCK TABLE signing_key IN SHARE ROW EXCLUSIVE MODE')
+
 const retirePairs = statement(
   'UPDATE signing_key SET private_key = NULL, retired_at = now() WHERE private_key IS NOT NULL',
 )
 
-// A token is valid for a day at most, and a gateway may sign with the old key for some seconds more.
 const removeRetired = statement(`DELETE FROM signing_key WHERE retired_at < now() - interval '25 hours'`)
 
 const insertNext = statement(insertPair)
 
-/** How old the key that signs can be. Verifying needs no reload, because a token names its key. */
+/** How old the key that signs can be. */
 const maxAgeMilliseconds = 3_000
+
+/** How old the keys that verify can be. A token names its key, so a new key is not missed meanwhile. */
+const maxVerifyingAgeMilliseconds = 60_000
 
 /** An unknown id of a key reads the keys again, but not more often. */
 const minAgeMilliseconds = 1_000
 
 /** Creates the key pairs of a migrated database. */
 export function createSigningKeys({ sql }: Pick<Database, 'sql'>): SigningKeys {
-  let pairs: Promise<readonly KeyPair[]> = Promise.resolve([])
+  /** The pairs of the last read that succeeded. */
+  let pairs: readonly KeyPair[] = []
   let readAt = Number.NEGATIVE_INFINITY
-  const imported = new Map<string, Promise<CryptoKey>>()
+  let reading: Promise<readonly KeyPair[]> | undefined
+  const imported = new LRUCache<string, Promise<CryptoKey>>({ max: 100 })
+  // All requests share the keys: they are read although the client of one request has gone, and outside of its transaction.
+  const outside = AsyncLocalStorage.snapshot()
 
-  function read(maxAge: number): Promise<readonly KeyPair[]> {
-    if (Date.now() - readAt <= maxAge) return pairs
-    readAt = Date.now()
-    pairs = query(sql, listPairs).then((rows) =>
-      rows.map(([publicKey, privateKey]) => ({
-        publicKey: JSON.parse(String(publicKey)) as JWK,
-        privateKey: privateKey === null ? null : (JSON.parse(String(privateKey)) as JWK),
-      })),
-    )
-    pairs.catch(() => {
-      readAt = Number.NEGATIVE_INFINITY
-    })
+  async function readNow(): Promise<readonly KeyPair[]> {
+    const startedAt = performance.now()
+    const rows = await outside(() => query(sql, listPairs))
+    pairs = rows.map(([publicKey, privateKey]) => ({
+      publicKey: JSON.parse(String(publicKey)) as JWK,
+      privateKey: privateKey === null ? null : (JSON.parse(String(privateKey)) as JWK),
+    }))
+    readAt = startedAt
     return pairs
   }
+
+  const ageOfPairs = () => performance.now() - readAt
+
+  function read(): Promise<readonly KeyPair[]> {
+    reading ??= readNow().finally(() => {
+      reading = undefined
+    })
+    return reading
+  }
+
+  const readIfOlder = async (maxAge: number) => (ageOfPairs() <= maxAge ? pairs : read())
 
   function importKey(name: string, key: JWK): Promise<CryptoKey> {
     const known = imported.get(name) ?? (importJWK(key, signingAlgorithm) as Promise<CryptoKey>)
@@ -78,29 +97,42 @@ export function createSigningKeys({ sql }: Pick<Database, 'sql'>): SigningKeys {
   }
 
   async function findSigning(maxAge: number): Promise<SigningKey | undefined> {
-    const pair = (await read(maxAge)).find(({ privateKey }) => privateKey !== null)
+    const pair = (await readIfOlder(maxAge)).find(({ privateKey }) => privateKey !== null)
     if (!pair?.privateKey) return undefined
     const kid = String(pair.publicKey.kid)
     return { kid, key: await importKey(`${kid} private`, pair.privateKey) }
   }
 
-  const findPublic = async (kid: string, maxAge: number) =>
-    (await read(maxAge)).find(({ publicKey }) => publicKey.kid === kid)?.publicKey
+  const findKnown = (kid: string) => pairs.find(({ publicKey }) => publicKey.kid === kid)?.publicKey
+
+  /** Reads the keys again for an id that is unknown: at once, or when a second has passed since the last time. */
+  async function findNew(kid: string): Promise<JWK | undefined> {
+    const wait = minAgeMilliseconds - ageOfPairs()
+    if (wait > 0) await setTimeout(wait)
+    const known = findKnown(kid)
+    if (known) return known
+    await readIfOlder(minAgeMilliseconds)
+    return findKnown(kid)
+  }
 
   return {
     async current() {
       const known = await findSigning(maxAgeMilliseconds)
       if (known) return known
-      await execute(sql, insertFirst, await createPair())
-      const created = await findSigning(0)
+      const pair = await createPair()
+      await outside(() => execute(sql, insertFirst, pair))
+      const created = await findSigning(Number.NEGATIVE_INFINITY)
       if (!created) throw new Error('A signing key was created but not found')
       return created
     },
     async find(kid) {
-      const key = (await findPublic(kid, Number.POSITIVE_INFINITY)) ?? (await findPublic(kid, minAgeMilliseconds))
+      const known = findKnown(kid)
+      // Verifying does not wait for the database, and goes on without it.
+      if (known && ageOfPairs() > maxVerifyingAgeMilliseconds) read().catch(() => undefined)
+      const key = known ?? (await findNew(kid))
       return key && importKey(kid, key)
     },
-    publicKeys: async () => (await read(maxAgeMilliseconds)).map(({ publicKey }) => publicKey),
+    publicKeys: async () => (await readIfOlder(maxAgeMilliseconds)).map(({ publicKey }) => publicKey),
   }
 }
 
@@ -112,6 +144,7 @@ export function createSigningKeys({ sql }: Pick<Database, 'sql'>): SigningKeys {
 export function rotateSigningKey({ sql, transact }: Pick<Database, 'sql' | 'transact'>): Promise<string> {
   return transact(async () => {
     const pair = await createPair()
+    await execute(sql, lockPairs)
     await execute(sql, retirePairs)
     await execute(sql, removeRetired)
     await execute(sql, insertNext, pair)

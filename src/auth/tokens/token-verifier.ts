@@ -21,15 +21,16 @@ export interface TokenVerifier {
   verify(token: string): Promise<VerifiedToken>
 }
 
-/** The tokens that are remembered: a signature takes longer to verify than most reads. */
+/** The tokens that are remembered: a signature takes longer to verify than most reads. Keys can be removed meanwhile. */
 const maxTokens = 10_000
+const rememberedMilliseconds = 60_000
 
 /** No token of ours, and none that fits into the headers of a request, is longer. */
 const maxLength = 16_384
 
 /** Creates the verification of the gateway's own tokens and of those of trusted issuers. */
 export function createTokenVerifier(own: AccessTokens, trusted: readonly TrustedIssuer[]): TokenVerifier {
-  const verified = new LRUCache<string, VerifiedToken>({ max: maxTokens })
+  const verified = new LRUCache<string, VerifiedToken>({ max: maxTokens, ttl: rememberedMilliseconds })
 
   async function verify(token: string): Promise<VerifiedToken> {
     const claims = decodeJwt(token)
@@ -50,13 +51,14 @@ export function createTokenVerifier(own: AccessTokens, trusted: readonly Trusted
       const found =
         verified.get(name) ??
         (await verify(token).catch((error: unknown) => {
-          throw error instanceof errors.JOSEError || error instanceof TypeError ? invalidToken() : error
+          throw error instanceof errors.JOSEError ? invalidToken() : error
         }))
       if (found.expiresAt.getTime() + clockToleranceSeconds * 1_000 <= Date.now()) {
         verified.delete(name)
         throw invalidToken()
       }
-      verified.set(name, found)
+      // Not again: the time counts from the verification.
+      if (!verified.has(name)) verified.set(name, found)
       return found
     },
   }

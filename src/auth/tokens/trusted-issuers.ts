@@ -6,6 +6,7 @@ import {
   customFetch,
   errors,
   type JSONWebKeySet,
+  type JWTPayload,
   type JWTVerifyGetKey,
   jwtVerify,
 } from 'jose'
@@ -16,7 +17,7 @@ import { isPossibleId } from '../../db/ids.ts'
 import { GatewayError, OperatorError } from '../../errors.ts'
 import { createGuardedAgent } from '../../network/guarded-agent.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { isScope, readScopes, type Scope, userScopes } from '../scopes.ts'
+import { isScope, type Scope, userScopes } from '../scopes.ts'
 import type { Viewer } from '../viewer.ts'
 import { clockToleranceSeconds } from './access-tokens.ts'
 import { invalidToken } from './invalid-token.ts'
@@ -124,6 +125,9 @@ export async function openTrustedIssuers(
     if (!jwksUri.startsWith('https:') && !options.allowPrivateNetworks) {
       throw new OperatorError(`TRUSTED_ISSUERS: ${jwksUri} must be https, unless FETCH_PRIVATE_NETWORKS=on`)
     }
+    if (opened.some((other) => other.issuer === issuer && other.audience === settings.audience)) {
+      throw new OperatorError(`TRUSTED_ISSUERS: ${issuer} with the audience ${settings.audience} is listed twice`)
+    }
     const tenant = await prisma.tenantApp.findFirst({ where: { OR: [{ name: nameOrId }, { id: nameOrId }] } })
     if (!tenant) throw new OperatorError(`TRUSTED_ISSUERS: no tenant has the name or the id ${nameOrId}`)
     opened.push(createTrustedIssuer(settings, tenant, options))
@@ -150,7 +154,7 @@ function createTrustedIssuer(
   options: TrustedIssuerOptions,
 ): TrustedIssuer {
   const { issuer, audience, userIdClaim, jwksFile } = settings
-  const keys = jwksFile === undefined ? keysAt(new URL(String(settings.jwksUri)), options) : keysIn(jwksFile)
+  const keys = jwksFile === undefined ? keysAt(new URL(String(settings.jwksUri)), options) : keysIn(jwksFile, options)
   const holder = {
     ...{ tenantAppId: tenant.id, tenantName: tenant.name },
     // Tokens of an issuer share the budget of points that a key would have.
@@ -161,8 +165,7 @@ function createTrustedIssuer(
     try {
       return await keys(...token)
     } catch (error) {
-      if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys) throw error
-      options.log.warn({ err: error, issuer }, 'the keys of a trusted issuer could not be read')
+      if (isAboutToken(error)) throw error
       throw new GatewayError('SERVICE_UNAVAILABLE', 'The keys of the issuer of this token cannot be read.', {
         cause: error,
       })
@@ -177,15 +180,24 @@ function createTrustedIssuer(
       })
       const userId = payload[userIdClaim]
       if (typeof userId !== 'string' || !isPossibleId(userId)) throw invalidToken()
-      return { holder, userId, scopes: scopesOf(settings, payload['scope']), expiresAt: toDate(Number(payload.exp)) }
+      return { holder, userId, scopes: scopesOf(settings, payload), expiresAt: toDate(Number(payload.exp)) }
     },
   }
 }
 
-/** A token that names scopes of the gateway has only those; other tokens have all that the issuer is allowed. */
-function scopesOf({ scopes }: IssuerSettings, claim: unknown): readonly Scope[] {
-  const named = typeof claim === 'string' ? readScopes(claim) : []
-  return named.length > 0 ? scopes.filter((scope) => named.includes(scope)) : scopes
+/** The claims of scopes: that of RFC 8693, and the one of providers that follow an older draft. */
+const scopeClaim = z.union([z.string().transform((words) => words.split(' ')), z.array(z.string())]).optional()
+
+/**
+ * A token that names scopes of the gateway has only those; other tokens have all that the issuer is allowed.
+ *
+ * @throws GatewayError UNAUTHENTICATED if the claim is neither a text nor a list of texts
+ */
+function scopesOf({ scopes }: IssuerSettings, { scope, scp }: JWTPayload): readonly Scope[] {
+  const { data: words = [], error } = scopeClaim.safeParse(scope ?? scp)
+  if (error) throw invalidToken()
+  const named = words.filter(isScope)
+  return named.length > 0 ? scopes.filter((one) => named.includes(one)) : scopes
 }
 
 const latest = 8.64e15
@@ -199,27 +211,70 @@ const timeoutMilliseconds = 5_000
 /** How soon a token with an unknown key reads the keys again. */
 const minAgeMilliseconds = 1_000
 
-function keysAt(url: URL, { allowPrivateNetworks }: TrustedIssuerOptions): JWTVerifyGetKey {
+/** How soon the keys are read again after they could not be read. */
+const cooldownMilliseconds = 5_000
+
+/** How long keys are used without reading them again. */
+const maxAgeMilliseconds = 600_000
+
+/** How long the keys of a file are used without reading it again. */
+const maxFileAgeMilliseconds = 60_000
+
+/** The keys at a URL. While they cannot be read, those that were read last are used. */
+function keysAt(url: URL, { allowPrivateNetworks, log }: TrustedIssuerOptions): JWTVerifyGetKey {
   const dispatcher = createGuardedAgent({ timeoutMilliseconds, allowPrivateNetworks })
-  return createRemoteJWKSet(url, {
+  const remote = createRemoteJWKSet(url, {
     timeoutDuration: timeoutMilliseconds,
     cooldownDuration: minAgeMilliseconds,
+    cacheMaxAge: maxAgeMilliseconds,
     [customFetch]: (address, init) =>
       fetch(address, { ...(init as object), dispatcher }) as unknown as ReturnType<typeof globalThis.fetch>,
   })
+  let failure: unknown
+  let failedAt = Number.NEGATIVE_INFINITY
+
+  return async (...token) => {
+    const isCoolingDown = performance.now() - failedAt < cooldownMilliseconds
+    try {
+      if (!isCoolingDown) return await remote(...token)
+    } catch (error) {
+      if (isAboutToken(error)) throw error
+      ;[failure, failedAt] = [error, performance.now()]
+      log.warn({ err: error, url: url.href }, 'the keys of a trusted issuer could not be read')
+    }
+    const last = remote.jwks()
+    if (last) return createLocalJWKSet(last)(...token)
+    throw failure
+  }
 }
 
-function keysIn(file: string): JWTVerifyGetKey {
+/** Whether there is no key for a token among those that were read. */
+function isAboutToken(error: unknown): boolean {
+  return error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys
+}
+
+/** The keys in a file. While it cannot be read, those that were read last are used. */
+function keysIn(file: string, { log }: TrustedIssuerOptions): JWTVerifyGetKey {
   let keys = readKeys(file)
-  let readAt = Date.now()
+  let readAt = performance.now()
+
+  function readIfOlder(maxAge: number): JWTVerifyGetKey {
+    if (performance.now() - readAt < maxAge) return keys
+    readAt = performance.now()
+    try {
+      keys = readKeys(file)
+    } catch (error) {
+      log.warn({ err: error }, 'the keys of a trusted issuer could not be read')
+    }
+    return keys
+  }
+
   return async (...token) => {
     try {
-      return await keys(...token)
+      return await readIfOlder(maxFileAgeMilliseconds)(...token)
     } catch (error) {
-      if (Date.now() - readAt < minAgeMilliseconds) throw error
-      readAt = Date.now()
-      keys = readKeys(file)
-      return keys(...token)
+      if (!isAboutToken(error)) throw error
+      return readIfOlder(minAgeMilliseconds)(...token)
     }
   }
 }

@@ -20,8 +20,6 @@ interface ResultField<Result> {
   readonly description: string
   /** The scope for the field, if it shows more than the mutation has written. */
   readonly scope?: FieldScope
-  /** Whether it is shown only once. Such an answer is not stored for an idempotency key. */
-  readonly isSecret?: boolean
   /** Its value, if it is not the whole result. */
   readonly value?: (result: Result) => unknown
 }
@@ -31,6 +29,8 @@ interface MutationOptions<Input extends object, Result> {
   readonly description: string
   readonly input: InputObjectRef<Types, Input>
   readonly inputDescription: string
+  /** Whether the result is a secret that is shown only once. It is not stored for an idempotency key. */
+  readonly isSecret?: boolean
   /** The fields of the payload that show the result. */
   readonly results: readonly ResultField<Result>[]
   /** Whether `run` writes with one statement, which needs no transaction. */
@@ -47,7 +47,16 @@ const unchanged = (result: unknown): unknown => result
  */
 export function defineMutation<Input extends object, Result>(
   name: string,
-  { scope, description, input, inputDescription, results, hasOneWrite = false, run }: MutationOptions<Input, Result>,
+  {
+    scope,
+    description,
+    input,
+    inputDescription,
+    results,
+    isSecret = false,
+    hasOneWrite = false,
+    run,
+  }: MutationOptions<Input, Result>,
 ): void {
   const payload = builder
     .objectRef<Payload<Result>>(`${name.charAt(0).toUpperCase()}${name.slice(1)}Payload`)
@@ -56,19 +65,16 @@ export function defineMutation<Input extends object, Result>(
       description: `Result of \`${name}\`.`,
       fields: (t) => ({
         ...Object.fromEntries(
-          results.map(
-            ({ field, type, scope: ownScope = 'inherited', isSecret = false, value = unchanged, ...shown }) => [
-              field,
-              t.field({
-                type,
-                scope: ownScope,
-                nullable: true,
-                description: `${shown.description} Null if the input was rejected.`,
-                extensions: { isSecret },
-                resolve: ({ result }: Payload<Result>) => (result === null ? null : value(result)) as never,
-              }),
-            ],
-          ),
+          results.map(({ field, type, scope: ownScope = 'inherited', value = unchanged, ...shown }) => [
+            field,
+            t.field({
+              type,
+              scope: ownScope,
+              nullable: true,
+              description: `${shown.description} Null if the input was rejected.`,
+              resolve: ({ result }: Payload<Result>) => (result === null ? null : value(result)) as never,
+            }),
+          ]),
         ),
         userErrors: t.field({
           type: [UserError],
@@ -95,6 +101,7 @@ export function defineMutation<Input extends object, Result>(
       type: payload,
       scope,
       description,
+      extensions: { isSecret },
       args: { input: t.arg({ type: input, required: true, description: inputDescription }) },
       // TypeScript does not follow the type of an argument whose input type is a parameter.
       resolve: (_, args, context) => resolve(context, (args as unknown as { input: Input }).input),

@@ -144,7 +144,7 @@ function prepareOperation(
   return {
     ...{ document, definition, name, kind: definition.operation, executable },
     scopes: [...scopes],
-    showsSecrets: [...allFields(selection.fields)].some(({ field }) => field.extensions['isSecret'] === true),
+    showsSecrets: selection.fields.some(({ field }) => field.extensions['isSecret'] === true),
     priceOf: createPrice(definition, selection),
     countNodes: createNodeCount(selection.fields),
     planOf: createPlanner(selection),
