@@ -38,6 +38,8 @@ export interface Config {
   readonly corsHeaders: readonly string[]
   /** Points per key and minute; 0: no limit. */
   readonly pointsPerMinute: number
+  /** Points per user and minute, for access tokens that are bound to a user; 0: no limit of their own. */
+  readonly pointsPerUser: number
   /** The issuer and the audience of access tokens. */
   readonly tokenIssuer: string
   /** The file with the identity providers whose tokens are accepted. */
@@ -89,6 +91,7 @@ const environment = z.object({
   JOB_RETENTION_DAYS: integer('a number of days from 0 (forever) to 36500', 0, 36_500).default(30),
   FETCH_PRIVATE_NETWORKS: onOff.default(false),
   RATE_LIMIT: integer('a number of points, 0 (no limit) or more', 0).default(600_000),
+  RATE_LIMIT_PER_USER: integer('a number of points, 0 (no limit) or more', 0).default(60_000),
   TOKEN_ISSUER: z.string().default(defaultTokenIssuer),
   TRUSTED_ISSUERS: z.string().optional(),
   REDIS_URL: url(/^rediss?:\/\//, 'redis://host:port').optional(),
@@ -220,6 +223,7 @@ function toConfig(env: z.output<typeof environment>): Config {
     corsOrigins: env.CORS_ORIGINS,
     corsHeaders: env.CORS_HEADERS,
     pointsPerMinute: env.RATE_LIMIT,
+    pointsPerUser: env.RATE_LIMIT_PER_USER,
     tokenIssuer: env.TOKEN_ISSUER,
     trustedIssuersFile: env.TRUSTED_ISSUERS,
     redisUrl: env.REDIS_URL,

@@ -1,18 +1,27 @@
 import { setTimeout } from 'node:timers/promises'
+import type { Viewer } from '../auth/viewer.ts'
 import { GatewayError } from '../errors.ts'
+
+/** Who takes slots or spends points: a key, or a user to whom a token of the key is bound. */
+export type Payer = Pick<Viewer, 'keyId' | 'userId'>
 
 /** Counts what keys have open at the same time: requests, subscriptions, MiB of answers. */
 export interface KeySlots {
   /**
-   * Takes slots of a key, one by default.
+   * Takes slots of a key, one by default. A user has a quarter of the key's at most.
    *
    * @returns releases the slots, once however often it is called
-   * @throws GatewayError RATE_LIMITED, after a second, if the key has too few slots left. A client that tries again at once would
+   * @throws GatewayError RATE_LIMITED, after a second, if there are too few slots left. A client that tries again at once would
    *   keep the gateway busy otherwise
    */
-  take(keyId: string, count?: number): (() => void) | Promise<never>
-  /** Takes slots of a key even if it has too few left. Returns what releases them. */
-  hold(keyId: string, count: number): () => void
+  take(payer: Payer, count?: number): (() => void) | Promise<never>
+  /** Takes slots even if there are too few left. Returns what releases them. */
+  hold(payer: Payer, count: number): () => void
+}
+
+/** The name under which the use of a user is counted. It differs from the id of every key. */
+export function nameOfUser({ keyId, userId }: Payer): string | undefined {
+  return userId === undefined ? undefined : JSON.stringify([keyId, userId])
 }
 
 const delaySeconds = 1
@@ -24,28 +33,45 @@ const delaySeconds = 1
  * @param variable the name of the limit in the configuration
  */
 export function createKeySlots(max: number, things: string, variable: string): KeySlots {
-  async function reject(): Promise<never> {
+  const maxOfUser = Math.ceil(max / 4)
+
+  async function reject(message: string): Promise<never> {
     await setTimeout(delaySeconds * 1_000)
-    const message = `The key has ${max} ${things}, the most that it may have at a time (${variable}).`
     throw new GatewayError('RATE_LIMITED', message, { headers: { 'retry-after': String(delaySeconds) } })
   }
 
   const taken = new Map<string, number>()
 
-  function hold(keyId: string, count: number): () => void {
-    taken.set(keyId, (taken.get(keyId) ?? 0) + count)
+  const takenBy = (name: string) => taken.get(name) ?? 0
+
+  function release(name: string, count: number): void {
+    const left = takenBy(name) - count
+    if (left === 0) taken.delete(name)
+    else taken.set(name, left)
+  }
+
+  function hold(payer: Payer, count: number): () => void {
+    const names = [payer.keyId, nameOfUser(payer)].filter((name) => name !== undefined)
+    for (const name of names) taken.set(name, takenBy(name) + count)
     let isTaken = true
     return () => {
       if (!isTaken) return
       isTaken = false
-      const left = (taken.get(keyId) ?? count) - count
-      if (left === 0) taken.delete(keyId)
-      else taken.set(keyId, left)
+      for (const name of names) release(name, count)
     }
   }
 
   return {
-    take: (keyId, count = 1) => ((taken.get(keyId) ?? 0) + count > max ? reject() : hold(keyId, count)),
+    take(payer, count = 1) {
+      const user = nameOfUser(payer)
+      if (user !== undefined && takenBy(user) + count > maxOfUser) {
+        return reject(
+          `The user has ${maxOfUser} ${things}, the most at a time: a quarter of those of the key (${variable}).`,
+        )
+      }
+      if (takenBy(payer.keyId) + count <= max) return hold(payer, count)
+      return reject(`The key has ${max} ${things}, the most that it may have at a time (${variable}).`)
+    },
     hold,
   }
 }

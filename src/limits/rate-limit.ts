@@ -1,6 +1,7 @@
 import { GatewayError } from '../errors.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
+import { nameOfUser, type Payer } from './key-slots.ts'
 import { createMemoryCounter, createRedisCounter, type PointCounter } from './point-counter.ts'
 import type { RedisConnection } from './redis.ts'
 
@@ -13,76 +14,97 @@ export interface Budget {
   readonly resetSeconds: number
 }
 
-/** Limits how many points a key can spend in a minute. */
+/** Limits how many points a key, and a user to whom a token of the key is bound, can spend in a minute. */
 export interface RateLimit {
   /**
-   * Takes points from a key's budget. Takes nothing if there are not enough.
+   * Takes points from a key's budget, and from that of a user. Takes nothing from the key if there are not enough.
    *
    * @param points 0 asks whether the key owes points for work that is done
    * @returns what is left; undefined if keys are not limited
    * @throws GatewayError RATE_LIMITED if there are not enough points; TOO_EXPENSIVE if there can never be enough
    */
-  spend(keyId: string, points: number): Promise<Budget | undefined>
+  spend(payer: Payer, points: number): Promise<Budget | undefined>
   /**
    * Takes points for work that is done, even if the key does not have enough. Then it has none left until the minute ends.
    *
    * @returns what is left; undefined if keys are not limited
    */
-  charge(keyId: string, points: number): Promise<Budget | undefined>
+  charge(payer: Payer, points: number): Promise<Budget | undefined>
 }
 
 /** No key is limited. */
 export const unlimited: RateLimit = { spend: async () => undefined, charge: async () => undefined }
 
+export interface RateLimitOptions {
+  readonly log: Logger
+  /** Points per user and minute, for tokens that are bound to a user; 0 for no limit of their own. */
+  readonly pointsPerUser?: number
+  /** Where gateways count together. Each counts by itself if there is none, and while it does not answer. */
+  readonly redis?: RedisConnection | undefined
+  readonly metrics?: Metrics
+}
+
 /**
  * Creates the rate limit.
  *
  * @param points points per key and minute; 0 for no limit
- * @param redis where gateways count together. Each counts by itself if there is none, and while it does not answer
  */
 export function createRateLimit(
   points: number,
-  log: Logger,
-  redis?: RedisConnection,
-  metrics: Metrics = createMetrics(),
+  { log, pointsPerUser = 0, redis, metrics = createMetrics() }: RateLimitOptions,
 ): RateLimit {
-  if (points === 0) return unlimited
-  const own = createMemoryCounter(points)
-  const shared = redis && createRedisCounter(points, redis)
   let isAlone = false
 
-  async function take(...args: Parameters<PointCounter>): ReturnType<PointCounter> {
-    if (!shared) return own(...args)
-    try {
-      const taken = await shared(...args)
-      isAlone = false
-      metrics.rateLimitIsAlone.set(0)
-      return taken
-    } catch (error) {
-      if (!isAlone) log.warn({ err: error }, 'Redis does not answer: this process counts the points of keys by itself')
-      isAlone = true
-      metrics.rateLimitIsAlone.set(1)
-      return own(...args)
+  function createBudgets(pointsPerMinute: number, payer: 'key' | 'user') {
+    const own = createMemoryCounter(pointsPerMinute)
+    const shared = redis && createRedisCounter(pointsPerMinute, redis)
+
+    async function take(...args: Parameters<PointCounter>): ReturnType<PointCounter> {
+      if (!shared) return own(...args)
+      try {
+        const taken = await shared(...args)
+        isAlone = false
+        metrics.rateLimitIsAlone.set(0)
+        return taken
+      } catch (error) {
+        if (!isAlone)
+          log.warn({ err: error }, 'Redis does not answer: this process counts the points of keys by itself')
+        isAlone = true
+        metrics.rateLimitIsAlone.set(1)
+        return own(...args)
+      }
+    }
+
+    const budgetOf = ({ spent, resetMilliseconds }: Awaited<ReturnType<PointCounter>>): Budget => ({
+      points: pointsPerMinute,
+      remaining: Math.max(0, pointsPerMinute - spent),
+      resetSeconds: Math.max(1, Math.ceil(resetMilliseconds / 1_000)),
+    })
+
+    return {
+      async spend(name: string, cost: number): Promise<Budget> {
+        if (cost > pointsPerMinute) throw tooExpensive(cost, pointsPerMinute)
+        const taken = await take(name, cost)
+        const budget = budgetOf(taken)
+        if (taken.isTaken) return budget
+        metrics.requestsRateLimited.inc()
+        throw new RateLimited(budget, cost, payer)
+      },
+      charge: async (name: string, cost: number): Promise<Budget> => budgetOf(await take(name, cost, true)),
     }
   }
 
-  const budgetOf = ({ spent, resetMilliseconds }: Awaited<ReturnType<PointCounter>>): Budget => ({
-    points,
-    remaining: Math.max(0, points - spent),
-    resetSeconds: Math.max(1, Math.ceil(resetMilliseconds / 1_000)),
-  })
+  const ofKeys = points === 0 ? undefined : createBudgets(points, 'key')
+  const ofUsers = pointsPerUser === 0 ? undefined : createBudgets(pointsPerUser, 'user')
+  if (!ofKeys && !ofUsers) return unlimited
 
-  return {
-    async spend(keyId, cost) {
-      if (cost > points) throw tooExpensive(cost, points)
-      const taken = await take(keyId, cost)
-      const budget = budgetOf(taken)
-      if (taken.isTaken) return budget
-      metrics.requestsRateLimited.inc()
-      throw new RateLimited(budget, cost)
-    },
-    charge: async (keyId, cost) => budgetOf(await take(keyId, cost, true)),
+  const pay = (kind: 'spend' | 'charge') => async (payer: Payer, cost: number) => {
+    const user = nameOfUser(payer)
+    const ofUser = user === undefined ? undefined : await ofUsers?.[kind](user, cost)
+    const ofKey = await ofKeys?.[kind](payer.keyId, cost)
+    return ofUser && !(ofKey && ofKey.remaining < ofUser.remaining) ? ofUser : ofKey
   }
+  return { spend: pay('spend'), charge: pay('charge') }
 }
 
 /** The rejection of an operation that costs more than is ever allowed. */
@@ -93,12 +115,12 @@ export function tooExpensive(cost: number, maximum: number): GatewayError {
 
 /** The rejection of an operation whose key has too few points left. */
 class RateLimited extends GatewayError {
-  constructor(budget: Budget, cost: number) {
+  constructor(budget: Budget, cost: number, payer: 'key' | 'user') {
     const { points: maximum, remaining } = budget
     const message =
       cost > 0
-        ? `The operation costs more points (${cost}) than the key has left in this minute (${remaining}).`
-        : 'The key has no points left in this minute.'
+        ? `The operation costs more points (${cost}) than the ${payer} has left in this minute (${remaining}).`
+        : `The ${payer} has no points left in this minute.`
     super('RATE_LIMITED', message, {
       details: { cost, maximum, remaining },
       headers: { ...budgetHeaders(budget), 'retry-after': String(budget.resetSeconds) },

@@ -321,7 +321,9 @@ describe('two gateways', () => {
     while (decodeProtectedHeader(second).kid !== kid) second = (await create({}, tenant, other)).accessToken
     expect(await accepted(second)).toEqual([200, 200])
     expect(await accepted(first)).toEqual([200, 200])
-    expect((await app.app.inject({ url: '/.well-known/jwks.json' })).json<JSONWebKeySet>().keys.length).toBeGreaterThan(1)
+    expect((await app.app.inject({ url: '/.well-known/jwks.json' })).json<JSONWebKeySet>().keys.length).toBeGreaterThan(
+      1,
+    )
     await other.close()
   })
 

@@ -19,7 +19,7 @@ let rows: Awaited<ReturnType<typeof createOneOfEach>>
 
 beforeAll(async () => {
   const log = { error: () => undefined, warn: () => undefined }
-  app = await startTestApp({ rateLimit: createRateLimit(points, log), introspection: false })
+  app = await startTestApp({ rateLimit: createRateLimit(points, { log }), introspection: false })
   tenant = await app.createTenant()
   rows = await createOneOfEach(app, tenant)
   url = await app.app.listen({ port: 0, host: '127.0.0.1' })

@@ -121,7 +121,7 @@ describe('subscription { job }', () => {
 
   it('costs points for each event, and completes with RATE_LIMITED when the budget is spent', async () => {
     const log = { error: () => undefined, warn: () => undefined }
-    const limited = await app.startAnother({ rateLimit: createRateLimit(3, log) })
+    const limited = await app.startAnother({ rateLimit: createRateLimit(3, { log }) })
     try {
       const mine = await limited.createTenant()
       const other = await createKey(limited.database, { tenantAppId: mine.tenantAppId, name: 'follows' })

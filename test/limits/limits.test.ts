@@ -6,7 +6,7 @@ import { createRateLimit } from '../../src/limits/rate-limit.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf, subscribe } from '../support/events.ts'
-import { createOneOfEach } from '../support/factories.ts'
+import { createOneOfEach, factoriesFor } from '../support/factories.ts'
 
 let app: TestApp
 let tenant: TestTenant
@@ -58,7 +58,7 @@ describe('the price of bytes', () => {
     Number(/r=(\d+)/.exec(String(answer.headers['ratelimit']))?.[1])
   let limited: TestApp
   beforeAll(async () => {
-    limited = await app.startAnother({ rateLimit: createRateLimit(10_000, log) })
+    limited = await app.startAnother({ rateLimit: createRateLimit(10_000, { log }) })
   })
   afterAll(() => limited.close())
 
@@ -297,7 +297,7 @@ describe('the budget of a key', () => {
   const log = { error: () => undefined, warn: () => undefined }
 
   it('is shared by GraphQL and REST, can be spent completely, and is separate for each key', async () => {
-    const limited = await app.startAnother({ rateLimit: createRateLimit(10, log) })
+    const limited = await app.startAnother({ rateLimit: createRateLimit(10, { log }) })
     try {
       const [mine, other] = [await limited.createTenant(), await limited.createTenant()]
       const first = await post('{ user(id: "a") { id } }', {}, limited, mine.key)
@@ -342,7 +342,7 @@ describe('the budget of a key', () => {
   })
 
   it('is not reduced by an invalid document, a missing scope, or a price above the remaining points', async () => {
-    const limited = await app.startAnother({ rateLimit: createRateLimit(10, log) })
+    const limited = await app.startAnother({ rateLimit: createRateLimit(10, { log }) })
     try {
       const mine = await limited.createTenant()
       const { key } = await createKey(limited.database, {
@@ -375,4 +375,32 @@ describe('the budget of a key', () => {
 
 it('the rows still exist after these tests', async () => {
   expect((await app.rest(tenant, 'GET', `/users/${rows.user.id}`)).statusCode).toBe(200)
+})
+
+describe('a user of a token', () => {
+  it('spends at most a part of the points of the key, and other users and the key spend theirs', async () => {
+    const limited = await app.startAnother({ rateLimit: createRateLimit(100, { log: app.app.log, pointsPerUser: 20 }) })
+    const owner = await limited.createTenant()
+    const create = factoriesFor(limited, owner)
+    const holders = await Promise.all(
+      [1, 2].map(async () => {
+        const { id } = await create.user()
+        const mutation = `mutation { createAccessToken(input: { userId: "${id}" }) { accessToken } }`
+        const { data } = await limited.graphql<{ createAccessToken: { accessToken: string } }>(owner, mutation)
+        return { ...owner, token: data.createAccessToken.accessToken }
+      }),
+    )
+    const [ada, bob] = holders as [TestTenant, TestTenant]
+    const ask = async (by: TestTenant, first = 10) =>
+      (await limited.graphql(by, `{ users(first: ${first}) { nodes { id } } }`)).errors?.[0]
+    expect([await ask(ada), await ask(ada)]).toEqual([undefined, undefined])
+    expect(await ask(ada)).toMatchObject({
+      message: expect.stringContaining('than the user has left'),
+      extensions: { code: 'RATE_LIMITED', maximum: 20, remaining: 0 },
+    })
+    expect([await ask(bob), await ask(owner)]).toEqual([undefined, undefined])
+    expect(await ask(bob, 21)).toMatchObject({ extensions: { code: 'TOO_EXPENSIVE', maximum: 20 } })
+    expect(await ask(owner, 70)).toMatchObject({ extensions: { code: 'RATE_LIMITED', maximum: 100 } })
+    await limited.close()
+  })
 })

@@ -24,7 +24,7 @@ describe.skipIf(!isRedisRunning)('gateways that count in one Redis', () => {
   beforeAll(async () => {
     proxy = await startProxy(redisPort)
     connections = [proxy.port, redisPort].map((port) => connectToRedis(`redis://127.0.0.1:${port}`, log))
-    limits = connections.map((connection) => createRateLimit(100, log, connection, metrics))
+    limits = connections.map((connection) => createRateLimit(100, { log, redis: connection, metrics }))
     for (const connection of connections) await vi.waitFor(() => expect(connection.isReady()).toBe(true))
   })
   afterAll(async () => {
@@ -33,7 +33,7 @@ describe.skipIf(!isRedisRunning)('gateways that count in one Redis', () => {
   })
 
   const spend = (gateway: number, key: string, points: number) =>
-    limits[gateway]?.spend(key, points).then(
+    limits[gateway]?.spend({ keyId: key }, points).then(
       (budget) => budget?.remaining,
       (error: { code: string }) => error.code,
     )
@@ -59,8 +59,8 @@ describe.skipIf(!isRedisRunning)('gateways that count in one Redis', () => {
 
   it('take points for work that is done, even if the key does not have enough', async () => {
     const key = `key_${crypto.randomUUID()}`
-    expect(await limits[0]?.charge(key, 70)).toMatchObject({ remaining: 30 })
-    expect(await limits[1]?.charge(key, 70)).toMatchObject({ remaining: 0 })
+    expect(await limits[0]?.charge({ keyId: key }, 70)).toMatchObject({ remaining: 30 })
+    expect(await limits[1]?.charge({ keyId: key }, 70)).toMatchObject({ remaining: 0 })
     expect(await spend(0, key, 0)).toBe('RATE_LIMITED')
   })
 

@@ -90,19 +90,34 @@ describe('turns', () => {
 describe('the slots of keys', () => {
   it('are rejected after a second if the key has none left, and free again when released', async () => {
     const slots = createKeySlots(2, 'requests', 'MAX_IN_FLIGHT_PER_KEY')
-    const release = await slots.take('key')
-    await slots.take('key')
+    const release = await slots.take({ keyId: 'key' })
+    await slots.take({ keyId: 'key' })
     const startedAt = performance.now()
-    await expect(slots.take('key')).rejects.toMatchObject({
+    await expect(slots.take({ keyId: 'key' })).rejects.toMatchObject({
       code: 'RATE_LIMITED',
       message: 'The key has 2 requests, the most that it may have at a time (MAX_IN_FLIGHT_PER_KEY).',
       headers: { 'retry-after': '1' },
     })
     expect(performance.now() - startedAt).toBeGreaterThan(950)
-    expect(await slots.take('other')).toBeTypeOf('function')
+    expect(await slots.take({ keyId: 'other' })).toBeTypeOf('function')
     release()
     release()
-    expect(slots.take('key')).toBeTypeOf('function')
-    await expect(slots.take('key')).rejects.toThrow()
+    expect(slots.take({ keyId: 'key' })).toBeTypeOf('function')
+    await expect(slots.take({ keyId: 'key' })).rejects.toThrow()
+  })
+
+  it('are at most a quarter of those of the key for a user of a token', async () => {
+    const slots = createKeySlots(8, 'requests', 'MAX_IN_FLIGHT_PER_KEY')
+    const [ada, bob] = [
+      { keyId: 'key', userId: 'ada' },
+      { keyId: 'key', userId: 'bob' },
+    ]
+    const releases = [await slots.take(ada), await slots.take(ada)]
+    await expect(slots.take(ada)).rejects.toThrow('The user has 2 requests')
+    expect(await slots.take(bob, 2)).toBeTypeOf('function')
+    expect(await slots.take({ keyId: 'key' }, 4)).toBeTypeOf('function')
+    await expect(slots.take({ keyId: 'key' })).rejects.toThrow('The key has 8 requests')
+    for (const release of releases) release()
+    expect(slots.take(ada, 2)).toBeTypeOf('function')
   })
 })

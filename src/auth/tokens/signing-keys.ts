@@ -107,11 +107,11 @@ export function createSigningKeys({ sql }: Pick<Database, 'sql'>): SigningKeys {
 
   /** Reads the keys again for an id that is unknown: at once, or when a second has passed since the last time. */
   async function findNew(kid: string): Promise<JWK | undefined> {
+    const present = pairs
     const wait = minAgeMilliseconds - ageOfPairs()
     if (wait > 0) await setTimeout(wait)
-    const known = findKnown(kid)
-    if (known) return known
-    await readIfOlder(minAgeMilliseconds)
+    // Another request may have read them meanwhile.
+    if (pairs === present) await read()
     return findKnown(kid)
   }
 

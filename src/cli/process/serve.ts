@@ -49,7 +49,9 @@ export async function serve({ handlers: file, concurrency }: ServeOptions): Prom
   measureProcess(metrics, () => database.driver.connections())
   const services = createServices(database, { ...config, metrics })
   const redis = config.redisUrl === undefined ? undefined : connectToRedis(config.redisUrl, logger)
-  const rateLimit = createRateLimit(config.pointsPerMinute, logger, redis, metrics)
+  const rateLimit = createRateLimit(config.pointsPerMinute, {
+    ...{ log: logger, pointsPerUser: config.pointsPerUser, redis, metrics },
+  })
   const recentWrites = createRecentWritesFor(config, redis)
   let stopMetrics = async () => {}
   try {

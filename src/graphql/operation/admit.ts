@@ -43,14 +43,14 @@ export function createAdmissions(rateLimit: RateLimit): Admissions {
       const price = Math.max(operation.priceOf(variables), pointsOfLength(bodyLength))
       try {
         if (price > maxPrice) throw tooExpensive(price, maxPrice)
-        return admission(price, await rateLimit.spend(context.viewer.keyId, price))
+        return admission(price, await rateLimit.spend(context.viewer, price))
       } catch (error) {
         throw error instanceof GatewayError ? withHeaders(error, { 'x-cost': String(price) }) : error
       }
     },
     async raise({ context }, paid, price) {
       if (price <= paid.price) return paid
-      return admission(price, await rateLimit.charge(context.viewer.keyId, price - paid.price))
+      return admission(price, await rateLimit.charge(context.viewer, price - paid.price))
     },
   }
 }

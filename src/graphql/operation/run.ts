@@ -118,10 +118,10 @@ export function createOperations({
    */
   async function countUntilSent({ operation, context, onSent }: OperationRequest, length: number): Promise<void> {
     if (length < longAnswer) return
-    const { keyId } = context.viewer
+    const { viewer } = context
     const size = Math.ceil(length / mebibyte)
     // A mutation has had its effect, so its answer must say so.
-    onSent(operation.kind === 'mutation' ? unsent.hold(keyId, size) : await unsent.take(keyId, size))
+    onSent(operation.kind === 'mutation' ? unsent.hold(viewer, size) : await unsent.take(viewer, size))
   }
 
   /** Queries may read from replicas, unless their key has written recently: then they see what it wrote. */
@@ -145,13 +145,13 @@ export function createOperations({
 
   return {
     ...preparer,
-    async prepareFor({ keyId }, text, operationName, isAbandoned) {
+    async prepareFor(viewer, text, operationName, isAbandoned) {
       const prepare = () => preparer.prepare(text, operationName)
       if (text === undefined || preparer.isPrepared(text)) return prepare()
-      await rateLimit.spend(keyId, 0)
-      const prepared = await services.turns.steps.take(keyId, prepare, isAbandoned)
+      await rateLimit.spend(viewer, 0)
+      const prepared = await services.turns.steps.take(viewer.keyId, prepare, isAbandoned)
       const points = prepared.errors ? Math.floor(text.length / charactersPerPoint) : 0
-      if (points > 0) await rateLimit.charge(keyId, points)
+      if (points > 0) await rateLimit.charge(viewer, points)
       return prepared
     },
     execute,
@@ -160,7 +160,7 @@ export function createOperations({
       const { keyId } = context.viewer
       let admission = await admissions.admit(request)
       try {
-        const release = await unsent.take(keyId, 0)
+        const release = await unsent.take(context.viewer, 0)
         release()
         const run = () => execute(request)
         const isAbandoned = () => statements.isAbandoned === true

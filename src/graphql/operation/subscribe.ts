@@ -51,7 +51,7 @@ export function createSubscribe({ admissions, rateLimit, meter, unsent, maxPerKe
   const slots = createKeySlots(maxPerKey, 'subscriptions', 'MAX_SUBSCRIPTIONS_PER_KEY')
 
   return async (request) => {
-    const release = await slots.take(request.context.viewer.keyId)
+    const release = await slots.take(request.context.viewer)
     const answer = await start(request, release).catch((error: unknown) => {
       release()
       throw error
@@ -107,7 +107,7 @@ function eventsOf(
   }: Pick<SubscribeOptions, 'rateLimit' | 'meter' | 'unsent'> & { readonly paid: number },
 ): AsyncIterableIterator<ExecutionResult> {
   const { operation, context, statements, checkKey } = request
-  const { keyId } = context.viewer
+  const { viewer } = context
   /** The points that the admission has taken, for the first event. */
   let credit = paid
   let hasEnded = false
@@ -125,7 +125,7 @@ function eventsOf(
 
   async function resultOf(value: unknown): Promise<ExecutionResult> {
     requireSameScopes(context.viewer, await checkKey(), operation)
-    const free = await unsent.take(keyId, 0)
+    const free = await unsent.take(viewer, 0)
     free()
     // Rows of an earlier event are out of date.
     context.loaders.clearAll()
@@ -134,10 +134,10 @@ function eventsOf(
     requireAnswerLength(length)
     countErrors(result, context)
     const points = Math.max(1, operation.countNodes(result.data), pointsOfLength(length))
-    if (points > credit) await rateLimit.spend(keyId, points - credit)
+    if (points > credit) await rateLimit.spend(viewer, points - credit)
     credit = 0
     // Until the client has received it. The client may have gone while it was created.
-    if (length >= longAnswer && !hasEnded) release = unsent.hold(keyId, Math.ceil(length / mebibyte))
+    if (length >= longAnswer && !hasEnded) release = unsent.hold(viewer, Math.ceil(length / mebibyte))
     return result
   }
 

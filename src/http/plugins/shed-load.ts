@@ -64,7 +64,7 @@ export function shedLoad(
   // When the key is known, and before the body is read.
   app.addHook('preParsing', async (request, reply) => {
     if (isExempt(request) || !request.viewer) return
-    const slot = arriving.take(request.viewer.keyId)
+    const slot = arriving.take(request.viewer)
     if (slot instanceof Promise) {
       requestsShed.inc({ reason: 'arriving_of_key' })
       await slot
@@ -79,7 +79,7 @@ export function shedLoad(
     hasArrived.get(request)?.()
     if (isExempt(request)) return
     if (inFlight >= maxInFlight) reject('in_flight')
-    const slot = request.viewer ? slots.take(request.viewer.keyId) : () => undefined
+    const slot = request.viewer ? slots.take(request.viewer) : () => undefined
     if (slot instanceof Promise) {
       requestsShed.inc({ reason: 'in_flight_of_key' })
       return slot

@@ -160,7 +160,7 @@ export function createEventStreams({
 
   return {
     async reserve(request) {
-      const release = await slots.take(viewerOf(request).keyId)
+      const release = await slots.take(viewerOf(request))
       if (isClosing) {
         release()
         throw new GatewayError('SERVICE_UNAVAILABLE', 'The gateway is stopping.')
