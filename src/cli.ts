@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { isDriverAdapterError } from '@prisma/driver-adapter-utils'
 import { Command, CommanderError } from 'commander'
+import { backupCommand, restoreCommand } from './cli/backup.command.ts'
 import { exportCommand } from './cli/export.command.ts'
 import { importCommand } from './cli/import.command.ts'
 import { keysCommand } from './cli/keys.command.ts'
@@ -30,7 +31,7 @@ const program = new Command('fusion')
 const commands = [
   ...[serveCommand(), workCommand()],
   ...[migrateCommand(), tenantsCommand(), keysCommand(), signingKeysCommand()],
-  ...[importCommand(), exportCommand(), seedCommand(), schemaCommand()],
+  ...[importCommand(), exportCommand(), backupCommand(), restoreCommand(), seedCommand(), schemaCommand()],
 ]
 for (const command of commands) program.addCommand(command)
 inheritExitOverride(program)

@@ -14,15 +14,19 @@ export function exportCommand(): Command {
     .option('--out <file>', 'write to this file instead of stdout')
     .action(({ tenant: name, out }: { tenant: string; out?: string }) =>
       withMigratedDatabase(async (database) => {
-        const [{ createLogger }, { exportTenant }] = await Promise.all([
+        const [{ createLogger }, { beginSnapshot, exportTenant }] = await Promise.all([
           import('../telemetry/logger.ts'),
           import('../transfer/export.ts'),
         ])
         const tenant = await findTenant(database, name)
         const target = out === undefined ? process.stdout : createWriteStream(out, { mode: 0o600 })
-        for await (const record of exportTenant(database, tenant, createLogger(readConfig(), process.stderr))) {
-          if (!target.write(`${JSON.stringify(record)}\n`)) await once(target, 'drain')
-        }
+        const log = createLogger(readConfig(), process.stderr)
+        await database.transact(async () => {
+          await beginSnapshot(database)
+          for await (const record of exportTenant(database, tenant, log)) {
+            if (!target.write(`${JSON.stringify(record)}\n`)) await once(target, 'drain')
+          }
+        })
         if (target !== process.stdout) await finished(target.end())
       }),
     )

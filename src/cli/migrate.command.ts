@@ -7,7 +7,7 @@ import {
   readMigrationStatus,
 } from '../db/migrations/migrations.ts'
 import { OperatorError } from '../errors.ts'
-import { withDatabase } from './with-database.ts'
+import { reportCopy, withDatabase } from './with-database.ts'
 
 /** `fusion migrate …` */
 export function migrateCommand(): Command {
@@ -18,7 +18,7 @@ export function migrateCommand(): Command {
     .description('apply the pending migrations. Several processes may do so at the same time')
     .action(() =>
       withDatabase(async (database) => {
-        const applied = await deployMigrations(database)
+        const applied = await deployMigrations(database, reportCopy)
         process.stdout.write(
           applied.length === 0 ? 'Nothing to apply.\n' : applied.map((name) => `Applied ${name}\n`).join(''),
         )

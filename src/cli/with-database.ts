@@ -20,10 +20,15 @@ export async function withDatabase<Result>(work: (database: Database) => Promise
  */
 export function withMigratedDatabase<Result>(work: (database: Database) => Promise<Result>): Promise<Result> {
   return withDatabase(async (database) => {
-    if (readConfig().database.kind === 'embedded') await deployMigrations(database)
+    if (readConfig().database.kind === 'embedded') await deployMigrations(database, reportCopy)
     await requireMigrations(database)
     return work(database)
   })
+}
+
+/** Says on stderr where a copy of the data folder is. */
+export function reportCopy(folder: string): void {
+  process.stderr.write(`Copied the data folder to ${folder} before migrations change it.\n`)
 }
 
 /**

@@ -28,6 +28,13 @@ export interface Driver extends Connector {
    */
   listen(channel: string, events: ListenerEvents): Promise<Listener>
 
+  /**
+   * Copies the files of the database within its folder, unless the copy exists. Absent if this process does not own the files.
+   *
+   * @returns the folder of the copy
+   */
+  copyAside?(name: string): string
+
   connections(): Connections
 
   /** Ends every connection. Statements under way fail. */

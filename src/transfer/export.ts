@@ -3,6 +3,7 @@ import type { Viewer } from '../auth/viewer.ts'
 import { createContext, createServices } from '../context.ts'
 import type { Database } from '../db/database.ts'
 import type { TenantApp } from '../db/generated/prisma/client.ts'
+import { execute, statement } from '../db/statement.ts'
 import { executeOperation } from '../graphql/operation/execute.ts'
 import { createPreparer } from '../graphql/operation/prepare/prepare.ts'
 import { maxPageSize } from '../graphql/schema/connection.ts'
@@ -11,6 +12,17 @@ import { nouns } from '../noun/nouns.ts'
 import { encode, valueAt } from '../rest/shape.ts'
 import { storeOperation } from '../rest/stored-operation.ts'
 import type { Logger } from '../telemetry/logger.ts'
+
+const snapshot = statement('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY')
+
+/** The reader of an export may be slow. */
+const patience = statement(`SET LOCAL idle_in_transaction_session_timeout = 0`)
+
+/** Makes the present transaction read the rows of one moment. Its first statement. */
+export async function beginSnapshot({ sql }: Pick<Database, 'sql'>): Promise<void> {
+  await execute(sql, snapshot)
+  await execute(sql, patience)
+}
 
 /**
  * Exports every record of a tenant in the format of the REST interface: users with their accounts, each page followed by its

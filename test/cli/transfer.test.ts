@@ -1,13 +1,15 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TenantApp } from '../../src/db/generated/prisma/client.ts'
 import { seedTenant } from '../../src/seed/seed.ts'
 import { createTenant } from '../../src/tenant/tenant.service.ts'
-import { exportTenant } from '../../src/transfer/export.ts'
+import { beginSnapshot, exportTenant } from '../../src/transfer/export.ts'
 import { importFile, type Rejection } from '../../src/transfer/import.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createOneOfEach, factoriesFor } from '../support/factories.ts'
 import { jobClient } from '../support/jobs.ts'
+import { adminUrl } from '../support/postgresql.ts'
 
 let app: TestApp
 
@@ -191,4 +193,23 @@ describe('an import', () => {
     expect(await exportText(one)).toBe(before)
     expect(await exportText(two)).toContain('other')
   })
+})
+
+it.skipIf(adminUrl === undefined)('an export is of one moment, whatever is written meanwhile', async () => {
+  const { id: tenantAppId } = await newTenant()
+  await seedTenant(app.database, { tenantAppId, users: 600, seed: 1 })
+  const tenant = await app.database.prisma.tenantApp.findFirstOrThrow({ where: { id: tenantAppId } })
+  const outside = AsyncLocalStorage.snapshot()
+  const exported = await app.database.transact(async () => {
+    await beginSnapshot(app.database)
+    let users = 0
+    for await (const record of exportTenant(app.database, tenant, silentLog)) {
+      if ('accounts' in record) users += 1
+      if (users === 1)
+        await outside(async () => void (await app.database.prisma.user.deleteMany({ where: { tenantAppId } })))
+    }
+    return users
+  })
+  expect(exported).toBe(600)
+  expect(await app.database.prisma.user.count({ where: { tenantAppId } })).toBe(0)
 })

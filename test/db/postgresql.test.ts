@@ -58,7 +58,7 @@ describe.skipIf(adminUrl === undefined)('on a PostgreSQL server', () => {
     const databases = await Promise.all(
       Array.from({ length: 10 }, () => openDatabase({ kind: 'postgresql', url: databaseUrl(other) })),
     )
-    const applied = await Promise.all(databases.map(deployMigrations))
+    const applied = await Promise.all(databases.map((one) => deployMigrations(one)))
     expect(applied.filter((names) => names.length > 0)).toHaveLength(1)
     const { pending, failed } = await readMigrationStatus((databases[0] as (typeof databases)[number]).sql)
     expect([...pending, ...failed]).toEqual([])

@@ -56,7 +56,7 @@ export async function serve({ handlers: file, concurrency }: ServeOptions): Prom
   let stopMetrics = async () => {}
   try {
     stopMetrics = await serveMetrics(metrics, config.host, config.metricsPort)
-    const demoKey = await prepareDatabase(database, config)
+    const demoKey = await prepareDatabase(database, config, logger)
     const trustedIssuers = await openTrustedIssuersOf(config, database, logger)
     const app = await createApp({
       ...config,
@@ -111,9 +111,15 @@ function createRecentWritesFor({ database }: Config, redis: RedisConnection | un
 }
 
 /** @returns the key of the demo tenant, if there is one */
-async function prepareDatabase(database: Database, { database: location }: Config): Promise<string | undefined> {
+async function prepareDatabase(
+  database: Database,
+  { database: location }: Config,
+  logger: Logger,
+): Promise<string | undefined> {
   if (location.kind === 'embedded') {
-    await deployMigrations(database)
+    await deployMigrations(database, (folder) =>
+      logger.info({ folder }, 'the data folder was copied before migrations change it'),
+    )
     return openDemo(database, location.dataDir)
   }
   await requireMigrations(database)

@@ -8,6 +8,8 @@ import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { OperatorError } from '../../errors.ts'
 import { type Connector, createAdapters } from '../adapter.ts'
 import type { Driver } from '../driver.ts'
+import { copyFolder } from './copy-folder.ts'
+import { serveCopies } from './copy-requests.ts'
 import { DurableFiles, durableParams, sync, syncTree } from './durable-files.ts'
 import { lockFolder } from './folder-lock.ts'
 
@@ -31,11 +33,28 @@ export async function openEmbedded(dataDir: string, dump?: Blob): Promise<Driver
   const unlock = await lockFolder(dataDir)
   closeToOthers(dataDir)
   try {
-    return createEmbeddedDriver(await openFiles(dataDir), unlock)
+    const pglite = await openFiles(dataDir)
+    const stopCopies = await serveCopies(dataDir)
+    const driver = createEmbeddedDriver(pglite, () => {
+      stopCopies()
+      unlock()
+    })
+    return { ...driver, copyAside: (name) => copyAside(dataDir, name) }
   } catch (error) {
     unlock()
     throw error
   }
+}
+
+function copyAside(dataDir: string, name: string): string {
+  const target = path.join(dataDir, name)
+  if (existsSync(target)) return target
+  const unfinished = `${target}.new`
+  rmSync(unfinished, { recursive: true, force: true })
+  copyFolder(dataDir, unfinished)
+  renameSync(unfinished, target)
+  sync(dataDir)
+  return target
 }
 
 /** Older versions created the folder for everyone. A folder of another owner, such as a volume, stays as it is. */

@@ -32,13 +32,21 @@ export interface MigrationStatus {
  * A migration and the record that it is finished are one transaction. So one that was interrupted, or has failed, left nothing behind,
  * and runs again. The statements of a migration with CONCURRENTLY run one by one instead, and can be repeated: see {@link runConcurrently}.
  *
+ * A database in a folder is copied aside before, so that the version before can be started with the copy.
+ *
+ * @param onCopy called with the folder of the copy
  * @returns the names of the migrations applied now, in order
  * @throws OperatorError naming the migration that failed, with the database's message; or why none can be applied
  */
-export async function deployMigrations({ driver, sql }: Pick<Database, 'driver' | 'sql'>): Promise<string[]> {
+export async function deployMigrations(
+  { driver, sql }: Pick<Database, 'driver' | 'sql'>,
+  onCopy: (folder: string) => void = () => undefined,
+): Promise<string[]> {
   // Most starts have nothing to apply. They do not load the schema engine.
-  const { pending, failed } = await readMigrationStatus(sql)
+  const { applied, pending, failed } = await readMigrationStatus(sql)
   if (pending.length === 0 && failed.length === 0) return []
+  const copy = applied.length > 0 ? driver.copyAside?.(`before-${pending[0]}`) : undefined
+  if (copy !== undefined) onCopy(copy)
   const migrationsList = listMigrations()
   // The engine's own error does not have the message of the database.
   let failure: OperatorError | undefined

@@ -1,0 +1,42 @@
+import { existsSync, renameSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+import { openDatabase } from '../../src/db/database.ts'
+import { deployMigrations, readMigrationStatus } from '../../src/db/migrations/migrations.ts'
+import { createTenant } from '../../src/tenant/tenant.service.ts'
+import { createDataDir, createEmptyDir } from '../support/data-dir.ts'
+
+it('an embedded database is copied before migrations change it, once, and the copy opens as it was', async () => {
+  const dataDir = createDataDir()
+  const database = await openDatabase({ kind: 'embedded', dataDir })
+  const { applied } = await readMigrationStatus(database.sql)
+  const last = applied.at(-1) ?? ''
+  await createTenant(database, 'Acme')
+  // Its statements can be repeated.
+  await database.sql.executeScript(`DELETE FROM _prisma_migrations WHERE migration_name = '${last}'`)
+  const copies: string[] = []
+  expect(await deployMigrations(database, (folder) => void copies.push(folder))).toEqual([last])
+  expect(copies).toEqual([path.join(dataDir, `before-${last}`)])
+  expect(await deployMigrations(database, (folder) => void copies.push(folder))).toEqual([])
+  expect(copies).toHaveLength(1)
+  await database.close()
+
+  const former = path.join(dataDir, 'former')
+  renameSync(copies[0] ?? '', former)
+  const copy = await openDatabase({ kind: 'embedded', dataDir: former })
+  expect((await readMigrationStatus(copy.sql)).pending).toEqual([last])
+  expect(await copy.prisma.tenantApp.count()).toBe(1)
+  await copy.close()
+  rmSync(dataDir, { recursive: true })
+})
+
+it('a new embedded database is not copied', async () => {
+  const dataDir = createEmptyDir()
+  const database = await openDatabase({ kind: 'embedded', dataDir })
+  await deployMigrations(database, (folder) => {
+    throw new Error(folder)
+  })
+  expect(existsSync(path.join(dataDir, 'pgdata'))).toBe(true)
+  await database.close()
+  rmSync(dataDir, { recursive: true })
+})

@@ -1,0 +1,51 @@
+import { execFile } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import { readMigrationStatus } from '../../src/db/migrations/migrations.ts'
+import { startTestApp } from '../support/app.ts'
+import { createEmptyDir } from '../support/data-dir.ts'
+import { readBlocks } from '../support/docs.ts'
+import { createOneOfEach } from '../support/factories.ts'
+import { adminUrl, databaseUrl, runAsAdmin } from '../support/postgresql.ts'
+
+const tables = [
+  'tenant_app',
+  'api_key',
+  'signing_key',
+  '"user"',
+  'account',
+  'profile',
+  'email_record',
+  'job',
+  'idempotent_answer',
+]
+
+async function rowsOf({ prisma }: Pick<Database, 'prisma'>): Promise<unknown> {
+  const read = (table: string) => prisma.$queryRawUnsafe(`SELECT to_json(t)::text AS row FROM ${table} t ORDER BY 1`)
+  return Promise.all(tables.map(read))
+}
+
+describe.skipIf(adminUrl === undefined)('a dump of PostgreSQL', () => {
+  it('is made and restored by the commands of docs/operating.md, with every row', async () => {
+    const app = await startTestApp()
+    const tenant = await app.createTenant()
+    await createOneOfEach(app, tenant)
+    await app.graphql(tenant, 'mutation { createAccessToken(input: {}) { expiresAt } }')
+    const name = `fusion_restored_${process.pid}`
+    await runAsAdmin(`CREATE DATABASE ${name}`)
+    const folder = createEmptyDir()
+    const [block] = readBlocks('docs/operating.md').filter(({ code }) => code.includes('pg_restore'))
+    const env = { ...process.env, DATABASE_URL: app.database.url, RESTORED_DATABASE_URL: databaseUrl(name) }
+    await promisify(execFile)('sh', ['-ec', block?.code ?? 'false'], { cwd: path.resolve(folder), env })
+    const restored = await openDatabase({ kind: 'postgresql', url: databaseUrl(name) })
+    expect(await rowsOf(restored)).toEqual(await rowsOf(app.database))
+    expect(await readMigrationStatus(restored.sql)).toMatchObject({ pending: [], failed: [], unknown: [] })
+    await restored.close()
+    await app.close()
+    await runAsAdmin(`DROP DATABASE ${name} WITH (FORCE)`)
+    rmSync(folder, { recursive: true })
+  })
+})
