@@ -67,7 +67,10 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
   it('opens with a tab for each example operation', async () => {
     const { page } = await visitGraphiql(browser, demo)
     const tabs = await page.getByRole('tab').locator('.graphiql-tab-button').allTextContents()
-    expect(tabs).toEqual(['Users', 'User', 'Profiles', 'Job', 'CreateJob', 'Follow', 'Create', 'Update'])
+    expect(tabs).toEqual([
+      ...['Users', 'User', 'Profiles', 'Job', 'CreateJob', 'Follow', 'Create', 'Update'],
+      ...['Accounts', 'SearchProfiles', 'TenantStats', 'CreateToken', 'Viewer'],
+    ])
   })
 
   it('opens a tab on the first click and runs its operation with its variables', async () => {
@@ -76,10 +79,16 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
       ['User', { user: { id: 'usr_demo_1' } }],
       ['Profiles', { profiles: [{ platform: expect.any(String) }, { platform: expect.any(String) }] }],
       ['Job', { job: { id: 'job_demo_1' } }],
+      ['Accounts', { accounts: { nodes: expect.arrayContaining([expect.objectContaining({ platform: 'YOUTUBE' })]) } }],
+      ['SearchProfiles', { searchProfiles: { nodes: expect.arrayContaining([expect.anything()]) } }],
+      ['TenantStats', { tenantStats: { users: expect.any(Number), jobsByStatus: expect.any(Array) } }],
+      ['CreateToken', { createAccessToken: { accessToken: expect.stringMatching(/^ey/), userErrors: [] } }],
+      ['Viewer', { viewer: { tenantApp: { name: expect.any(String) }, user: null } }],
     ] as const) {
       await page.getByRole('tab').getByRole('button', { name: tab, exact: true }).click()
       await page.getByRole('tab', { selected: true }).getByText(tab, { exact: true }).waitFor()
-      await page.waitForURL(({ searchParams }) => searchParams.get('query')?.includes(`query ${tab}(`) === true)
+      const operation = new RegExp(`^(query|mutation) ${tab}\\b`, 'm')
+      await page.waitForURL(({ searchParams }) => operation.test(searchParams.get('query') ?? ''))
       expect(await pressRun(page)).toMatchObject({ data })
     }
   })
@@ -90,7 +99,7 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
     await page.waitForFunction(() => localStorage.getItem('graphiql:tabState')?.includes('Users'))
     expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain(demoKey)
     await Promise.all([answerTo('schema', page), page.reload()])
-    expect(await page.getByRole('tab').count()).toBe(8)
+    expect(await page.getByRole('tab').count()).toBe(13)
     expect(await page.getByRole('tab', { selected: true }).textContent()).toContain('Users')
     expect(await readHeaders(page)).toEqual({ 'x-api-key': demoKey })
   })
