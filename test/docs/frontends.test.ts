@@ -1,0 +1,350 @@
+import { gql } from '@apollo/client/core'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { createApolloClient, hasCode } from '../../examples/frontends/apollo.ts'
+import { patientFetch } from '../../examples/frontends/patient-fetch.ts'
+import { createPoll } from '../../examples/frontends/poll.ts'
+import { createSubscriptions, type Subscribe } from '../../examples/frontends/subscriptions.ts'
+import { createTokenBackend } from '../../examples/frontends/token-backend.ts'
+import { createTokens, type Tokens } from '../../examples/frontends/tokens.ts'
+import { createUrqlClient } from '../../examples/frontends/urql.ts'
+import { createKey, revokeKey } from '../../src/auth/key.service.ts'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { readBlocks, readPage } from '../support/docs.ts'
+import { addressOf, subscribe } from '../support/events.ts'
+import { createOneOfEach, factoriesFor } from '../support/factories.ts'
+
+let app: TestApp
+let tenant: TestTenant
+let rows: Awaited<ReturnType<typeof createOneOfEach>>
+let url: string
+
+beforeAll(async () => {
+  app = await startTestApp()
+  tenant = await app.createTenant()
+  rows = await createOneOfEach(app, tenant)
+  url = `${await addressOf(app)}/graphql`
+})
+afterAll(() => app.close())
+
+/** Starts the backend of a frontend, in which two people can sign in. Its key can be replaced, which ends the tokens of the old one. */
+async function startBackend(gateway = url) {
+  const newKey = () => createKey(app.database, { tenantAppId: tenant.tenantAppId, name: 'backend' })
+  let apiKey = await newKey()
+  const people: Record<string, { userId?: string; scopes?: string[] }> = {
+    'session=user': { userId: rows.user.id, scopes: ['users:read', 'users:write', 'profiles:read'] },
+    'session=staff': { scopes: ['users:read', 'users:write', 'profiles:read', 'contacts:read', 'jobs:read'] },
+  }
+  const backend = createTokenBackend({
+    url: gateway,
+    get apiKey() {
+      return apiKey.key
+    },
+    inputFor: async ({ headers }) => people[headers.cookie ?? ''],
+  })
+  const address = await backend.listen({ host: '127.0.0.1', port: 0 })
+  onTestFinished(() => backend.close())
+  const request = (cookie: string) => fetch(`${address}/token`, { method: 'POST', headers: { cookie } })
+  return {
+    request,
+    tokensOf: (person: 'user' | 'staff') => createTokens(() => request(`session=${person}`)),
+    /** Rejects all tokens that exist. */
+    async replaceKey() {
+      const old = apiKey
+      apiKey = await newKey()
+      await revokeKey(app.database, old.row.id)
+    },
+  }
+}
+
+const cancel = (id: string) =>
+  app.graphql(tenant, 'mutation ($id: ID!) { cancelJob(input: { id: $id }) { job { id } } }', { id })
+
+const newJob = async () => (await factoriesFor(app, tenant).job()).id
+
+const followJob = 'subscription Follow($id: ID!) { job(id: $id) { id status } }'
+const codesOf = (errors: readonly { extensions?: object | undefined }[] = []) =>
+  errors.map(({ extensions }) => (extensions as { code?: unknown } | undefined)?.code)
+
+it('docs/frontends.md shows code of the examples', () => {
+  const blocks = readBlocks('docs/frontends.md').filter(({ language }) => !['sh', 'graphql'].includes(language))
+  expect(blocks.length).toBeGreaterThan(9)
+  for (const { intro, code } of blocks) {
+    const [, file = ''] = /\(`(examples\/[^`]+)`\):$/.exec(intro) ?? []
+    expect(readPage(file), intro).toContain(code)
+  }
+})
+
+describe('the token backend', () => {
+  it('answers a signed-in user with a token that sees only this user, and others with 401', async () => {
+    await factoriesFor(app, tenant).user()
+    const { request, tokensOf } = await startBackend()
+    expect((await request('session=unknown')).status).toBe(401)
+    const answer = await request('session=user')
+    expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store'])
+    const token = await tokensOf('user').current()
+    const { data } = await app.graphql({ ...tenant, token }, '{ viewer { user { id } } users { nodes { id } } }')
+    expect(data).toEqual({ viewer: { user: { id: rows.user.id } }, users: { nodes: [{ id: rows.user.id }] } })
+  })
+
+  it('answers 502 if the gateway creates no token', async () => {
+    const backend = await startBackend(url.replace('graphql', 'users'))
+    expect((await backend.request('session=user')).status).toBe(502)
+    await expect(backend.tokensOf('user').current()).rejects.toThrow('502')
+  })
+
+  it('is asked once for all who wait, and again when the token expires soon or is rejected', async () => {
+    const { request } = await startBackend()
+    let requests = 0
+    let lifetime = 900
+    const tokens = createTokens(async () => {
+      requests += 1
+      const answer = (await (await request('session=user')).json()) as object
+      return Response.json({ ...answer, expiresAt: new Date(Date.now() + lifetime * 1_000).toISOString() })
+    })
+    const [first, second] = await Promise.all([tokens.current(), tokens.current()])
+    expect([requests, first]).toEqual([1, second])
+    expect(await tokens.current()).toBe(first)
+    lifetime = 30
+    expect(await tokens.renew()).not.toBe(first)
+    expect(requests).toBe(2)
+    await tokens.current()
+    expect(requests).toBe(3)
+  })
+})
+
+describe('Apollo Client', () => {
+  const connect = (tokens: Tokens, uri = url) => {
+    const client = createApolloClient(uri, tokens)
+    onTestFinished(() => client.stop())
+    return client
+  }
+
+  it('renews a token that is rejected', async () => {
+    const backend = await startBackend()
+    const client = connect(backend.tokensOf('user'))
+    const query = gql('query Me { viewer { user { id name } } }')
+    const read = () => client.query({ query, fetchPolicy: 'network-only', errorPolicy: 'all' })
+    const { name, id } = rows.user
+    expect(await read()).toMatchObject({ data: { viewer: { user: { id, name } } } })
+    await backend.replaceKey()
+    expect(await read()).toMatchObject({ data: { viewer: { user: { id, name } } } })
+  })
+
+  it('reports UNAUTHENTICATED if the new token is rejected too', async () => {
+    const client = connect({ current: async () => 'no-token', renew: async () => 'no-token' })
+    const error = await client.query({ query: gql('{ viewer { keyName } }') }).catch((thrown: unknown) => thrown)
+    expect(hasCode(error, 'UNAUTHENTICATED')).toBe(true)
+  })
+
+  it('has null and FORBIDDEN for fields whose scope is missing, and the other data', async () => {
+    const client = connect((await startBackend()).tokensOf('user'))
+    const query = gql('query Contact($id: ID!) { user(id: $id) { id name email } }')
+    const { data, error } = await client.query({ query, variables: { id: rows.user.id }, errorPolicy: 'all' })
+    expect(data).toMatchObject({ user: { name: rows.user.name, email: null } })
+    expect(hasCode(error, 'FORBIDDEN')).toBe(true)
+  })
+
+  it('appends pages to a list, separates lists by filter, and reads a user of a list from the cache', async () => {
+    const other = await factoriesFor(app, tenant).user({ name: 'Zoe' })
+    const client = connect((await startBackend()).tokensOf('staff'))
+    const query = gql(`query Users($first: Int!, $after: String, $filter: UserFilter) {
+      users(first: $first, after: $after, filter: $filter) { edges { node { id name } } pageInfo { endCursor hasNextPage } }
+    }`)
+    const read = (variables: object) => client.query({ query, variables, fetchPolicy: 'network-only' })
+    type Users = { users: { edges: { node: { id: string } }[]; pageInfo: { endCursor: string } } }
+    const { data } = await read({ first: 1 })
+    await read({ first: 500, after: (data as Users).users.pageInfo.endCursor })
+    await read({ first: 5, filter: { search: 'Zoe' } })
+    const idsOf = (variables: object) =>
+      (client.readQuery({ query, variables }) as Users).users.edges.map(({ node }) => node.id)
+    expect(idsOf({ first: 1 })).toEqual(expect.arrayContaining([rows.user.id, other.id]))
+    expect(idsOf({ first: 5, filter: { search: 'Zoe' } })).toEqual([other.id])
+
+    const one = gql('query User($id: ID!) { user(id: $id) { id name } }')
+    const cached = await client.query({ query: one, variables: { id: other.id }, fetchPolicy: 'cache-only' })
+    expect(cached.data).toMatchObject({ user: { name: 'Zoe' } })
+    const missing = await client.query({ query: one, variables: { id: 'usr_missing' } })
+    expect(missing.data).toEqual({ user: null })
+    expect(client.readQuery({ query: one, variables: { id: 'usr_missing' } })).toEqual({ user: null })
+  })
+
+  it('sends an idempotency key with mutations', async () => {
+    const client = connect((await startBackend()).tokensOf('user'))
+    const keys: unknown[] = []
+    app.app.server.on('request', ({ headers }) => keys.push(headers['idempotency-key']))
+    const mutation = gql(`mutation Rename($input: UpdateUserInput!) {
+      updateUser(input: $input) { user { id name } userErrors { code } }
+    }`)
+    const { data } = await client.mutate({ mutation, variables: { input: { id: rows.user.id, name: 'New name' } } })
+    expect(data).toMatchObject({ updateUser: { user: { name: 'New name' }, userErrors: [] } })
+    expect(keys.at(-1)).toMatch(/^[\w-]{36}$/)
+    await client.mutate({ mutation, variables: { input: { id: rows.user.id, name: rows.user.name } } })
+  })
+
+  it('subscribes, and starts again each time its token ends', async () => {
+    const backend = await startBackend()
+    const client = connect(backend.tokensOf('staff'))
+    const id = await newJob()
+    const results = client.subscribe({ query: gql(followJob), variables: { id }, fetchPolicy: 'no-cache' })
+    const received: unknown[] = []
+    await new Promise<void>((resolve, reject) => {
+      results.subscribe({
+        complete: resolve,
+        error: reject,
+        next({ data, error }) {
+          received.push(error ?? (data as { job: { status: string } }).job.status)
+          // Each new stream begins with the present state.
+          if (received.length < 3) void backend.replaceKey()
+          else void cancel(id)
+        },
+      })
+    })
+    expect(received).toEqual(['PENDING', 'PENDING', 'PENDING', 'CANCELLED'])
+  })
+})
+
+describe('urql', () => {
+  it('renews a token that is rejected', async () => {
+    const backend = await startBackend()
+    const client = createUrqlClient(url, backend.tokensOf('user'))
+    const read = () => client.query('query Me { viewer { user { id } } }', {}).toPromise()
+    const me = { viewer: { user: { id: rows.user.id } } }
+    expect(await read()).toMatchObject({ data: me, error: undefined })
+    await backend.replaceKey()
+    expect(await read()).toMatchObject({ data: me, error: undefined })
+  })
+
+  it('reports UNAUTHENTICATED if the new token is rejected too', async () => {
+    const client = createUrqlClient(url, { current: async () => 'no-token', renew: async () => 'no-token' })
+    const { error } = await client.query('{ viewer { keyName } }', {}).toPromise()
+    expect(codesOf(error?.graphQLErrors)).toEqual(['UNAUTHENTICATED'])
+  })
+
+  it('subscribes, and starts again each time its token ends', async () => {
+    const backend = await startBackend()
+    const client = createUrqlClient(url, backend.tokensOf('staff'))
+    const id = await newJob()
+    const received: unknown[] = []
+    await new Promise<void>((resolve) => {
+      client.subscription(followJob, { id }).subscribe(({ data, error }) => {
+        received.push(error?.graphQLErrors[0]?.extensions['code'] ?? data.job.status)
+        if (data?.job.status === 'CANCELLED') resolve()
+        else if (received.length < 3) void backend.replaceKey()
+        else void cancel(id)
+      })
+    })
+    expect(received).toEqual(['PENDING', 'PENDING', 'PENDING', 'CANCELLED'])
+  })
+})
+
+describe('subscriptions on one connection', () => {
+  /** Subscribes. Each call of `next` resolves with the next result, and with undefined at the end. */
+  function follow(subscribeTo: Subscribe, id: string) {
+    let stop = () => {}
+    const results = new ReadableStream({
+      start(controller) {
+        stop = subscribeTo(
+          { query: followJob, variables: { id } },
+          {
+            next: (result) => controller.enqueue(result),
+            error: (error) => controller.error(error),
+            complete: () => controller.close(),
+          },
+        )
+      },
+    }).getReader()
+    return { next: async () => (await results.read()).value, stop: () => stop() }
+  }
+
+  it('share it, and move to a new one each time their token ends', async () => {
+    const backend = await startBackend()
+    const subscribeTo = createSubscriptions(`${url}/stream`, backend.tokensOf('staff'))
+    const opened: unknown[] = []
+    app.app.server.on('request', ({ method, url: path, headers }) => {
+      if (method === 'GET' && path === '/graphql/stream') opened.push(headers.authorization)
+    })
+    const ids = [await newJob(), await newJob()]
+    const streams = ids.map((id) => follow(subscribeTo, id))
+    const next = () => Promise.all(streams.map((stream) => stream.next()))
+    const all = (status: string) => ids.map((id) => ({ data: { job: { id, status } } }))
+    expect(await next()).toMatchObject(all('PENDING'))
+    expect(opened).toHaveLength(1)
+    for (let round = 1; round <= 2; round += 1) {
+      await backend.replaceKey()
+      expect(await next()).toMatchObject(all('PENDING'))
+    }
+    for (const id of ids) await cancel(id)
+    expect(await next()).toMatchObject(all('CANCELLED'))
+    expect(await next()).toEqual([undefined, undefined])
+    expect(new Set(opened).size).toBeGreaterThanOrEqual(3)
+  })
+
+  it('end when they are stopped, and fail if the new token is rejected too', async () => {
+    const id = await newJob()
+    const stopped = follow(createSubscriptions(`${url}/stream`, (await startBackend()).tokensOf('staff')), id)
+    await stopped.next()
+    stopped.stop()
+    expect(await stopped.next()).toBeUndefined()
+
+    const { tokensOf, replaceKey } = await startBackend()
+    const token = await tokensOf('staff').current()
+    const same = { current: async () => token, renew: async () => Promise.reject(new Error('signed out')) }
+    const rejected = follow(createSubscriptions(`${url}/stream`, same), id)
+    await rejected.next()
+    await replaceKey()
+    await expect(rejected.next()).rejects.toThrow('signed out')
+  })
+})
+
+describe('patientFetch', () => {
+  it('sends a request again when Retry-After says so', async () => {
+    const statuses: number[] = []
+    const limited = await app.startAnother({ maxSubscriptionsPerKey: 1 })
+    onTestFinished(() => limited.close())
+    const address = await addressOf(limited)
+    const first = await subscribe(address, tenant.key, followJob, { id: await newJob() })
+    await first.next()
+    // The first subscription leaves when the second one has been rejected.
+    limited.app.server.on('request', (_, response) =>
+      response.once('close', () => {
+        statuses.push(response.statusCode)
+        first.close()
+      }),
+    )
+    const second = await patientFetch(`${address}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': tenant.key, accept: 'text/event-stream' },
+      body: JSON.stringify({ query: followJob, variables: { id: await newJob() } }),
+    })
+    expect([statuses[0], second.status]).toEqual([429, 200])
+    await second.body?.cancel()
+  })
+
+  it('gives up when its caller does', async () => {
+    const limited = await app.startAnother({ maxSubscriptionsPerKey: 1 })
+    onTestFinished(() => limited.close())
+    const address = await addressOf(limited)
+    const first = await subscribe(address, tenant.key, followJob, { id: await newJob() })
+    await first.next()
+    const given = new AbortController()
+    limited.app.server.on('request', (_, response) => response.once('close', () => given.abort(new Error('enough'))))
+    const body = JSON.stringify({ query: followJob, variables: { id: await newJob() } })
+    const headers = { 'content-type': 'application/json', 'x-api-key': tenant.key, accept: 'text/event-stream' }
+    const second = patientFetch(`${address}/graphql`, { method: 'POST', headers, body, signal: given.signal })
+    await expect(second).rejects.toThrow('enough')
+    first.close()
+  })
+})
+
+describe('a poll', () => {
+  it('returns a resource of the REST interface when it has changed', async () => {
+    const tokens = (await startBackend()).tokensOf('staff')
+    const { id } = await factoriesFor(app, tenant).user({ name: 'Before' })
+    const poll = createPoll(`${url.replace('/graphql', '')}/users/${id}`, tokens)
+    expect(await poll()).toMatchObject({ name: 'Before' })
+    expect(await poll()).toBeUndefined()
+    await app.rest(tenant, 'PUT', `/users/${id}`, { name: 'After' })
+    expect(await poll()).toMatchObject({ name: 'After' })
+    expect(await poll()).toBeUndefined()
+  })
+})
