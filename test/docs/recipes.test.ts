@@ -1,11 +1,13 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { createTokenBackend, tokenDocument } from '../../examples/frontends/token-backend.ts'
+import { createTokens } from '../../examples/frontends/tokens.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { startGateway } from '../support/cli.ts'
 import { freePort } from '../support/cluster.ts'
@@ -51,9 +53,15 @@ describe.skipIf(!isInstalled('relay'))('docs/recipes/relay.md', () => {
     const example = path.join(copy, 'examples/relay')
     const [compile] = readBlocks('docs/recipes/relay.md').filter(({ code }) => code.includes('npx relay-compiler'))
     execFileSync('sh', ['-ec', compile?.code ?? 'exit 1'], { cwd: example, stdio: 'pipe' })
+    // Bundlers resolve imports without an extension. Node does not.
+    const refetchable = path.join(example, 'src/__generated__/userPages_users.graphql.js')
+    const text = readFileSync(refetchable, 'utf8')
+    writeFileSync(refetchable, text.replaceAll(".graphql'", ".graphql.js'"))
 
     const dataDir = createDataDir()
-    const env = { DATA_DIR: dataDir, TRUSTED_DOCUMENTS: path.join(example, 'documents.json') }
+    const tokenFile = path.join(example, 'token.json')
+    writeFileSync(tokenFile, JSON.stringify({ token: tokenDocument }))
+    const env = { DATA_DIR: dataDir, TRUSTED_DOCUMENTS: `${path.join(example, 'documents.json')},${tokenFile}` }
     const gateway = await startGateway(env)
     onTestFinished(async () => {
       await gateway.stop()
@@ -64,9 +72,30 @@ describe.skipIf(!isInstalled('relay'))('docs/recipes/relay.md', () => {
     const { createEnvironment } = await load('src/environment.js')
     const { default: query } = await load('src/__generated__/userListQuery.graphql.js')
     const { fetchQuery } = await load('node_modules/relay-runtime/index.js')
-    const environment = createEnvironment(`${gateway.address}/graphql`, { 'x-api-key': key })
+    const url = `${gateway.address}/graphql`
+    const backend = createTokenBackend({ url, apiKey: key, inputFor: async () => ({ scopes: ['users:read'] }) })
+    onTestFinished(() => backend.close())
+    const address = await backend.listen({ host: '127.0.0.1', port: 0 })
+    const tokens = createTokens(() => fetch(`${address}/token`, { method: 'POST' }))
+    const environment = createEnvironment(url, async () => ({ authorization: `Bearer ${await tokens.current()}` }))
     const { users } = await fetchQuery(environment, query, { count: 2 }).toPromise()
     expect(users.edges).toMatchObject([{ node: { name: expect.any(String) } }, { node: { name: expect.any(String) } }])
+
+    // docs/frontends.md shows the pages.
+    const run = async (name: string, variables: object) => {
+      const { default: document } = await load(`src/__generated__/${name}.graphql.js`)
+      await fetchQuery(environment, document, variables).toPromise()
+      return environment.lookup(createOperationDescriptor(document, variables).fragment).data
+    }
+    const { createOperationDescriptor, getSelector } = await load('node_modules/relay-runtime/index.js')
+    const { default: fragment } = await load('src/__generated__/userPages_users.graphql.js')
+    const readPages = (owner: object) => environment.lookup(getSelector(fragment, owner)).data.users
+    const { edges, pageInfo } = readPages(await run('userPagesQuery', {}))
+    expect(edges).toHaveLength(20)
+    const more = readPages(await run('userPagesNextQuery', { count: 5, cursor: pageInfo.endCursor }))
+    expect(more.edges).toHaveLength(25)
+    const { id } = more.edges.at(-1).node
+    expect(await run('userPagesUserQuery', { id })).toMatchObject({ node: { __id: id } })
 
     const other = await fetch(`${gateway.address}/graphql`, {
       method: 'POST',
@@ -150,6 +179,21 @@ describe.skipIf(!isInstalled('hive-gateway'))('docs/recipes/hive-gateway.md', ()
     const { cookie, ...forwarded } = headers
     expect(requests.at(-1)?.headers).toMatchObject(forwarded)
     expect(requests.at(-1)?.headers).not.toHaveProperty('cookie', cookie)
+  })
+
+  it('forwards access tokens: a user sees only what belongs to the user', async () => {
+    const tenant = await app.createTenant()
+    const make = factoriesFor(app, tenant)
+    const [user, other] = [await make.user(), await make.user()]
+    const create = 'mutation ($id: ID!) { createAccessToken(input: { userId: $id }) { accessToken } }'
+    const { data } = await app.graphql<{ createAccessToken: { accessToken: string } }>(tenant, create, { id: user.id })
+    const authorization = `Bearer ${data.createAccessToken.accessToken}`
+    const mine = `{ viewer { user { id } } users { nodes { id } } other: user(id: "${other.id}") { id } }`
+    const answer = await send({ authorization }, mine)
+    expect(answer.errors).toBeUndefined()
+    expect(answer.data).toEqual({ viewer: { user: { id: user.id } }, users: { nodes: [{ id: user.id }] }, other: null })
+    const { errors } = await send({ authorization: 'Bearer wrong' }, mine)
+    expect(errors).toMatchObject([{ extensions: { code: 'UNAUTHENTICATED' } }])
   })
 
   it('forwards subscriptions, and ends them when the client leaves', async () => {

@@ -1,11 +1,15 @@
 import { Environment, Network, RecordSource, Store } from 'relay-runtime'
 
-/** Creates an environment that sends the ids of operations, and never their texts. */
-export function createEnvironment(url, headers) {
+/**
+ * Creates an environment that sends the ids of operations, and never their texts.
+ *
+ * @param credentials returns the header of a request: `async () => ({ authorization: … })`
+ */
+export function createEnvironment(url, credentials) {
   const network = Network.create(async ({ id }, variables) => {
     const response = await fetch(url, {
       method: 'POST',
-      headers: { ...headers, 'content-type': 'application/json' },
+      headers: { ...(await credentials()), 'content-type': 'application/json' },
       body: JSON.stringify({ documentId: id, variables }),
     })
     return response.json()
