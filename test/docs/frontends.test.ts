@@ -279,6 +279,16 @@ describe('subscriptions on one connection', () => {
     expect(new Set(opened).size).toBeGreaterThanOrEqual(3)
   })
 
+  it('renew a token that is rejected when they connect', async () => {
+    const backend = await startBackend()
+    const tokens = backend.tokensOf('staff')
+    await tokens.current()
+    await backend.replaceKey()
+    const stream = follow(createSubscriptions(`${url}/stream`, tokens), await newJob())
+    expect(await stream.next()).toMatchObject({ data: { job: { status: 'PENDING' } } })
+    stream.stop()
+  })
+
   it('end when they are stopped, and fail if the new token is rejected too', async () => {
     const id = await newJob()
     const stopped = follow(createSubscriptions(`${url}/stream`, (await startBackend()).tokensOf('staff')), id)
