@@ -7,6 +7,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 const longest = [
   'cli/serve',
   'docs/add-a-noun',
+  'docs/creator-dashboard.browser',
   'faults/workers',
   'faults/soak',
   'clients/graphiql.browser',

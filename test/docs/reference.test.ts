@@ -7,7 +7,7 @@ import { readConfig } from '../../src/config.ts'
 import { schema } from '../../src/graphql/operation/schema.ts'
 import { projectRoot, readBlocks, readPage } from '../support/docs.ts'
 
-const pages = globSync(['*.md', 'docs/**/*.md', 'bench/*.md'], { cwd: projectRoot })
+const pages = globSync(['*.md', 'docs/**/*.md', 'bench/*.md', 'examples/*/*.md'], { cwd: projectRoot })
 
 /** The variables that src/config.ts reads. */
 const variables = [...readPage('src/config.ts').matchAll(/^ {2}([A-Z][A-Z_]+):/gm)].map(([, name]) => name)
@@ -33,10 +33,11 @@ describe('the documentation', () => {
 
   it('names only files that exist', () => {
     for (const page of pages.filter((name) => name !== 'CHANGELOG.md' && name !== 'CONTRIBUTING.md')) {
-      for (const [, file = ''] of readPage(page).matchAll(
-        /`((?:src|test|bench|tools|prisma|examples|deploy)\/[\w./-]+)`/g,
-      )) {
-        expect(existsSync(path.join(projectRoot, file)), `${page}: ${file}`).toBe(true)
+      for (const [, file = ''] of readPage(page).matchAll(/`((?:src|test|bench|tools|prisma|examples|deploy)\/[\w./-]+)`/g)) {
+        // The pages of the examples name files of their own folder.
+        const folders = page.startsWith('examples/') ? [path.dirname(page), '.'] : ['.']
+        const places = folders.map((folder) => path.join(projectRoot, folder, file))
+        expect(places.some(existsSync), `${page}: ${file}`).toBe(true)
       }
     }
   })

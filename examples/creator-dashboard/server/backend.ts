@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto'
+import path from 'node:path'
+import cookie from '@fastify/cookie'
+import proxy from '@fastify/http-proxy'
+import files from '@fastify/static'
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import { createGateway, type Grant } from './gateway.ts'
+import type { Settings } from './settings.ts'
+
+const pages = path.resolve(import.meta.dirname, '../dist')
+const secondsOfSession = 12 * 3_600
+
+/** Only this origin: a page can send the token nowhere else. */
+const contentSecurityPolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+const grantSchema = {
+  type: 'object',
+  required: ['userId'],
+  additionalProperties: false,
+  properties: { userId: { type: ['string', 'null'], maxLength: 128 }, contacts: { type: 'boolean', default: false } },
+}
+
+/**
+ * Creates the backend of the page: it serves the built files, signs people in, and passes `/graphql` on to the gateway, so that
+ * the browser needs one origin. It does not listen.
+ *
+ * A session is a signed cookie that scripts cannot read. With it the page gets access tokens, which it keeps in memory.
+ */
+export async function createBackend(settings: Settings): Promise<FastifyInstance> {
+  // Streams of events stay open until the client leaves.
+  const app = Fastify({ forceCloseConnections: true })
+  const gateway = createGateway(settings)
+  // Sessions end when the backend stops.
+  await app.register(cookie, { secret: randomBytes(32) })
+  // No GET: on a demo database the gateway answers browsers with GraphiQL, which has the API key.
+  const graphql = { prefix: '/graphql', rewritePrefix: '/graphql', httpMethods: ['POST'] }
+  await app.register(proxy, { upstream: settings.gatewayUrl, ...graphql })
+  await app.register(files, { root: pages })
+  app.addHook('onSend', async (request, reply) => {
+    reply.header('content-security-policy', contentSecurityPolicy).header('x-content-type-options', 'nosniff')
+    if (request.url.startsWith('/api/')) reply.header('cache-control', 'no-store')
+  })
+
+  app.get('/api/users', () => gateway.listUsers())
+
+  /** Your application checks a password or asks an identity provider here. */
+  app.post<{ Body: Grant }>('/api/session', { schema: { body: grantSchema } }, async ({ body }, reply) => {
+    const session = await openSession(body)
+    reply.setCookie('session', JSON.stringify(body), {
+      ...{ signed: true, httpOnly: true, sameSite: 'strict', path: '/api', maxAge: secondsOfSession },
+    })
+    return session
+  })
+
+  /** A new token for the session, or null without one. */
+  app.get('/api/session', async (request, reply) => {
+    const grant = grantOf(request)
+    return reply.type('application/json').send(JSON.stringify(grant ? await openSession(grant) : null))
+  })
+
+  app.delete('/api/session', (_, reply) => reply.clearCookie('session', { path: '/api' }).code(204).send())
+
+  // The paths of the page, such as /jobs, are no files.
+  app.setNotFoundHandler((request, reply) =>
+    request.method === 'GET' && request.headers.accept?.includes('text/html')
+      ? reply.sendFile('index.html')
+      : reply.code(404).send({ message: 'There is nothing here.' }),
+  )
+
+  async function openSession(grant: Grant) {
+    return { isStaff: grant.userId === null, ...(await gateway.mintToken(grant)) }
+  }
+  return app
+}
+
+function grantOf(request: FastifyRequest): Grant | undefined {
+  const { valid, value } = request.unsignCookie(request.cookies['session'] ?? '')
+  return valid ? JSON.parse(value) : undefined
+}

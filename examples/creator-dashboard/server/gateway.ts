@@ -1,0 +1,89 @@
+import type { TypedDocumentNode } from '@graphql-typed-document-node/core'
+import { DemoUsersDocument, type DemoUsersQuery, MintTokenDocument } from '../src/__generated__/graphql.ts'
+import { idOf } from '../src/client/document-id.ts'
+import type { Settings } from './settings.ts'
+
+/** A person who has signed in. */
+export interface Grant {
+  /** The user. Null for staff, who see the tenant. */
+  readonly userId: string | null
+  /** Whether the user lets the page read contact data. */
+  readonly contacts: boolean
+}
+
+/** A token for the browser. */
+export interface Token {
+  readonly accessToken: string
+  /** RFC 3339. */
+  readonly expiresAt: string
+}
+
+/** The gateway, as the backend uses it: with the API key. */
+export interface Gateway {
+  /** @throws GatewayProblem */
+  listUsers(): Promise<DemoUsersQuery['users']['nodes']>
+  /** @throws GatewayProblem with the status 400 if there is no such user */
+  mintToken(grant: Grant): Promise<Token>
+}
+
+/** A request that the gateway did not serve. Fastify answers with its status and message. */
+export class GatewayProblem extends Error {
+  readonly statusCode: number
+  constructor(message: string, statusCode = 502) {
+    super(message)
+    this.statusCode = statusCode
+  }
+}
+
+const expiresInSeconds = 900
+const staffScopes = ['users:read', 'profiles:read', 'contacts:read', 'jobs:read', 'jobs:write']
+const userScopes = ['users:read', 'profiles:read']
+
+export function createGateway({ gatewayUrl, apiKey }: Settings): Gateway {
+  async function send<Data, Variables>(document: TypedDocumentNode<Data, Variables>, variables: Variables) {
+    const response = await fetch(new URL('/graphql', gatewayUrl), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': apiKey },
+      body: JSON.stringify({ documentId: idOf(document), variables }),
+    }).catch(() => {
+      throw new GatewayProblem(`The gateway does not answer at ${gatewayUrl}.`)
+    })
+    const { data, errors } = (await response.json()) as Answer<Data>
+    if (errors?.[0] || !data) throw problemOf(errors?.[0])
+    return data
+  }
+
+  return {
+    async listUsers() {
+      return (await send(DemoUsersDocument, {})).users.nodes
+    },
+    async mintToken({ userId, contacts }) {
+      const scopes = userId === null ? staffScopes : [...userScopes, ...(contacts ? ['contacts:read'] : [])]
+      const { createAccessToken } = await send(MintTokenDocument, { input: { userId, scopes, expiresInSeconds } })
+      const { accessToken, expiresAt, userErrors } = createAccessToken
+      if (!accessToken || !expiresAt) throw new GatewayProblem(userErrors[0]?.message ?? 'There is no token.', 400)
+      return { accessToken, expiresAt }
+    },
+  }
+}
+
+interface Answer<Data> {
+  readonly data?: Data | null
+  readonly errors?: readonly Problem[]
+}
+
+interface Problem {
+  readonly message: string
+  readonly extensions?: { readonly code?: string }
+}
+
+function problemOf(problem: Problem | undefined): GatewayProblem {
+  const isUnknownDocument = ['DOCUMENT_NOT_TRUSTED', 'PERSISTED_QUERY_NOT_FOUND'].includes(
+    problem?.extensions?.code ?? '',
+  )
+  return new GatewayProblem(
+    isUnknownDocument
+      ? 'The gateway does not know the operations of this build. Name persisted-documents.json in its TRUSTED_DOCUMENTS.'
+      : `The gateway answered: ${problem?.message ?? 'nothing'}`,
+  )
+}

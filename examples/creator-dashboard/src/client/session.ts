@@ -1,0 +1,70 @@
+import { api } from './api.ts'
+
+/** Somebody who has signed in. */
+export interface Session {
+  readonly isStaff: boolean
+  /** Sends a request to the gateway with a valid token. */
+  readonly fetch: typeof fetch
+}
+
+interface Token {
+  readonly isStaff: boolean
+  readonly accessToken: string
+  readonly expiresAt: string
+}
+
+/** A token that ends this soon is renewed before it is used. */
+const renewMilliseconds = 30_000
+
+/** Continues the session of the cookie. Returns null without one. */
+export async function resumeSession(onEnd: () => void): Promise<Session | null> {
+  const token = await api<Token | null>('GET', '/api/session')
+  return token && createSession(token, onEnd)
+}
+
+/** @param userId the user, or null for staff */
+export async function signIn(userId: string | null, contacts: boolean, onEnd: () => void): Promise<Session> {
+  return createSession(await api<Token>('POST', '/api/session', { userId, contacts }), onEnd)
+}
+
+export async function signOut(): Promise<void> {
+  await api('DELETE', '/api/session')
+}
+
+/**
+ * Keeps the token in memory only, so that it ends with the page.
+ *
+ * @param onEnd called when the session has ended and another sign-in is needed
+ */
+function createSession(first: Token, onEnd: () => void): Session {
+  let current = first
+  let renewal: Promise<void> | undefined
+
+  async function renew(): Promise<void> {
+    const token = await api<Token | null>('GET', '/api/session')
+    if (token) current = token
+    else onEnd()
+  }
+
+  async function accessToken(): Promise<string> {
+    if (Date.parse(current.expiresAt) - Date.now() < renewMilliseconds) {
+      // Requests at the same time share one renewal.
+      renewal ??= renew().finally(() => {
+        renewal = undefined
+      })
+      await renewal
+    }
+    return current.accessToken
+  }
+
+  return {
+    isStaff: first.isStaff,
+    async fetch(url, init) {
+      const headers = new Headers(init?.headers)
+      headers.set('authorization', `Bearer ${await accessToken()}`)
+      const response = await fetch(url, { ...init, headers })
+      if (response.status === 401) onEnd()
+      return response
+    },
+  }
+}

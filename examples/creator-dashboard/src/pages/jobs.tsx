@@ -1,0 +1,84 @@
+import { type FormEvent, useState } from 'react'
+import { useMutation } from 'urql'
+import { FetchFeedDocument } from '../__generated__/graphql.ts'
+import { type Job, useLiveJobs } from '../client/use-live-jobs.ts'
+import { Status } from '../parts/badges.tsx'
+import { dateAndTime } from '../parts/format.ts'
+import { Empty, Loading, messageOf, Problem } from '../parts/notices.tsx'
+
+/** Starts jobs, and follows the latest ones. */
+export function Jobs() {
+  const { jobs, isLive, error } = useLiveJobs()
+  return (
+    <>
+      <title>Jobs · Creator dashboard</title>
+      <h1>Jobs</h1>
+      <FetchFeed />
+      <div className="heading">
+        <h2>Latest jobs</h2>
+        <p className={isLive ? 'live' : 'live off'} role="status">
+          {isLive ? 'Live' : 'Connecting again'}
+        </p>
+      </div>
+      {error && !jobs && <Problem title="The jobs cannot be followed" message={messageOf(error)} />}
+      {!jobs && !error && <Loading>Loading the jobs</Loading>}
+      {jobs?.length === 0 && <Empty>There are no jobs yet.</Empty>}
+      <ol className="jobs">
+        {jobs?.map((job) => (
+          <JobCard key={job.id} job={job} />
+        ))}
+      </ol>
+    </>
+  )
+}
+
+function FetchFeed() {
+  const [{ fetching, data, error }, create] = useMutation(FetchFeedDocument)
+  const [url, setUrl] = useState(`${location.origin}/feed.xml`)
+  const problem = error ? messageOf(error) : data?.createJob.userErrors[0]?.message
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    create({ payload: { url } })
+  }
+  return (
+    <form className="card fetch-feed" onSubmit={submit}>
+      <label className="grow">
+        RSS, Atom or JSON feed
+        <input type="url" required maxLength={2_000} value={url} onChange={({ target }) => setUrl(target.value)} />
+      </label>
+      <button type="submit" className="primary" disabled={fetching}>
+        Fetch the feed
+      </button>
+      {problem && <Problem title="The job was not created" message={problem} />}
+    </form>
+  )
+}
+
+const endedWell = (job: Job) => {
+  const { contentIds = [] } = (job.result ?? {}) as { contentIds?: unknown[] }
+  return `${contentIds.length} ${contentIds.length === 1 ? 'item' : 'items'} found`
+}
+
+const details: Readonly<Record<Job['status'], (job: Job) => string>> = {
+  PENDING: () => 'Waits for a worker',
+  RUNNING: ({ progressMessage }) => progressMessage ?? 'A worker runs it',
+  SUCCEEDED: endedWell,
+  FAILED: ({ error }) => (error ? `${error.message} (${error.code})` : 'No attempt is left'),
+  CANCELLED: () => 'Cancelled',
+}
+
+function JobCard({ job }: { readonly job: Job }) {
+  const { id, jobType, status, progress, payload, createdAt, finishedAt } = job
+  return (
+    <li className="card" aria-label={id}>
+      <header>
+        <Status status={status} />
+        <strong>{jobType ?? 'Job'}</strong>
+        <time dateTime={finishedAt ?? createdAt}>{dateAndTime(finishedAt ?? createdAt)}</time>
+      </header>
+      <p className="url">{String(payload?.['url'] ?? '')}</p>
+      {status === 'RUNNING' && <progress value={progress ?? 0} aria-label="Progress" />}
+      <p>{details[status](job)}</p>
+    </li>
+  )
+}

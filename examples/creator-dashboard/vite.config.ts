@@ -1,0 +1,16 @@
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vite'
+import { createBackend } from './server/backend.ts'
+import { readSettings } from './server/settings.ts'
+
+export default defineConfig(async ({ command }) => ({
+  plugins: [react()],
+  // Vite's server answers for the pages, and the backend in the same process for the rest.
+  server: command === 'serve' ? { proxy: await proxyToBackend() } : {},
+}))
+
+async function proxyToBackend() {
+  const backend = await createBackend(readSettings())
+  const target = await backend.listen({ host: '127.0.0.1', port: 0 })
+  return { '/api': target, '/graphql': target }
+}
