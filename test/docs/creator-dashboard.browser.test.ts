@@ -319,11 +319,15 @@ describe.skipIf(executablePath === undefined)('the creator dashboard', () => {
     expect(errors).toEqual([])
   })
 
-  it('leaves when the session has ended elsewhere', async () => {
+  it.each([
+    ['ended', 'DELETE', null],
+    ['become that of a user', 'POST', { userId: 'usr_demo_1' }],
+  ])('leaves when the session has %s in another tab', async (_, method, body) => {
     const { page } = await open()
     await page.clock.install()
     await signInAsStaff(page)
-    await page.context().clearCookies()
+    const otherTab = page.context().request
+    await otherTab.fetch(`${dashboard.address}/api/session`, { method, ...(body && { data: body }) })
     await page.clock.fastForward('14:40')
     await page.getByRole('button', { name: 'Next' }).click()
     await page.getByRole('button', { name: 'Sign in as staff' }).waitFor()

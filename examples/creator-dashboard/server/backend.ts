@@ -68,7 +68,7 @@ export async function createBackend(settings: Settings): Promise<FastifyInstance
   )
 
   async function openSession(grant: Grant) {
-    return { isStaff: grant.userId === null, ...(await gateway.mintToken(grant)) }
+    return { userId: grant.userId, ...(await gateway.mintToken(grant)) }
   }
   return app
 }

@@ -8,7 +8,8 @@ export interface Session {
 }
 
 interface Token {
-  readonly isStaff: boolean
+  /** The user. Null for staff. */
+  readonly userId: string | null
   readonly accessToken: string
   readonly expiresAt: string
 }
@@ -42,7 +43,8 @@ function createSession(first: Token, onEnd: () => void): Session {
 
   async function renew(): Promise<void> {
     const token = await api<Token | null>('GET', '/api/session')
-    if (token) current = token
+    // In another tab, someone else may have signed in.
+    if (token?.userId === first.userId) current = token
     else onEnd()
   }
 
@@ -58,7 +60,7 @@ function createSession(first: Token, onEnd: () => void): Session {
   }
 
   return {
-    isStaff: first.isStaff,
+    isStaff: first.userId === null,
     async fetch(url, init) {
       const headers = new Headers(init?.headers)
       headers.set('authorization', `Bearer ${await accessToken()}`)
