@@ -33,7 +33,9 @@ describe('the documentation', () => {
 
   it('names only files that exist', () => {
     for (const page of pages.filter((name) => name !== 'CHANGELOG.md' && name !== 'CONTRIBUTING.md')) {
-      for (const [, file = ''] of readPage(page).matchAll(/`((?:src|test|bench|tools|prisma|examples|deploy)\/[\w./-]+)`/g)) {
+      for (const [, file = ''] of readPage(page).matchAll(
+        /`((?:src|test|bench|tools|prisma|examples|deploy)\/[\w./-]+)`/g,
+      )) {
         // The pages of the examples name files of their own folder.
         const folders = page.startsWith('examples/') ? [path.dirname(page), '.'] : ['.']
         const places = folders.map((folder) => path.join(projectRoot, folder, file))
