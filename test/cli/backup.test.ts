@@ -107,7 +107,7 @@ describe('a backup of the embedded database', () => {
       path.join(folder, name),
     ) as [string, string, string]
     writeFileSync(cut, readFileSync(file))
-    truncateSync(cut, statSync(cut).size / 2)
+    truncateSync(cut, Math.floor(statSync(cut).size / 2))
     writeFileSync(foreign, 'not an archive')
     for (const wrong of [cut, foreign, path.join(folder, 'missing')]) {
       const { code, stderr } = await fusion(['restore', wrong], { DATA_DIR: target })

@@ -140,7 +140,7 @@ describe.skipIf(!canCreateClusters)('a gateway with few descriptors', () => {
     allow(3)
     await terminateConnections()
     await expect.poll(ask).toBe(503)
-    expect(limited.output()).toContain('EMFILE')
+    await expect.poll(limited.output).toContain('EMFILE')
     allow(1_024)
     expect(await ask()).toBe(200)
     agent.destroy()

@@ -23,15 +23,23 @@ const jobSubscription = 'subscription Follow($id: ID!) { job(id: $id) { id statu
 const jobsSubscription =
   'subscription ($filter: JobFilter, $first: Int) { jobs(filter: $filter, first: $first) { id status } }'
 
-/** Creates a job and waits until the gateway has received this change, so later subscribers do not get it. */
-async function create(jobType: string, input = {}): Promise<string> {
+/** Changes a job, and waits until the gateway has received the change, so later subscribers do not get it. */
+async function change<Result>(work: () => Promise<Result>, idOf: (result: Result) => string): Promise<Result> {
   const received = new Set<string>()
   const follower = await app.services.changes.follow(() => true)
-  const { id } = present((await call('createJob', { jobType, ...input })).job)
-  while (!received.has(id)) for (const change of (await follower.next()).value?.changes ?? []) received.add(change.id)
+  const result = await work()
+  const id = idOf(result)
+  while (!received.has(id))
+    for (const { id: changed } of (await follower.next()).value?.changes ?? []) received.add(changed)
   follower.return()
-  return id
+  return result
 }
+
+const create = (jobType: string, input = {}): Promise<string> =>
+  change(
+    async () => present((await call('createJob', { jobType, ...input })).job).id,
+    (id) => id,
+  )
 
 async function nextJob(events: EventStream) {
   const event = await events.next()
@@ -77,7 +85,8 @@ describe('subscription { job }', () => {
 
   it('sends no event when only the lease is extended', async () => {
     const id = await create('extended')
-    const [lease] = present((await call('claimJobs', { jobTypes: ['extended'] })).leases)
+    const claim = async () => present((await call('claimJobs', { jobTypes: ['extended'] })).leases)
+    const [lease] = await change(claim, () => id)
     const { leaseToken } = present(lease)
     const events = await subscribe(address, tenant.key, jobSubscription, { id })
     await nextJob(events)

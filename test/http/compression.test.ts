@@ -27,14 +27,15 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-async function createUsers({ tenantAppId }: TestTenant, count: number, nameBytes: number): Promise<void> {
+async function createUsers({ tenantAppId }: TestTenant, count: number, phoneBytes: number): Promise<void> {
   for (let from = 0; from < count; from += pageSize) {
     await app.database.prisma.user.createMany({
       data: Array.from({ length: pageSize }, (_, index) => ({
         tenantAppId,
         id: `user-${from + index}`,
-        name: randomBytes(nameBytes).toString('base64'),
-        email: 'a@example.com',
+        // Not the name, which an index has all parts of.
+        phone: randomBytes(phoneBytes).toString('base64'),
+        ...{ name: 'Ada', email: 'a@example.com' },
       })),
     })
   }
@@ -69,8 +70,8 @@ describe('an answer', () => {
   const requests: [string, string, object][] = [
     ['REST', '/users?limit=3', {}],
     ['a long REST answer', '/users?limit=400', {}],
-    ['GraphQL', '/graphql', graphql('{ users(first: 20) { nodes { id name } } }')],
-    ['a long GraphQL answer', '/graphql', graphql('{ users(first: 500) { nodes { id name } } }')],
+    ['GraphQL', '/graphql', graphql('{ users(first: 20) { nodes { id phone } } }')],
+    ['a long GraphQL answer', '/graphql', graphql('{ users(first: 500) { nodes { id phone } } }')],
     ['the streamed list', '/users', {}],
   ]
   it.each(requests)('is compressed with the encoding that the client prefers: %s', async (_name, path, options) => {
@@ -123,11 +124,14 @@ it('events are not compressed: they would wait for each other', async () => {
 
 it('a file of GraphiQL is not compressed again, also for a client that accepts only Brotli', async () => {
   const page = await decoded(await send('/graphql', 'br', { key: '', headers: { accept: 'text/html' } }))
-  const [script = ''] = /\/graphql\/files\/\w+\.js/.exec(page) ?? []
-  const response = await send(script, 'br')
-  expect(response.headers['content-encoding']).toBeUndefined()
-  expect(Number(response.headers['content-length'])).toBeGreaterThan(1_000_000)
-  response.destroy()
+  const lengths: number[] = []
+  for (const [script] of page.matchAll(/\/graphql\/files\/[\w-]+\.js/g)) {
+    const response = await send(script, 'br')
+    expect(response.headers['content-encoding']).toBeUndefined()
+    lengths.push(Number(response.headers['content-length']))
+    response.destroy()
+  }
+  expect(Math.max(...lengths)).toBeGreaterThan(1_000_000)
 })
 
 it('the body of a request is not decompressed', async () => {
