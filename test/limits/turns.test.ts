@@ -30,7 +30,12 @@ describe('turns', () => {
     taken.push(steps.take('modest', work('modest')))
     await setImmediate()
     expect(started).toEqual(['greedy 1'])
-    for (let index = 0; index < 4; index += 1) await endOldest()
+    for (const count of [2, 3, 4]) {
+      await endOldest()
+      // A step that took long is followed by a pause.
+      await expect.poll(() => started.length, { interval: 1 }).toBe(count)
+    }
+    await endOldest()
     expect(started).toEqual(['greedy 1', 'modest', 'greedy 2', 'greedy 3'])
     expect(await Promise.all(taken)).toEqual(['greedy 1', 'greedy 2', 'greedy 3', 'modest'])
   })
