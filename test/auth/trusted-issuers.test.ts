@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openTrustedIssuers, type TrustedIssuerOptions } from '../../src/auth/tokens/trusted-issuers.ts'
+import type { IssuerKeysOptions } from '../../src/auth/tokens/issuer-keys.ts'
+import { openTrustedIssuers } from '../../src/auth/tokens/trusted-issuers.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { readBlocks } from '../support/docs.ts'
 import { createOneOfEach } from '../support/factories.ts'
@@ -71,7 +72,7 @@ function write(content: unknown): string {
   return file
 }
 
-function open(list: unknown, options: Partial<TrustedIssuerOptions> = {}) {
+function open(list: unknown, options: Partial<IssuerKeysOptions> = {}) {
   const { log } = app.app
   return openTrustedIssuers(app.database, write(list), 'urn:fusion-gateway', {
     log,
@@ -80,7 +81,7 @@ function open(list: unknown, options: Partial<TrustedIssuerOptions> = {}) {
   })
 }
 
-const startWith = async (list: unknown, options?: Partial<TrustedIssuerOptions>) =>
+const startWith = async (list: unknown, options?: Partial<IssuerKeysOptions>) =>
   app.startAnother({ trustedIssuers: await open(list, options) })
 
 function sign({ alg, kid, privateKey }: KeyPair, claims: object = {}): Promise<string> {

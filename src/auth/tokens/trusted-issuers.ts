@@ -1,26 +1,14 @@
-import { readFileSync } from 'node:fs'
-import path from 'node:path'
-import {
-  createLocalJWKSet,
-  createRemoteJWKSet,
-  customFetch,
-  errors,
-  type JSONWebKeySet,
-  type JWTPayload,
-  type JWTVerifyGetKey,
-  jwtVerify,
-} from 'jose'
-import { fetch } from 'undici'
+import { type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import { z } from 'zod'
 import type { Database } from '../../db/database.ts'
 import { isPossibleId } from '../../db/ids.ts'
 import { GatewayError, OperatorError } from '../../errors.ts'
-import { createGuardedAgent } from '../../network/guarded-agent.ts'
-import type { Logger } from '../../telemetry/logger.ts'
-import { isScope, type Scope, userScopes } from '../scopes.ts'
+import { isScope, type Scope } from '../scopes.ts'
 import type { Viewer } from '../viewer.ts'
 import { clockToleranceSeconds } from './access-tokens.ts'
 import { invalidToken } from './invalid-token.ts'
+import { type IssuerKeysOptions, isAboutToken, openIssuerKeys } from './issuer-keys.ts'
+import { type IssuerSettings, readIssuerSettings } from './issuer-settings.ts'
 
 /** An identity provider whose tokens the gateway accepts, for the users of one tenant. */
 export interface TrustedIssuer {
@@ -41,66 +29,6 @@ export interface TrustedToken {
   readonly expiresAt: Date
 }
 
-/** The configuration of an issuer, as the file of TRUSTED_ISSUERS has it. */
-type IssuerSettings = z.output<typeof issuerSettings>
-
-const word = z.string().min(1)
-
-const scopeList = z
-  .array(
-    z
-      .string()
-      .refine((scope) => isScope(scope) && userScopes.includes(scope), `must be one of ${userScopes.join(', ')}`),
-  )
-  .min(1)
-  .transform((list) => list.filter(isScope))
-
-const issuerSettings = z
-  .strictObject({
-    issuer: word,
-    audience: word,
-    jwksUri: z.url({ protocol: /^https?$/ }).optional(),
-    jwksFile: word.optional(),
-    /** The name or the id of a tenant. */
-    tenant: word,
-    userIdClaim: word,
-    scopes: scopeList,
-  })
-  .refine(
-    ({ jwksUri, jwksFile }) => (jwksUri === undefined) !== (jwksFile === undefined),
-    'needs jwksUri or jwksFile, not both',
-  )
-
-/**
- * Reads the file of TRUSTED_ISSUERS.
- *
- * @returns the settings; paths of files are absolute
- * @throws OperatorError naming what is wrong
- */
-function readIssuerSettings(file: string): IssuerSettings[] {
-  const { data, error } = z.array(issuerSettings).safeParse(readJson(file))
-  if (error) {
-    const reasons = error.issues.map(
-      ({ path: at, message }) => `TRUSTED_ISSUERS: ${at.join('.') || 'the file'} ${message}`,
-    )
-    throw new OperatorError(reasons.join('\n'))
-  }
-  return data.map((settings) =>
-    settings.jwksFile === undefined
-      ? settings
-      : { ...settings, jwksFile: path.resolve(path.dirname(file), settings.jwksFile) },
-  )
-}
-
-function readJson(file: string): unknown {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'))
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new OperatorError(`TRUSTED_ISSUERS: the file ${file} cannot be read: ${reason}`, { cause: error })
-  }
-}
-
 /** The tenant of an issuer. */
 interface IssuerTenant {
   readonly id: string
@@ -116,7 +44,7 @@ export async function openTrustedIssuers(
   { prisma }: Pick<Database, 'prisma'>,
   file: string,
   ownIssuer: string,
-  options: TrustedIssuerOptions,
+  options: IssuerKeysOptions,
 ): Promise<TrustedIssuer[]> {
   const opened: TrustedIssuer[] = []
   for (const settings of readIssuerSettings(file)) {
@@ -135,12 +63,6 @@ export async function openTrustedIssuers(
   return opened
 }
 
-export interface TrustedIssuerOptions {
-  readonly log: Logger
-  /** Whether the keys may be in a private network. */
-  readonly allowPrivateNetworks: boolean
-}
-
 const algorithms = ['RS256', 'ES256', 'EdDSA']
 
 /**
@@ -151,10 +73,10 @@ const algorithms = ['RS256', 'ES256', 'EdDSA']
 function createTrustedIssuer(
   settings: IssuerSettings,
   tenant: IssuerTenant,
-  options: TrustedIssuerOptions,
+  options: IssuerKeysOptions,
 ): TrustedIssuer {
-  const { issuer, audience, userIdClaim, jwksFile } = settings
-  const keys = jwksFile === undefined ? keysAt(new URL(String(settings.jwksUri)), options) : keysIn(jwksFile, options)
+  const { issuer, audience, userIdClaim } = settings
+  const keys = openIssuerKeys(settings, options)
   const holder = {
     ...{ tenantAppId: tenant.id, tenantName: tenant.name },
     // Tokens of an issuer share the budget of points that a key would have.
@@ -204,87 +126,4 @@ const latest = 8.64e15
 
 function toDate(seconds: number): Date {
   return new Date(Math.min(seconds * 1_000, latest))
-}
-
-const timeoutMilliseconds = 5_000
-
-/** How soon a token with an unknown key reads the keys again. */
-const minAgeMilliseconds = 1_000
-
-/** How soon the keys are read again after they could not be read. */
-const cooldownMilliseconds = 5_000
-
-/** How long keys are used without reading them again. */
-const maxAgeMilliseconds = 600_000
-
-/** How long the keys of a file are used without reading it again. */
-const maxFileAgeMilliseconds = 60_000
-
-/** The keys at a URL. While they cannot be read, those that were read last are used. */
-function keysAt(url: URL, { allowPrivateNetworks, log }: TrustedIssuerOptions): JWTVerifyGetKey {
-  const dispatcher = createGuardedAgent({ timeoutMilliseconds, allowPrivateNetworks })
-  const remote = createRemoteJWKSet(url, {
-    timeoutDuration: timeoutMilliseconds,
-    cooldownDuration: minAgeMilliseconds,
-    cacheMaxAge: maxAgeMilliseconds,
-    [customFetch]: (address, init) =>
-      fetch(address, { ...(init as object), dispatcher }) as unknown as ReturnType<typeof globalThis.fetch>,
-  })
-  let failure: unknown
-  let failedAt = Number.NEGATIVE_INFINITY
-
-  return async (...token) => {
-    const isCoolingDown = performance.now() - failedAt < cooldownMilliseconds
-    try {
-      if (!isCoolingDown) return await remote(...token)
-    } catch (error) {
-      if (isAboutToken(error)) throw error
-      ;[failure, failedAt] = [error, performance.now()]
-      log.warn({ err: error, url: url.href }, 'the keys of a trusted issuer could not be read')
-    }
-    const last = remote.jwks()
-    if (last) return createLocalJWKSet(last)(...token)
-    throw failure
-  }
-}
-
-/** Whether there is no key for a token among those that were read. */
-function isAboutToken(error: unknown): boolean {
-  return error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys
-}
-
-/** The keys in a file. While it cannot be read, those that were read last are used. */
-function keysIn(file: string, { log }: TrustedIssuerOptions): JWTVerifyGetKey {
-  let keys = readKeys(file)
-  let readAt = performance.now()
-
-  function readIfOlder(maxAge: number): JWTVerifyGetKey {
-    if (performance.now() - readAt < maxAge) return keys
-    readAt = performance.now()
-    try {
-      keys = readKeys(file)
-    } catch (error) {
-      log.warn({ err: error }, 'the keys of a trusted issuer could not be read')
-    }
-    return keys
-  }
-
-  return async (...token) => {
-    try {
-      return await readIfOlder(maxFileAgeMilliseconds)(...token)
-    } catch (error) {
-      if (!isAboutToken(error)) throw error
-      return readIfOlder(minAgeMilliseconds)(...token)
-    }
-  }
-}
-
-function readKeys(file: string): JWTVerifyGetKey {
-  try {
-    return createLocalJWKSet(readJson(file) as JSONWebKeySet)
-  } catch (error) {
-    throw error instanceof errors.JOSEError
-      ? new OperatorError(`TRUSTED_ISSUERS: ${file} is not a JSON Web Key Set`, { cause: error })
-      : error
-  }
 }
