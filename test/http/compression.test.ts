@@ -160,14 +160,17 @@ describe('the streamed list, compressed', () => {
   it('is cut off when a page fails, so that it does not look complete', async () => {
     const response = await send('/users', 'br', { key: large.key })
     let text = ''
+    let renamed: Promise<unknown> | undefined
     const outcome = (async () => {
       for await (const chunk of response.pipe(createBrotliDecompress())) {
         text += String(chunk)
-        await app.database.prisma.$executeRaw`ALTER TABLE "user" RENAME TO user_away`.catch(() => undefined)
+        renamed ??= app.database.prisma.$executeRaw`ALTER TABLE "user" RENAME TO user_away`
+        await renamed
       }
     })()
     const closed = once(response, 'close').catch(() => undefined)
     await Promise.race([closed, outcome.catch(() => undefined)])
+    await renamed
     await app.database.prisma.$executeRaw`ALTER TABLE user_away RENAME TO "user"`
     expect(response.complete).toBe(false)
     expect(text).not.toContain(']}]}')
