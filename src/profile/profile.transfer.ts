@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Database } from '../db/database.ts'
-import { execute, statement } from '../db/statement.ts'
+import { execute, query, statement } from '../db/statement.ts'
 import { type Json, RecordError, type Transfer } from '../noun/noun.ts'
 import { profileFields } from './profile.input.ts'
 import { profileRecord, profileSelection, recordKeyOf } from './profile.record.ts'
@@ -75,20 +75,30 @@ const deleteOtherEmails = statement(
   'DELETE FROM email_record WHERE tenant_app_id = $1 AND profile_id = ANY($2) AND id <> ALL($3)',
 )
 
+// One look-up in the unique index for each. Given the ids alone, PostgreSQL may compare the trigrams of each of them.
+const findByPlatform = statement(`
+  SELECT account.id, account.platform, account.platform_account_id
+  FROM unnest($2::text[], $3::text[]) AS wanted (platform, platform_account_id)
+  JOIN account ON account.tenant_app_id = $1 AND account.platform = wanted.platform
+    AND account.platform_account_id = wanted.platform_account_id`)
+
 /**
  * Finds the account of each profile.
  *
  * @throws RecordError if an account does not exist, or the record names another account or another profile
  */
 async function findAccounts(
-  { reads }: Database,
+  { sql, reads }: Database,
   tenantAppId: string,
   profiles: readonly ProfileRecord[],
 ): Promise<string[]> {
-  const platformIds = profiles.map(({ platform_account_id }) => platform_account_id)
-  const accounts = await reads.batch('Account', 'platformAccountId', { tenantAppId }, platformIds)
-  const keyOf = (platform: string, platformAccountId: string) => `${platform} ${platformAccountId}`
-  const byKey = new Map(accounts.map(({ id, platform, platformAccountId }) => [keyOf(platform, platformAccountId), id]))
+  const accounts = await query(sql, findByPlatform, [
+    tenantAppId,
+    profiles.map(({ user_platform }) => user_platform),
+    profiles.map(({ platform_account_id }) => platform_account_id),
+  ])
+  const keyOf = (platform: unknown, platformAccountId: unknown) => `${platform} ${platformAccountId}`
+  const byKey = new Map(accounts.map(([id, platform, platformId]) => [keyOf(platform, platformId), String(id)]))
   const accountIds = profiles.map(({ account_id, user_platform, platform_account_id }) => {
     const id = byKey.get(keyOf(user_platform, platform_account_id))
     if (id === undefined) throw new RecordError(`there is no account ${user_platform} ${platform_account_id}`)
