@@ -42,8 +42,12 @@ const withoutServer = [
   ...['graphql/breaking-changes', 'jobs/fetch-content', 'jobs/load-handlers', 'limits/redis', 'limits/turns'],
 ].map((name) => `test/${name}.test.ts`)
 
-/** The tests of the other run: the two runs share the work. */
-const others = process.env['TEST_DATABASE_URL'] ? withoutServer : ofServers
+/** The tests of other runs: the runs share the work. `npm run test:partitioned` is for the tests that use the database of the suite. */
+function testsOfOtherRuns(): string[] {
+  if (process.env['TEST_PARTITIONS']) return [...withoutServer, ...ofServers, 'test/docs/*.test.ts']
+  return process.env['TEST_DATABASE_URL'] ? withoutServer : ofServers
+}
+const others = testsOfOtherRuns()
 
 // A hundred processes load the same files: each file is compiled once.
 process.env['NODE_COMPILE_CACHE'] ??= path.join(import.meta.dirname, 'node_modules/.cache/compiled')

@@ -1,4 +1,5 @@
-// Compares this gateway with an earlier commit: the same cases, interleaved, each version on its own copy of one database.
+// Compares this gateway with an earlier commit, or plain tables with partitioned ones: the same cases, interleaved, each on its own copy
+// of one database.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,9 +14,11 @@ import { openServer } from './server.js'
 import { measureStream } from './stream.js'
 
 const usage = `npm run bench:versions -- COMMIT [--only CASES] [--rounds N] [--seconds N]
+npm run bench:versions -- --partitions N [--only CASES] [--rounds N] [--seconds N]
 
-  COMMIT     the earlier version, which is installed in a temporary folder
-  --only     some of the cases abcdefghijp
+  COMMIT        the earlier version, which is installed in a temporary folder
+  --partitions  compare plain tables with tables of N partitions instead
+  --only        some of the cases abcdefghijp
   DATABASE_URL names a PostgreSQL server, as a user who may create databases. Without it one is started.
 `
 const { values: options, positionals } = parseArgs({
@@ -24,11 +27,13 @@ const { values: options, positionals } = parseArgs({
     only: { type: 'string', default: 'abcdefghijp' },
     rounds: { type: 'string', default: '9' },
     seconds: { type: 'string', default: '2' },
+    partitions: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 })
+const { partitions } = options
 const [commit] = positionals
-if (options.help || !commit) {
+if (options.help || Boolean(commit) === Boolean(partitions)) {
   process.stdout.write(usage)
   process.exit(options.help ? 0 : 2)
 }
@@ -40,16 +45,21 @@ const log = (text) => process.stderr.write(`${text}\n`)
 
 const server = await openServer()
 const folder = mkdtempSync(path.join(tmpdir(), 'fusion-before-'))
+const root = commit ? folder : projectRoot
+const titles = commit ? [commit, 'now'] : ['plain tables', `${partitions} partitions`]
 const versions = {}
 try {
-  log(`installing ${commit}`)
-  execFileSync('sh', ['-c', `git archive ${commit} | tar -x -C '${folder}'`], { cwd: projectRoot })
-  execFileSync('npm', ['ci', '--no-fund', '--no-audit'], { cwd: folder, stdio: 'ignore' })
+  if (commit) {
+    log(`installing ${commit}`)
+    execFileSync('sh', ['-c', `git archive ${commit} | tar -x -C '${folder}'`], { cwd: projectRoot })
+    execFileSync('npm', ['ci', '--no-fund', '--no-audit'], { cwd: folder, stdio: 'ignore' })
+  }
   const beforeUrl = await server.createDatabase()
-  const seeded = await seedDatabase(beforeUrl, { root: folder, users, manyUsers, log })
+  const seeded = await seedDatabase(beforeUrl, { root, users, manyUsers, log })
   const nowUrl = await server.createDatabase(beforeUrl)
   await fusionOn(nowUrl)('migrate', 'deploy')
-  await start('before', { root: folder, url: beforeUrl, port: 47_330 })
+  if (partitions) await fusionOn(nowUrl)('migrate', 'partition', '--modulus', partitions)
+  await start('before', { root, url: beforeUrl, port: 47_330 })
   await start('now', { root: projectRoot, url: nowUrl, port: 47_331 })
   const cases = createCases(seeded)
   const rows = []
@@ -79,7 +89,7 @@ try {
     [
       `Medians of ${rounds} interleaved rounds of ${seconds} s; the ratio is the median of the rounds' ratios.`,
       '',
-      `| case | ${commit} | now | ratio |`,
+      `| case | ${titles.join(' | ')} | ratio |`,
       '|---|---|---|---|',
       ...rows,
       '',

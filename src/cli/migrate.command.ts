@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { readConfig } from '../config.ts'
 import { openDatabase } from '../db/database.ts'
 import {
   createMigration,
@@ -6,8 +7,11 @@ import {
   markMigrationRolledBack,
   readMigrationStatus,
 } from '../db/migrations/migrations.ts'
+import { cancelPartitioning, partitionTables } from '../db/partitions/partition-tables.ts'
 import { OperatorError } from '../errors.ts'
-import { reportCopy, withDatabase } from './with-database.ts'
+import { defaultModulus, readModulus } from './process/number-options.ts'
+import { type Progress, showProgress } from './progress.ts'
+import { reportCopy, requireMigrations, withDatabase } from './with-database.ts'
 
 /** `fusion migrate …` */
 export function migrateCommand(): Command {
@@ -53,6 +57,15 @@ export function migrateCommand(): Command {
     )
 
   command
+    .command('partition')
+    .description(
+      'partition the tables of tenants by tenant, on PostgreSQL. They can be read and not written meanwhile. Continues where it was interrupted',
+    )
+    .option('--modulus <count>', 'the number of partitions of each table', readModulus, defaultModulus)
+    .option('--cancel', 'end a conversion that was interrupted, and remove the copies')
+    .action(partition)
+
+  command
     .command('new')
     .argument('<name>', 'a few words for the change')
     .description('write the migration that prisma/schema.prisma needs. Touches no database')
@@ -67,4 +80,35 @@ export function migrateCommand(): Command {
     })
 
   return command
+}
+
+async function partition({ modulus, cancel = false }: { modulus: number; cancel?: boolean }): Promise<void> {
+  if (readConfig().database.kind === 'embedded') {
+    throw new OperatorError(
+      'The embedded database cannot be partitioned. Set DATABASE_URL to that of a PostgreSQL server.',
+    )
+  }
+  await withDatabase(async (database) => {
+    if (cancel) {
+      const hadBegun = await cancelPartitioning(database.driver)
+      process.stdout.write(hadBegun ? 'Cancelled. The tables can be written again.\n' : 'No conversion has begun.\n')
+      return
+    }
+    await requireMigrations(database)
+    let shown: { readonly table: string; readonly progress: Progress } | undefined
+    const onProgress = async (table: string, copied: number, total: number) => {
+      if (table !== shown?.table) {
+        shown?.progress.end()
+        shown = { table, progress: await showProgress(`Copying ${table}`, total) }
+      }
+      shown.progress.update(copied)
+    }
+    const { tables, rows } = await partitionTables(database.driver, { modulus, onProgress })
+    shown?.progress.end()
+    process.stdout.write(
+      tables.length === 0
+        ? 'All tables are partitioned.\n'
+        : `Partitioned ${tables.join(', ')}: ${modulus} partitions each. The ${rows} rows have the same number and checksum as before.\n`,
+    )
+  })
 }

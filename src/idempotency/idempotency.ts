@@ -49,9 +49,9 @@ const store = statement(`
   ON CONFLICT (tenant_app_id, id) DO UPDATE SET fingerprint = $3, answer = $4, created_at = now()`)
 
 const removeExpired = statement(`
-  DELETE FROM idempotent_answer WHERE ctid = ANY(ARRAY(
-    SELECT ctid FROM idempotent_answer WHERE created_at < now() - interval '24 hours' LIMIT 500))
-    AND created_at < now() - interval '24 hours'`)
+  DELETE FROM idempotent_answer WHERE (tenant_app_id, id) IN (
+    SELECT tenant_app_id, id FROM idempotent_answer WHERE created_at < now() - interval '24 hours'
+    ORDER BY created_at LIMIT 500 FOR UPDATE SKIP LOCKED)`)
 
 /** Creates the idempotency of a migrated database. */
 export function createIdempotency({ sql, transact }: Pick<Database, 'sql' | 'transact'>): Idempotency {

@@ -326,7 +326,8 @@ describe('the database', () => {
       FROM pg_constraint c
       CROSS JOIN LATERAL unnest(c.conkey) WITH ORDINALITY AS k(attnum, n)
       JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.attnum
-      WHERE c.connamespace = 'public'::regnamespace AND c.contype IN ('p', 'f')
+      JOIN pg_class t ON t.oid = c.conrelid AND NOT t.relispartition
+      WHERE c.conparentid = 0 AND c.connamespace = 'public'::regnamespace AND c.contype IN ('p', 'f')
       GROUP BY c.oid, 1, 2`
     const tables = rows.filter(({ table }) => !['tenant_app', 'signing_key', '_prisma_migrations'].includes(table))
     const primary = tables.filter(({ kind }) => kind === 'p')

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seedTenant } from '../../src/seed/seed.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createTestDatabase, type TestDatabase, withNewSessions } from '../support/database.ts'
 
 let database: TestDatabase
 
@@ -39,8 +39,8 @@ describe('seed', () => {
   })
 
   it('creates the same rows for the same seed, and rows with other ids for another seed', async () => {
-    await seedTenant(database, { tenantAppId: 'b', users: 2_500, seed: 1 })
-    await seedTenant(database, { tenantAppId: 'c', users: 2_500, seed: 1_025 })
+    await withNewSessions(database, (other) => seedTenant(other, { tenantAppId: 'b', users: 2_500, seed: 1 }))
+    await withNewSessions(database, (other) => seedTenant(other, { tenantAppId: 'c', users: 2_500, seed: 1_025 }))
     const first = await rowsOf('a')
     expect(await rowsOf('b')).toBe(first)
     expect(await rowsOf('c')).not.toBe(first)

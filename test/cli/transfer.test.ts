@@ -7,6 +7,7 @@ import { createTenant } from '../../src/tenant/tenant.service.ts'
 import { beginSnapshot, exportTenant } from '../../src/transfer/export.ts'
 import { importFile, type Rejection } from '../../src/transfer/import.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
+import { withNewSessions } from '../support/database.ts'
 import { createOneOfEach, factoriesFor } from '../support/factories.ts'
 import { jobClient } from '../support/jobs.ts'
 import { adminUrl } from '../support/postgresql.ts'
@@ -34,7 +35,8 @@ async function importText(tenant: TenantApp, text: string | Buffer) {
     for (let at = 0; at < bytes.length; at += 65_521) yield bytes.subarray(at, at + 65_521)
   }
   const options = { tenantAppId: tenant.id, onReject: (rejection: Rejection) => rejections.push(rejection) }
-  const imported = await importFile(app.database, { name: 'file', chunks: chunks() }, options)
+  const file = { name: 'file', chunks: chunks() }
+  const imported = await withNewSessions(app.database, (database) => importFile(database, file, options))
   return { imported, rejections }
 }
 
@@ -47,7 +49,7 @@ function newTenant(): Promise<TenantApp> {
 /** Creates a tenant with all kinds of records, with and without their optional fields. */
 async function createFullTenant(users: number): Promise<TenantApp> {
   const tenant = await newTenant()
-  await seedTenant(app.database, { tenantAppId: tenant.id, users, seed: 5 })
+  await withNewSessions(app.database, (database) => seedTenant(database, { tenantAppId: tenant.id, users, seed: 5 }))
   const asTestTenant = { tenantAppId: tenant.id, name: tenant.name, key: '', keyId: '' }
   await createOneOfEach(app, asTestTenant)
   const create = factoriesFor(app, asTestTenant)
@@ -91,7 +93,8 @@ describe('export and import', () => {
     }
     const file = { name: 'file', chunks: broken() }
     const options = { tenantAppId: copy.id, onReject: () => undefined }
-    await expect(importFile(app.database, file, options)).rejects.toThrow('the pipe broke')
+    const interrupted = withNewSessions(app.database, (database) => importFile(database, file, options))
+    await expect(interrupted).rejects.toThrow('the pipe broke')
     expect(await app.database.prisma.user.count({ where: { tenantAppId: copy.id } })).toBeGreaterThan(0)
     expect((await importText(copy, first)).rejections).toEqual([])
     expect(await exportText(copy)).toBe(first)
@@ -197,7 +200,7 @@ describe('an import', () => {
 
 it.skipIf(adminUrl === undefined)('an export is of one moment, whatever is written meanwhile', async () => {
   const { id: tenantAppId } = await newTenant()
-  await seedTenant(app.database, { tenantAppId, users: 600, seed: 1 })
+  await withNewSessions(app.database, (database) => seedTenant(database, { tenantAppId, users: 600, seed: 1 }))
   const tenant = await app.database.prisma.tenantApp.findFirstOrThrow({ where: { id: tenantAppId } })
   const outside = AsyncLocalStorage.snapshot()
   const exported = await app.database.transact(async () => {

@@ -1,46 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Connector } from '../../src/db/adapter.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
-import type { Driver } from '../../src/db/driver.ts'
 import { deployMigrations, readMigrationStatus } from '../../src/db/migrations/migrations.ts'
 import { createTenant } from '../../src/tenant/tenant.service.ts'
+import { killedAfter } from '../support/killed-driver.ts'
 import { adminUrl, databaseUrl, runAsAdmin } from '../support/postgresql.ts'
-
-/** A driver whose migrating session ends after `steps` statements, as if its process were killed: none follows, and none reports. */
-function killedAfter(driver: Driver, steps: number): Driver {
-  let left = steps
-  async function step<Result>(send: () => Promise<Result>): Promise<Result> {
-    if (left === 0) throw new Error('killed')
-    left -= 1
-    const result = await send()
-    if (left === 0) throw new Error('killed')
-    return result
-  }
-  const killed = (connector: Connector): Connector => ({
-    ...connector,
-    runScript: (script) => step(() => connector.runScript(script)),
-    factory: {
-      ...connector.factory,
-      provider: connector.factory.provider,
-      adapterName: connector.factory.adapterName,
-      connectToShadowDb: () => connector.factory.connectToShadowDb(),
-      async connect() {
-        const adapter = await connector.factory.connect()
-        return new Proxy(adapter, {
-          get(target, name) {
-            if (name === 'queryRaw' || name === 'executeRaw') {
-              return (query: Parameters<typeof target.queryRaw>[0]) =>
-                step(async (): Promise<unknown> => target[name](query))
-            }
-            return Reflect.get(target, name, target)
-          },
-        })
-      },
-    },
-  })
-  return { ...driver, exclusively: (work) => driver.exclusively((connector) => work(killed(connector))) }
-}
 
 /** The statements before the migration that creates indexes: of each migration the record of its start, its script, the record of its end. */
 const transactionalSteps = 30

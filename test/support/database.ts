@@ -28,6 +28,23 @@ export async function createTestDatabase(
   return openOnServer(name, { observe, onBatch })
 }
 
+/**
+ * Runs work that writes many rows with sessions of its own, as a command does. PostgreSQL keeps the plans of a session. Those that it made
+ * for foreign keys while a partition was empty are slow when the partition is filled (docs/decisions/0016-partitions.md).
+ */
+export async function withNewSessions<Result>(
+  database: TestDatabase,
+  work: (database: Database) => Promise<Result>,
+): Promise<Result> {
+  if (database.url === undefined) return work(database)
+  const other = await createDatabase(openPostgres(database.url, { pool: patientPool }))
+  try {
+    return await work(other)
+  } finally {
+    await other.close()
+  }
+}
+
 /** Creates a database by running a script, such as a dump. Closing the database removes it. */
 export async function createDatabaseFrom(script: string): Promise<TestDatabase> {
   if (adminUrl === undefined) {
@@ -42,6 +59,9 @@ export async function createDatabaseFrom(script: string): Promise<TestDatabase> 
   return openOnServer(name)
 }
 
+/** A busy machine may take longer than a gateway would wait. */
+const patientPool = { statementMilliseconds: 30_000 }
+
 async function createOnServer(options = ''): Promise<string> {
   const name = `fusion_test_${randomUUID().replaceAll('-', '')}`
   await runAsAdmin(`CREATE DATABASE ${name} ${options}`)
@@ -53,7 +73,7 @@ async function createOnServer(options = ''): Promise<string> {
 
 async function openOnServer(name: string, options: DatabaseOptions = {}): Promise<TestDatabase> {
   const url = databaseUrl(name)
-  const database = await createDatabase(openPostgres(url), options)
+  const database = await createDatabase(openPostgres(url, { pool: patientPool }), options)
   return {
     ...database,
     url,

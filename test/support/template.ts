@@ -6,6 +6,7 @@ import { PGlite } from '@electric-sql/pglite'
 import type { TestProject } from 'vitest/node'
 import { openDatabase } from '../../src/db/database.ts'
 import { deployMigrations } from '../../src/db/migrations/migrations.ts'
+import { partitionTables } from '../../src/db/partitions/partition-tables.ts'
 import { adminUrl, databaseUrl, runAsAdmin } from './postgresql.ts'
 
 /** The templates of a run: tests copy them, which takes less time than migrating an empty database. */
@@ -69,6 +70,8 @@ async function createOnServer(): Promise<string | undefined> {
   const pool = { connectMilliseconds: 30_000, acquireMilliseconds: 30_000, statementMilliseconds: 30_000 }
   const database = await openDatabase({ kind: 'postgresql', url: databaseUrl(name), pool })
   await deployMigrations(database)
+  const modulus = Number(process.env['TEST_PARTITIONS'] ?? 0)
+  if (modulus > 0) await partitionTables(database.driver, { modulus })
   await database.close()
   return name
 }

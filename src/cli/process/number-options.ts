@@ -2,6 +2,7 @@ import { InvalidArgumentError } from 'commander'
 
 export const defaultConcurrency = 4
 export const defaultLeaseSeconds = 30
+export const defaultModulus = 16
 
 /** Reads `--concurrency`. */
 export function readConcurrency(text: string): number {
@@ -11,6 +12,11 @@ export function readConcurrency(text: string): number {
 /** Reads `--lease`. */
 export function readLeaseSeconds(text: string): number {
   return readNumber(text, 1, 3_600)
+}
+
+/** Reads `--modulus`. */
+export function readModulus(text: string): number {
+  return readNumber(text, 2, 256)
 }
 
 function readNumber(text: string, min: number, max: number): number {

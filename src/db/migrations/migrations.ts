@@ -7,6 +7,7 @@ import { type Connector, createAdapters } from '../adapter.ts'
 import type { Database } from '../database.ts'
 import type { Driver } from '../driver.ts'
 import { query, statement } from '../statement.ts'
+import { isConcurrent, splitConcurrent } from './concurrent-indexes.ts'
 import { startSchemaEngine } from './schema-engine.ts'
 
 const prismaFolder = path.resolve(import.meta.dirname, '../../../prisma')
@@ -30,7 +31,7 @@ export interface MigrationStatus {
  * Applies the pending migrations. Gateways that do so at the same time wait for each other.
  *
  * A migration and the record that it is finished are one transaction. So one that was interrupted, or has failed, left nothing behind,
- * and runs again. The statements of a migration with CONCURRENTLY run one by one instead, and can be repeated: see {@link runConcurrently}.
+ * and runs again. The statements of a migration with CONCURRENTLY run one by one instead, and can be repeated: see {@link splitConcurrent}.
  *
  * A database in a folder is copied aside before, so that the version before can be started with the copy.
  *
@@ -51,7 +52,7 @@ export async function deployMigrations(
   // The engine's own error does not have the message of the database.
   let failure: OperatorError | undefined
   return driver.exclusively((connector) => {
-    const finishingConnector = finishing(connector, migrationsList, (error) => {
+    const finishingConnector = finishing({ connector, sql }, migrationsList, (error) => {
       failure = error
     })
     return withEngine(createAdapters(finishingConnector), async (engine) => {
@@ -70,7 +71,7 @@ export async function deployMigrations(
  * transaction. The schema engine records it later, and could not tell then what an interrupted migration has done.
  */
 function finishing(
-  connector: Connector,
+  { connector, sql }: { connector: Connector; sql: SqlQueryable },
   { migrationDirectories }: MigrationList,
   onFailure: (failure: OperatorError) => void,
 ): Connector {
@@ -83,8 +84,10 @@ function finishing(
       const finish = `UPDATE _prisma_migrations SET finished_at = now()
         WHERE migration_name = '${name}' AND finished_at IS NULL AND rolled_back_at IS NULL`
       try {
-        if (isConcurrent.test(script)) await runConcurrently(connector, script, finish)
-        else await connector.runScript(`${script};\n${finish}`)
+        if (isConcurrent(script)) {
+          for (const statement of await splitConcurrent(sql, script)) await connector.runScript(statement)
+          await connector.runScript(finish)
+        } else await connector.runScript(`${script};\n${finish}`)
       } catch (error) {
         onFailure(new OperatorError(failureOf(name, script, error), { cause: error }))
         throw error
@@ -93,20 +96,10 @@ function finishing(
   }
 }
 
-const isConcurrent = /^(CREATE|DROP) INDEX CONCURRENTLY /m
-
-/**
- * Runs the statements of a migration that creates indexes without locking their tables. PostgreSQL does not allow them in a
- * transaction. Each index is dropped first, because an interrupted statement leaves an invalid one.
- */
-async function runConcurrently({ runScript }: Connector, script: string, finish: string): Promise<void> {
-  for (const sql of [...script.split(/;$/m), finish]) if (sql.trim() !== '') await runScript(sql)
-}
-
 function failureOf(name: string, script: string, error: unknown): string {
   return (
     `The migration ${name} failed: ${error instanceof Error ? error.message : String(error)}\n` +
-    `${isConcurrent.test(script) ? 'Some of its indexes may exist.' : 'It changed nothing.'} When the cause is removed, run it again: npm run fusion -- migrate deploy`
+    `${isConcurrent(script) ? 'Some of its indexes may exist.' : 'It changed nothing.'} When the cause is removed, run it again: npm run fusion -- migrate deploy`
   )
 }
 

@@ -73,7 +73,8 @@ export function openPostgres(url: string, options: PostgresOptions = {}): Driver
     // takes. The schema engine takes a lock of its own, but gives up waiting for it after 10 s.
     async exclusively(work) {
       const Client = createConnectionClass(timeouts.connectMilliseconds)
-      const session = new pg.Pool({ ...settings, Client, max: 1, idleTimeoutMillis: 0 })
+      const application_name = `${settings.application_name}-migrations`
+      const session = new pg.Pool({ ...settings, application_name, Client, max: 1, idleTimeoutMillis: 0 })
       session.on('error', onIdleError)
       try {
         await takeMigrationLock(session)

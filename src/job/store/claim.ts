@@ -12,13 +12,13 @@ const dueJobs = (tenant: string, type: string) => `
 /** The most jobs that a claim starts. The planner does not know the limit in the parameter, and would join large parts of the table. */
 const maxClaimed = 100
 
-const start = (due: string, columns: string) => `
+const start = (due: string, columns: string, ofTenant = '') => `
   WITH due AS (SELECT * FROM (${due}) AS limited LIMIT ${maxClaimed})
   UPDATE job SET
     status = 'RUNNING', attempts = attempts + 1, started_at = now(), updated_at = now(),
     progress = NULL, progress_message = NULL,
     lease_token = gen_random_uuid()::text, lease_expires_at = now() + make_interval(secs => $3::integer)
-  FROM due WHERE job.tenant_app_id = due.tenant_app_id AND job.id = due.id
+  FROM due WHERE job.tenant_app_id = due.tenant_app_id AND job.id = due.id ${ofTenant}
   RETURNING ${columns}`
 
 /**
@@ -30,7 +30,7 @@ export function claimOfTenant(columns: string): Statement {
     SELECT claimed.* FROM unnest($1::text[]) WITH ORDINALITY AS type (name, position)
     CROSS JOIN LATERAL (${dueJobs('$4', 'type.name')}) AS claimed
     ORDER BY type.position LIMIT $2::integer`
-  return statement(start(due, columns))
+  return statement(start(due, columns, 'AND job.tenant_app_id = $4'))
 }
 
 /**

@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createKey } from '../../src/auth/key.service.ts'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import { deployMigrations, readMigrationStatus } from '../../src/db/migrations/migrations.ts'
+import { partitionTables } from '../../src/db/partitions/partition-tables.ts'
+import { readTenantTables } from '../../src/db/partitions/tenant-tables.ts'
+import { seedTenant } from '../../src/seed/seed.ts'
+import { createTenant } from '../../src/tenant/tenant.service.ts'
+import { fusion, startGateway } from '../support/cli.ts'
+import { killedAfter } from '../support/killed-driver.ts'
+import { adminUrl, databaseUrl, runAsAdmin } from '../support/postgresql.ts'
+
+const tables = ['"user"', 'account', 'email_record', 'idempotent_answer', 'job', 'profile']
+
+describe.skipIf(adminUrl === undefined)('migrate partition', () => {
+  let name: string
+  let database: Database
+  let tenantAppId: string
+  let env: Record<string, string>
+  beforeEach(async () => {
+    name = `fusion_partition_${randomUUID().slice(0, 8)}`
+    await runAsAdmin(`CREATE DATABASE ${name}`)
+    env = { DATABASE_URL: databaseUrl(name) }
+    database = await openDatabase({ kind: 'postgresql', url: databaseUrl(name) })
+    await deployMigrations(database)
+    tenantAppId = (await createTenant(database, 'First')).id
+    await seedTenant(database, { tenantAppId, users: 30, seed: 1 })
+  })
+  afterEach(async () => {
+    await database.close()
+    await runAsAdmin(`DROP DATABASE ${name} WITH (FORCE)`)
+  })
+
+  const run = (...args: string[]) => fusion(['migrate', 'partition', ...args], env)
+  const exportAll = () => fusion(['export', '--tenant', 'First'], env)
+
+  /** Indexes, constraints, triggers and privileges of the tables, without those of partitions. */
+  const readShape = async () => {
+    const parts = await database.prisma.$queryRaw<{ part: string }[]>`
+    SELECT replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON ') AS part FROM pg_index JOIN pg_class c ON c.oid = indrelid
+    WHERE relnamespace = 'public'::regnamespace AND NOT relispartition
+    UNION ALL SELECT conrelid::regclass || conname || pg_get_constraintdef(t.oid) FROM pg_constraint t JOIN pg_class c ON c.oid = conrelid
+    WHERE relnamespace = 'public'::regnamespace AND NOT relispartition AND conparentid = 0
+    UNION ALL SELECT pg_get_triggerdef(t.oid) FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid WHERE NOT tgisinternal AND NOT relispartition
+    UNION ALL SELECT relname || relacl::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
+      AND relacl IS NOT NULL AND NOT relispartition
+    UNION ALL SELECT table_name || column_name || data_type || is_nullable || coalesce(column_default, '') FROM information_schema.columns
+    WHERE table_name IN ('user', 'account', 'profile', 'email_record', 'job', 'idempotent_answer') ORDER BY 1`
+    // PostgreSQL prints the condition of a trigger with fewer parentheses when it has read it from its own text.
+    return parts.map(({ part }) => part.replace(/[()]/g, ''))
+  }
+
+  it('keeps every row, index, foreign key, trigger and privilege; gateways and commands work on the partitions', async () => {
+    await database.prisma.$executeRawUnsafe('GRANT SELECT ON "user" TO pg_monitor WITH GRANT OPTION')
+    const { key } = await createKey(database, { tenantAppId, name: 'k' })
+    const [before, shape] = [await exportAll(), await readShape()]
+    expect(await run('--modulus', '4')).toEqual({
+      code: 0,
+      stdout: `Partitioned ${tables.join(', ')}: 4 partitions each. The 390 rows have the same number and checksum as before.\n`,
+      stderr: '',
+    })
+    expect(await readTenantTables(database.sql)).toMatchObject(
+      tables.map((table) => ({ name: table, partitions: { length: 4 } })),
+    )
+    expect(await readShape()).toEqual(shape)
+    expect(await exportAll()).toEqual(before)
+    expect(await run('--modulus', '4')).toMatchObject({ code: 0, stdout: 'All tables are partitioned.\n' })
+    expect(await run()).toMatchObject({
+      ...{ code: 1, stderr: 'The table "user" has 4 partitions. Their number cannot be changed.\n' },
+    })
+    const gateway = await startGateway(env)
+    const headers = { 'x-api-key': key, 'content-type': 'application/json' }
+    const body = JSON.stringify({ name: 'New', email: 'new@example.com', phone: '1' })
+    const created = await fetch(`${gateway.address}/users`, { method: 'POST', headers, body })
+    expect(created.status).toBe(201)
+    const { id } = (await created.json()) as { id: string }
+    expect((await fetch(`${gateway.address}/users/${id}`, { headers })).status).toBe(200)
+    await gateway.stop()
+    await database.prisma.tenantApp.delete({ where: { id: tenantAppId } })
+    expect(await database.prisma.emailRecord.count()).toBe(0)
+  })
+
+  it('continues where it was interrupted, whatever it was doing', async () => {
+    const before = await exportAll()
+    let runs = 0
+    for (let isKilled = true; isKilled; runs += 1) {
+      const driver = killedAfter(database.driver, 10 + 10 * runs)
+      isKilled = await partitionTables(driver, { modulus: 3 }).then(
+        () => false,
+        () => true,
+      )
+      if (isKilled) expect(await exportAll()).toEqual(before)
+    }
+    expect(runs).toBeGreaterThan(8)
+    expect(await exportAll()).toEqual(before)
+    expect((await readTenantTables(database.sql)).map(({ partitions }) => partitions.length)).toEqual(Array(6).fill(3))
+  })
+
+  it('lets gateways read, and rejects writes until it is done or cancelled', async () => {
+    const { key } = await createKey(database, { tenantAppId, name: 'k' })
+    const gateway = await startGateway(env)
+    const headers = { 'x-api-key': key, 'content-type': 'application/json' }
+    const body = JSON.stringify({ name: 'New', email: 'new@example.com', phone: '1' })
+    const read = async () => (await fetch(`${gateway.address}/users?limit=1`, { headers })).status
+    const write = async () => (await fetch(`${gateway.address}/users`, { method: 'POST', headers, body })).status
+    await expect(partitionTables(killedAfter(database.driver, 60), { modulus: 16 })).rejects.toThrow('killed')
+    expect([await read(), await write()]).toEqual([200, 503])
+    expect(await run('--modulus', '4')).toMatchObject({
+      ...{ code: 1, stdout: '' },
+      stderr: 'A conversion to 16 partitions has begun. Continue it with --modulus 16, or end it with --cancel.\n',
+    })
+    expect(await run('--cancel')).toEqual({
+      ...{ code: 0, stdout: 'Cancelled. The tables can be written again.\n', stderr: '' },
+    })
+    expect([await read(), await write()]).toEqual([200, 201])
+    expect(await run('--cancel')).toMatchObject({ code: 0, stdout: 'No conversion has begun.\n' })
+    expect((await run()).code).toBe(0)
+    expect([await read(), await write()]).toEqual([200, 201])
+    await gateway.stop()
+  })
+
+  it('replaces nothing if a copy differs from its table', async () => {
+    await expect(partitionTables(killedAfter(database.driver, 95), { modulus: 2 })).rejects.toThrow('killed')
+    const copy = `UPDATE fusion_partitioning."user" SET name = 'x' WHERE id = (SELECT max(id) FROM "user")`
+    expect(await database.prisma.$executeRawUnsafe(copy)).toBe(1)
+    const { code, stderr } = await run('--modulus', '2')
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /^The copy of public\."user" has 30 rows with the checksum -?\d+\. The table has 30 with -?\d+\. No table was replaced\. /,
+      ),
+    ])
+    expect((await readTenantTables(database.sql)).every(({ partitions }) => partitions.length === 0)).toBe(true)
+  })
+
+  it('names what a copy would lose, and what cannot follow, and begins nothing', async () => {
+    await database.sql.executeScript(`
+      CREATE VIEW names AS SELECT name FROM "user";
+      GRANT SELECT (name) ON "user" TO pg_monitor;
+      CREATE POLICY own ON job USING (true);
+      CREATE PUBLICATION changes_${name} FOR TABLE account`)
+    const again = 'after the conversion.\n'
+    expect(await run()).toEqual({
+      ...{ code: 1, stdout: '' },
+      stderr:
+        `The column name of public."user" has privileges of its own. Revoke them, and grant them again ${again}` +
+        `The table public.account is part of the publication changes_${name}. Remove it, and add it again ${again}` +
+        `The table public.job has the policy own. Remove it, and create it again ${again}`,
+    })
+    await database.sql.executeScript(
+      `REVOKE SELECT (name) ON "user" FROM pg_monitor; DROP POLICY own ON job; DROP PUBLICATION changes_${name}`,
+    )
+    expect((await run()).stderr).toMatch(
+      /^The tables cannot be replaced: .*view public\.names depends on table public\."user"/,
+    )
+    await database.sql.executeScript('DROP VIEW names')
+    expect((await run()).code).toBe(0)
+  })
+
+  it('is followed by migrations: indexes are built concurrently on each partition, and repeated if they were interrupted', async () => {
+    await partitionTables(database.driver, { modulus: 3 })
+    const shape = await readShape()
+    const migration = '20261122125100_indexes_for_lists'
+    const forget = () =>
+      database.sql.executeScript(`DELETE FROM _prisma_migrations WHERE migration_name = '${migration}'`)
+    await forget()
+    for (const steps of [20, 21, 22, 23, 24, 25, 26]) {
+      await expect(deployMigrations({ ...database, driver: killedAfter(database.driver, steps) })).rejects.toThrow()
+    }
+    expect(await deployMigrations(database)).toEqual([migration])
+    expect(await readMigrationStatus(database.sql)).toMatchObject({ pending: [], failed: [] })
+    expect(await readShape()).toEqual(shape)
+    const invalid = await database.prisma
+      .$queryRaw`SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid`
+    expect(invalid).toEqual([])
+  })
+})
+
+describe('migrate partition', () => {
+  it('is for PostgreSQL', async () => {
+    expect(await fusion(['migrate', 'partition'], { DATA_DIR: 'memory' })).toEqual({
+      ...{ code: 1, stdout: '' },
+      stderr: 'The embedded database cannot be partitioned. Set DATABASE_URL to that of a PostgreSQL server.\n',
+    })
+  })
+})
