@@ -6,6 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** The files that take longest start first, so that no worker is still busy with one when the others have finished. */
 const longest = [
   'cli/serve',
+  'cli/processes',
   'docs/add-a-noun',
   'docs/creator-dashboard.browser',
   'faults/workers',

@@ -23,7 +23,7 @@ import { readJsonBodies } from './http/plugins/json-bodies.ts'
 import { serveJwks } from './http/plugins/jwks.ts'
 import { limitConnections } from './http/plugins/limit-connections.ts'
 import { logRequests } from './http/plugins/log-requests.ts'
-import { registerMetrics } from './http/plugins/metrics-route.ts'
+import { type MetricsSource, registerMetrics } from './http/plugins/metrics-route.ts'
 import { refuseWebSockets } from './http/plugins/refuse-websockets.ts'
 import { reportTiming } from './http/plugins/server-timing.ts'
 import { type LoadLimits, shedLoad } from './http/plugins/shed-load.ts'
@@ -54,6 +54,8 @@ export interface AppOptions {
   readonly streams?: StreamRouteOptions['streams']
   /** The port of `/metrics`. Without it the app serves `/metrics` itself. */
   readonly metricsPort?: number | undefined
+  /** What `/metrics` shows. Without it, the metrics of this process. */
+  readonly metricsSource?: MetricsSource | undefined
   /** How long `/metrics` gives the same answer. */
   readonly metricsAgeMilliseconds?: number
   /** Whether browsers that open /graphql get GraphiQL. */
@@ -123,7 +125,9 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   registerRoutes(app, (routes) => {
     registerHealth(routes, services.database)
     serveJwks(routes, services.tokens)
-    if (options.metricsPort === undefined) registerMetrics(routes, services.metrics, options.metricsAgeMilliseconds)
+    if (options.metricsPort === undefined) {
+      registerMetrics(routes, options.metricsSource ?? services.metrics.registry, options.metricsAgeMilliseconds)
+    }
     registerHome(routes, options)
     registerReference(routes, options.demoKey)
     registerOpenApi(routes, operations)

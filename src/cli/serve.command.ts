@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { defaultConcurrency, readConcurrency } from './process/number-options.ts'
+import { defaultConcurrency, readConcurrency, readProcesses } from './process/number-options.ts'
 import type { ServeOptions } from './process/serve.ts'
 
 /** `fusion serve`. Its code is loaded when it is called, so that the other commands start faster. */
@@ -16,5 +16,14 @@ export function serveCommand(): Command {
       readConcurrency,
       defaultConcurrency,
     )
-    .action(async (options: ServeOptions) => (await import('./process/serve.ts')).serve(options))
+    .option(
+      '--processes <count>',
+      'the number of processes that serve together on the port; more than one needs PostgreSQL. SIGHUP restarts them one by one',
+      readProcesses,
+      1,
+    )
+    .action(async ({ processes, ...options }: ServeOptions & { readonly processes: number }) => {
+      if (processes === 1) return (await import('./process/serve.ts')).serve(options)
+      return (await import('./process/supervisor/serve-together.ts')).serveTogether(processes, options)
+    })
 }

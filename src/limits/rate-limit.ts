@@ -4,6 +4,7 @@ import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { nameOfUser, type Payer } from './key-slots.ts'
 import { createMemoryCounter, createRedisCounter, type PointCounter } from './point-counter.ts'
 import type { RedisConnection } from './redis.ts'
+import type { SharedCounts } from './shared-counts.ts'
 
 /** The budget of a key in the present minute. */
 export interface Budget {
@@ -41,6 +42,8 @@ export interface RateLimitOptions {
   readonly pointsPerUser?: number
   /** Where gateways count together. Each counts by itself if there is none, and while it does not answer. */
   readonly redis?: RedisConnection | undefined
+  /** Where the processes of one supervisor count together, without Redis or while it does not answer. */
+  readonly counts?: SharedCounts | undefined
   readonly metrics?: Metrics
 }
 
@@ -51,12 +54,14 @@ export interface RateLimitOptions {
  */
 export function createRateLimit(
   points: number,
-  { log, pointsPerUser = 0, redis, metrics = createMetrics() }: RateLimitOptions,
+  { log, pointsPerUser = 0, redis, counts, metrics = createMetrics() }: RateLimitOptions,
 ): RateLimit {
   let isAlone = false
 
   function createBudgets(pointsPerMinute: number, payer: 'key' | 'user') {
-    const own = createMemoryCounter(pointsPerMinute)
+    const own: PointCounter = counts
+      ? (...args) => counts.takePoints(pointsPerMinute, ...args)
+      : createMemoryCounter(pointsPerMinute)
     const shared = redis && createRedisCounter(pointsPerMinute, redis)
 
     async function take(...args: Parameters<PointCounter>): ReturnType<PointCounter> {

@@ -54,6 +54,7 @@ export function createMetrics() {
     rateLimitIsAlone: new Gauge({
       name: 'fusion_rate_limit_alone',
       help: '1 while Redis does not answer and this process counts the points of keys by itself',
+      aggregator: 'max',
       registers,
     }),
 
@@ -88,6 +89,7 @@ export function createMetrics() {
       name: 'fusion_replica_usable',
       help: '1 while reads use the replica, 0 while it is down or lags',
       labelNames: ['replica'] as const,
+      aggregator: 'min',
       registers,
     }),
 

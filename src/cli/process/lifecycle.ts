@@ -7,11 +7,17 @@ const closingMilliseconds = 1_000
 /** The signals that tell a process to stop. SIGHUP comes when its terminal is closed. */
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** Resolves when the process is told to stop. Called first, so that no signal is missed. */
-export function untilToldToStop(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of stopSignals) process.once(signal, () => resolve())
-  })
+/** Calls a listener at the next order to stop. */
+export type OnStopOrder = (listener: () => void) => void
+
+/** Calls the listener at the next signal to stop. Called first, so that no signal is missed. */
+function onStopSignal(listener: () => void): void {
+  for (const signal of stopSignals) process.once(signal, listener)
+}
+
+/** Resolves at the next order to stop, which is a signal unless a supervisor gives it. */
+export function untilToldToStop(onStopOrder: OnStopOrder = onStopSignal): Promise<void> {
+  return new Promise(onStopOrder)
 }
 
 /** How long requests and jobs under way may take to end, in milliseconds, if stopping may take `shutdownMilliseconds`. */
@@ -34,14 +40,18 @@ export function exitWhenDone(): void {
 
 /**
  * Stops answering: accepts no new connections and answers the requests under way. Closes their connections if they take too
- * long, or at the second signal.
+ * long, or at the second order to stop.
  *
  * @returns when the last connection is closed
  */
-export async function stopAnswering(app: FastifyInstance, shutdownMilliseconds: number): Promise<void> {
+export async function stopAnswering(
+  app: FastifyInstance,
+  shutdownMilliseconds: number,
+  onStopOrder: OnStopOrder = onStopSignal,
+): Promise<void> {
   const closeConnections = () => app.server.closeAllConnections()
   const timer = setTimeout(closeConnections, graceOf(shutdownMilliseconds))
-  for (const signal of stopSignals) process.once(signal, closeConnections)
+  onStopOrder(closeConnections)
   await app.close()
   clearTimeout(timer)
 }

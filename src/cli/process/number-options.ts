@@ -9,6 +9,11 @@ export function readConcurrency(text: string): number {
   return readNumber(text, 1, 1_000)
 }
 
+/** Reads `--processes`. */
+export function readProcesses(text: string): number {
+  return readNumber(text, 1, 64)
+}
+
 /** Reads `--lease`. */
 export function readLeaseSeconds(text: string): number {
   return readNumber(text, 1, 3_600)

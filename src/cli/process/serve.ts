@@ -9,8 +9,8 @@ import { createStatementMeter, type StatementMeter } from '../../db/statement-me
 import { followTrustedDocuments } from '../../graphql/http/trusted-documents.ts'
 import { serveMetrics } from '../../http/plugins/metrics-route.ts'
 import { createRateLimit } from '../../limits/rate-limit.ts'
-import { createRecentWrites } from '../../limits/recent-writes.ts'
-import { connectToRedis, type RedisConnection } from '../../limits/redis.ts'
+import { createRecentWrites, type SharedMemory } from '../../limits/recent-writes.ts'
+import { connectToRedis } from '../../limits/redis.ts'
 import { openDemo } from '../../seed/demo.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { createMetrics, type Metrics, measureProcess } from '../../telemetry/metrics.ts'
@@ -19,6 +19,7 @@ import { requireMigrations } from '../with-database.ts'
 import { exitAtLatest, exitWhenDone, stopAnswering, untilToldToStop } from './lifecycle.ts'
 import { maxConnectionsOf } from './max-connections.ts'
 import { readHandlers, startWork } from './start-work.ts'
+import type { Supervisor } from './supervisor/connect.ts'
 
 export interface ServeOptions {
   readonly handlers?: string
@@ -31,11 +32,12 @@ export interface ServeOptions {
  * The embedded database is migrated and gets a demo tenant if it is empty. This process runs its jobs, because no other process
  * can open it. A PostgreSQL server is not changed.
  *
+ * @param supervisor of this process, if it is one of several
  * @throws OperatorError if a PostgreSQL server lacks migrations
  */
-export async function serve({ handlers: file, concurrency }: ServeOptions): Promise<void> {
+export async function serve({ handlers: file, concurrency }: ServeOptions, supervisor?: Supervisor): Promise<void> {
   // From here on, Ctrl-C lets writes under way finish.
-  const toldToStop = untilToldToStop()
+  const toldToStop = untilToldToStop(supervisor?.onStopOrder)
   const config = readConfig()
   const runsJobs = file !== undefined || config.database.kind === 'embedded'
   const handlers = await readHandlers(config, file)
@@ -50,29 +52,37 @@ export async function serve({ handlers: file, concurrency }: ServeOptions): Prom
   const services = createServices(database, { ...config, metrics })
   const redis = config.redisUrl === undefined ? undefined : connectToRedis(config.redisUrl, logger)
   const rateLimit = createRateLimit(config.pointsPerMinute, {
-    ...{ log: logger, pointsPerUser: config.pointsPerUser, redis, metrics },
+    ...{ log: logger, pointsPerUser: config.pointsPerUser, redis, metrics, counts: supervisor?.counts },
   })
-  const recentWrites = createRecentWritesFor(config, redis)
+  const recentWrites = createRecentWritesFor(config, redis ?? supervisor?.counts)
   let stopMetrics = async () => {}
   try {
-    stopMetrics = await serveMetrics(metrics, config.host, config.metricsPort)
+    stopMetrics = supervisor
+      ? supervisor.shareMetrics(metrics.registry)
+      : await serveMetrics(metrics.registry, config.host, config.metricsPort)
     const demoKey = await prepareDatabase(database, config, logger)
     const trustedIssuers = await openTrustedIssuersOf(config, database, logger)
     const app = await createApp({
       ...config,
       trustedIssuers,
       maxConnections: maxConnectionsOf(config),
+      metricsSource: supervisor?.metrics,
       ...{ services, meter, logger, tracing, rateLimit, recentWrites, trustedDocuments, demoKey },
     })
     const stopWork = startWork(services, { ...config, logger, concurrency, ...(runsJobs && { handlers }) })
     try {
-      const address = await app.listen({ host: config.host, port: config.port })
+      const listener = supervisor ? 'Process' : 'Server'
+      const address = await app.listen({
+        ...{ host: config.host, port: config.port },
+        listenTextResolver: (url) => `${listener} listening at ${url}`,
+      })
+      supervisor?.ready(address)
       if (demoKey !== undefined) process.stdout.write(welcome(address, demoKey, config))
       await toldToStop
       logger.info('stopping')
       exitAtLatest(config.shutdownMilliseconds, logger)
     } finally {
-      await Promise.all([stopAnswering(app, config.shutdownMilliseconds), stopWork()])
+      await Promise.all([stopAnswering(app, config.shutdownMilliseconds, supervisor?.onStopOrder), stopWork()])
     }
     logger.info('stopped')
   } finally {
@@ -105,9 +115,9 @@ async function openTrustedIssuersOf(config: Config, database: Database, log: Log
   return file === undefined ? [] : openTrustedIssuers(database, file, tokenIssuer, { log, allowPrivateNetworks })
 }
 
-function createRecentWritesFor({ database }: Config, redis: RedisConnection | undefined) {
+function createRecentWritesFor({ database }: Config, shared: SharedMemory | undefined) {
   if (database.kind === 'embedded' || !database.replicas) return undefined
-  return createRecentWrites(database.replicas.lagMilliseconds, redis)
+  return createRecentWrites(database.replicas.lagMilliseconds, shared)
 }
 
 /** @returns the key of the demo tenant, if there is one */

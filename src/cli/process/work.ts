@@ -23,7 +23,7 @@ export async function work({ handlers: file, concurrency, lease }: RunOptions): 
     const metrics = createMetrics()
     measureProcess(metrics, () => database.driver.connections())
     const services = createServices(database, { ...config, metrics })
-    const stopMetrics = await serveMetrics(metrics, config.host, config.metricsPort)
+    const stopMetrics = await serveMetrics(metrics.registry, config.host, config.metricsPort)
     const stopWork = startWork(services, { ...config, logger, handlers, concurrency, leaseSeconds: lease })
     logger.info({ jobTypes: [...handlers.keys()] }, 'working')
     await toldToStop

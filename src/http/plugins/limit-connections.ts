@@ -27,7 +27,8 @@ export function limitConnections(app: FastifyInstance, max: number | undefined):
     log.warn({ max }, 'there are too many connections: some are closed')
   }
 
-  server.maxConnections = max
+  // `dropMaxConnection` is for one of several processes: otherwise node:cluster offers the connection again and again.
+  Object.assign(server, { maxConnections: max, dropMaxConnection: true })
   server.on('drop', report)
   server.on('connection', (socket: Socket) => {
     open += 1

@@ -1,5 +1,8 @@
 import Fastify, { type FastifyInstance } from 'fastify'
-import type { Metrics } from '../../telemetry/metrics.ts'
+import type { Registry } from 'prom-client'
+
+/** What `/metrics` shows. */
+export type MetricsSource = Pick<Registry, 'contentType' | 'metrics'>
 
 /** How many connections the port of the metrics accepts. */
 export const maxMetricsConnections = 16
@@ -9,7 +12,7 @@ export const maxMetricsConnections = 16
  *
  * @param maxAgeMilliseconds how long the same answer is given to everyone: collecting the metrics takes milliseconds
  */
-export function registerMetrics(app: FastifyInstance, { registry }: Metrics, maxAgeMilliseconds = 1_000): void {
+export function registerMetrics(app: FastifyInstance, source: MetricsSource, maxAgeMilliseconds = 1_000): void {
   let collected: Promise<string> | undefined
   let collectedAt = 0
 
@@ -17,9 +20,9 @@ export function registerMetrics(app: FastifyInstance, { registry }: Metrics, max
     method: ['GET', 'HEAD'],
     url: '/metrics',
     async handler(_request, reply) {
-      reply.type(registry.contentType)
+      reply.type(source.contentType)
       if (collected === undefined || performance.now() - collectedAt > maxAgeMilliseconds) {
-        collected = registry.metrics()
+        collected = source.metrics()
         collectedAt = performance.now()
       }
       return collected
@@ -35,13 +38,13 @@ export function registerMetrics(app: FastifyInstance, { registry }: Metrics, max
  * @throws the system's error if it cannot listen
  */
 export async function serveMetrics(
-  metrics: Metrics,
+  source: MetricsSource,
   host: string,
   port: number | undefined,
 ): Promise<() => Promise<void>> {
   if (port === undefined) return async () => undefined
   const app = Fastify({ exposeHeadRoutes: false })
-  registerMetrics(app, metrics)
+  registerMetrics(app, source)
   app.server.maxConnections = maxMetricsConnections
   await app.listen({ host, port })
   return () => app.close()

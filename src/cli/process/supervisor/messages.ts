@@ -1,0 +1,33 @@
+// What the supervisor and its children send each other, as JSON. After a rolling restart the children can be of a newer version
+// than their supervisor, so a change of these messages must let both understand each other.
+import type { SharedCounts } from '../../../limits/shared-counts.ts'
+import type { MetricsReport } from './sum-metrics.ts'
+
+/** What a child can ask its supervisor. */
+export interface Questions extends SharedCounts {
+  /** Returns the metrics of all processes, as text. */
+  readMetrics(): Promise<string>
+  /** Stores the metrics of the child. */
+  reportMetrics(metrics: MetricsReport): Promise<void>
+}
+
+export interface Question {
+  readonly id: number
+  readonly name: keyof Questions
+  readonly args: readonly unknown[]
+}
+
+export interface Answer {
+  readonly id: number
+  readonly value?: unknown
+  /** The message of the error, if the question has no answer. */
+  readonly error?: string
+}
+
+export type MessageOfChild =
+  | { readonly type: 'ready'; readonly address: string }
+  | { readonly type: 'ask'; readonly questions: readonly Question[] }
+
+export type MessageOfSupervisor =
+  | { readonly type: 'stop' | 'stopAtOnce' | 'reportMetrics' }
+  | { readonly type: 'answer'; readonly answers: readonly Answer[] }

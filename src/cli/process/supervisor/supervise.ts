@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isatty } from 'node:tty'
+import { readConfig } from '../../../config.ts'
+import { OperatorError } from '../../../errors.ts'
+import { serveMetrics } from '../../../http/plugins/metrics-route.ts'
+import { createSharedCounts } from '../../../limits/shared-counts.ts'
+import { createLogger } from '../../../telemetry/logger.ts'
+import { exitWhenDone } from '../lifecycle.ts'
+import { startChild } from './child.ts'
+import { type Crew, createCrew } from './crew.ts'
+import { createSummedMetrics } from './sum-metrics.ts'
+
+/** How long `/metrics` waits for the processes. */
+const reportMilliseconds = 1_000
+
+/** Further signals within this time belong to the first one: npm passes on a Ctrl-C that all processes have received. */
+const sameOrderMilliseconds = 500
+
+/**
+ * Serves with several processes on one port until it is told to stop. This process is their supervisor: it passes connections
+ * to them, replaces those that end, counts points for all of them, sums their metrics, and answers no requests itself.
+ *
+ * @param size the number of processes
+ * @throws OperatorError on the embedded database
+ */
+export async function supervise(size: number): Promise<void> {
+  const { database, host, metricsPort, shutdownMilliseconds, logLevel } = readConfig()
+  if (database.kind === 'embedded') {
+    throw new OperatorError(
+      `--processes ${size} needs PostgreSQL, because only one process can open the embedded database. Set DATABASE_URL.`,
+    )
+  }
+  const log = createLogger({ logLevel })
+  const counts = createSharedCounts()
+  const metrics = createSummedMetrics(async () => {
+    const reports = Promise.all([...crew.serving].map((child) => child.reportMetrics()))
+    await Promise.race([reports, sleep(reportMilliseconds, undefined, { ref: false })])
+  })
+  const crew = createCrew({
+    ...{ size, shutdownMilliseconds, log },
+    startChild() {
+      const share = metrics.add()
+      const child = startChild({
+        ...counts,
+        readMetrics: () => metrics.metrics(),
+        reportMetrics: async (report) => share.report(report),
+      })
+      child.ended.then(() => share.retire())
+      return child
+    },
+  })
+  obeySignals(crew)
+  const stopMetrics = await serveMetrics(metrics, host, metricsPort)
+  process.exitCode = await crew.run((address) => log.info({ processes: size }, `Server listening at ${address}`))
+  await stopMetrics()
+  // node:cluster keeps a connection that was on its way to a process which has ended. It would keep this process running.
+  exitWhenDone()
+}
+
+/** SIGINT and SIGTERM stop the processes. SIGHUP restarts them, or stops them if it says that the terminal is closed. */
+function obeySignals(crew: Crew): void {
+  let toldAt: number | undefined
+  function stop(): void {
+    const now = performance.now()
+    toldAt ??= now
+    if (toldAt === now) crew.stop()
+    else if (now - toldAt > sameOrderMilliseconds) crew.stopAtOnce()
+  }
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, stop)
+  process.on('SIGHUP', isatty(0) ? stop : crew.restart)
+}

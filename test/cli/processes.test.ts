@@ -1,0 +1,255 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { fusion, type RunningGateway, startGateway } from '../support/cli.ts'
+import { type CommandDatabase, createCommandDatabase } from '../support/command-database.ts'
+import { adminUrl, databaseUrl, runAsAdmin } from '../support/postgresql.ts'
+import { childrenOf, isRunning, readLog, startClients, statusOf, untilGone, untilLogged } from '../support/processes.ts'
+
+const two = ['--processes', '2']
+
+/** Whether this machine has the command that starts a process on a terminal. */
+const hasTerminals = spawnSync('script', ['--version']).status === 0
+
+describe.skipIf(adminUrl === undefined)('serve --processes', () => {
+  let database: CommandDatabase
+  let env: Record<string, string>
+  let key: string
+  const started: RunningGateway[] = []
+
+  async function start(more: Record<string, string> = {}): Promise<RunningGateway> {
+    const gateway = await startGateway({ ...env, ...more }, two)
+    started.push(gateway)
+    return gateway
+  }
+
+  /** Makes statements on users wait. */
+  async function lockUsers() {
+    const session = new pg.Client({ connectionString: env['DATABASE_URL'] })
+    await session.connect()
+    await session.query('BEGIN; LOCK TABLE "user" IN ACCESS EXCLUSIVE MODE')
+    const waiting = `SELECT FROM pg_locks WHERE NOT granted AND relation = '"user"'::regclass`
+    return {
+      untilWaiting: (count: number) =>
+        expect.poll(async () => (await session.query(waiting)).rowCount, { timeout: 10_000 }).toBe(count),
+      unlock: () => session.end(),
+    }
+  }
+
+  beforeAll(async () => {
+    database = await createCommandDatabase()
+    env = { ...database.env, SHUTDOWN_TIMEOUT: '20' }
+    await fusion(['tenants', 'create', 'Acme'], env)
+    key = (await fusion(['keys', 'create', '--tenant', 'Acme'], env)).stdout.trim()
+  })
+  afterAll(async () => {
+    for (const { child } of started) child.kill('SIGKILL')
+    await database.remove()
+  })
+
+  it('answers with both processes on one port, counts points and metrics of both, and replaces one that is killed', async () => {
+    const gateway = await start({ RATE_LIMIT: '1000' })
+    const url = `${gateway.address}/graphql`
+    const ask = () =>
+      fetch(url, {
+        method: 'POST',
+        body: JSON.stringify({ query: '{ users(first: 60) { nodes { id } } }' }),
+        headers: { 'content-type': 'application/json', 'x-api-key': key, connection: 'close' },
+      })
+    const left = /r=(\d+)/.exec((await ask()).headers.get('ratelimit') ?? '')?.[1]
+    const price = 1_000 - Number(left)
+    expect(price).toBeGreaterThan(10)
+    const statuses = await Promise.all(Array.from({ length: 200 }, async () => (await ask()).status))
+    const accepted = statuses.filter((status) => status === 200).length
+    expect(accepted + 1).toBe(Math.floor(1_000 / price))
+    const answering = () =>
+      new Set(
+        readLog(gateway.output())
+          .filter(({ msg }) => msg === 'request')
+          .map(({ pid }) => pid),
+      )
+    await expect.poll(answering).toEqual(new Set(childrenOf(gateway)))
+
+    const counted = async () => {
+      const text = await (await fetch(`${gateway.address}/metrics`, { headers: { connection: 'close' } })).text()
+      return Number(/duration_seconds_count\{route="POST \/graphql".*status="200"\} (\d+)/.exec(text)?.[1])
+    }
+    expect(await counted()).toBe(accepted + 1)
+
+    const [killed = 0, other] = childrenOf(gateway)
+    process.kill(killed, 'SIGKILL')
+    const during = await Promise.all(Array.from({ length: 20 }, () => statusOf(`${gateway.address}/health`, key)))
+    // A connection that was on its way to the killed process is closed.
+    expect(during.filter((status) => status !== 200).length, String(during)).toBeLessThanOrEqual(1)
+    await expect.poll(() => childrenOf(gateway).length, { timeout: 30_000 }).toBe(3)
+    await untilLogged(gateway, 'a process has ended: another one replaces it')
+    expect(childrenOf(gateway).filter(isRunning)).toEqual([other, childrenOf(gateway)[2]])
+    // The counts of the killed process stay, and its points.
+    await expect.poll(counted, { timeout: 5_000 }).toBe(accepted + 1)
+    expect((await Promise.all([ask(), ask(), ask()])).map(({ status }) => status)).toEqual([429, 429, 429])
+    expect((await gateway.stop('SIGTERM')).code).toBe(0)
+  })
+
+  it('is restarted one by one at SIGHUP without a failed request, also twice, and stops at SIGTERM without an orphan', async () => {
+    const gateway = await start()
+    const before = childrenOf(gateway)
+    const stopClients = startClients(`${gateway.address}/users?limit=1`, key, 20)
+    gateway.child.kill('SIGHUP')
+    await untilLogged(gateway, 'restarted')
+    gateway.child.kill('SIGHUP')
+    await untilLogged(gateway, 'restarted', 2)
+    const seen = await stopClients()
+    expect(Object.keys(seen)).toEqual(['200'])
+    expect(before.filter(isRunning)).toEqual([])
+    const after = childrenOf(gateway)
+    expect(after).toHaveLength(6)
+    expect(after.filter(isRunning)).toEqual(after.slice(4))
+    expect((await gateway.stop('SIGTERM')).code).toBe(0)
+    expect(after.filter(isRunning)).toEqual([])
+  })
+
+  it('keeps the processes that serve if a restart cannot start a new one', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'fusion-'))
+    const file = path.join(folder, 'issuers.json')
+    writeFileSync(file, '[]')
+    const gateway = await start({ TRUSTED_ISSUERS: file })
+    writeFileSync(file, 'wrong')
+    gateway.child.kill('SIGHUP')
+    await untilLogged(gateway, 'a new process did not start: the old ones go on')
+    expect(childrenOf(gateway).filter(isRunning)).toHaveLength(2)
+    expect(await statusOf(`${gateway.address}/users`, key)).toBe(200)
+    writeFileSync(file, '[]')
+    gateway.child.kill('SIGHUP')
+    await untilLogged(gateway, 'restarted')
+    expect(await statusOf(`${gateway.address}/users`, key)).toBe(200)
+    await gateway.stop()
+    rmSync(folder, { recursive: true })
+  })
+
+  it('ends with the error of a process if none can be started again', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'fusion-'))
+    const file = path.join(folder, 'issuers.json')
+    writeFileSync(file, '[]')
+    const gateway = await start({ TRUSTED_ISSUERS: file })
+    writeFileSync(file, 'wrong')
+    const ended = once(gateway.child, 'exit')
+    for (const pid of childrenOf(gateway)) process.kill(pid, 'SIGKILL')
+    expect((await ended)[0]).toBe(1)
+    expect(gateway.output()).toMatch(/^TRUSTED_ISSUERS: /m)
+    rmSync(folder, { recursive: true })
+  })
+
+  it.each(['SIGINT', 'SIGKILL'] as const)('finishes requests under way after %s', async (signal) => {
+    const gateway = await start({ DATABASE_STATEMENT_TIMEOUT: '15' })
+    const children = childrenOf(gateway)
+    const users = await lockUsers()
+    const statuses = Promise.all([1, 2].map(() => statusOf(`${gateway.address}/users?limit=1`, key)))
+    await users.untilWaiting(2)
+    const exited = once(gateway.child, 'exit')
+    gateway.child.kill(signal)
+    if (signal === 'SIGINT') {
+      // Ctrl-C reaches all processes, and npm passes on the one that it receives.
+      for (const pid of children) process.kill(pid, signal)
+      gateway.child.kill(signal)
+    }
+    await untilLogged(gateway, 'stopping', 2)
+    await users.unlock()
+    expect(await statuses).toEqual([200, 200])
+    expect((await exited)[0]).toBe(signal === 'SIGINT' ? 0 : null)
+    await untilGone(children)
+  })
+
+  it('closes connections in use at the second signal', async () => {
+    const gateway = await start({ DATABASE_STATEMENT_TIMEOUT: '15' })
+    const users = await lockUsers()
+    const status = statusOf(`${gateway.address}/users?limit=1`, key)
+    await users.untilWaiting(1)
+    const ended = once(gateway.child, 'exit')
+    gateway.child.kill('SIGTERM')
+    await untilLogged(gateway, 'stopping', 2)
+    const again = setInterval(() => gateway.child.kill('SIGTERM'), 100)
+    expect(await status).toBe('ECONNRESET')
+    clearInterval(again)
+    await users.unlock()
+    expect((await ended)[0]).toBe(0)
+  })
+
+  it.skipIf(!hasTerminals)('stops when its terminal is closed', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'fusion-'))
+    const log = path.join(folder, 'log')
+    const command = `exec "${process.execPath}" src/cli.ts serve --processes 2 > "${log}" 2>&1`
+    const terminal = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
+      env: { ...process.env, ...env, PORT: '0' },
+      stdio: 'ignore',
+    })
+    const lines = () => readLog(readFileSync(log, { encoding: 'utf8', flag: 'a+' }))
+    const line = () => lines().find(({ msg }) => String(msg).startsWith('Server listening'))
+    await expect.poll(line, { timeout: 30_000 }).toBeDefined()
+    process.kill(Number(line()?.['pid']), 'SIGHUP')
+    expect((await once(terminal, 'exit'))[0]).toBe(0)
+    expect(lines().filter(({ msg }) => msg === 'stopped')).toHaveLength(2)
+    rmSync(folder, { recursive: true })
+  })
+
+  it('shows the metrics of all processes on METRICS_PORT', async () => {
+    const [metricsPort] = await freePorts(1)
+    const gateway = await start({ METRICS_PORT: String(metricsPort) })
+    const counted = async () => {
+      const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
+      const count = /duration_seconds_count\{route="GET \/users".*status="200"\} (\d+)/.exec(text)?.[1]
+      return { count: Number(count), hasLag: text.includes('nodejs_eventloop_lag_p99_seconds 0.') }
+    }
+    for (let number = 0; number < 10; number += 1) await statusOf(`${gateway.address}/users?limit=1`, key)
+    expect(await counted()).toEqual({ count: 10, hasLag: true })
+    expect(await statusOf(`${gateway.address}/metrics`, key)).toBe(404)
+    gateway.child.kill('SIGHUP')
+    await untilLogged(gateway, 'restarted')
+    await statusOf(`${gateway.address}/users?limit=1`, key)
+    await expect.poll(counted, { timeout: 5_000 }).toEqual({ count: 11, hasLag: true })
+    await gateway.stop()
+  })
+
+  it('prints one error and exits with 1 if it cannot start', async () => {
+    const holder = createServer().listen(0, '127.0.0.1')
+    await once(holder, 'listening')
+    const address = holder.address()
+    const port = typeof address === 'object' ? String(address?.port) : ''
+    const serve = async (variables: Record<string, string>, args: readonly string[] = two) => {
+      const { code, stderr } = await fusion(['serve', ...args], { PORT: '0', ...variables })
+      return { code, stderr }
+    }
+    expect(await serve({ ...env, PORT: port })).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^bind EADDRINUSE.*\n$/),
+    })
+    holder.close()
+    expect(await serve({ DATA_DIR: '/nowhere' }, ['--processes', '3'])).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^--processes 3 needs PostgreSQL.*\n$/),
+    })
+    await runAsAdmin('CREATE DATABASE fusion_test_without_migrations')
+    expect(await serve({ DATABASE_URL: databaseUrl('fusion_test_without_migrations') })).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^The database lacks \d+ migration\(s\): .*\nApply them with: .*\n$/),
+    })
+    await runAsAdmin('DROP DATABASE fusion_test_without_migrations')
+    expect((await serve(env, ['--processes', '65'])).code).toBe(2)
+  })
+})
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
+  const ports: number[] = []
+  for (const server of servers) {
+    await once(server, 'listening')
+    const address = server.address()
+    if (typeof address === 'object' && address) ports.push(address.port)
+    server.close()
+  }
+  return ports
+}
