@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 
 /** The CPU time of a process so far, in milliseconds; NaN on systems without /proc. */
 export function cpuOf(pid) {
@@ -49,4 +49,40 @@ export function peakMemory(pid) {
   } catch {
     return Number.NaN
   }
+}
+
+/** A process and its children. */
+export function processesOf(pid) {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+  return [
+    pid,
+    ...children
+      .split(' ')
+      .filter((text) => text !== '')
+      .map(Number),
+  ]
+}
+
+/** The period in which a group of processes may use its CPU time, in microseconds. */
+const period = 100_000
+
+/**
+ * Limits the CPU time of processes together, by a cgroup. Needs root.
+ *
+ * @param cores how many cores they may use, such as 0.5
+ * @returns removes the limit, when the processes have ended
+ */
+export function limitCpu(name, pids, cores) {
+  const isVersion2 = existsSync('/sys/fs/cgroup/cgroup.controllers')
+  const folder = `/sys/fs/cgroup/${isVersion2 ? '' : 'cpu/'}${name}`
+  mkdirSync(folder)
+  const quota = Math.round(cores * period)
+  if (isVersion2) {
+    writeFileSync(`${folder}/cpu.max`, `${quota} ${period}`)
+  } else {
+    writeFileSync(`${folder}/cpu.cfs_period_us`, String(period))
+    writeFileSync(`${folder}/cpu.cfs_quota_us`, String(quota))
+  }
+  for (const pid of pids) writeFileSync(`${folder}/cgroup.procs`, String(pid))
+  return () => rmdirSync(folder)
 }

@@ -10,7 +10,9 @@ export const connections = 16
 /**
  * A server under load.
  *
- * @typedef {{ port: number, child: import('node:child_process').ChildProcess, key?: string }} Server
+ * `pids` are its processes, if it has several.
+ *
+ * @typedef {{ port: number, child: import('node:child_process').ChildProcess, key?: string, pids?: number[] }} Server
  * @typedef {import('./cases.js').Ask} Ask
  */
 
@@ -50,15 +52,21 @@ function sortKeys(value) {
  * @param {number} seconds
  * @param {number} atOnce requests at the same time
  */
-export async function loadServer({ port, child, key }, { pick: _, ...ask }, seconds, atOnce = connections) {
+export async function loadServer(
+  { port, child, key, pids = [child.pid] },
+  { pick: _, ...ask },
+  seconds,
+  atOnce = connections,
+) {
+  const cpu = () => pids.reduce((sum, pid) => sum + cpuOf(pid), 0)
   resetPeakMemory(child.pid)
-  const before = { server: cpuOf(child.pid), database: cpuOfPostgresql() }
+  const before = { server: cpu(), database: cpuOfPostgresql() }
   const result = await runLoad('closed-loop.js', { port, ask, key, seconds, connections: atOnce })
   return {
     perSecond: result.requests / result.seconds,
     p50: result.p50,
     p99: result.p99,
-    serverCpu: (cpuOf(child.pid) - before.server) / result.requests,
+    serverCpu: (cpu() - before.server) / result.requests,
     databaseCpu: (cpuOfPostgresql() - before.database) / result.requests,
     memory: peakMemory(child.pid),
   }

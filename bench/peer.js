@@ -41,8 +41,12 @@ export async function startProcess(name, args, env, isReady = /ready|Server list
   return child
 }
 
-/** Starts a gateway whose keys have no rate limit: the benchmark measures how fast one key can be served. */
-export function startGateway(name, { url, port, root = projectRoot }) {
-  const env = { DATABASE_URL: url, PORT: String(port), RATE_LIMIT: '0', LOG_LEVEL: 'info' }
-  return startProcess(name, [path.join(root, 'src/cli.ts'), 'serve'], env)
+/**
+ * Starts a gateway. By default its keys have no rate limit: the benchmark measures how fast one key can be served.
+ *
+ * @param args further arguments of `serve`
+ */
+export function startGateway(name, { url, port, root = projectRoot, rateLimit = 0, args = [] }) {
+  const env = { DATABASE_URL: url, PORT: String(port), RATE_LIMIT: String(rateLimit), LOG_LEVEL: 'info' }
+  return startProcess(name, [path.join(root, 'src/cli.ts'), 'serve', ...args], env)
 }

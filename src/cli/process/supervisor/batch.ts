@@ -1,5 +1,5 @@
 /**
- * Collects what is added in one turn of the event loop, and sends it together: a message between processes costs more than its
+ * Collects the items of one turn of the event loop and sends them together, because a message between processes costs more than its
  * content.
  *
  * @returns adds an item
