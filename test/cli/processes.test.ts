@@ -109,6 +109,12 @@ describe.skipIf(adminUrl === undefined)('serve --processes', () => {
     const after = childrenOf(gateway)
     expect(after).toHaveLength(6)
     expect(after.filter(isRunning)).toEqual(after.slice(4))
+    // A process stops when its successor serves.
+    const changes = readLog(gateway.output()).map(({ msg }) =>
+      String(msg).startsWith('Process listening') ? 1 : Number(msg === 'stopping') * -1,
+    )
+    const serving = changes.filter((change) => change !== 0).map((_, index, all) => sum(all.slice(0, index + 1)))
+    expect(serving).toEqual([1, 2, 3, 2, 3, 2, 3, 2, 3, 2])
     expect((await gateway.stop('SIGTERM')).code).toBe(0)
     expect(after.filter(isRunning)).toEqual([])
   })
@@ -241,6 +247,10 @@ describe.skipIf(adminUrl === undefined)('serve --processes', () => {
     expect((await serve(env, ['--processes', '65'])).code).toBe(2)
   })
 })
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
+}
 
 async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
