@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { fusion, type RunningGateway, startGateway } from '../support/cli.ts'
 import { type CommandDatabase, createCommandDatabase } from '../support/command-database.ts'
 import { adminUrl, databaseUrl, runAsAdmin } from '../support/postgresql.ts'
@@ -196,7 +196,11 @@ describe.skipIf(adminUrl === undefined)('serve --processes', () => {
     const lines = () => readLog(readFileSync(log, { encoding: 'utf8', flag: 'a+' }))
     const line = () => lines().find(({ msg }) => String(msg).startsWith('Server listening'))
     await expect.poll(line, { timeout: 30_000 }).toBeDefined()
-    process.kill(Number(line()?.['pid']), 'SIGHUP')
+    const supervisor = Number(line()?.['pid'])
+    onTestFinished(() => {
+      if (isRunning(supervisor)) process.kill(supervisor, 'SIGKILL')
+    })
+    process.kill(supervisor, 'SIGHUP')
     expect((await once(terminal, 'exit'))[0]).toBe(0)
     expect(lines().filter(({ msg }) => msg === 'stopped')).toHaveLength(2)
     rmSync(folder, { recursive: true })
