@@ -7,17 +7,17 @@ const closingMilliseconds = 1_000
 /** The signals that tell a process to stop. SIGHUP comes when its terminal is closed. */
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** Calls a listener at the next order to stop. */
-export type OnStopOrder = (listener: () => void) => void
+/** Calls a listener at the next request to stop. */
+export type OnStopRequest = (listener: () => void) => void
 
 /** Calls the listener at the next signal to stop. Called first, so that no signal is missed. */
 function onStopSignal(listener: () => void): void {
   for (const signal of stopSignals) process.once(signal, listener)
 }
 
-/** Resolves at the next order to stop, which is a signal unless a supervisor gives it. */
-export function untilToldToStop(onStopOrder: OnStopOrder = onStopSignal): Promise<void> {
-  return new Promise(onStopOrder)
+/** Resolves at the next request to stop, which is a signal unless a supervisor gives it. */
+export function untilToldToStop(onStopRequest: OnStopRequest = onStopSignal): Promise<void> {
+  return new Promise(onStopRequest)
 }
 
 /** How long requests and jobs under way may take to end, in milliseconds, if stopping may take `shutdownMilliseconds`. */
@@ -40,18 +40,18 @@ export function exitWhenDone(): void {
 
 /**
  * Stops answering: accepts no new connections and answers the requests under way. Closes their connections if they take too
- * long, or at the second order to stop.
+ * long, or at the second request to stop.
  *
  * @returns when the last connection is closed
  */
 export async function stopAnswering(
   app: FastifyInstance,
   shutdownMilliseconds: number,
-  onStopOrder: OnStopOrder = onStopSignal,
+  onStopRequest: OnStopRequest = onStopSignal,
 ): Promise<void> {
   const closeConnections = () => app.server.closeAllConnections()
   const timer = setTimeout(closeConnections, graceOf(shutdownMilliseconds))
-  onStopOrder(closeConnections)
+  onStopRequest(closeConnections)
   await app.close()
   clearTimeout(timer)
 }

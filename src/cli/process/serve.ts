@@ -37,7 +37,7 @@ export interface ServeOptions {
  */
 export async function serve({ handlers: file, concurrency }: ServeOptions, supervisor?: Supervisor): Promise<void> {
   // From here on, Ctrl-C lets writes under way finish.
-  const toldToStop = untilToldToStop(supervisor?.onStopOrder)
+  const toldToStop = untilToldToStop(supervisor?.onStopRequest)
   const config = readConfig()
   const runsJobs = file !== undefined || config.database.kind === 'embedded'
   const handlers = await readHandlers(config, file)
@@ -82,7 +82,7 @@ export async function serve({ handlers: file, concurrency }: ServeOptions, super
       logger.info('stopping')
       exitAtLatest(config.shutdownMilliseconds, logger)
     } finally {
-      await Promise.all([stopAnswering(app, config.shutdownMilliseconds, supervisor?.onStopOrder), stopWork()])
+      await Promise.all([stopAnswering(app, config.shutdownMilliseconds, supervisor?.onStopRequest), stopWork()])
     }
     logger.info('stopped')
   } finally {

@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import { createBatch } from './batch.ts'
-import type { Answer, MessageOfChild, MessageOfSupervisor, Question, Questions } from './messages.ts'
+import type { Call, MessageOfChild, MessageOfSupervisor, Reply, SupervisorMethods } from './messages.ts'
 
 /** How a process has ended. */
 export interface End {
@@ -25,9 +25,9 @@ export interface Child {
 /**
  * Starts a process that serves, with the arguments of this one.
  *
- * @param questions answers the questions of the child
+ * @param calls executes the calls of the child
  */
-export function startChild(questions: Questions): Child {
+export function startChild(calls: SupervisorMethods): Child {
   const worker = cluster.fork()
   closeLostConnection(worker)
   const { promise: ready, resolve: setReady } = Promise.withResolvers<string | undefined>()
@@ -36,18 +36,18 @@ export function startChild(questions: Questions): Child {
 
   // With a callback, a child that has just ended is no uncaught error.
   const send = (message: MessageOfSupervisor) => void worker.send(message, () => undefined)
-  const addAnswer = createBatch<Answer>((answers) => send({ type: 'answer', answers }))
+  const addReply = createBatch<Reply>((replies) => send({ type: 'replies', replies }))
 
-  async function respond(question: Question): Promise<void> {
-    addAnswer(await answer(questions, question))
-    if (question.name !== 'reportMetrics') return
+  async function respond(call: Call): Promise<void> {
+    addReply(await execute(calls, call))
+    if (call.name !== 'reportMetrics') return
     reported.resolve()
     reported = Promise.withResolvers()
   }
 
   worker.on('message', (message: MessageOfChild) => {
     if (message.type === 'ready') setReady(message.address)
-    else for (const question of message.questions) respond(question)
+    else for (const call of message.calls) respond(call)
   })
   worker.once('exit', (code: number | null, signal: string | null) => {
     setReady(undefined)
@@ -90,12 +90,12 @@ function closeLostConnection(worker: Worker): void {
   worker.on('error', () => undefined)
 }
 
-async function answer(questions: Questions, { id, name, args }: Question): Promise<Answer> {
+async function execute(calls: SupervisorMethods, { id, name, args }: Call): Promise<Reply> {
   try {
-    const method = questions[name] as (...args: readonly unknown[]) => Promise<unknown>
+    const method = calls[name] as (...args: readonly unknown[]) => Promise<unknown>
     return { id, value: await method(...args) }
   } catch (error) {
-    // A newer version may ask what this one does not know.
+    // A newer version may call what this one does not know.
     return { id, error: String(error) }
   }
 }

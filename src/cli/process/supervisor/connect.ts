@@ -2,13 +2,13 @@ import cluster from 'node:cluster'
 import { Registry } from 'prom-client'
 import type { MetricsSource } from '../../../http/plugins/metrics-route.ts'
 import { createSharedCounts, type SharedCounts } from '../../../limits/shared-counts.ts'
-import { createAsked } from './ask.ts'
+import { createCalls } from './calls.ts'
 import type { MessageOfChild, MessageOfSupervisor } from './messages.ts'
 
 /** What a process that serves gets from its supervisor. */
 export interface Supervisor {
-  /** Calls the listener once, at the next order to stop: the first one is to stop gracefully, the second one at once. */
-  onStopOrder(listener: () => void): void
+  /** Calls the listener once, at the next request to stop: the first one is to stop gracefully, the second one at once. */
+  onStopRequest(listener: () => void): void
   /** The points and the recent writes of all processes. */
   readonly counts: SharedCounts
   /** The metrics of all processes. */
@@ -29,41 +29,41 @@ export interface Supervisor {
  * replaces it. When the supervisor has been killed, this process stops gracefully.
  */
 export function connectToSupervisor(): Supervisor {
-  const { ask, receive, end } = createAsked((questions) => send({ type: 'ask', questions }))
+  const { call, receive, end } = createCalls((calls) => send({ type: 'calls', calls }))
   const ownCounts = createSharedCounts()
-  const orders = createOrders()
+  const stopRequests = createStopRequests()
   let report = async () => {}
 
   process.on('message', (message: MessageOfSupervisor) => {
-    if (message.type === 'answer') receive(message.answers)
+    if (message.type === 'replies') receive(message.replies)
     else if (message.type === 'reportMetrics') report().catch(() => undefined)
-    else orders.give(message.type)
+    else stopRequests.receive(message.type)
   })
   for (const signal of ['SIGINT', 'SIGHUP']) process.on(signal, () => undefined)
-  process.on('SIGTERM', () => orders.give('stop'))
+  process.on('SIGTERM', () => stopRequests.receive('stop'))
   cluster.worker?.once('disconnect', () => {
     // Otherwise node:cluster ends the process at once.
     if (cluster.worker) cluster.worker.exitedAfterDisconnect = true
     end()
-    orders.give('stop')
+    stopRequests.receive('stop')
   })
   // The channel to the supervisor alone does not keep this process running.
   process.channel?.unref()
 
   return {
-    onStopOrder: orders.onNext,
+    onStopRequest: stopRequests.onNext,
     counts: {
       // While this process stops without a supervisor, it counts by itself.
-      takePoints: (...args) => ask('takePoints', ...args).catch(() => ownCounts.takePoints(...args)),
-      remember: (...args) => ask('remember', ...args).catch(() => ownCounts.remember(...args)),
-      remembers: (...args) => ask('remembers', ...args).catch(() => ownCounts.remembers(...args)),
+      takePoints: (...args) => call('takePoints', ...args).catch(() => ownCounts.takePoints(...args)),
+      remember: (...args) => call('remember', ...args).catch(() => ownCounts.remember(...args)),
+      remembers: (...args) => call('remembers', ...args).catch(() => ownCounts.remembers(...args)),
     },
-    metrics: { contentType: Registry.PROMETHEUS_CONTENT_TYPE, metrics: () => ask('readMetrics') },
+    metrics: { contentType: Registry.PROMETHEUS_CONTENT_TYPE, metrics: () => call('readMetrics') },
     shareMetrics(registry) {
-      report = async () => ask('reportMetrics', await registry.getMetricsAsJSON())
+      report = async () => call('reportMetrics', await registry.getMetricsAsJSON())
       return async () => {
         process.channel?.ref()
-        // The answer comes after all connections that were on their way to this process. It has refused them, and the supervisor has
+        // The reply comes after all connections that were on their way to this process. It has refused them, and the supervisor has
         // passed them to another process. If this process ended before, they would hang.
         await report().catch(() => undefined)
         process.channel?.unref()
@@ -73,16 +73,16 @@ export function connectToSupervisor(): Supervisor {
   }
 }
 
-/** The orders to stop. An order that nobody waits for yet is kept. */
-function createOrders() {
+/** The requests to stop. A request that nothing waits for yet is kept. */
+function createStopRequests() {
   const listeners: (() => void)[] = []
   let given = 0
   let kept = 0
 
   return {
-    /** Gives an order. Only the first `stop` counts: a signal to all processes and the supervisor's message are one order. */
-    give(order: 'stop' | 'stopAtOnce'): void {
-      if (order === 'stop' && given > 0) return
+    /** Receives a request. Only the first `stop` counts: a signal to all processes and the supervisor's message are one request. */
+    receive(request: 'stop' | 'stopAtOnce'): void {
+      if (request === 'stop' && given > 0) return
       given += 1
       const listener = listeners.shift()
       if (listener) listener()

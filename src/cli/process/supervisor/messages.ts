@@ -3,31 +3,31 @@
 import type { SharedCounts } from '../../../limits/shared-counts.ts'
 import type { MetricsReport } from './sum-metrics.ts'
 
-/** What a child can ask its supervisor. */
-export interface Questions extends SharedCounts {
+/** What a child can call in its supervisor. */
+export interface SupervisorMethods extends SharedCounts {
   /** Returns the metrics of all processes, as text. */
   readMetrics(): Promise<string>
   /** Stores the metrics of the child. */
   reportMetrics(metrics: MetricsReport): Promise<void>
 }
 
-export interface Question {
+export interface Call {
   readonly id: number
-  readonly name: keyof Questions
+  readonly name: keyof SupervisorMethods
   readonly args: readonly unknown[]
 }
 
-export interface Answer {
+export interface Reply {
   readonly id: number
   readonly value?: unknown
-  /** The message of the error, if the question has no answer. */
+  /** The message of the error, if the call failed. */
   readonly error?: string
 }
 
 export type MessageOfChild =
   | { readonly type: 'ready'; readonly address: string }
-  | { readonly type: 'ask'; readonly questions: readonly Question[] }
+  | { readonly type: 'calls'; readonly calls: readonly Call[] }
 
 export type MessageOfSupervisor =
   | { readonly type: 'stop' | 'stopAtOnce' | 'reportMetrics' }
-  | { readonly type: 'answer'; readonly answers: readonly Answer[] }
+  | { readonly type: 'replies'; readonly replies: readonly Reply[] }

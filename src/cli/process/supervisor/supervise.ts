@@ -7,14 +7,14 @@ import { createSharedCounts } from '../../../limits/shared-counts.ts'
 import { createLogger } from '../../../telemetry/logger.ts'
 import { exitWhenDone } from '../lifecycle.ts'
 import { startChild } from './child.ts'
-import { type Crew, createCrew } from './crew.ts'
+import { createProcessPool, type ProcessPool } from './process-pool.ts'
 import { createSummedMetrics } from './sum-metrics.ts'
 
 /** How long `/metrics` waits for the processes. */
 const reportMilliseconds = 1_000
 
 /** Further signals within this time belong to the first one: npm passes on a Ctrl-C that all processes have received. */
-const sameOrderMilliseconds = 500
+const sameRequestMilliseconds = 500
 
 /**
  * Serves with several processes on one port until it is told to stop. This process is their supervisor: it passes connections
@@ -33,10 +33,10 @@ export async function supervise(size: number): Promise<void> {
   const log = createLogger({ logLevel })
   const counts = createSharedCounts()
   const metrics = createSummedMetrics(async () => {
-    const reports = Promise.all([...crew.serving].map((child) => child.reportMetrics()))
+    const reports = Promise.all([...pool.serving].map((child) => child.reportMetrics()))
     await Promise.race([reports, sleep(reportMilliseconds, undefined, { ref: false })])
   })
-  const crew = createCrew({
+  const pool = createProcessPool({
     ...{ size, shutdownMilliseconds, log },
     startChild() {
       const share = metrics.add()
@@ -49,23 +49,23 @@ export async function supervise(size: number): Promise<void> {
       return child
     },
   })
-  obeySignals(crew)
+  obeySignals(pool)
   const stopMetrics = await serveMetrics(metrics, host, metricsPort)
-  process.exitCode = await crew.run((address) => log.info({ processes: size }, `Server listening at ${address}`))
+  process.exitCode = await pool.run((address) => log.info({ processes: size }, `Server listening at ${address}`))
   await stopMetrics()
   // node:cluster keeps a connection that was on its way to a process which has ended. It would keep this process running.
   exitWhenDone()
 }
 
 /** SIGINT and SIGTERM stop the processes. SIGHUP restarts them, or stops them if it says that the terminal is closed. */
-function obeySignals(crew: Crew): void {
+function obeySignals(pool: ProcessPool): void {
   let toldAt: number | undefined
   function stop(): void {
     const now = performance.now()
     toldAt ??= now
-    if (toldAt === now) crew.stop()
-    else if (now - toldAt > sameOrderMilliseconds) crew.stopAtOnce()
+    if (toldAt === now) pool.stop()
+    else if (now - toldAt > sameRequestMilliseconds) pool.stopAtOnce()
   }
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, stop)
-  process.on('SIGHUP', isatty(0) ? stop : crew.restart)
+  process.on('SIGHUP', isatty(0) ? stop : pool.restart)
 }

@@ -8,14 +8,14 @@ const steadyMilliseconds = 10_000
 /** The longest pause before a child is replaced, after others have failed. */
 const maxPauseMilliseconds = 30_000
 
-/** After so many failures in a row the crew gives up, unless a child serves. */
+/** After so many failures in a row the pool gives up, unless a child serves. */
 const maxFailures = 5
 
 /** How much longer than allowed a child may take to stop before it is killed. */
 const exitMilliseconds = 1_000
 
 /** The children of a supervisor. */
-export interface Crew {
+export interface ProcessPool {
   /** The children that serve, or stop. */
   readonly serving: ReadonlySet<Child>
   /**
@@ -33,7 +33,7 @@ export interface Crew {
   stopAtOnce(): void
 }
 
-export interface CrewOptions {
+export interface ProcessPoolOptions {
   readonly size: number
   readonly startChild: () => Child
   /** How long a child may take to stop. */
@@ -41,8 +41,8 @@ export interface CrewOptions {
   readonly log: Logger
 }
 
-/** Creates a crew without children. */
-export function createCrew({ size, startChild, shutdownMilliseconds, log }: CrewOptions): Crew {
+/** Creates a pool without processes. */
+export function createProcessPool({ size, startChild, shutdownMilliseconds, log }: ProcessPoolOptions): ProcessPool {
   const children = new Set<Child>()
   const serving = new Set<Child>()
   /** The children that a restart replaces. */
