@@ -21,7 +21,7 @@ export type PointCounter = (keyId: string, cost: number, isDone?: boolean) => Pr
 const windowMilliseconds = 60_000
 
 /** How many keys a process counts at most. */
-const maxKeys = 100_000
+export const maxKeys = 100_000
 
 /** Creates a counter in the memory of this process. */
 export function createMemoryCounter(points: number, now: () => number = () => performance.now()): PointCounter {

@@ -1,6 +1,7 @@
 import { GatewayError } from '../errors.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
+import { createBufferedCounter } from './buffered-counter.ts'
 import { nameOfUser, type Payer } from './key-slots.ts'
 import { createMemoryCounter, createRedisCounter, type PointCounter } from './point-counter.ts'
 import type { RedisConnection } from './redis.ts'
@@ -60,7 +61,7 @@ export function createRateLimit(
 
   function createBudgets(pointsPerMinute: number, payer: 'key' | 'user') {
     const own: PointCounter = counts
-      ? (...args) => counts.takePoints(pointsPerMinute, ...args)
+      ? createBufferedCounter(pointsPerMinute, (...args) => counts.takePoints(pointsPerMinute, ...args))
       : createMemoryCounter(pointsPerMinute)
     const shared = redis && createRedisCounter(pointsPerMinute, redis)
 
