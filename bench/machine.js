@@ -67,22 +67,25 @@ export function processesOf(pid) {
 const period = 100_000
 
 /**
- * Limits the CPU time of processes together, by a cgroup. Needs root.
+ * Puts processes into a cgroup, in which their CPU time can be limited together. Needs root.
  *
- * @param cores how many cores they may use, such as 0.5
- * @returns removes the limit, when the processes have ended
+ * @returns `limit(cores)` limits it to so many cores, such as 0.5; undefined lifts the limit. `remove()` is called when the processes have ended
  */
-export function limitCpu(name, pids, cores) {
+export function createCpuGroup(name, pids) {
   const isVersion2 = existsSync('/sys/fs/cgroup/cgroup.controllers')
   const folder = `/sys/fs/cgroup/${isVersion2 ? '' : 'cpu/'}${name}`
   mkdirSync(folder)
-  const quota = Math.round(cores * period)
-  if (isVersion2) {
-    writeFileSync(`${folder}/cpu.max`, `${quota} ${period}`)
-  } else {
-    writeFileSync(`${folder}/cpu.cfs_period_us`, String(period))
-    writeFileSync(`${folder}/cpu.cfs_quota_us`, String(quota))
-  }
   for (const pid of pids) writeFileSync(`${folder}/cgroup.procs`, String(pid))
-  return () => rmdirSync(folder)
+  return {
+    limit(cores) {
+      const quota = cores === undefined ? undefined : Math.round(cores * period)
+      if (isVersion2) {
+        writeFileSync(`${folder}/cpu.max`, `${quota ?? 'max'} ${period}`)
+      } else {
+        writeFileSync(`${folder}/cpu.cfs_period_us`, String(period))
+        writeFileSync(`${folder}/cpu.cfs_quota_us`, String(quota ?? -1))
+      }
+    },
+    remove: () => rmdirSync(folder),
+  }
 }

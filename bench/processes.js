@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { parseArgs } from 'node:util'
 import { createCases } from './cases.js'
-import { limitCpu, processesOf } from './machine.js'
+import { createCpuGroup, processesOf } from './machine.js'
 import { checkAnswers, loadServer, median } from './measure.js'
 import { startGateway } from './peer.js'
 import { seedDatabase } from './seed.js'
@@ -70,11 +70,11 @@ try {
     ].join('\n'),
   )
 } finally {
-  for (const { child, removeLimit } of Object.values(gateways)) {
+  for (const { child, group } of Object.values(gateways)) {
     const ended = once(child, 'exit')
     child.kill('SIGTERM')
     await ended
-    removeLimit()
+    group.remove()
   }
   await server.remove()
 }
@@ -84,15 +84,20 @@ async function start(name, { processes, ...candidate }) {
   const pids = processesOf(child.pid)
   const cores = processes * share
   log(`started ${name}`)
-  return { port: candidate.port, child, pids, cores, removeLimit: limitCpu(`fusion_bench_${child.pid}`, pids, cores) }
+  return { port: candidate.port, child, pids, cores, group: createCpuGroup(`fusion_bench_${child.pid}`, pids) }
 }
 
 /** Measures all gateways in turn. Each round begins with another one. */
 async function interleave(ask) {
   const names = Object.keys(gateways)
   const runs = Object.fromEntries(names.map((name) => [name, []]))
-  // With a part of a core it takes long until the code is optimised.
-  for (const name of names) await loadServer(gateways[name], ask, warmUpSeconds, atOnce)
+  // Without a limit, because with a part of a core it takes minutes until the code is optimised.
+  for (const name of names) {
+    const { group, cores } = gateways[name]
+    group.limit(undefined)
+    await loadServer(gateways[name], ask, warmUpSeconds, atOnce)
+    group.limit(cores)
+  }
   for (let round = 0; round < rounds; round += 1) {
     for (let index = 0; index < names.length; index += 1) {
       const name = names[(round + index) % names.length]
