@@ -35,7 +35,10 @@ const timed = [
 ]
 
 /** Tests of PostgreSQL servers that they start themselves. They run together with the tests on a server. */
-const ofServers = ['test/faults/*.test.ts', 'test/db/plans.test.ts', 'test/db/tls.test.ts']
+const ofServers = [
+  'test/faults/*.test.ts',
+  ...['plans', 'point-in-time', 'tls'].map((name) => `test/db/${name}.test.ts`),
+]
 
 /** Tests that use the embedded database whatever the suite runs on, or none. They run without a server. */
 const withoutServer = [

@@ -25,6 +25,8 @@ export interface Cluster {
   thaw(): void
   /** Reads the log of the server. */
   readLog(): string
+  /** Runs a shell script as the user who owns the data, with PostgreSQL's programs, in a folder that is removed with the server. */
+  runScript(script: string, env: Readonly<Record<string, string>>): Promise<void>
   /** Creates and starts a replica of this server with pg_basebackup. */
   createReplica(): Promise<Cluster>
   /** Stops the server and removes its files. */
@@ -67,11 +69,11 @@ async function startCluster(
   const isRoot = process.getuid?.() === 0
   if (isRoot) chownSync(folder, idOf('-u'), idOf('-g'))
 
-  const run: Run = async (program, ...args) => {
-    const file = path.join(programs ?? '', program)
-    const [command, ...rest] = isRoot ? ['runuser', '-u', 'postgres', '--', file, ...args] : [file, ...args]
-    await promisify(execFile)(command as string, rest, { cwd: folder })
+  async function runAsOwner(args: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<void> {
+    const [command, ...rest] = isRoot ? ['runuser', '-u', 'postgres', '--', ...args] : args
+    await promisify(execFile)(command as string, rest, { cwd: folder, env })
   }
+  const run: Run = (program, ...args) => runAsOwner([path.join(programs ?? '', program), ...args])
 
   const allSettings = { listen_addresses: '127.0.0.1', fsync: 'off', ...settings }
   const flags = Object.entries(allSettings).map(([name, value]) => `-c ${name}=${value}`)
@@ -104,6 +106,8 @@ async function startCluster(
     stop: (mode) => run('pg_ctl', 'stop', '-w', '-s', '-D', data, '-m', mode),
     freeze: () => signal('SIGSTOP'),
     thaw: () => signal('SIGCONT'),
+    runScript: (script, env) =>
+      runAsOwner(['sh', '-ec', script], { ...process.env, PATH: `${programs}:${process.env['PATH']}`, ...env }),
     readLog: () => readFileSync(path.join(folder, 'log'), 'utf8'),
     async remove() {
       signal('SIGCONT')
