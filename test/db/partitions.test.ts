@@ -139,6 +139,7 @@ describe.skipIf(adminUrl === undefined)('migrate partition', () => {
       CREATE VIEW names AS SELECT name FROM "user";
       GRANT SELECT (name) ON "user" TO pg_monitor;
       CREATE POLICY own ON job USING (true);
+      ALTER TABLE profile SET (fillfactor = 90);
       CREATE PUBLICATION changes_${name} FOR TABLE account`)
     const again = 'after the conversion.\n'
     expect(await run()).toEqual({
@@ -146,10 +147,11 @@ describe.skipIf(adminUrl === undefined)('migrate partition', () => {
       stderr:
         `The column name of public."user" has privileges of its own. Revoke them, and grant them again ${again}` +
         `The table public.account is part of the publication changes_${name}. Remove it, and add it again ${again}` +
-        `The table public.job has the policy own. Remove it, and create it again ${again}`,
+        `The table public.job has the policy own. Remove it, and create it again ${again}` +
+        `The table public.profile has the storage parameters fillfactor=90. Reset them, and set them on the partitions ${again}`,
     })
     await database.sql.executeScript(
-      `REVOKE SELECT (name) ON "user" FROM pg_monitor; DROP POLICY own ON job; DROP PUBLICATION changes_${name}`,
+      `REVOKE SELECT (name) ON "user" FROM pg_monitor; DROP POLICY own ON job; ALTER TABLE profile RESET (fillfactor); DROP PUBLICATION changes_${name}`,
     )
     expect((await run()).stderr).toMatch(
       /^The tables cannot be replaced: .*view public\.names depends on table public\."user"/,

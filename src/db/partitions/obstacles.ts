@@ -13,6 +13,9 @@ const listLost = statement(`
   UNION ALL
   SELECT format('The table %s is part of the publication %s. Remove it, and add it again after the conversion.', name, pubname)
     FROM pg_publication_rel JOIN converted ON prrelid = converted.oid JOIN pg_publication p ON p.oid = prpubid
+  UNION ALL
+  SELECT format('The table %s has the storage parameters %s. Reset them, and set them on the partitions after the conversion.', name,
+    array_to_string(reloptions, ', ')) FROM pg_class c JOIN converted ON c.oid = converted.oid WHERE reloptions IS NOT NULL
   ORDER BY 1`)
 
 /**
