@@ -46,9 +46,15 @@ const withoutServer = [
   ...['graphql/breaking-changes', 'jobs/fetch-content', 'jobs/load-handlers', 'limits/redis', 'limits/turns'],
 ].map((name) => `test/${name}.test.ts`)
 
-/** The tests of other runs: the runs share the work. `npm run test:partitioned` is for the tests that use the database of the suite. */
+/** Tests to which the shape of the tables makes no difference, or that create databases of both shapes. */
+const ofAnyShape = [
+  ...['docs/*', 'telemetry/*', 'clients/*.browser', 'cli/backup', 'cli/processes'],
+  ...['db/partitions', 'db/interrupted-migrations'],
+].map((name) => `test/${name}.test.ts`)
+
+/** The tests of other runs: the runs share the work. */
 function testsOfOtherRuns(): string[] {
-  if (process.env['TEST_PARTITIONS']) return [...withoutServer, ...ofServers, 'test/docs/*.test.ts']
+  if (process.env['TEST_PARTITIONS']) return [...withoutServer, ...ofServers, ...ofAnyShape]
   return process.env['TEST_DATABASE_URL'] ? withoutServer : ofServers
 }
 const others = testsOfOtherRuns()
