@@ -109,11 +109,16 @@ describe.skipIf(adminUrl === undefined)('serve --processes', () => {
     const after = childrenOf(gateway)
     expect(after).toHaveLength(6)
     expect(after.filter(isRunning)).toEqual(after.slice(4))
-    // A process stops when its successor serves.
-    const changes = readLog(gateway.output()).map(({ msg }) =>
-      String(msg).startsWith('Process listening') ? 1 : Number(msg === 'stopping') * -1,
-    )
-    const serving = changes.filter((change) => change !== 0).map((_, index, all) => sum(all.slice(0, index + 1)))
+    // A process stops when its successor serves. Lines of several processes can arrive out of order, so their times are compared.
+    const changes = readLog(gateway.output())
+      .map(({ msg, time }) => ({
+        time: Number(time),
+        change: String(msg).startsWith('Process listening') ? 1 : Number(msg === 'stopping') * -1,
+      }))
+      .filter(({ change }) => change !== 0)
+      .toSorted((one, other) => one.time - other.time || other.change - one.change)
+      .map(({ change }) => change)
+    const serving = changes.map((_, index) => sum(changes.slice(0, index + 1)))
     expect(serving).toEqual([1, 2, 3, 2, 3, 2, 3, 2, 3, 2])
     expect((await gateway.stop('SIGTERM')).code).toBe(0)
     expect(after.filter(isRunning)).toEqual([])
