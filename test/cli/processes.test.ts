@@ -25,6 +25,8 @@ describe.skipIf(adminUrl === undefined)('serve --processes', () => {
   async function start(more: Record<string, string> = {}): Promise<RunningGateway> {
     const gateway = await startGateway({ ...env, ...more }, two)
     started.push(gateway)
+    // The line of a process can arrive after that of the supervisor.
+    await expect.poll(() => childrenOf(gateway), { timeout: 30_000, interval: 20 }).toHaveLength(2)
     return gateway
   }
 

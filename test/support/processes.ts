@@ -14,6 +14,7 @@ export function readLog(output: string): Record<string, unknown>[] {
 export function childrenOf(gateway: RunningGateway): number[] {
   return readLog(gateway.output())
     .filter(({ msg }) => String(msg).startsWith('Process listening'))
+    .toSorted((one, other) => Number(one['time']) - Number(other['time']))
     .map(({ pid }) => Number(pid))
 }
 
