@@ -10,6 +10,7 @@ const longest = [
   'docs/add-a-noun',
   'docs/creator-dashboard.browser',
   'faults/workers',
+  'db/partitions',
   'faults/soak',
   'clients/graphiql.browser',
   'cli/tenants-and-keys',
@@ -26,36 +27,37 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** Tests of faults that say how soon something is noticed and over. */
+/** Tests of faults that say how soon something is noticed and over. They wait more than they work. */
 const timed = [
-  ...['listener', 'neighbours', 'outages', 'overload', 'replicas', 'shutdown', 'timeouts'].map(
-    (name) => `test/faults/${name}.test.ts`,
-  ),
+  ...['listener', 'outages', 'replicas', 'shutdown', 'timeouts'].map((name) => `test/faults/${name}.test.ts`),
   'test/limits/redis.test.ts',
 ]
 
-/** Tests of PostgreSQL servers that they start themselves. They run together with the tests on a server. */
-const ofServers = [
-  'test/faults/*.test.ts',
-  ...['plans', 'point-in-time', 'tls'].map((name) => `test/db/${name}.test.ts`),
-]
+/** Tests that load the machine, and say how soon others are answered meanwhile. */
+const loads = ['neighbours', 'overload'].map((name) => `test/faults/${name}.test.ts`)
 
-/** Tests that use the embedded database whatever the suite runs on, or none. They run without a server. */
+/** Tests of PostgreSQL servers, and tests of clients and commands to which the database makes no difference. They run only with a server. */
+const withServer = [
+  ...['cli/processes', 'cli/tenants-and-keys', 'clients/pages.browser', 'docs/creator-dashboard.browser'],
+  ...['docs/frontends', 'faults/*', 'db/partitions', 'db/plans', 'db/point-in-time', 'db/postgresql', 'db/tls'],
+].map((name) => `test/${name}.test.ts`)
+
+/** Tests of the embedded database, and others to which the database makes no difference. They run only without a server. */
 const withoutServer = [
-  ...['cli/serve', 'cli/start-work', 'cli/usage', 'db/embedded', 'docs/production', 'docs/reference', 'docs/tour'],
-  ...['graphql/breaking-changes', 'jobs/fetch-content', 'jobs/load-handlers', 'limits/redis', 'limits/turns'],
+  ...['cli/backup', 'cli/serve', 'cli/start-work', 'cli/usage', 'clients/graphiql.browser', 'db/copy-aside'],
+  ...['db/embedded', 'docs/add-a-noun', 'docs/codegen', 'docs/job-handlers', 'docs/packages', 'docs/production'],
+  ...['docs/proxies', 'docs/recipes', 'docs/reference', 'docs/tour', 'graphql/breaking-changes', 'jobs/fetch-content'],
+  ...['jobs/load-handlers', 'limits/buffered-counter', 'limits/redis', 'limits/shared-counts', 'limits/turns'],
+  'telemetry/tracing',
 ].map((name) => `test/${name}.test.ts`)
 
-/** Tests to which the shape of the tables makes no difference, or that create databases of both shapes. */
-const ofAnyShape = [
-  ...['docs/*', 'telemetry/*', 'clients/*.browser', 'cli/backup', 'cli/processes'],
-  ...['db/partitions', 'db/interrupted-migrations'],
-].map((name) => `test/${name}.test.ts`)
+/** Other tests to which the shape of the tables makes no difference, or that create databases of both shapes. */
+const ofAnyShape = ['docs/*', 'telemetry/*', 'db/interrupted-migrations'].map((name) => `test/${name}.test.ts`)
 
-/** The tests of other runs: the runs share the work. */
+/** The tests of other runs: a test that would be the same in two runs is in one of them, so that both take equally long. */
 function testsOfOtherRuns(): string[] {
-  if (process.env['TEST_PARTITIONS']) return [...withoutServer, ...ofServers, ...ofAnyShape]
-  return process.env['TEST_DATABASE_URL'] ? withoutServer : ofServers
+  if (process.env['TEST_PARTITIONS']) return [...withoutServer, ...withServer, ...ofAnyShape]
+  return process.env['TEST_DATABASE_URL'] ? withoutServer : withServer
 }
 const others = testsOfOtherRuns()
 
@@ -82,16 +84,26 @@ export default defineConfig({
         test: {
           name: 'behaviour',
           include: ['test/**/*.test.ts'],
-          exclude: [...timed, ...others],
+          exclude: [...timed, ...loads, ...others],
           // One more than there are cores, because tests wait for processes and databases.
           maxWorkers: availableParallelism() + 1,
           sequence: { groupOrder: 1 },
         },
       },
+      {
+        extends: true,
+        test: {
+          name: 'timed',
+          include: timed,
+          exclude: others,
+          maxWorkers: availableParallelism(),
+          sequence: { groupOrder: 2 },
+        },
+      },
       // One after the other, with the machine to themselves.
       {
         extends: true,
-        test: { name: 'timed', include: timed, exclude: others, maxWorkers: 1, sequence: { groupOrder: 2 } },
+        test: { name: 'loads', include: loads, exclude: others, maxWorkers: 1, sequence: { groupOrder: 3 } },
       },
     ],
   },

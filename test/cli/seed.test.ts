@@ -2,6 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seedTenant } from '../../src/seed/seed.ts'
 import { createTestDatabase, type TestDatabase, withNewSessions } from '../support/database.ts'
 
+/** More than one batch of the seed. */
+const users = 1_100
+
 let database: TestDatabase
 
 beforeAll(async () => {
@@ -27,20 +30,20 @@ describe('seed', () => {
   it('creates users with 3 accounts, a profile per account and 2 emails per profile, and reports its progress', async () => {
     const reports: number[] = []
     const onProgress = (done: number) => reports.push(done)
-    expect(await seedTenant(database, { tenantAppId: 'a', users: 2_500, seed: 1, onProgress })).toBe(2_500 * 13)
-    expect(reports.at(-1)).toBe(2_500)
+    expect(await seedTenant(database, { tenantAppId: 'a', users, seed: 1, onProgress })).toBe(users * 13)
+    expect(reports.at(-1)).toBe(users)
     expect(reports).toEqual([...reports].sort((one, two) => one - two))
     const { prisma } = database
     const where = { tenantAppId: 'a' }
-    expect(await prisma.user.count({ where })).toBe(2_500)
-    expect(await prisma.account.count({ where })).toBe(7_500)
-    expect(await prisma.emailRecord.count({ where })).toBe(15_000)
+    expect(await prisma.user.count({ where })).toBe(users)
+    expect(await prisma.account.count({ where })).toBe(3 * users)
+    expect(await prisma.emailRecord.count({ where })).toBe(6 * users)
     expect(await prisma.account.count({ where: { ...where, profile: null } })).toBe(0)
   })
 
   it('creates the same rows for the same seed, and rows with other ids for another seed', async () => {
-    await withNewSessions(database, (other) => seedTenant(other, { tenantAppId: 'b', users: 2_500, seed: 1 }))
-    await withNewSessions(database, (other) => seedTenant(other, { tenantAppId: 'c', users: 2_500, seed: 1_025 }))
+    await withNewSessions(database, (other) => seedTenant(other, { tenantAppId: 'b', users, seed: 1 }))
+    await withNewSessions(database, (other) => seedTenant(other, { tenantAppId: 'c', users, seed: 1_025 }))
     const first = await rowsOf('a')
     expect(await rowsOf('b')).toBe(first)
     expect(await rowsOf('c')).not.toBe(first)
@@ -50,7 +53,7 @@ describe('seed', () => {
 
   it('changes nothing when it runs again', async () => {
     const before = await rowsOf('a')
-    expect(await seedTenant(database, { tenantAppId: 'a', users: 2_500, seed: 1 })).toBe(0)
+    expect(await seedTenant(database, { tenantAppId: 'a', users, seed: 1 })).toBe(0)
     expect(await rowsOf('a')).toBe(before)
   })
 })

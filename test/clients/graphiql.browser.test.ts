@@ -6,7 +6,14 @@ import { createServices } from '../../src/context.ts'
 import { createStatementMeter } from '../../src/db/statement-meter.ts'
 import { openDemo } from '../../src/seed/demo.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
-import { answerTo, findChromium, launchChromium, otherHostName, visitGraphiql } from '../support/chromium.ts'
+import {
+  answerTo,
+  findChromium,
+  launchChromium,
+  otherHostName,
+  type Visit,
+  visitGraphiql,
+} from '../support/chromium.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { patientLoad } from '../support/patient-load.ts'
 
@@ -40,156 +47,165 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
     plain = await gateways[1].listen({ host: '127.0.0.1', port: 0 })
     browser = await launchChromium(executablePath ?? '')
   })
-  afterEach(async () => {
-    for (const context of browser.contexts()) await context.close()
-  })
   afterAll(async () => {
     await browser.close()
     for (const gateway of gateways) await gateway.close()
     await database.close()
   })
 
-  it('loads entirely from the gateway and logs no error to the console', async () => {
-    const { page, foreignRequests, errors } = await visitGraphiql(browser, demo)
-    await pressRun(page)
-    await openDocs(page)
-    expect(foreignRequests).toEqual([])
-    expect(errors).toEqual([])
-    expect(await page.title()).toBe('Fusion Gateway')
-  })
+  describe('on one page', () => {
+    let visit: Visit
+    let page: Page
 
-  it("opens with the header editor and the demo tenant's key", async () => {
-    const { page } = await visitGraphiql(browser, demo)
-    expect(demoKey).toMatch(/^fus_/)
-    expect(await readHeaders(page)).toEqual({ 'x-api-key': demoKey })
-  })
-
-  it('opens with a tab for each example operation', async () => {
-    const { page } = await visitGraphiql(browser, demo)
-    const tabs = await page.getByRole('tab').locator('.graphiql-tab-button').allTextContents()
-    expect(tabs).toEqual([
-      ...['Users', 'User', 'Profiles', 'Job', 'CreateJob', 'Follow', 'Create', 'Update'],
-      ...['Accounts', 'SearchProfiles', 'TenantStats', 'CreateToken', 'Viewer'],
-    ])
-  })
-
-  it('opens a tab on the first click and runs its operation with its variables', async () => {
-    const { page } = await visitGraphiql(browser, demo)
-    for (const [tab, data] of [
-      ['User', { user: { id: 'usr_demo_1' } }],
-      ['Profiles', { profiles: [{ platform: expect.any(String) }, { platform: expect.any(String) }] }],
-      ['Job', { job: { id: 'job_demo_1' } }],
-      ['Accounts', { accounts: { nodes: expect.arrayContaining([expect.objectContaining({ platform: 'YOUTUBE' })]) } }],
-      ['SearchProfiles', { searchProfiles: { nodes: expect.arrayContaining([expect.anything()]) } }],
-      ['TenantStats', { tenantStats: { users: expect.any(Number), jobsByStatus: expect.any(Array) } }],
-      ['CreateToken', { createAccessToken: { accessToken: expect.stringMatching(/^ey/), userErrors: [] } }],
-      ['Viewer', { viewer: { tenantApp: { name: expect.any(String) }, user: null } }],
-    ] as const) {
-      await page.getByRole('tab').getByRole('button', { name: tab, exact: true }).click()
-      await page.getByRole('tab', { selected: true }).getByText(tab, { exact: true }).waitFor()
-      const operation = new RegExp(`^(query|mutation) ${tab}\\b`, 'm')
-      await page.waitForURL(({ searchParams }) => operation.test(searchParams.get('query') ?? ''))
-      expect(await pressRun(page)).toMatchObject({ data })
-    }
-  })
-
-  it('keeps its tabs after a reload and stores no key in the browser', async () => {
-    const { page } = await visitGraphiql(browser, demo)
-    await pressRun(page)
-    await page.waitForFunction(() => localStorage.getItem('graphiql:tabState')?.includes('Users'))
-    expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain(demoKey)
-    await Promise.all([answerTo('schema', page), page.reload()])
-    expect(await page.getByRole('tab').count()).toBe(13)
-    expect(await page.getByRole('tab', { selected: true }).textContent()).toContain('Users')
-    expect(await readHeaders(page)).toEqual({ 'x-api-key': demoKey })
-  })
-
-  it('returns users with their accounts from the operation of the first tab', async () => {
-    const { page } = await visitGraphiql(browser, demo)
-    const profile = { username: expect.any(String), emails: [{ isPrimary: true }, { isPrimary: false }] }
-    const accounts = Array.from({ length: 3 }, () => ({ displayName: expect.any(String), profile }))
-    const nodes = Array.from({ length: 5 }, () => ({ name: expect.any(String), accounts }))
-    expect(await pressRun(page)).toMatchObject({ data: { users: { nodes, pageInfo: { hasNextPage: true } } } })
-    await page.locator('.result-window').getByText('"usr_demo_1"').waitFor()
-  })
-
-  it('shows what an answer has cost', async () => {
-    const { page } = await visitGraphiql(browser, demo)
-    expect(await page.getByRole('status').filter({ hasText: 'Status' }).count()).toBe(0)
-    await pressRun(page)
-    const cost = page.getByRole('status').filter({ hasText: 'Status' })
-    await cost.waitFor()
-    // The key, the time of its last use, and one statement for the users and all below them.
-    expect(await cost.textContent()).toMatch(/^Status 200 · \d+ ms · 155 points · SQL: \d statements?$/)
-  })
-
-  it('keeps a history of operations', async () => {
-    const { page, errors } = await visitGraphiql(browser, demo)
-    await pressRun(page)
-    await page.getByRole('button', { name: 'Show History' }).click()
-    const history = page.getByRole('region', { name: 'History' })
-    await history.getByRole('button', { name: 'Set active' }).getByText('Users').waitFor()
-    expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain(demoKey)
-    await Promise.all([answerTo('schema', page), page.reload()])
-    await page.getByRole('button', { name: 'New tab' }).click()
-    await page.getByRole('tab', { selected: true }).getByText('<untitled>').waitFor()
-    await history.getByRole('button', { name: 'Set active' }).getByText('Users').click()
-    await page.getByRole('tab', { selected: true }).getByText('Users').waitFor()
-    expect(await readHeaders(page)).toEqual({ 'x-api-key': demoKey })
-    expect(await pressRun(page)).toMatchObject({ data: { users: { nodes: expect.any(Array) } } })
-    expect(errors).toEqual([])
-  })
-
-  it('shows changes of jobs live', async () => {
-    const { page } = await visitGraphiql(browser, demo)
-    await page.getByRole('tab').getByRole('button', { name: 'Follow', exact: true }).click()
-    await page.getByRole('tab', { selected: true }).getByText('Follow', { exact: true }).waitFor()
-    await page.waitForURL(({ searchParams }) => searchParams.get('query')?.includes('subscription Follow') === true)
-    await page.getByRole('button', { name: /^Execute query/ }).click()
-    await page.locator('.result-window').getByText('"job_demo_1"').waitFor()
-    const created = await fetch(`${demo}/graphql`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-api-key': demoKey ?? '' },
-      body: JSON.stringify({ query: 'mutation { createJob(input: { jobType: "x" }) { job { id } } }' }),
+    beforeAll(async () => {
+      visit = await visitGraphiql(browser, demo)
+      page = visit.page
     })
-    const { data } = (await created.json()) as { data: { createJob: { job: { id: string } } } }
-    await page.locator('.result-window').getByText(data.createJob.job.id).waitFor()
+    afterAll(() => page.context().close())
+
+    it("opens with the header editor and the demo tenant's key", async () => {
+      expect(demoKey).toMatch(/^fus_/)
+      expect(await readHeaders(page)).toEqual({ 'x-api-key': demoKey })
+    })
+
+    it('opens with a tab for each example operation', async () => {
+      const tabs = await page.getByRole('tab').locator('.graphiql-tab-button').allTextContents()
+      expect(tabs).toEqual([
+        ...['Users', 'User', 'Profiles', 'Job', 'CreateJob', 'Follow', 'Create', 'Update'],
+        ...['Accounts', 'SearchProfiles', 'TenantStats', 'CreateToken', 'Viewer'],
+      ])
+    })
+
+    it('shows what an answer has cost', async () => {
+      expect(await page.getByRole('status').filter({ hasText: 'Status' }).count()).toBe(0)
+      await pressRun(page)
+      const cost = page.getByRole('status').filter({ hasText: 'Status' })
+      await cost.waitFor()
+      // The key, the time of its last use, and one statement for the users and all below them.
+      expect(await cost.textContent()).toMatch(/^Status 200 · \d+ ms · 155 points · SQL: \d statements?$/)
+    })
+
+    it('returns users with their accounts from the operation of the first tab', async () => {
+      const profile = { username: expect.any(String), emails: [{ isPrimary: true }, { isPrimary: false }] }
+      const accounts = Array.from({ length: 3 }, () => ({ displayName: expect.any(String), profile }))
+      const nodes = Array.from({ length: 5 }, () => ({ name: expect.any(String), accounts }))
+      expect(await pressRun(page)).toMatchObject({ data: { users: { nodes, pageInfo: { hasNextPage: true } } } })
+      await page.locator('.result-window').getByText('"usr_demo_1"').waitFor()
+    })
+
+    it('shows the fields of Query in the documentation explorer', async () => {
+      const docs = await openDocs(page)
+      await docs.getByRole('link', { name: 'Query', exact: true }).click()
+      await docs.getByRole('link', { name: 'users', exact: true }).waitFor()
+      expect(await docs.locator('.graphiql-doc-explorer-title').textContent()).toBe('Query')
+      const fields = await docs.locator('.graphiql-doc-explorer-field-name').allTextContents()
+      expect(fields).toEqual(expect.arrayContaining(['job', 'node', 'profiles', 'user', 'users']))
+    })
+
+    it('has loaded entirely from the gateway, and has logged no error to the console', async () => {
+      expect(visit.foreignRequests).toEqual([])
+      expect(visit.errors).toEqual([])
+      expect(await page.title()).toBe('Fusion Gateway')
+    })
   })
 
-  it('answers a nested query typed into a new tab', async () => {
-    const { page } = await visitGraphiql(browser, demo)
-    await page.getByRole('button', { name: 'New tab' }).click()
-    await page.getByRole('tab', { selected: true }).getByText('<untitled>').waitFor()
-    await page.getByRole('region', { name: 'Operation Editor' }).locator('.monaco-editor').click()
-    await page.keyboard.type('query Typed { user(id: "usr_demo_2") { accounts { user { id } } } }')
-    // GraphiQL parses the text with a delay, and then names the tab.
-    await page.getByRole('tab', { selected: true }).getByText('Typed').waitFor()
-    const user = { id: 'usr_demo_2' }
-    expect(await pressRun(page)).toMatchObject({ data: { user: { accounts: [{ user }, { user }, { user }] } } })
-    await page.locator('.result-window').getByText('"usr_demo_2"').first().waitFor()
-  })
+  describe('on a page of its own', () => {
+    afterEach(async () => {
+      for (const context of browser.contexts()) await context.close()
+    })
 
-  it('shows the fields of Query in the documentation explorer', async () => {
-    const { page } = await visitGraphiql(browser, demo)
-    const docs = await openDocs(page)
-    await docs.getByRole('link', { name: 'Query', exact: true }).click()
-    await docs.getByRole('link', { name: 'users', exact: true }).waitFor()
-    expect(await docs.locator('.graphiql-doc-explorer-title').textContent()).toBe('Query')
-    const fields = await docs.locator('.graphiql-doc-explorer-field-name').allTextContents()
-    expect(fields).toEqual(expect.arrayContaining(['job', 'node', 'profiles', 'user', 'users']))
-  })
+    it('opens a tab on the first click and runs its operation with its variables', async () => {
+      const { page } = await visitGraphiql(browser, demo)
+      for (const [tab, data] of [
+        ['User', { user: { id: 'usr_demo_1' } }],
+        ['Profiles', { profiles: [{ platform: expect.any(String) }, { platform: expect.any(String) }] }],
+        ['Job', { job: { id: 'job_demo_1' } }],
+        [
+          'Accounts',
+          { accounts: { nodes: expect.arrayContaining([expect.objectContaining({ platform: 'YOUTUBE' })]) } },
+        ],
+        ['SearchProfiles', { searchProfiles: { nodes: expect.arrayContaining([expect.anything()]) } }],
+        ['TenantStats', { tenantStats: { users: expect.any(Number), jobsByStatus: expect.any(Array) } }],
+        ['CreateToken', { createAccessToken: { accessToken: expect.stringMatching(/^ey/), userErrors: [] } }],
+        ['Viewer', { viewer: { tenantApp: { name: expect.any(String) }, user: null } }],
+      ] as const) {
+        await page.getByRole('tab').getByRole('button', { name: tab, exact: true }).click()
+        await page.getByRole('tab', { selected: true }).getByText(tab, { exact: true }).waitFor()
+        const operation = new RegExp(`^(query|mutation) ${tab}\\b`, 'm')
+        await page.waitForURL(({ searchParams }) => operation.test(searchParams.get('query') ?? ''))
+        expect(await pressRun(page)).toMatchObject({ data })
+      }
+    })
 
-  it('shows a placeholder for the key if there is no demo tenant', async () => {
-    const { page } = await visitGraphiql(browser, plain)
-    expect(await readHeaders(page)).toEqual({ 'x-api-key': '<API_KEY>' })
-    expect(await page.content()).not.toContain('fus_')
-    expect(await pressRun(page)).toMatchObject({ errors: [{ extensions: { code: 'UNAUTHENTICATED' } }] })
-  })
+    it('keeps its tabs after a reload and stores no key in the browser', async () => {
+      const { page } = await visitGraphiql(browser, demo)
+      await pressRun(page)
+      await page.waitForFunction(() => localStorage.getItem('graphiql:tabState')?.includes('Users'))
+      expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain(demoKey)
+      await Promise.all([answerTo('schema', page), page.reload()])
+      expect(await page.getByRole('tab').count()).toBe(13)
+      expect(await page.getByRole('tab', { selected: true }).textContent()).toContain('Users')
+      expect(await readHeaders(page)).toEqual({ 'x-api-key': demoKey })
+    })
 
-  it('hides the key from a page that was opened under another host name', async () => {
-    const { page } = await visitGraphiql(browser, demo.replace('127.0.0.1', otherHostName))
-    expect(await readHeaders(page)).toEqual({ 'x-api-key': '<API_KEY>' })
-    expect(await page.content()).not.toContain('fus_')
+    it('keeps a history of operations', async () => {
+      const { page, errors } = await visitGraphiql(browser, demo)
+      await pressRun(page)
+      await page.getByRole('button', { name: 'Show History' }).click()
+      const history = page.getByRole('region', { name: 'History' })
+      await history.getByRole('button', { name: 'Set active' }).getByText('Users').waitFor()
+      expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain(demoKey)
+      await Promise.all([answerTo('schema', page), page.reload()])
+      await page.getByRole('button', { name: 'New tab' }).click()
+      await page.getByRole('tab', { selected: true }).getByText('<untitled>').waitFor()
+      await history.getByRole('button', { name: 'Set active' }).getByText('Users').click()
+      await page.getByRole('tab', { selected: true }).getByText('Users').waitFor()
+      expect(await readHeaders(page)).toEqual({ 'x-api-key': demoKey })
+      expect(await pressRun(page)).toMatchObject({ data: { users: { nodes: expect.any(Array) } } })
+      expect(errors).toEqual([])
+    })
+
+    it('shows changes of jobs live', async () => {
+      const { page } = await visitGraphiql(browser, demo)
+      await page.getByRole('tab').getByRole('button', { name: 'Follow', exact: true }).click()
+      await page.getByRole('tab', { selected: true }).getByText('Follow', { exact: true }).waitFor()
+      await page.waitForURL(({ searchParams }) => searchParams.get('query')?.includes('subscription Follow') === true)
+      await page.getByRole('button', { name: /^Execute query/ }).click()
+      await page.locator('.result-window').getByText('"job_demo_1"').waitFor()
+      const created = await fetch(`${demo}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-api-key': demoKey ?? '' },
+        body: JSON.stringify({ query: 'mutation { createJob(input: { jobType: "x" }) { job { id } } }' }),
+      })
+      const { data } = (await created.json()) as { data: { createJob: { job: { id: string } } } }
+      await page.locator('.result-window').getByText(data.createJob.job.id).waitFor()
+    })
+
+    it('answers a nested query typed into a new tab', async () => {
+      const { page } = await visitGraphiql(browser, demo)
+      await page.getByRole('button', { name: 'New tab' }).click()
+      await page.getByRole('tab', { selected: true }).getByText('<untitled>').waitFor()
+      await page.getByRole('region', { name: 'Operation Editor' }).locator('.monaco-editor').click()
+      await page.keyboard.type('query Typed { user(id: "usr_demo_2") { accounts { user { id } } } }')
+      // GraphiQL parses the text with a delay, and then names the tab.
+      await page.getByRole('tab', { selected: true }).getByText('Typed').waitFor()
+      const user = { id: 'usr_demo_2' }
+      expect(await pressRun(page)).toMatchObject({ data: { user: { accounts: [{ user }, { user }, { user }] } } })
+      await page.locator('.result-window').getByText('"usr_demo_2"').first().waitFor()
+    })
+
+    it('shows a placeholder for the key if there is no demo tenant', async () => {
+      const { page } = await visitGraphiql(browser, plain)
+      expect(await readHeaders(page)).toEqual({ 'x-api-key': '<API_KEY>' })
+      expect(await page.content()).not.toContain('fus_')
+      expect(await pressRun(page)).toMatchObject({ errors: [{ extensions: { code: 'UNAUTHENTICATED' } }] })
+    })
+
+    it('hides the key from a page that was opened under another host name', async () => {
+      const { page } = await visitGraphiql(browser, demo.replace('127.0.0.1', otherHostName))
+      expect(await readHeaders(page)).toEqual({ 'x-api-key': '<API_KEY>' })
+      expect(await page.content()).not.toContain('fus_')
+    })
   })
 })
 
