@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { createApp } from '../../app.ts'
-import { openTrustedIssuers } from '../../auth/tokens/trusted-issuers.ts'
+import type { TrustedIssuer } from '../../auth/tokens/trusted-issuers.ts'
 import { type Config, readConfig } from '../../config.ts'
 import { createServices } from '../../context.ts'
 import { type Database, openDatabase } from '../../db/database.ts'
@@ -10,7 +10,7 @@ import { followTrustedDocuments } from '../../graphql/http/trusted-documents.ts'
 import { serveMetrics } from '../../http/plugins/metrics-route.ts'
 import { createRateLimit } from '../../limits/rate-limit.ts'
 import { createRecentWrites, type SharedMemory } from '../../limits/recent-writes.ts'
-import { connectToRedis } from '../../limits/redis.ts'
+import type { RedisConnection } from '../../limits/redis.ts'
 import { openDemo } from '../../seed/demo.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { createMetrics, type Metrics, measureProcess } from '../../telemetry/metrics.ts'
@@ -40,7 +40,7 @@ export async function serve({ handlers: file, concurrency }: ServeOptions, super
   const toldToStop = untilToldToStop(supervisor?.onStopRequest)
   const config = readConfig()
   const runsJobs = file !== undefined || config.database.kind === 'embedded'
-  const handlers = await readHandlers(config, file)
+  const handlers = runsJobs ? await readHandlers(config, file) : undefined
   const logger = createLogger(config)
   const { trusted } = config
   const trustedDocuments = trusted && (await followTrustedDocuments(trusted, logger))
@@ -50,7 +50,7 @@ export async function serve({ handlers: file, concurrency }: ServeOptions, super
   const database = await open(config, meter, metrics, logger)
   measureProcess(metrics, () => database.driver.connections())
   const services = createServices(database, { ...config, metrics })
-  const redis = config.redisUrl === undefined ? undefined : connectToRedis(config.redisUrl, logger)
+  const redis = await openRedis(config, logger)
   const rateLimit = createRateLimit(config.pointsPerMinute, {
     ...{ log: logger, pointsPerUser: config.pointsPerUser, redis, metrics, counts: supervisor?.counts },
   })
@@ -69,7 +69,7 @@ export async function serve({ handlers: file, concurrency }: ServeOptions, super
       metricsSource: supervisor?.metrics,
       ...{ services, meter, logger, tracing, rateLimit, recentWrites, trustedDocuments, demoKey },
     })
-    const stopWork = startWork(services, { ...config, logger, concurrency, ...(runsJobs && { handlers }) })
+    const stopWork = startWork(services, { ...config, logger, concurrency, ...(handlers && { handlers }) })
     try {
       const listener = supervisor ? 'Process' : 'Server'
       const address = await app.listen({
@@ -110,9 +110,19 @@ function open({ database }: Config, meter: StatementMeter, metrics: Metrics, log
   })
 }
 
-async function openTrustedIssuersOf(config: Config, database: Database, log: Logger) {
+// The client of Redis and the one of trusted issuers are loaded only where they are configured: they would be a quarter of all modules.
+
+async function openRedis({ redisUrl }: Config, log: Logger): Promise<RedisConnection | undefined> {
+  if (redisUrl === undefined) return undefined
+  const { connectToRedis } = await import('../../limits/redis.ts')
+  return connectToRedis(redisUrl, log)
+}
+
+async function openTrustedIssuersOf(config: Config, database: Database, log: Logger): Promise<TrustedIssuer[]> {
   const { trustedIssuersFile: file, tokenIssuer, fetchPrivateNetworks: allowPrivateNetworks } = config
-  return file === undefined ? [] : openTrustedIssuers(database, file, tokenIssuer, { log, allowPrivateNetworks })
+  if (file === undefined) return []
+  const { openTrustedIssuers } = await import('../../auth/tokens/trusted-issuers.ts')
+  return openTrustedIssuers(database, file, tokenIssuer, { log, allowPrivateNetworks })
 }
 
 function createRecentWritesFor({ database }: Config, shared: SharedMemory | undefined) {

@@ -1,7 +1,6 @@
 import type { Config } from '../../config.ts'
 import type { Services } from '../../context.ts'
 import { removeExpiredAnswers } from '../../idempotency/idempotency.ts'
-import { createFetchContent } from '../../job/handlers/fetch-content.ts'
 import type { JobHandlers } from '../../job/worker/handler.ts'
 import { loadHandlers } from '../../job/worker/load-handlers.ts'
 import { startUpkeep } from '../../job/worker/upkeep.ts'
@@ -16,6 +15,8 @@ import { defaultLeaseSeconds } from './number-options.ts'
  * @throws OperatorError if the file cannot be used
  */
 export async function readHandlers(config: Config, file: string | undefined): Promise<JobHandlers> {
+  // Processes that run no jobs do not load the HTTP client of this handler.
+  const { createFetchContent } = await import('../../job/handlers/fetch-content.ts')
   const fetchContent = createFetchContent({ allowPrivateNetworks: config.fetchPrivateNetworks })
   return new Map([['fetch_content', fetchContent], ...(file === undefined ? [] : await loadHandlers(file))])
 }
