@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defaultTokenIssuer } from './auth/tokens/access-tokens.ts'
 import type { DatabaseLocation } from './db/location.ts'
+import { ignoredUrlParts } from './db/postgres/ignored-url-parts.ts'
 import { OperatorError } from './errors.ts'
 import type { LoadLimits } from './http/plugins/shed-load.ts'
 import type { HttpTimeouts } from './http/server-options.ts'
@@ -60,7 +61,7 @@ const environment = z.object({
   DATABASE_REPLICA_URLS: list(
     isPostgresUrl,
     'must be URLs separated by commas: postgresql://user@host:port/database',
-  ).superRefine((urls, context) => urls.flatMap(ignoredParts).forEach(context.addIssue)),
+  ).superRefine((urls, context) => urls.flatMap(ignoredUrlParts).forEach(context.addIssue)),
   REPLICA_LAG: seconds(5),
   DATABASE_POOL_SIZE: integer('a number of connections from 1 to 1000', 1, 1_000).default(10),
   DATABASE_CONNECT_TIMEOUT: seconds(5),
@@ -142,25 +143,7 @@ function postgresUrl(message: string) {
   return z
     .string()
     .refine(isPostgresUrl, { message, abort: true })
-    .superRefine((url, context) => ignoredParts(url).forEach(context.addIssue))
-}
-
-/** The parameters of a URL that node-postgres knows. It ignores others. */
-const urlParameters = new Set([
-  ...['application_name', 'client_encoding', 'encoding', 'host', 'options', 'port', 'user', 'password'],
-  ...['lock_timeout', 'ssl', 'sslcert', 'sslkey', 'sslmode', 'sslnegotiation', 'sslrootcert', 'uselibpqcompat'],
-])
-
-/** What is wrong with the parts of a URL that would be ignored: other tools know them, and an operator would count on them. */
-function ignoredParts(text: string): string[] {
-  const { hostname, searchParams } = new URL(text)
-  const unknown = [...new Set(searchParams.keys())].filter((name) => !urlParameters.has(name))
-  return [
-    ...(hostname.includes(',') || searchParams.get('host')?.includes(',')
-      ? ['must name one host. Put a load balancer or a proxy in front of several']
-      : []),
-    ...unknown.map((name) => `has the parameter ${name}, which would have no effect`),
-  ]
+    .superRefine((url, context) => ignoredUrlParts(url).forEach(context.addIssue))
 }
 
 /** @see https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2 */
