@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startGateway } from '../support/cli.ts'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { type RunningGateway, startGateway } from '../support/cli.ts'
 import { type Cluster, canCreateClusters, createCluster, freePort } from '../support/cluster.ts'
 import { prepare } from '../support/gateway.ts'
 
@@ -109,5 +109,44 @@ describe.skipIf(!canCreateClusters)('SIGTERM', () => {
     } finally {
       cluster.thaw()
     }
+  })
+})
+
+describe.skipIf(!canCreateClusters)('a second signal', () => {
+  /** Starts a gateway and sends a request that waits for the database, and then SIGINT. */
+  async function interruptRequest(): Promise<{ gateway: RunningGateway; outcome: Promise<number | string> }> {
+    const gateway = await startGateway({ ...env, DATABASE_STATEMENT_TIMEOUT: '15' })
+    const ask = () => fetch(`${gateway.address}/users?limit=1`, { headers: { 'x-api-key': key } })
+    await ask()
+    cluster.freeze()
+    onTestFinished(() => cluster.thaw())
+    const outcome = ask().then(
+      ({ status }) => status,
+      () => 'cut off',
+    )
+    const metrics = async () => (await fetch(`${gateway.address}/metrics`)).text()
+    await expect.poll(metrics, { timeout: 10_000 }).toMatch(/{state="in_use"} [1-9]/)
+    gateway.child.kill('SIGINT')
+    return { gateway, outcome }
+  }
+
+  it('of the same moment is the Ctrl-C that npm passes on: requests under way are answered', async () => {
+    const { gateway, outcome } = await interruptRequest()
+    // Not SIGINT again: the kernel may deliver two as one.
+    const ended = gateway.stop('SIGTERM')
+    await expect.poll(gateway.output, { timeout: 10_000 }).toContain('stopping')
+    cluster.thaw()
+    expect(await outcome).toBe(200)
+    expect((await ended).code).toBe(0)
+  })
+
+  it('closes connections in use', async () => {
+    const { gateway, outcome } = await interruptRequest()
+    const ended = once(gateway.child, 'exit')
+    const again = setInterval(() => gateway.child.kill('SIGINT'), 100)
+    expect(await outcome).toBe('cut off')
+    clearInterval(again)
+    cluster.thaw()
+    expect((await ended)[0]).toBe(0)
   })
 })

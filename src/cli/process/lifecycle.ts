@@ -1,24 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from '../../telemetry/logger.ts'
+import type { OnStopRequest } from './stop-requests.ts'
 
 /** The part of the time for stopping that is reserved for closing the database. */
 const closingMilliseconds = 1_000
-
-/** The signals that tell a process to stop. SIGHUP comes when its terminal is closed. */
-const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-
-/** Calls a listener at the next request to stop. */
-export type OnStopRequest = (listener: () => void) => void
-
-/** Calls the listener at the next signal to stop. Called first, so that no signal is missed. */
-function onStopSignal(listener: () => void): void {
-  for (const signal of stopSignals) process.once(signal, listener)
-}
-
-/** Resolves at the next request to stop, which is a signal unless a supervisor gives it. */
-export function untilToldToStop(onStopRequest: OnStopRequest = onStopSignal): Promise<void> {
-  return new Promise(onStopRequest)
-}
 
 /** How long requests and jobs under way may take to end, in milliseconds, if stopping may take `shutdownMilliseconds`. */
 export function graceOf(shutdownMilliseconds: number): number {
@@ -47,7 +32,7 @@ export function exitWhenDone(): void {
 export async function stopAnswering(
   app: FastifyInstance,
   shutdownMilliseconds: number,
-  onStopRequest: OnStopRequest = onStopSignal,
+  onStopRequest: OnStopRequest,
 ): Promise<void> {
   const closeConnections = () => app.server.closeAllConnections()
   const timer = setTimeout(closeConnections, graceOf(shutdownMilliseconds))

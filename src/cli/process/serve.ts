@@ -16,9 +16,10 @@ import { createLogger } from '../../telemetry/logger.ts'
 import { createMetrics, type Metrics, measureProcess } from '../../telemetry/metrics.ts'
 import { startTracing } from '../../telemetry/start-tracing.ts'
 import { requireMigrations } from '../with-database.ts'
-import { exitAtLatest, exitWhenDone, stopAnswering, untilToldToStop } from './lifecycle.ts'
+import { exitAtLatest, exitWhenDone, stopAnswering } from './lifecycle.ts'
 import { maxConnectionsOf } from './max-connections.ts'
 import { readHandlers, startWork } from './start-work.ts'
+import { receiveStopSignals } from './stop-requests.ts'
 import type { Supervisor } from './supervisor/connect.ts'
 
 export interface ServeOptions {
@@ -37,7 +38,8 @@ export interface ServeOptions {
  */
 export async function serve({ handlers: file, concurrency }: ServeOptions, supervisor?: Supervisor): Promise<void> {
   // From here on, Ctrl-C lets writes under way finish.
-  const toldToStop = untilToldToStop(supervisor?.onStopRequest)
+  const onStopRequest = supervisor?.onStopRequest ?? receiveStopSignals()
+  const toldToStop = new Promise<void>(onStopRequest)
   const config = readConfig()
   const runsJobs = file !== undefined || config.database.kind === 'embedded'
   const handlers = runsJobs ? await readHandlers(config, file) : undefined
@@ -82,7 +84,7 @@ export async function serve({ handlers: file, concurrency }: ServeOptions, super
       logger.info('stopping')
       exitAtLatest(config.shutdownMilliseconds, logger)
     } finally {
-      await Promise.all([stopAnswering(app, config.shutdownMilliseconds, supervisor?.onStopRequest), stopWork()])
+      await Promise.all([stopAnswering(app, config.shutdownMilliseconds, onStopRequest), stopWork()])
     }
     logger.info('stopped')
   } finally {

@@ -4,8 +4,9 @@ import { serveMetrics } from '../../http/plugins/metrics-route.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { createMetrics, measureProcess } from '../../telemetry/metrics.ts'
 import { withMigratedDatabase } from '../with-database.ts'
-import { exitAtLatest, untilToldToStop } from './lifecycle.ts'
+import { exitAtLatest } from './lifecycle.ts'
 import { readHandlers, startWork } from './start-work.ts'
+import { receiveStopSignals } from './stop-requests.ts'
 
 export interface RunOptions {
   readonly handlers?: string
@@ -15,7 +16,7 @@ export interface RunOptions {
 
 /** Runs the jobs of all tenants until the process is told to stop. */
 export async function work({ handlers: file, concurrency, lease }: RunOptions): Promise<void> {
-  const toldToStop = untilToldToStop()
+  const toldToStop = new Promise<void>(receiveStopSignals())
   const config = readConfig()
   const handlers = await readHandlers(config, file)
   const logger = createLogger(config)

@@ -2,13 +2,13 @@ import cluster from 'node:cluster'
 import { Registry } from 'prom-client'
 import type { MetricsSource } from '../../../http/plugins/metrics-route.ts'
 import { createSharedCounts, type SharedCounts } from '../../../limits/shared-counts.ts'
+import { createStopRequests, type OnStopRequest } from '../stop-requests.ts'
 import { createCalls } from './calls.ts'
 import type { MessageOfChild, MessageOfSupervisor } from './messages.ts'
 
 /** What a process that serves gets from its supervisor. */
 export interface Supervisor {
-  /** Calls the listener once, at the next request to stop: the first one is to stop gracefully, the second one at once. */
-  onStopRequest(listener: () => void): void
+  readonly onStopRequest: OnStopRequest
   /** The points and the recent writes of all processes. */
   readonly counts: SharedCounts
   /** The metrics of all processes. */
@@ -70,32 +70,6 @@ export function connectToSupervisor(): Supervisor {
       }
     },
     ready: (address) => send({ type: 'ready', address }),
-  }
-}
-
-/** The requests to stop. A request that nothing waits for yet is kept. */
-function createStopRequests() {
-  const listeners: (() => void)[] = []
-  let given = 0
-  let kept = 0
-
-  return {
-    /** Receives a request. Only the first `stop` counts: a signal to all processes and the supervisor's message are one request. */
-    receive(request: 'stop' | 'stopAtOnce'): void {
-      if (request === 'stop' && given > 0) return
-      given += 1
-      const listener = listeners.shift()
-      if (listener) listener()
-      else kept += 1
-    },
-    onNext(listener: () => void): void {
-      if (kept === 0) {
-        listeners.push(listener)
-        return
-      }
-      kept -= 1
-      listener()
-    },
   }
 }
 

@@ -6,15 +6,13 @@ import { serveMetrics } from '../../../http/plugins/metrics-route.ts'
 import { createSharedCounts } from '../../../limits/shared-counts.ts'
 import { createLogger } from '../../../telemetry/logger.ts'
 import { exitWhenDone } from '../lifecycle.ts'
+import { obeySignals } from '../stop-requests.ts'
 import { startChild } from './child.ts'
-import { createProcessPool, type ProcessPool } from './process-pool.ts'
+import { createProcessPool } from './process-pool.ts'
 import { createSummedMetrics } from './sum-metrics.ts'
 
 /** How long `/metrics` waits for the processes. */
 const reportMilliseconds = 1_000
-
-/** Further signals within this time belong to the first one: npm passes on a Ctrl-C that all processes have received. */
-const sameRequestMilliseconds = 500
 
 /**
  * Serves with several processes on one port until it is told to stop. This process is their supervisor: it passes connections
@@ -49,23 +47,15 @@ export async function supervise(size: number): Promise<void> {
       return child
     },
   })
-  obeySignals(pool)
+  // SIGHUP restarts the processes, unless it says that the terminal is closed.
+  if (isatty(0)) obeySignals(['SIGINT', 'SIGTERM', 'SIGHUP'], pool)
+  else {
+    obeySignals(['SIGINT', 'SIGTERM'], pool)
+    process.on('SIGHUP', pool.restart)
+  }
   const stopMetrics = await serveMetrics(metrics, host, metricsPort)
   process.exitCode = await pool.run((address) => log.info({ processes: size }, `Server listening at ${address}`))
   await stopMetrics()
   // node:cluster keeps a connection that was on its way to a process which has ended. It would keep this process running.
   exitWhenDone()
-}
-
-/** SIGINT and SIGTERM stop the processes. SIGHUP restarts them, or stops them if it says that the terminal is closed. */
-function obeySignals(pool: ProcessPool): void {
-  let toldAt: number | undefined
-  function stop(): void {
-    const now = performance.now()
-    toldAt ??= now
-    if (toldAt === now) pool.stop()
-    else if (now - toldAt > sameRequestMilliseconds) pool.stopAtOnce()
-  }
-  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, stop)
-  process.on('SIGHUP', isatty(0) ? stop : pool.restart)
 }
