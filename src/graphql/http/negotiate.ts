@@ -35,9 +35,12 @@ export function requireEventStream(accept: string | undefined): void {
   )
 }
 
+/** How many media ranges are read. Browsers send up to ten, and a header of 16 KiB has room for thousands, which take 10 ms. */
+const maxRanges = 100
+
 function preferred<Type extends string>(accept: string | undefined, types: readonly Type[]): Type | undefined {
   // An empty header accepts everything, like a missing one.
-  const ranges = (accept?.replaceAll(/;(?!\s*q\s*=)[^;,]*/gi, '') || '*/*').split(',')
+  const ranges = (accept?.replaceAll(/;(?!\s*q\s*=)[^;,]*/gi, '') || '*/*').split(',', maxRanges)
   // Negotiator prefers what is named first. Clients name multipart first for @defer, and get JSON if they accept it equally.
   const isMultipart = (range: string) => Number(range.trim().startsWith('multipart/'))
   ranges.sort((one, other) => isMultipart(one) - isMultipart(other))
