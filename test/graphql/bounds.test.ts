@@ -50,6 +50,14 @@ const documents: Record<
        fragment A on Viewer { ${repeat(10, '...B')} } fragment B on Viewer { ${repeat(49, 'keyName')} }`,
     message: /more than 5000 fields/,
   },
+  'fragments of expanded fragments': {
+    limit: 5_000,
+    // Each use of the fragment counts itself and 49 within it, around one field.
+    document: (count) =>
+      `{ viewer { ${repeat(100, '...A')} ${repeat(count - 5_000, '... { keyName }')} } }
+       fragment A on Viewer { ${repeat(49, '... {')} keyName ${repeat(49, '}')} }`,
+    message: /more than 5000 fragments/,
+  },
 }
 
 describe('a limit', () => {

@@ -173,4 +173,13 @@ export const attacks: Readonly<Record<string, Attack>> = {
       const accept = number % 2 === 0 ? 'a/b,'.repeat(3_900) : `*/*,${'multipart/mixed;'.repeat(990)}`
       return { body: { query: 'subscription { job(id: "job_1") { id } }' }, headers: { accept } }
     }),
+  'documents of many tokens, and of fragments within fragments': (target, signal) =>
+    repeat(target, signal, 32, () => {
+      number += 1
+      const tokens = `query Q${number} { nodes(ids: [${'"x" '.repeat(400)}]) { id } ${'viewer { keyName } '.repeat(100)} }`
+      const spreads = Array.from({ length: 12 }, (_, at) => `fragment F${at} on Viewer { ...F${at + 1} ...F${at + 1} }`)
+      const leaf = `fragment F12 on Viewer { ${'... @include(if: true) { '.repeat(150)} keyName ${'} '.repeat(150)} }`
+      const nested = `query Q${number} { viewer { ...F0 } } ${spreads.join(' ')} ${leaf}`
+      return { body: { query: number % 2 === 0 ? tokens : nested } }
+    }),
 }

@@ -147,7 +147,7 @@ export function createOperations({
     ...preparer,
     async prepareFor(viewer, text, operationName, isAbandoned) {
       const prepare = () => preparer.prepare(text, operationName)
-      if (text === undefined || preparer.isPrepared(text)) return prepare()
+      if (text === undefined || preparer.isPrepared(text, operationName)) return prepare()
       await rateLimit.spend(viewer, 0)
       const prepared = await services.turns.steps.take(viewer.keyId, prepare, isAbandoned)
       const points = prepared.errors ? Math.floor(text.length / charactersPerPoint) : 0

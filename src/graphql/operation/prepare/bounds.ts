@@ -15,6 +15,7 @@ const maxTokens = 2_000
 const maxNesting = 200
 const maxDepth = 12
 const maxFields = 5_000
+const maxFragments = 5_000
 const maxAliases = 60
 
 const opening = new Set<string>([TokenKind.BRACE_L, TokenKind.BRACKET_L, TokenKind.PAREN_L])
@@ -24,9 +25,10 @@ const closing = new Set<string>([TokenKind.BRACE_R, TokenKind.BRACKET_R, TokenKi
  * Checks the size of a document before it is parsed. The parser calls itself for each bracket, so a deeply nested document
  * would exceed the stack.
  *
+ * @returns the number of its tokens
  * @throws GraphQLError, a syntax error, for more than 100,000 characters, 2,000 tokens, or 200 nested brackets
  */
-export function checkDocumentSize(text: string): void {
+export function checkDocumentSize(text: string): number {
   const lexer = new Lexer(new Source(text))
   if (text.length > maxCharacters) throw syntaxError(lexer.source, 0, `More than ${maxCharacters} characters.`)
   let nesting = 0
@@ -38,30 +40,40 @@ export function checkDocumentSize(text: string): void {
     if (tokens > maxTokens) throw syntaxError(lexer.source, token.start, `More than ${maxTokens} tokens.`)
     if (nesting > maxNesting) throw syntaxError(lexer.source, token.start, `Nested more than ${maxNesting} deep.`)
   }
+  return tokens
 }
 
 /** The size of a selection whose fragments are inlined. */
 interface Size {
   readonly fields: number
+  /** The fragments that it spreads, and inline fragments. */
+  readonly fragments: number
   readonly depth: number
 }
 
+const nothing: Size = { fields: 0, fragments: 0, depth: 0 }
+
 /**
- * Rejects operations that are too deep or have too many fields, and documents with too many aliases. Back edges multiply rows
- * with each level, and each alias requests a field once more.
+ * Rejects operations that are too deep or have too many fields or fragments, and documents with too many aliases. Back edges multiply
+ * rows with each level, and each alias requests a field once more. Fragments without fields of their own take time all the same: few
+ * fields can each be below a hundred of them.
  */
 export const operationBoundsRule: ValidationRule = (context) => {
   const fragments = new Map<string, Size>()
   let aliases = 0
   return {
     OperationDefinition(operation) {
-      const { depth, fields } = sizeOf(context, operation.selectionSet, fragments)
+      const { depth, fields, fragments: spread } = sizeOf(context, operation.selectionSet, fragments)
       if (depth > maxDepth) {
         const message = `The query is nested more than ${maxDepth} fields deep.`
         context.reportError(new GraphQLError(message, { nodes: operation }))
       }
       if (fields > maxFields) {
         const message = `The operation selects more than ${maxFields} fields after its fragments are inlined.`
+        context.reportError(new GraphQLError(message, { nodes: operation }))
+      }
+      if (spread > maxFragments) {
+        const message = `The operation has more than ${maxFragments} fragments after they are inlined.`
         context.reportError(new GraphQLError(message, { nodes: operation }))
       }
     },
@@ -84,6 +96,7 @@ export const operationBoundsRule: ValidationRule = (context) => {
  */
 function sizeOf(context: ValidationContext, { selections }: SelectionSetNode, fragments: Map<string, Size>): Size {
   let fields = 0
+  let spread = 0
   let depth = 0
   for (const selection of selections) {
     const inner =
@@ -91,22 +104,23 @@ function sizeOf(context: ValidationContext, { selections }: SelectionSetNode, fr
         ? sizeOfFragment(context, selection.name.value, fragments)
         : selection.selectionSet
           ? sizeOf(context, selection.selectionSet, fragments)
-          : { fields: 0, depth: 0 }
+          : nothing
     const isField = selection.kind === Kind.FIELD
     const isIntrospection = isField && selection.name.value.startsWith('__')
     fields += inner.fields + (isField ? 1 : 0)
+    spread += inner.fragments + (isField ? 0 : 1)
     if (!isIntrospection) depth = Math.max(depth, inner.depth + (isField ? 1 : 0))
   }
-  return { fields, depth }
+  return { fields, fragments: spread, depth }
 }
 
 function sizeOfFragment(context: ValidationContext, name: string, fragments: Map<string, Size>): Size {
   const known = fragments.get(name)
   if (known) return known
   // Another rule rejects a fragment that spreads itself.
-  fragments.set(name, { fields: 0, depth: 0 })
+  fragments.set(name, nothing)
   const fragment = context.getFragment(name)
-  const size = fragment ? sizeOf(context, fragment.selectionSet, fragments) : { fields: 0, depth: 0 }
+  const size = fragment ? sizeOf(context, fragment.selectionSet, fragments) : nothing
   fragments.set(name, size)
   return size
 }

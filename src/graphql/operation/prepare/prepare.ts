@@ -31,6 +31,8 @@ export interface PreparedOperation {
   readonly definition: OperationDefinitionNode
   readonly name: string | undefined
   readonly kind: 'query' | 'mutation' | 'subscription'
+  /** The number of its fields, with its fragments inlined. */
+  readonly size: number
   /** The scopes of all its fields. The scope of a `node` is known when it is loaded. */
   readonly scopes: readonly Scope[]
   /** Whether its answer has secrets, which are shown only once. */
@@ -61,8 +63,8 @@ export type Preparation =
 /** Prepares operations: parses, validates and analyses each document once. */
 export interface Preparer {
   prepare(text: string | undefined, operationName?: string | null): Preparation
-  /** Whether the document was prepared before and is kept, so that preparing its operation takes little time. */
-  isPrepared(text: string): boolean
+  /** Whether the operation of the document was prepared before and is kept, or the errors of the document are. */
+  isPrepared(text: string, operationName?: string | null): boolean
 }
 
 export interface PreparerOptions {
@@ -71,11 +73,17 @@ export interface PreparerOptions {
   readonly metrics: Metrics
 }
 
-/** The prepared documents that are kept, and their total length in characters. */
+/**
+ * The prepared documents that are kept, and their total size: tokens, fields of prepared operations, and characters, of which 32 count
+ * as one. A token, or a field with its compiled code, takes up to 1 KiB, so they take some 250 MiB at most.
+ */
 const maxDocuments = 1_024
-const maxTotalLength = 8_000_000
+const maxTotalSize = 250_000
+const charactersPerToken = 32
 
 interface PreparedDocument {
+  /** The tokens, and the fields of the operations that are prepared. */
+  size: number
   /** Undefined if the document has a syntax error. */
   readonly document?: DocumentNode
   readonly errors: readonly GraphQLError[]
@@ -87,35 +95,51 @@ export function createPreparer({ introspection, metrics }: PreparerOptions): Pre
   const rules = [...specifiedRules, operationBoundsRule, ...(introspection ? [] : [NoSchemaIntrospectionCustomRule])]
   const documents = new LRUCache<string, PreparedDocument>({
     max: maxDocuments,
-    maxSize: maxTotalLength,
-    sizeCalculation: (_, text) => text.length + 1,
+    maxSize: maxTotalSize,
+    sizeCalculation: ({ size }, text) => size + Math.ceil((text.length + 1) / charactersPerToken),
   })
 
   function read(text: string): PreparedDocument {
     const operations = new Map<OperationDefinitionNode, PreparedOperation>()
     try {
-      checkDocumentSize(text)
+      const size = checkDocumentSize(text)
       const document = parse(text)
-      return { document, errors: validate(schema, document, rules).map(explainDirective), operations }
+      return { size, document, errors: validate(schema, document, rules).map(explainDirective), operations }
     } catch (error) {
-      if (error instanceof GraphQLError) return { errors: [error], operations }
+      if (error instanceof GraphQLError) return { size: 0, errors: [error], operations }
       throw error
     }
   }
 
+  function keep(text: string, prepared: PreparedDocument): void {
+    // The cache measures a document only when it is added.
+    documents.delete(text)
+    documents.set(text, prepared)
+  }
+
   return {
-    isPrepared: (text) => documents.has(text),
+    isPrepared(text, operationName) {
+      const known = documents.get(text)
+      if (!known?.document || known.errors.length > 0) return known !== undefined
+      const definition = getOperationAST(known.document, operationName)
+      return !definition || known.operations.has(definition)
+    },
     prepare(text, operationName) {
       if (text === undefined) return badRequest('Must provide query string.')
-      const prepared = documents.get(text) ?? read(text)
-      documents.set(text, prepared)
+      const known = documents.get(text)
+      const prepared = known ?? read(text)
+      if (!known) keep(text, prepared)
       const { document, errors, operations } = prepared
       if (!document) return { errors, isBadRequest: false }
       const definition = getOperationAST(document, operationName)
       if (!definition) return badRequest('Could not determine what operation to execute.')
       if (errors.length > 0) return { errors, isBadRequest: false }
-      const operation = operations.get(definition) ?? prepareOperation(document, definition, metrics)
+      const ready = operations.get(definition)
+      if (ready) return { operation: ready }
+      const operation = prepareOperation(document, definition, metrics)
       operations.set(definition, operation)
+      prepared.size += operation.size
+      keep(text, prepared)
       return { operation }
     },
   }
@@ -142,7 +166,7 @@ function prepareOperation(
   let calls = 0
   let compiled: CompiledOperation | undefined
   return {
-    ...{ document, definition, name, kind: definition.operation, executable },
+    ...{ document, definition, name, kind: definition.operation, size: selection.size, executable },
     scopes: [...scopes],
     showsSecrets: selection.fields.some(({ field }) => field.extensions['isSecret'] === true),
     priceOf: createPrice(definition, selection),

@@ -67,7 +67,9 @@ export function readSelection(
   ): SelectedField[] {
     return selections.flatMap((selection): SelectedField[] => {
       hasDirectives ||= hasAny(selection.directives)
-      const conditions = [...around, ...conditionsOf(selection.directives)]
+      // Fields below the same fragments share their conditions.
+      const added = conditionsOf(selection.directives).filter((condition) => !includesCondition(around, condition))
+      const conditions = added.length > 0 ? [...around, ...added] : around
       if (selection.kind === Kind.FIELD) return readField(type, selection, conditions)
       const { typeCondition, selectionSet } =
         selection.kind === Kind.INLINE_FRAGMENT
@@ -115,6 +117,10 @@ function conditionsOf(directives: readonly DirectiveNode[] = []): Condition[] {
     const literal = argument?.value.kind === Kind.BOOLEAN && argument.value.value
     return [{ is: literal === wanted }]
   })
+}
+
+function includesCondition(conditions: readonly Condition[], { variable, is }: Condition): boolean {
+  return conditions.some((known) => known.variable === variable && known.is === is)
 }
 
 function hasAny(list: readonly unknown[] | undefined): boolean {
