@@ -64,6 +64,33 @@ describe('a WebSocket', () => {
   })
 })
 
+describe('a client that does not wait for answers', () => {
+  const pipelined = (count: number) => 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(count)
+
+  it('gets the answers to fifty requests in turn, again and again', async () => {
+    const socket = connect(port, '127.0.0.1')
+    const received = text(socket)
+    const before = app.log.length
+    for (const times of [1, 2, 3]) {
+      socket.write(pipelined(50))
+      await expect.poll(() => app.log.length - before).toBe(50 * times)
+    }
+    socket.end()
+    expect((await received).match(/HTTP\/1.1 200 /g)).toHaveLength(150)
+  })
+
+  it('is disconnected if it sends more, and the rest is not looked at', async () => {
+    const before = app.log.length
+    // They fit into one part of 64 KiB, which Node reads as a whole.
+    expect(await send(pipelined(1_500))).toBe('')
+    const lines = app.log.slice(before).filter(({ msg }) => msg === 'request')
+    expect(lines.length).toBeLessThanOrEqual(50)
+    expect(app.log.slice(before).map(({ msg }) => msg)).toContain(
+      'a connection with more than 50 requests at a time is closed',
+    )
+  })
+})
+
 describe('a gateway with as many connections as it may have', () => {
   it('closes the one that waits longest, unused ones first, and closes new ones if all are in use', async () => {
     const full = await app.startAnother({ maxConnections: 4 })

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 
 /** The gateway that is attacked, and the key with which. The key's tenant has the user `usr_1`, the job `job_1` and others. */
 export interface Target {
@@ -37,7 +38,7 @@ async function repeat(
         onAnswer?.(answer.statusCode ?? 0)
         answer.resume().once('close', resolve)
       })
-      sent.once('error', () => setTimeout(resolve, failureMilliseconds))
+      sent.once('error', () => setTimeout(failureMilliseconds).then(resolve))
       sent.end(body && JSON.stringify(body))
     })
   const client = async () => {
@@ -62,6 +63,20 @@ async function openSockets({ address }: Target, count: number, text: string, sig
   }
   if (!signal.aborted) await once(signal, 'abort')
   for (const socket of sockets) socket.destroy()
+}
+
+/** Sends a text over `count` connections, again and again on new ones when they are closed. */
+async function reconnect({ address }: Target, count: number, text: string, signal: AbortSignal): Promise<void> {
+  const { hostname, port } = new URL(address)
+  const client = async () => {
+    while (!signal.aborted) {
+      const socket = connect({ port: Number(port), host: hostname, signal }).on('error', () => undefined)
+      socket.write(text)
+      await Promise.race([once(socket, 'close'), once(signal, 'abort')])
+      await setTimeout(failureMilliseconds)
+    }
+  }
+  await Promise.all(Array.from({ length: count }, client))
 }
 
 let number = 0
@@ -164,6 +179,8 @@ export const attacks: Readonly<Record<string, Attack>> = {
       await openSockets(target, 20, text, round)
     }
   },
+  'thousands of pipelined requests on each of 100 connections': (target, signal) =>
+    reconnect(target, 100, 'GET /nope HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(2_000), signal),
   'slow readers of GraphiQL': (target, signal) =>
     openSockets(target, 600, 'GET /graphql HTTP/1.1\r\nhost: x\r\naccept: text/html\r\n\r\n', signal),
   '200 clients of /metrics': (target, signal) => repeat(target, signal, 200, () => ({ path: '/metrics' })),
