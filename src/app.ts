@@ -22,7 +22,6 @@ import { registerHealth } from './http/plugins/health.ts'
 import { readJsonBodies } from './http/plugins/json-bodies.ts'
 import { serveJwks } from './http/plugins/jwks.ts'
 import { limitConnections } from './http/plugins/limit-connections.ts'
-import { limitPipelining } from './http/plugins/limit-pipelining.ts'
 import { logRequests } from './http/plugins/log-requests.ts'
 import { type MetricsSource, registerMetrics } from './http/plugins/metrics-route.ts'
 import { refuseWebSockets } from './http/plugins/refuse-websockets.ts'
@@ -139,7 +138,6 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
 
   // Ends the subscriptions, which would keep the gateway running.
   app.addHook('preClose', () => services.changes.close())
-  limitPipelining(app)
   limitConnections(app, options.maxConnections)
   drainConnections(app)
   return app

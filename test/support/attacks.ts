@@ -185,7 +185,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
     openSockets(target, 600, 'GET /graphql HTTP/1.1\r\nhost: x\r\naccept: text/html\r\n\r\n', signal),
   '200 clients of /metrics': (target, signal) => repeat(target, signal, 200, () => ({ path: '/metrics' })),
   'headers of 16 KiB that name media types': (target, signal) =>
-    repeat(target, signal, 64, () => {
+    repeat(target, signal, 32, () => {
       number += 1
       const accept = number % 2 === 0 ? 'a/b,'.repeat(3_900) : `*/*,${'multipart/mixed;'.repeat(990)}`
       return { body: { query: 'subscription { job(id: "job_1") { id } }' }, headers: { accept } }

@@ -1,22 +1,27 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
 /** How often the log says that there are too many connections. */
 const logMilliseconds = 60_000
 
+/** How many requests a client may send over a connection before it has their answers. Clients that pipeline send about ten. */
+const maxPending = 50
+
 /**
  * Bounds the number of open connections. A connection that waits for a request makes room for a new one: first one that has never
  * sent a request, the oldest first, then the one that has waited longest. If all are in use, new ones are closed at once.
  *
- * @param max undefined: any number
+ * Closes connections over which a client sends very many requests without waiting for answers. Node starts all requests that have
+ * arrived together, up to 64 KiB of them, in one step of the event loop: thousands of short ones would delay everyone else.
+ *
+ * @param max the number of connections; undefined: any number
  */
-export function limitConnections(app: FastifyInstance, max: number | undefined): void {
-  if (max === undefined) return
+export function limitConnections(app: FastifyInstance, max = Number.POSITIVE_INFINITY): void {
   const { server, log } = app
   const unused = new Set<Socket>()
   const idle = new Set<Socket>()
-  /** How many requests of a connection are under way: a client may send further ones before it has an answer. */
+  /** How many requests of a connection are under way. */
   const pending = new Map<Socket, number>()
   let open = 0
   let loggedAt = Number.NEGATIVE_INFINITY
@@ -27,9 +32,11 @@ export function limitConnections(app: FastifyInstance, max: number | undefined):
     log.warn({ max }, 'there are too many connections: some are closed')
   }
 
-  // `dropMaxConnection` is for one of several processes: otherwise node:cluster offers the connection again and again.
-  Object.assign(server, { maxConnections: max, dropMaxConnection: true })
-  server.on('drop', report)
+  if (Number.isFinite(max)) {
+    // `dropMaxConnection` is for one of several processes: otherwise node:cluster offers the connection again and again.
+    Object.assign(server, { maxConnections: max, dropMaxConnection: true })
+    server.on('drop', report)
+  }
   server.on('connection', (socket: Socket) => {
     open += 1
     if (open >= max) {
@@ -43,15 +50,42 @@ export function limitConnections(app: FastifyInstance, max: number | undefined):
       for (const sockets of [unused, idle, pending]) sockets.delete(socket)
     })
   })
-  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+
+  const [answer] = server.listeners('request') as [RequestListener]
+  server.off('request', answer).on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request
+    // It had arrived together with the request for which the connection was closed.
+    if (socket.destroyed) return
     unused.delete(socket)
     idle.delete(socket)
-    pending.set(socket, (pending.get(socket) ?? 0) + 1)
+    const count = (pending.get(socket) ?? 0) + 1
+    if (count > maxPending) {
+      log.info(
+        { address: socket.remoteAddress },
+        `a connection with more than ${maxPending} requests at a time is closed`,
+      )
+      abort(socket)
+      return
+    }
+    pending.set(socket, count)
     response.once('close', () => {
       const left = (pending.get(socket) ?? 1) - 1
       pending.delete(socket)
       if (left > 0) pending.set(socket, left)
       else if (!socket.destroyed) idle.add(socket)
     })
+    answer(request, response)
   })
+}
+
+/** Closes a connection. Node creates an error for each of its requests, thousands perhaps, and their stacks would take longest. */
+function abort(socket: Socket): void {
+  const { stackTraceLimit } = Error
+  socket.prependOnceListener('close', () => {
+    Error.stackTraceLimit = 0
+  })
+  socket.once('close', () => {
+    Error.stackTraceLimit = stackTraceLimit
+  })
+  socket.destroy()
 }
