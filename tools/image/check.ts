@@ -66,11 +66,15 @@ interface Served {
 /** Serves requests until the gateway has answered a thousand, and stops it as a container engine does. */
 async function serve(env: Record<string, string>, key: (output: string) => string): Promise<Served> {
   const started = performance.now()
-  const port = String(41_000 + Math.floor(Math.random() * 10_000))
-  const child = start(['serve'], { PORT: port, ...env })
+  const child = start(['serve'], { PORT: '0', ...env })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
-  const address = `http://127.0.0.1:${port}`
+  const listening = /Server listening at (http:\/\/[\d.:]+)/
+  while (!listening.test(output)) {
+    assert.equal(child.exitCode, null, output)
+    await Promise.race([once(child.stdout, 'data'), once(child, 'close')])
+  }
+  const address = listening.exec(output)?.[1]
   const isReady = () =>
     fetch(`${address}/ready`).then(
       ({ ok }) => ok,
