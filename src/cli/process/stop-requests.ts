@@ -60,7 +60,7 @@ export function obeySignals(
 
 /**
  * Receives the signals that tell this process to stop; SIGHUP comes when its terminal is closed. Called first, so that writes under way
- * finish. A second request while the process starts, or in a command that only stops gracefully, ends it.
+ * finish. A later request that nothing waits for ends the process at once.
  */
 export function receiveStopSignals(): OnStopRequest {
   const { receive, onNext } = createStopRequests()
