@@ -37,7 +37,8 @@ export function createAuthenticator(keys: ValidKeys, tokens: TokenVerifier): Aut
 }
 
 function tokenIn(authorization: string | undefined): string | undefined {
-  return /^bearer(?: +(.*))?$/i.exec(authorization ?? '')?.map((group) => group ?? '')[1]
+  const match = authorization === undefined ? null : /^bearer(?: +(.*))?$/i.exec(authorization)
+  return match ? (match[1] ?? '') : undefined
 }
 
 async function holderOfKey(keys: ValidKeys, key: string | undefined): Promise<Viewer> {

@@ -44,20 +44,23 @@ export function createKeySlots(max: number, things: string, variable: string): K
 
   const takenBy = (name: string) => taken.get(name) ?? 0
 
-  function release(name: string, count: number): void {
-    const left = takenBy(name) - count
-    if (left === 0) taken.delete(name)
-    else taken.set(name, left)
+  function add(name: string | undefined, count: number): void {
+    if (name === undefined) return
+    const sum = takenBy(name) + count
+    if (sum === 0) taken.delete(name)
+    else taken.set(name, sum)
   }
 
   function hold(payer: Payer, count: number): () => void {
-    const names = [payer.keyId, nameOfUser(payer)].filter((name) => name !== undefined)
-    for (const name of names) taken.set(name, takenBy(name) + count)
+    const user = nameOfUser(payer)
+    add(payer.keyId, count)
+    add(user, count)
     let isTaken = true
     return () => {
       if (!isTaken) return
       isTaken = false
-      for (const name of names) release(name, count)
+      add(payer.keyId, -count)
+      add(user, -count)
     }
   }
 

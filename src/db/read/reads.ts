@@ -109,11 +109,12 @@ function createColumns(model: DataModel) {
   const known = new WeakMap<ReadonlySet<string>, Map<string, SelectedColumns>>()
   return (of: Model, fields: ReadonlySet<string> = allFields, also: string): SelectedColumns => {
     const byModel = known.get(fields) ?? new Map<string, SelectedColumns>()
-    known.set(fields, byModel)
     const key = `${of}.${also}`
+    const selected = byModel.get(key)
+    if (selected) return selected
     const isSelected = (field: string) => fields === allFields || field === 'id' || field === also || fields.has(field)
-    const columns = byModel.get(key) ?? selectColumns(model(of), ({ field }) => isSelected(field))
-    byModel.set(key, columns)
+    const columns = selectColumns(model(of), ({ field }) => isSelected(field))
+    known.set(fields, byModel.set(key, columns))
     return columns
   }
 }

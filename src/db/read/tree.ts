@@ -69,10 +69,11 @@ export function createTreeRead(sql: SqlQueryable, model: DataModel): TreeRead {
 
   function prepare(root: Root, branches: readonly Branch[], columnsOf: ColumnsOf) {
     const key = branches.length > 0 ? branches : root.columns
-    const known = prepared.get(key) ?? new LRUCache<string, PreparedTree>({ max: maxTexts })
-    prepared.set(key, known)
-    const tree = known.get(root.text) ?? prepareTree(model, root, branches, columnsOf)
-    known.set(root.text, tree)
+    const trees = prepared.get(key) ?? new LRUCache<string, PreparedTree>({ max: maxTexts })
+    const known = trees.get(root.text)
+    if (known) return known
+    const tree = prepareTree(model, root, branches, columnsOf)
+    prepared.set(key, trees.set(root.text, tree))
     return tree
   }
 

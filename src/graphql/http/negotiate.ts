@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import Negotiator from 'negotiator'
 import { GatewayError } from '../../errors.ts'
 
@@ -21,14 +22,20 @@ export type JsonType = Extract<MediaType, `application/${string}`>
  * @see https://graphql.github.io/graphql-over-http/draft/#sec-Legacy-Watershed
  */
 export function negotiate(accept: string | undefined): MediaType {
-  const type = preferred(accept, mediaTypes)
+  const { type } = choices.memo(accept ?? '')
   if (type === undefined) throw new GatewayError('NOT_ACCEPTABLE', `Accept one of ${mediaTypes.join(', ')}.`)
   return type
 }
 
+/** The choices for headers that were sent recently: clients send only a few different ones. Long headers are not kept. */
+const choices = new LRUCache<string, { readonly type: MediaType | undefined }>({
+  ...{ max: 100, maxEntrySize: 500, sizeCalculation: (_choice, accept) => accept.length + 1 },
+  memoMethod: (accept) => ({ type: preferred(accept, mediaTypes) }),
+})
+
 /** @throws GatewayError NOT_ACCEPTABLE if a client does not accept server-sent events */
 export function requireEventStream(accept: string | undefined): void {
-  if (preferred(accept, ['text/event-stream'])) return
+  if (preferred(accept ?? '', ['text/event-stream'])) return
   throw new GatewayError(
     'NOT_ACCEPTABLE',
     'A subscription is answered with server-sent events. Accept text/event-stream.',
@@ -38,9 +45,9 @@ export function requireEventStream(accept: string | undefined): void {
 /** How many media ranges are read. Browsers send up to ten, and a header of 16 KiB has room for thousands, which take 10 ms. */
 const maxRanges = 100
 
-function preferred<Type extends string>(accept: string | undefined, types: readonly Type[]): Type | undefined {
+function preferred<Type extends string>(accept: string, types: readonly Type[]): Type | undefined {
   // An empty header accepts everything, like a missing one.
-  const ranges = (accept?.replaceAll(/;(?!\s*q\s*=)[^;,]*/gi, '') || '*/*').split(',', maxRanges)
+  const ranges = (accept.replaceAll(/;(?!\s*q\s*=)[^;,]*/gi, '') || '*/*').split(',', maxRanges)
   // Negotiator prefers what is named first. Clients name multipart first for @defer, and get JSON if they accept it equally.
   const isMultipart = (range: string) => Number(range.trim().startsWith('multipart/'))
   ranges.sort((one, other) => isMultipart(one) - isMultipart(other))

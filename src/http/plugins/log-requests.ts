@@ -8,9 +8,10 @@ const maxNameLength = 100
  * The line has the name of the key, and never its secret, a payload or a query string. The metrics record the same.
  */
 export function logRequests(app: FastifyInstance, metrics: Metrics): void {
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     // Fastify does not call onResponse for an answer that was cut off.
     reply.raw.once('close', () => logRequest(request, reply, metrics))
+    done()
   })
 }
 

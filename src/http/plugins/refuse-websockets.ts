@@ -3,8 +3,8 @@ import { GatewayError } from '../../errors.ts'
 
 /** Refuses WebSockets. Node would ignore the upgrade, and the client would wait for it or see an unrelated error. */
 export function refuseWebSockets(app: FastifyInstance): void {
-  app.addHook('onRequest', async ({ headers }, reply) => {
-    if (headers.upgrade?.toLowerCase() !== 'websocket') return
+  app.addHook('onRequest', ({ headers }, reply, done) => {
+    if (headers.upgrade?.toLowerCase() !== 'websocket') return done()
     // What follows on the connection could be frames.
     reply.header('connection', 'close')
     throw new GatewayError(

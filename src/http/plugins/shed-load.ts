@@ -56,35 +56,38 @@ export function shedLoad(
   const isExempt = ({ routeOptions: { url = '' } }: FastifyRequest) => exempt.has(url)
 
   // Before the body is read, and before the key is looked up.
-  app.addHook('onRequest', async (request) => {
-    if (isExempt(request)) return
-    if (inFlight >= maxInFlight) reject('in_flight')
-    if (isEventLoopLate()) reject('event_loop')
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (inFlight >= maxInFlight && !isExempt(request)) reject('in_flight')
+    if (isEventLoopLate() && !isExempt(request)) reject('event_loop')
+    done()
   })
   // When the key is known, and before the body is read.
-  app.addHook('preParsing', async (request, reply) => {
-    if (isExempt(request) || !request.viewer) return
+  app.addHook('preParsing', (request, reply, _payload, done) => {
+    if (!request.viewer) return done()
     const slot = arriving.take(request.viewer)
     if (slot instanceof Promise) {
       requestsShed.inc({ reason: 'arriving_of_key' })
-      await slot
+      slot.catch(done)
       return
     }
     hasArrived.set(request, slot)
     reply.raw.once('close', slot)
     if (reply.raw.closed) slot()
+    done()
   })
   // When the body has been read. Others may have taken the last places meanwhile.
-  app.addHook('preValidation', async (request, reply) => {
+  app.addHook('preValidation', (request, reply, done) => {
     hasArrived.get(request)?.()
-    if (isExempt(request)) return
+    if (!request.viewer && isExempt(request)) return done()
     if (inFlight >= maxInFlight) reject('in_flight')
     const slot = request.viewer ? slots.take(request.viewer) : () => undefined
     if (slot instanceof Promise) {
       requestsShed.inc({ reason: 'in_flight_of_key' })
-      return slot
+      slot.catch(done)
+      return
     }
     count(reply, slot)
+    done()
   })
 }
 

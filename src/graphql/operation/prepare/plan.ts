@@ -45,9 +45,11 @@ export function createPlanner({ fields }: Selection): (variables: Values) => Rea
       return { fieldsOf: (model) => byModel.get(model) ?? noFields, branchesOf: () => none }
     }
     const key = [...variables].map((name) => values[name]).join()
-    const known = plans.get(key) ?? plan(values)
-    plans.set(key, known)
-    return known
+    const known = plans.get(key)
+    if (known) return known
+    const planned = plan(values)
+    plans.set(key, planned)
+    return planned
   }
 }
 
