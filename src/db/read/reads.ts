@@ -3,7 +3,7 @@ import type { DataModel, Model, Row } from '../data-model.ts'
 import { query, statement } from '../statement.ts'
 import { type SelectedColumns, selectColumns } from './columns.ts'
 import { type Condition, countByText, countText, type ListRequest, pageText } from './list.ts'
-import { createOwnerships, type Owner } from './owner.ts'
+import { createOwnerships, type Owner, type Ownership } from './owner.ts'
 import { type Branch, type IdField, noPlan, type ReadPlan, type Relation } from './relation.ts'
 import { type ColumnsOf, createTreeRead, relatedText, type Tree } from './tree.ts'
 
@@ -53,6 +53,20 @@ export function createReads(
     (relation) =>
       columns(relation.model, plan.fieldsOf(relation.model), relation.by)
 
+  // The same columns are of the same relation, or of one that returns another number of rows.
+  const texts = new WeakMap<SelectedColumns, Map<string, string>>()
+
+  function textOf(relation: Relation, selected: SelectedColumns, owned: Ownership): string {
+    const known = texts.get(selected) ?? new Map<string, string>()
+    const key = `${relation.kind} ${owned.parameters.length}`
+    const text = known.get(key)
+    if (text !== undefined) return text
+    // `= ANY` has one text for any number of keys. Prisma's `IN` has one per number.
+    const created = relatedText(model, relation, selected, owned, `$${owned.parameters.length + 1}`)
+    texts.set(selected, known.set(key, created))
+    return created
+  }
+
   async function related(
     relation: Relation,
     owner: Owner,
@@ -63,8 +77,7 @@ export function createReads(
     const columnsOf = columnsOfPlan(plan)
     const selected = columnsOf(relation)
     const owned = ownershipOf(owner)
-    // `= ANY` has one text for any number of keys. Prisma's `IN` has one per number.
-    const text = relatedText(model, relation, selected, owned, `$${owned.parameters.length + 1}`)
+    const text = textOf(relation, selected, owned)
     const root = { model: relation.model, columns: selected, text, owned, parameters: [...owned.parameters, keys] }
     return readTree({ ...root, isShortRead: true, isPage: false }, branches, columnsOf, onReceived)
   }
