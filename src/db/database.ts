@@ -3,7 +3,6 @@ import type { SqlDriverAdapter } from '@prisma/driver-adapter-utils'
 import { createAdapters, type StatementObserver } from './adapter.ts'
 import { type DataModel, readDataModel } from './data-model.ts'
 import type { Driver } from './driver.ts'
-import { openEmbedded } from './embedded/embedded.ts'
 import { PrismaClient } from './generated/prisma/client.ts'
 import { createInserts, type Inserts } from './insert.ts'
 import type { JoinedTransaction } from './joined-transaction.ts'
@@ -45,8 +44,14 @@ export async function openDatabase(location: DatabaseLocation, options: Database
   const driver =
     location.kind === 'postgresql'
       ? openPostgres(location.url, { ...options, ...location })
-      : await openEmbedded(location.dataDir)
+      : await openFolder(location.dataDir)
   return createDatabase(driver, options)
+}
+
+/** PGlite is loaded only where it is used. */
+async function openFolder(dataDir: string): Promise<Driver> {
+  const { openEmbedded } = await import('./embedded/embedded.ts')
+  return openEmbedded(dataDir)
 }
 
 /** Creates the database of an open driver. Closing it closes the driver. */

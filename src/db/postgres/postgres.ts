@@ -3,7 +3,6 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import type { Connector } from '../adapter.ts'
 import type { Driver } from '../driver.ts'
-import { connectToShadowDatabase } from '../embedded/embedded.ts'
 import type { PoolSettings, ReplicaSettings } from '../location.ts'
 import { createReplica, type ReplicaObserver } from '../replicas/replica.ts'
 import { createReadRouter, type LaggingReader } from '../replicas/route-reads.ts'
@@ -177,7 +176,7 @@ function connectorOf(pool: pg.Pool): Connector {
   return {
     factory: prismaPg(pool),
     runScript: async (script) => void (await pool.query(script)),
-    connectToShadowDatabase,
+    connectToShadowDatabase: async () => (await import('../embedded/embedded.ts')).connectToShadowDatabase(),
   }
 }
 
