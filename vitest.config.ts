@@ -96,7 +96,7 @@ export default defineConfig({
           name: 'timed',
           include: timed,
           exclude: others,
-          maxWorkers: availableParallelism(),
+          maxWorkers: availableParallelism() + 1,
           sequence: { groupOrder: 2 },
         },
       },

@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { fusion, type RunningGateway, startGateway } from '../support/cli.ts'
 import { type CommandDatabase, createCommandDatabase } from '../support/command-database.ts'
 import { adminUrl, databaseUrl, runAsAdmin } from '../support/postgresql.ts'
@@ -26,7 +26,7 @@ describe.skipIf(adminUrl === undefined)('serve --processes', () => {
     const gateway = await startGateway({ ...env, ...more }, two)
     started.push(gateway)
     // The line of a process can arrive after that of the supervisor.
-    await expect.poll(() => childrenOf(gateway), { timeout: 30_000, interval: 20 }).toHaveLength(2)
+    await vi.waitUntil(() => childrenOf(gateway).length === 2, { timeout: 30_000, interval: 20 })
     return gateway
   }
 
@@ -54,7 +54,7 @@ describe.skipIf(adminUrl === undefined)('serve --processes', () => {
     await database.remove()
   })
 
-  it('answers with both processes on one port, counts points and metrics of both, and replaces one that is killed', async () => {
+  it('answers with both processes on one port, counts points and metrics of both, and replaces one that is killed; stops at SIGTERM without an orphan', async () => {
     const gateway = await start({ RATE_LIMIT: '1000' })
     const url = `${gateway.address}/graphql`
     const ask = () =>
@@ -95,66 +95,64 @@ describe.skipIf(adminUrl === undefined)('serve --processes', () => {
     await expect.poll(counted, { timeout: 5_000 }).toBe(accepted + 1)
     expect((await Promise.all([ask(), ask(), ask()])).map(({ status }) => status)).toEqual([429, 429, 429])
     expect((await gateway.stop('SIGTERM')).code).toBe(0)
+    expect(childrenOf(gateway).filter(isRunning)).toEqual([])
   })
 
-  it('is restarted one by one at SIGHUP without a failed request, also twice, and stops at SIGTERM without an orphan', async () => {
-    const gateway = await start()
-    const before = childrenOf(gateway)
-    const stopClients = startClients(`${gateway.address}/users?limit=1`, key, 20)
-    gateway.child.kill('SIGHUP')
-    await untilLogged(gateway, 'restarted')
-    gateway.child.kill('SIGHUP')
-    await untilLogged(gateway, 'restarted', 2)
-    const seen = await stopClients()
-    expect(Object.keys(seen)).toEqual(['200'])
-    expect(before.filter(isRunning)).toEqual([])
-    const after = childrenOf(gateway)
-    expect(after).toHaveLength(6)
-    expect(after.filter(isRunning)).toEqual(after.slice(4))
-    // A process stops when its successor serves. Lines of several processes can arrive out of order, so their times are compared.
-    const changes = readLog(gateway.output())
-      .map(({ msg, time }) => ({
-        time: Number(time),
-        change: String(msg).startsWith('Process listening') ? 1 : Number(msg === 'stopping') * -1,
-      }))
-      .filter(({ change }) => change !== 0)
-      .toSorted((one, other) => one.time - other.time || other.change - one.change)
-      .map(({ change }) => change)
-    const serving = changes.map((_, index) => sum(changes.slice(0, index + 1)))
-    expect(serving).toEqual([1, 2, 3, 2, 3, 2, 3, 2, 3, 2])
-    expect((await gateway.stop('SIGTERM')).code).toBe(0)
-    expect(after.filter(isRunning)).toEqual([])
-  })
+  describe('with a file that is read at SIGHUP', () => {
+    let gateway: RunningGateway
+    let issuers: string
+    beforeAll(async () => {
+      issuers = path.join(mkdtempSync(path.join(tmpdir(), 'fusion-')), 'issuers.json')
+      writeFileSync(issuers, '[]')
+      gateway = await start({ TRUSTED_ISSUERS: issuers })
+    })
+    afterAll(() => rmSync(path.dirname(issuers), { recursive: true }))
 
-  it('keeps the processes that serve if a restart cannot start a new one', async () => {
-    const folder = mkdtempSync(path.join(tmpdir(), 'fusion-'))
-    const file = path.join(folder, 'issuers.json')
-    writeFileSync(file, '[]')
-    const gateway = await start({ TRUSTED_ISSUERS: file })
-    writeFileSync(file, 'wrong')
-    gateway.child.kill('SIGHUP')
-    await untilLogged(gateway, 'a new process did not start: the old ones go on')
-    expect(childrenOf(gateway).filter(isRunning)).toHaveLength(2)
-    expect(await statusOf(`${gateway.address}/users`, key)).toBe(200)
-    writeFileSync(file, '[]')
-    gateway.child.kill('SIGHUP')
-    await untilLogged(gateway, 'restarted')
-    expect(await statusOf(`${gateway.address}/users`, key)).toBe(200)
-    await gateway.stop()
-    rmSync(folder, { recursive: true })
-  })
+    it('is restarted one by one without a failed request, also twice', async () => {
+      const before = childrenOf(gateway)
+      const stopClients = startClients(`${gateway.address}/users?limit=1`, key, 20)
+      gateway.child.kill('SIGHUP')
+      await untilLogged(gateway, 'restarted')
+      gateway.child.kill('SIGHUP')
+      await untilLogged(gateway, 'restarted', 2)
+      const seen = await stopClients()
+      expect(Object.keys(seen)).toEqual(['200'])
+      expect(before.filter(isRunning)).toEqual([])
+      const after = childrenOf(gateway)
+      expect(after).toHaveLength(6)
+      expect(after.filter(isRunning)).toEqual(after.slice(4))
+      // A process stops when its successor serves. Lines of several processes can arrive out of order, so their times are compared.
+      const changes = readLog(gateway.output())
+        .map(({ msg, time }) => ({
+          time: Number(time),
+          change: String(msg).startsWith('Process listening') ? 1 : Number(msg === 'stopping') * -1,
+        }))
+        .filter(({ change }) => change !== 0)
+        .toSorted((one, other) => one.time - other.time || other.change - one.change)
+        .map(({ change }) => change)
+      const serving = changes.map((_, index) => sum(changes.slice(0, index + 1)))
+      expect(serving).toEqual([1, 2, 3, 2, 3, 2, 3, 2, 3, 2])
+    })
 
-  it('ends with the error of a process if none can be started again', async () => {
-    const folder = mkdtempSync(path.join(tmpdir(), 'fusion-'))
-    const file = path.join(folder, 'issuers.json')
-    writeFileSync(file, '[]')
-    const gateway = await start({ TRUSTED_ISSUERS: file })
-    writeFileSync(file, 'wrong')
-    const ended = once(gateway.child, 'exit')
-    for (const pid of childrenOf(gateway)) process.kill(pid, 'SIGKILL')
-    expect((await ended)[0]).toBe(1)
-    expect(gateway.output()).toMatch(/^TRUSTED_ISSUERS: /m)
-    rmSync(folder, { recursive: true })
+    it('keeps the processes that serve if a restart cannot start a new one', async () => {
+      writeFileSync(issuers, 'wrong')
+      gateway.child.kill('SIGHUP')
+      await untilLogged(gateway, 'a new process did not start: the old ones go on')
+      expect(childrenOf(gateway).filter(isRunning)).toHaveLength(2)
+      expect(await statusOf(`${gateway.address}/users`, key)).toBe(200)
+      writeFileSync(issuers, '[]')
+      gateway.child.kill('SIGHUP')
+      await untilLogged(gateway, 'restarted', 3)
+      expect(await statusOf(`${gateway.address}/users`, key)).toBe(200)
+    })
+
+    it('ends with the error of a process if none can be started again', async () => {
+      writeFileSync(issuers, 'wrong')
+      const ended = once(gateway.child, 'exit')
+      for (const pid of childrenOf(gateway).filter(isRunning)) process.kill(pid, 'SIGKILL')
+      expect((await ended)[0]).toBe(1)
+      expect(gateway.output()).toMatch(/^TRUSTED_ISSUERS: /m)
+    })
   })
 
   it.each(['SIGINT', 'SIGKILL'] as const)('finishes requests under way after %s', async (signal) => {

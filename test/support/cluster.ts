@@ -1,5 +1,6 @@
 import { execFile, execFileSync } from 'node:child_process'
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { rename } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -43,7 +44,11 @@ export function createCluster(settings: Readonly<Record<string, string>> = {}): 
     const initialized = runFolder && path.join(runFolder, 'initdb')
     if (initialized && existsSync(initialized)) return copy(initialized, data)
     await run('initdb', '-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync')
-    if (initialized) await copy(data, initialized)
+    if (!initialized) return
+    // Another test may copy the folder as soon as it exists, or create it at the same time.
+    const unfinished = mkdtempSync(`${initialized}-`)
+    await copy(`${data}/.`, unfinished)
+    await rename(unfinished, initialized).catch(() => undefined)
   })
 }
 

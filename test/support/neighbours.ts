@@ -30,21 +30,30 @@ export async function createNeighbours(url: string): Promise<Neighbours> {
   const other = await createTenant(database, 'Victim')
   const { key: victim } = await createKey(database, { tenantAppId: other.id, name: 'victim' })
   await database.close()
-  const session = new pg.Client({ connectionString: url })
-  await session.connect()
-  await session.query(rowsOf(tenantAppId, other.id))
-  await session.end()
+  // The rows refer to each other. Without checks of foreign keys, sessions can insert them at the same time.
+  await Promise.all(
+    rowsOf(tenantAppId, other.id).map((script) => runScript(url, `SET session_replication_role = replica; ${script}`)),
+  )
+  await runScript(url, 'ANALYZE')
   return { attacker, victim }
 }
 
-function rowsOf(attacker: string, victim: string): string {
+async function runScript(url: string, script: string): Promise<void> {
+  const session = new pg.Client({ connectionString: url })
+  await session.connect()
+  await session.query(script)
+  await session.end()
+}
+
+/** Returns scripts that can run at the same time. */
+function rowsOf(attacker: string, victim: string): string[] {
   const times = 'now(), now() FROM generate_series(1, 100000) AS number'
-  return `
-    INSERT INTO "user" (tenant_app_id, id, name, email, created_at, updated_at)
-    SELECT '${attacker}', 'usr_' || number, 'Name ' || number, number || '@example.com', ${times};
-    INSERT INTO account (tenant_app_id, id, user_id, platform, platform_account_id, display_name, created_at, updated_at)
-    SELECT '${attacker}', 'acc_' || number, 'usr_' || (number % 5000 + 1), 'YOUTUBE', number::text, 'Name', ${times};
-    INSERT INTO profile (tenant_app_id, id, account_id, platform, platform_account_id, created_at, updated_at)
+  return [
+    `INSERT INTO "user" (tenant_app_id, id, name, email, created_at, updated_at)
+    SELECT '${attacker}', 'usr_' || number, 'Name ' || number, number || '@example.com', ${times}`,
+    `INSERT INTO account (tenant_app_id, id, user_id, platform, platform_account_id, display_name, created_at, updated_at)
+    SELECT '${attacker}', 'acc_' || number, 'usr_' || (number % 5000 + 1), 'YOUTUBE', number::text, 'Name', ${times}`,
+    `INSERT INTO profile (tenant_app_id, id, account_id, platform, platform_account_id, created_at, updated_at)
     SELECT '${attacker}', 'prf_' || number, 'acc_' || number, 'YOUTUBE', number::text, ${times};
     INSERT INTO job (tenant_app_id, id, job_type, status, payload, result, max_attempts, run_at, updated_at)
     VALUES ('${attacker}', 'job_1', 'x', 'SUCCEEDED', json_build_object('text', repeat('x', 64000)),
@@ -54,8 +63,8 @@ function rowsOf(attacker: string, victim: string): string {
     SELECT '${attacker}', 'job_long_' || number, 'x', 'SUCCEEDED', long.payload, long.result, 3, now(), now()
     FROM generate_series(1, 300) AS number, (SELECT payload, result FROM job WHERE id = 'job_1') AS long;
     INSERT INTO "user" (tenant_app_id, id, name, email, created_at, updated_at)
-    VALUES ('${victim}', 'usr_1', 'Victim', 'victim@example.com', now(), now());
-    ANALYZE`
+    VALUES ('${victim}', 'usr_1', 'Victim', 'victim@example.com', now(), now())`,
+  ]
 }
 
 /**
