@@ -36,30 +36,42 @@ const timed = [
 /** Tests that load the machine, and say how soon others are answered meanwhile. */
 const loads = ['neighbours', 'overload'].map((name) => `test/faults/${name}.test.ts`)
 
-/** Tests of PostgreSQL servers, and tests of clients and commands to which the database makes no difference. They run only with a server. */
-const withServer = [
-  ...['cli/processes', 'cli/tenants-and-keys', 'clients/pages.browser', 'docs/creator-dashboard.browser'],
-  ...['docs/frontends', 'faults/*', 'db/partitions', 'db/plans', 'db/point-in-time', 'db/postgresql', 'db/tls'],
-].map((name) => `test/${name}.test.ts`)
+const run = process.env['TEST_PARTITIONS'] ? 'partitioned' : process.env['TEST_DATABASE_URL'] ? 'server' : 'embedded'
 
-/** Tests of the embedded database, and others to which the database makes no difference. They run only without a server. */
-const withoutServer = [
-  ...['cli/backup', 'cli/serve', 'cli/start-work', 'cli/usage', 'clients/graphiql.browser', 'db/copy-aside'],
-  ...['db/embedded', 'docs/add-a-noun', 'docs/codegen', 'docs/job-handlers', 'docs/packages', 'docs/production'],
-  ...['docs/proxies', 'docs/recipes', 'docs/reference', 'docs/tour', 'graphql/breaking-changes', 'jobs/fetch-content'],
-  ...['jobs/load-handlers', 'limits/buffered-counter', 'limits/redis', 'limits/shared-counts', 'limits/turns'],
-  'telemetry/tracing',
-].map((name) => `test/${name}.test.ts`)
-
-/** Other tests to which the shape of the tables makes no difference, or that create databases of both shapes. */
-const ofAnyShape = ['docs/*', 'telemetry/*', 'db/interrupted-migrations'].map((name) => `test/${name}.test.ts`)
-
-/** The tests of other runs: a test that would be the same in two runs is in one of them, so that both take equally long. */
-function testsOfOtherRuns(): string[] {
-  if (process.env['TEST_PARTITIONS']) return [...withoutServer, ...withServer, ...ofAnyShape]
-  return process.env['TEST_DATABASE_URL'] ? withoutServer : withServer
+/**
+ * The tests of one run only: those of its database, and tests of clients, commands and documents to which the database makes no
+ * difference. They are distributed so that no run takes much longer than another.
+ */
+const onlyIn = {
+  embedded: [
+    ...['cli/backup', 'cli/serve', 'cli/start-work', 'cli/usage', 'clients/graphiql.browser', 'db/copy-aside'],
+    ...['db/embedded', 'docs/codegen', 'docs/job-handlers', 'docs/packages', 'docs/production', 'docs/proxies'],
+    ...['docs/recipes', 'docs/reference', 'docs/tour', 'graphql/breaking-changes', 'jobs/fetch-content'],
+    ...['jobs/load-handlers', 'limits/buffered-counter', 'limits/redis', 'limits/shared-counts', 'limits/turns'],
+    'telemetry/tracing',
+  ],
+  server: [
+    'cli/tenants-and-keys',
+    'faults/*',
+    ...['partitions', 'plans', 'point-in-time', 'postgresql', 'tls'].map((name) => `db/${name}`),
+  ],
+  partitioned: [
+    ...[
+      'cli/processes',
+      'clients/pages.browser',
+      'docs/add-a-noun',
+      'docs/creator-dashboard.browser',
+      'docs/frontends',
+    ],
+  ],
 }
-const others = testsOfOtherRuns()
+
+/** Tests to which partitions make no difference, or that create databases with and without them. */
+const ofAnyShape = ['docs/deployment', 'docs/scaling', 'telemetry/metrics', 'db/interrupted-migrations']
+
+const others = Object.entries({ ...onlyIn, ...(run === 'partitioned' && { ofAnyShape }) })
+  .flatMap(([name, tests]) => (name === run ? [] : tests))
+  .map((name) => `test/${name}.test.ts`)
 
 // A hundred processes load the same files: each file is compiled once.
 process.env['NODE_COMPILE_CACHE'] ??= path.join(import.meta.dirname, 'node_modules/.cache/compiled')

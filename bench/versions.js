@@ -1,6 +1,7 @@
 // Compares this gateway with an earlier commit, or plain tables with partitioned ones: the same cases, interleaved, each on its own copy
 // of one database.
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -13,19 +14,22 @@ import { seedDatabase } from './seed.js'
 import { openServer } from './server.js'
 import { measureStream } from './stream.js'
 
-const usage = `npm run bench:versions -- COMMIT [--only CASES] [--rounds N] [--seconds N]
-npm run bench:versions -- --partitions N [--only CASES] [--rounds N] [--seconds N]
+const usage = `npm run bench:versions -- COMMIT [--only CASES] [--starts N] [--rounds N] [--seconds N]
+npm run bench:versions -- --partitions N [--only CASES] [--starts N] [--rounds N] [--seconds N]
 
   COMMIT        the earlier version, which is installed in a temporary folder
   --partitions  compare plain tables with tables of N partitions instead
   --only        some of the cases abcdefghijp
+  --starts      how often both are started for a case: what V8 compiles differs from start to start
+  --rounds      how often both are measured after each start
   DATABASE_URL names a PostgreSQL server, as a user who may create databases. Without it one is started.
 `
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     only: { type: 'string', default: 'abcdefghijp' },
-    rounds: { type: 'string', default: '9' },
+    starts: { type: 'string', default: '3' },
+    rounds: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '2' },
     partitions: { type: 'string' },
     help: { type: 'boolean', default: false },
@@ -37,6 +41,7 @@ if (options.help || Boolean(commit) === Boolean(partitions)) {
   process.stdout.write(usage)
   process.exit(options.help ? 0 : 2)
 }
+const starts = Number(options.starts)
 const rounds = Number(options.rounds)
 const seconds = Number(options.seconds)
 const users = 5_000
@@ -59,8 +64,9 @@ try {
   const nowUrl = await server.createDatabase(beforeUrl)
   await fusionOn(nowUrl)('migrate', 'deploy')
   if (partitions) await fusionOn(nowUrl)('migrate', 'partition', '--modulus', partitions)
-  await start('before', { root, url: beforeUrl, port: 47_330 })
-  await start('now', { root: projectRoot, url: nowUrl, port: 47_331 })
+  versions.before = { name: 'before', root, url: beforeUrl, port: 47_330 }
+  versions.now = { name: 'now', root: projectRoot, url: nowUrl, port: 47_331 }
+  await start()
   const cases = createCases(seeded)
   const rows = []
   for (const letter of 'abcdefghi') {
@@ -79,15 +85,15 @@ try {
       const [{ usersPerSecond }] = await measureStream({ ...stream, rounds: 1 })
       return { perSecond: usersPerSecond }
     }
-    rows.push(row(`(j) GET /users of ${manyUsers} users`, await interleave(measure), 'users/s'))
+    rows.push(row(`(j) GET /users of ${manyUsers} users`, await interleave(measure, 1), 'users/s'))
   }
   if (options.only.includes('p')) {
     for (const [title, measure] of createJobsCase(versions, seeded.keys.tenant))
-      rows.push(row(title, await interleave(measure), 'jobs/s'))
+      rows.push(row(title, await interleave(measure, 1), 'jobs/s'))
   }
   process.stdout.write(
     [
-      `Medians of ${rounds} interleaved rounds of ${seconds} s; the ratio is the median of the rounds' ratios.`,
+      `Medians of ${starts} starts with ${rounds} interleaved rounds of ${seconds} s each; the ratio is the median of the rounds' ratios.`,
       '',
       `| case | ${titles.join(' | ')} | ratio |`,
       '|---|---|---|---|',
@@ -96,22 +102,37 @@ try {
     ].join('\n'),
   )
 } finally {
-  for (const { child } of Object.values(versions)) child.kill('SIGKILL')
+  await stop()
   await server.remove()
   rmSync(folder, { recursive: true, force: true })
 }
 
-async function start(name, { root, url, port }) {
-  versions[name] = { name, root, url, port, child: await startGateway(name, { url, port, root }) }
-  log(`started ${name}`)
+async function start() {
+  for (const [name, version] of Object.entries(versions)) version.child = await startGateway(name, version)
 }
 
-/** Measures both versions in turn. Each round begins with the other one. */
-async function interleave(measure) {
+async function stop() {
+  for (const { child } of Object.values(versions)) {
+    if (!child || child.exitCode !== null || child.signalCode !== null) continue
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+}
+
+/**
+ * Measures both versions in turn. Each round begins with the other one.
+ *
+ * @param warmUps how often each is measured after its start before it counts
+ */
+async function interleave(measure, warmUps = 3) {
   const runs = { now: [], before: [] }
-  for (const name of ['now', 'before']) await measure(name)
-  for (let round = 0; round < rounds; round += 1) {
-    for (const name of round % 2 === 0 ? ['now', 'before'] : ['before', 'now']) runs[name].push(await measure(name))
+  for (let number = 0; number < starts; number += 1) {
+    await stop()
+    await start()
+    for (let warmUp = 0; warmUp < warmUps; warmUp += 1) for (const name of ['now', 'before']) await measure(name)
+    for (let round = 0; round < rounds; round += 1) {
+      for (const name of round % 2 === 0 ? ['now', 'before'] : ['before', 'now']) runs[name].push(await measure(name))
+    }
   }
   return runs
 }
