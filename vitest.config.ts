@@ -56,13 +56,11 @@ const onlyIn = {
     ...['partitions', 'plans', 'point-in-time', 'postgresql', 'tls'].map((name) => `db/${name}`),
   ],
   partitioned: [
-    ...[
-      'cli/processes',
-      'clients/pages.browser',
-      'docs/add-a-noun',
-      'docs/creator-dashboard.browser',
-      'docs/frontends',
-    ],
+    'cli/processes',
+    'clients/pages.browser',
+    'docs/add-a-noun',
+    'docs/creator-dashboard.browser',
+    'docs/frontends',
   ],
 }
 
