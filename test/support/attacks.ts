@@ -72,7 +72,8 @@ async function reconnect({ address }: Target, count: number, text: string, signa
     while (!signal.aborted) {
       const socket = connect({ port: Number(port), host: hostname, signal }).on('error', () => undefined)
       socket.write(text)
-      await Promise.race([once(socket, 'close'), once(signal, 'abort')])
+      // The gateway may be down: `once` rejects if the socket has an error.
+      await Promise.race([once(socket, 'close'), once(signal, 'abort')]).catch(() => undefined)
       await setTimeout(failureMilliseconds)
     }
   }
