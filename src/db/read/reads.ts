@@ -53,7 +53,7 @@ export function createReads(
     (relation) =>
       columns(relation.model, plan.fieldsOf(relation.model), relation.by)
 
-  // The same columns are of the same relation, or of one that returns another number of rows.
+  // Columns belong to one model and one field. The kind of the relation and the kind of owner decide the rest of the text.
   const texts = new WeakMap<SelectedColumns, Map<string, string>>()
 
   function textOf(relation: Relation, selected: SelectedColumns, owned: Ownership): string {
