@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 const logMilliseconds = 60_000
 
 /** How many requests a client may send over a connection before it has their answers. Clients that pipeline send about ten. */
-const maxPending = 50
+const maxPending = 20
 
 /**
  * Bounds the number of open connections. A connection that waits for a request makes room for a new one: first one that has never
