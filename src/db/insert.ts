@@ -1,7 +1,6 @@
 import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import type { DataModel, Model, Row, Table } from './data-model.ts'
-import { selectColumns } from './read/columns.ts'
-import { execute, query, statement } from './statement.ts'
+import { execute, type Statement, statement } from './statement.ts'
 
 /** The value of a column: text, or a value whose text PostgreSQL can read. */
 export type InsertValue = string | number | bigint | boolean | Date | null
@@ -18,12 +17,8 @@ export interface InsertRows {
 
 /** Inserts rows, without the query engine of Prisma Client (docs/decisions/0001-bypass-prisma-client-for-reads.md). */
 export interface Inserts {
-  /**
-   * Inserts one row with one statement. Columns without a value get their default.
-   *
-   * @returns the row, as Prisma's `create` would return it
-   */
-  insertRow<M extends Model>(model: M, row: Partial<Row<M>>): Promise<Row<M>>
+  /** Inserts one row with one statement. The row has a value for every column, so nothing is read back. */
+  insertRow<M extends Model>(model: M, row: Row<M>): Promise<void>
   /**
    * Inserts any number of rows with one statement: the values of a column are one array parameter.
    *
@@ -34,25 +29,19 @@ export interface Inserts {
 
 /** Creates the inserts of a database. */
 export function createInserts(sql: SqlQueryable, model: DataModel): Inserts {
-  // As many as there are services that insert rows.
-  const prepared = new Map<string, ReturnType<typeof prepareRow>>()
-
-  function prepareRow(table: Table, fields: readonly string[]) {
-    const { list, toRow } = selectColumns(table)
-    const columns = fields.map((field) => table.columnOf(field))
-    const names = columns.map(({ column }) => `"${column}"`).join(', ')
-    const values = columns.map(({ sqlType }, index) => `$${index + 1}::${sqlType}`).join(', ')
-    return { insert: statement(`INSERT INTO "${table.name}" (${names}) VALUES (${values}) RETURNING ${list}`), toRow }
-  }
+  const inserts = new Map<Model, Statement>()
 
   return {
     async insertRow(modelName, row) {
-      const fields = Object.keys(row)
-      const key = `${modelName}.${fields}`
-      const known = prepared.get(key) ?? prepareRow(model(modelName), fields)
-      prepared.set(key, known)
-      const [inserted = []] = await query(sql, known.insert, Object.values(row).map(toText))
-      return known.toRow(inserted) as Row<typeof modelName>
+      const table = model(modelName)
+      const insert = inserts.get(modelName) ?? insertStatementOfRow(table)
+      inserts.set(modelName, insert)
+      const values: Readonly<Record<string, unknown>> = row
+      await execute(
+        sql,
+        insert,
+        table.columns.map(({ field }) => toText(values[field])),
+      )
     },
 
     async insertRows(modelName, { fields, rows, onConflict = 'skip' }) {
@@ -65,6 +54,12 @@ export function createInserts(sql: SqlQueryable, model: DataModel): Inserts {
       )
     },
   }
+}
+
+function insertStatementOfRow({ name, columns }: Table): Statement {
+  const names = columns.map(({ column }) => `"${column}"`).join(', ')
+  const values = columns.map(({ sqlType }, index) => `$${index + 1}::${sqlType}`).join(', ')
+  return statement(`INSERT INTO "${name}" (${names}) VALUES (${values})`)
 }
 
 function insertStatement(table: Table, fields: readonly string[], onConflict: OnConflict): string {

@@ -52,7 +52,9 @@ export async function createUser({ viewer, insertRow }: Context, input: z.input<
   const fields = parseInput(newUser, input)
   const now = new Date()
   const { tenantAppId } = viewer
-  return insertRow('User', { ...fields, id: userIds.create(), tenantAppId, createdAt: now, updatedAt: now })
+  const user = { ...fields, id: userIds.create(), tenantAppId, createdAt: now, updatedAt: now }
+  await insertRow('User', user)
+  return user
 }
 
 /**
