@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ExecutionResult } from 'graphql'
 import { createYoga, type Plugin } from 'graphql-yoga'
 import { isErrorCode } from '../../errors.ts'
-import { releaseSlot } from '../../http/plugins/shed-load.ts'
+import { releaseSlots } from '../../http/plugins/shed-load.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { toClientError } from '../operation/client-error.ts'
 import type { OperationAnswer } from '../operation/operation-request.ts'
@@ -84,7 +84,7 @@ export function createYogaAnswers(log: Logger, options: { readonly introspection
     // Events are sent as they come. Any other answer is complete.
     if (!body || !isEventStream(response)) return response.text()
     reply.header('x-accel-buffering', 'no')
-    releaseSlot(reply)
+    releaseSlots(reply)
     return body
   }
 }

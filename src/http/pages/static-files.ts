@@ -4,7 +4,7 @@ import { gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
 import { GatewayError } from '../../errors.ts'
-import { releaseSlot } from '../plugins/shed-load.ts'
+import { releaseSlots } from '../plugins/shed-load.ts'
 
 /** A file that browsers keep for good: its name changes with its content. */
 interface StaticFile {
@@ -35,14 +35,14 @@ export async function addFile(files: StaticFiles, extension: keyof typeof types,
 const maxEncodings = 20
 
 /**
- * Sends the file that the path names, compressed if the client accepts it. Slow readers take no place of other requests.
+ * Sends the file that the path names, compressed if the client accepts it. Slow readers take no slots of other requests.
  *
  * @throws GatewayError NOT_FOUND
  */
 export function sendFile(request: FastifyRequest, reply: FastifyReply, files: StaticFiles): Buffer {
   const file = files.get((request.params as { name: string }).name)
   if (!file) throw new GatewayError('NOT_FOUND', 'There is no such file.')
-  releaseSlot(reply)
+  releaseSlots(reply)
   const encodings = request.headers['accept-encoding']?.split(',', maxEncodings).join()
   const isCompressed =
     new Negotiator({ headers: { 'accept-encoding': encodings } }).encoding(['gzip', 'identity']) === 'gzip'

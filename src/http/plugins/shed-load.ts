@@ -4,6 +4,13 @@ import { GatewayError } from '../../errors.ts'
 import { createKeySlots } from '../../limits/key-slots.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Releases the slots that the request has now. It can be called again. */
+    releaseSlots: (() => void) | undefined
+  }
+}
+
 /** How much load a process accepts. */
 export interface LoadLimits {
   /** The maximum number of requests at a time. */
@@ -19,7 +26,7 @@ const exempt = new Set(['/health', '/ready', '/metrics'])
 
 /**
  * Rejects requests that exceed the limits before their operation is looked at, so that accepted requests stay fast. A request
- * counts from the moment its body has arrived: a client that sends slowly takes no one's place.
+ * counts from the moment its body has arrived: a client that sends slowly takes no slot.
  */
 export function shedLoad(
   app: FastifyInstance,
@@ -28,9 +35,8 @@ export function shedLoad(
 ): void {
   const isEventLoopLate = watchEventLoop(app, maxEventLoopDelayMilliseconds)
   const slots = createKeySlots(maxInFlightPerKey, 'requests', 'MAX_IN_FLIGHT_PER_KEY')
-  // Requests whose bodies arrive take memory, and no place. Twice as many leave room for those that take a place meanwhile.
+  // Requests whose bodies arrive take memory, and no slot. Twice as many leave room for those that take a slot meanwhile.
   const arriving = createKeySlots(2 * maxInFlightPerKey, 'requests that arrive', 'twice MAX_IN_FLIGHT_PER_KEY')
-  const hasArrived = new WeakMap<FastifyRequest, () => void>()
   let inFlight = 0
 
   function reject(reason: 'in_flight' | 'event_loop'): never {
@@ -38,27 +44,34 @@ export function shedLoad(
     throw new GatewayError('SERVICE_UNAVAILABLE', 'The gateway has too many requests right now. Try again shortly.')
   }
 
-  function count({ raw }: FastifyReply, releaseSlotOfKey: () => void): void {
+  /** Takes a slot of the process. Returns what releases it and the slot of the key. */
+  function takeSlotOfProcess(releaseSlotOfKey: () => void): () => void {
     inFlight += 1
     requestsInFlight.set(inFlight)
-    const release = () => {
-      raw.off('close', release)
-      raw.off('idle', release)
+    let isTaken = true
+    return () => {
+      if (!isTaken) return
+      isTaken = false
       releaseSlotOfKey()
       inFlight -= 1
       requestsInFlight.set(inFlight)
     }
-    raw.once('close', release).once('idle', release)
+  }
+
+  function setSlots(request: FastifyRequest, { raw }: FastifyReply, release: () => void): void {
+    request.releaseSlots = release
     // The client may have gone while its key was looked up.
     if (raw.closed) release()
   }
 
   const isExempt = ({ routeOptions: { url = '' } }: FastifyRequest) => exempt.has(url)
 
+  app.decorateRequest('releaseSlots')
   // Before the body is read, and before the key is looked up.
-  app.addHook('onRequest', (request, _reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
     if (inFlight >= maxInFlight && !isExempt(request)) reject('in_flight')
     if (isEventLoopLate() && !isExempt(request)) reject('event_loop')
+    reply.raw.once('close', () => request.releaseSlots?.())
     done()
   })
   // When the key is known, and before the body is read.
@@ -70,14 +83,12 @@ export function shedLoad(
       slot.catch(done)
       return
     }
-    hasArrived.set(request, slot)
-    reply.raw.once('close', slot)
-    if (reply.raw.closed) slot()
+    setSlots(request, reply, slot)
     done()
   })
-  // When the body has been read. Others may have taken the last places meanwhile.
+  // When the body has been read. Others may have taken the last slots meanwhile.
   app.addHook('preValidation', (request, reply, done) => {
-    hasArrived.get(request)?.()
+    request.releaseSlots?.()
     if (!request.viewer && isExempt(request)) return done()
     if (inFlight >= maxInFlight) reject('in_flight')
     const slot = request.viewer ? slots.take(request.viewer) : () => undefined
@@ -86,14 +97,14 @@ export function shedLoad(
       slot.catch(done)
       return
     }
-    count(reply, slot)
+    setSlots(request, reply, takeSlotOfProcess(slot))
     done()
   })
 }
 
 /** Stops counting a request as in flight: from now on it only waits for events. */
-export function releaseSlot({ raw }: FastifyReply): void {
-  raw.emit('idle')
+export function releaseSlots({ request }: FastifyReply): void {
+  request.releaseSlots?.()
 }
 
 const resolutionMilliseconds = 10

@@ -1,7 +1,7 @@
 import type { PassThrough } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import type { ExecutionResult } from 'graphql'
-import { releaseSlot } from '../../../http/plugins/shed-load.ts'
+import { releaseSlots } from '../../../http/plugins/shed-load.ts'
 import type { SubscriptionAnswer } from '../../operation/subscribe.ts'
 import { closeWithClient, createLiveBody } from './live-body.ts'
 import { sendResults } from './send-results.ts'
@@ -52,7 +52,7 @@ export async function answerMultipart(
     throw error
   })
   reply.headers(headers).header('x-accel-buffering', 'no').type(contentType)
-  releaseSlot(reply)
+  releaseSlots(reply)
   stream.write(firstBoundary)
   const receiver = { signal, send: (result: ExecutionResult) => send(partOf({ payload: show(result) })) }
   void sendResults(events, receiver, reply.log).then(() => end(lastBoundary))

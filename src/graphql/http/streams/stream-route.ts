@@ -4,7 +4,7 @@ import { createContext, type Services } from '../../../context.ts'
 import { GatewayError } from '../../../errors.ts'
 import type { Authenticate } from '../../../http/authenticate.ts'
 import { readIdempotencyKey } from '../../../http/idempotency-key.ts'
-import { releaseSlot } from '../../../http/plugins/shed-load.ts'
+import { releaseSlots } from '../../../http/plugins/shed-load.ts'
 import { viewerOf } from '../../../http/request.ts'
 import { toClientError } from '../../operation/client-error.ts'
 import type { Operations } from '../../operation/run.ts'
@@ -95,7 +95,7 @@ export function registerStreams(app: FastifyInstance, documents: DocumentFinder,
       requireEventStream(request.headers.accept)
       const body = streams.find(request).open(reply)
       reply.header('x-accel-buffering', 'no').type('text/event-stream; charset=utf-8')
-      releaseSlot(reply)
+      releaseSlots(reply)
       return body
     },
   })
