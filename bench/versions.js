@@ -122,9 +122,9 @@ async function stop() {
 /**
  * Measures both versions in turn. Each round begins with the other one.
  *
- * @param warmUps how often each is measured after its start before it counts
+ * @param warmUps how often each is measured after its start before it counts: V8 takes more than ten seconds to optimise a gateway
  */
-async function interleave(measure, warmUps = 3) {
+async function interleave(measure, warmUps = 6) {
   const runs = { now: [], before: [] }
   for (let number = 0; number < starts; number += 1) {
     await stop()

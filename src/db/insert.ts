@@ -5,7 +5,10 @@ import { execute, type Statement, statement } from './statement.ts'
 /** The value of a column: text, or a value whose text PostgreSQL can read. */
 export type InsertValue = string | number | bigint | boolean | Date | null
 
-/** What happens to a row whose id exists: nothing, or the values of these fields replace the existing ones. */
+/**
+ * What happens to a row that exists. `skip`: a row that violates any unique constraint is left out. `update`: if its id exists, these
+ * fields get its values; a row that violates another constraint is an error.
+ */
 export type OnConflict = 'skip' | { readonly update: readonly string[] }
 
 /** Rows to insert: the fields that they set, and a list of values per row in the same order. */
@@ -17,7 +20,7 @@ export interface InsertRows {
 
 /** Inserts rows, without the query engine of Prisma Client (docs/decisions/0001-bypass-prisma-client-for-reads.md). */
 export interface Inserts {
-  /** Inserts one row with one statement. The row has a value for every column, so nothing is read back. */
+  /** Inserts one row without JSON and lists, with one statement. It has a value for every column, so nothing is read back. */
   insertRow<M extends Model>(model: M, row: Row<M>): Promise<void>
   /**
    * Inserts any number of rows with one statement: the values of a column are one array parameter.
@@ -29,13 +32,13 @@ export interface Inserts {
 
 /** Creates the inserts of a database. */
 export function createInserts(sql: SqlQueryable, model: DataModel): Inserts {
-  const inserts = new Map<Model, Statement>()
+  const insertsOfRow = new Map<Model, Statement>()
 
   return {
     async insertRow(modelName, row) {
       const table = model(modelName)
-      const insert = inserts.get(modelName) ?? insertStatementOfRow(table)
-      inserts.set(modelName, insert)
+      const insert = insertsOfRow.get(modelName) ?? statement(insertRowText(table))
+      insertsOfRow.set(modelName, insert)
       const values: Readonly<Record<string, unknown>> = row
       await execute(
         sql,
@@ -46,7 +49,7 @@ export function createInserts(sql: SqlQueryable, model: DataModel): Inserts {
 
     async insertRows(modelName, { fields, rows, onConflict = 'skip' }) {
       if (rows.length === 0) return 0
-      const insert = statement(insertStatement(model(modelName), fields, onConflict))
+      const insert = statement(insertRowsText(model(modelName), fields, onConflict))
       return execute(
         sql,
         insert,
@@ -56,13 +59,13 @@ export function createInserts(sql: SqlQueryable, model: DataModel): Inserts {
   }
 }
 
-function insertStatementOfRow({ name, columns }: Table): Statement {
+function insertRowText({ name, columns }: Table): string {
   const names = columns.map(({ column }) => `"${column}"`).join(', ')
   const values = columns.map(({ sqlType }, index) => `$${index + 1}::${sqlType}`).join(', ')
-  return statement(`INSERT INTO "${name}" (${names}) VALUES (${values})`)
+  return `INSERT INTO "${name}" (${names}) VALUES (${values})`
 }
 
-function insertStatement(table: Table, fields: readonly string[], onConflict: OnConflict): string {
+function insertRowsText(table: Table, fields: readonly string[], onConflict: OnConflict): string {
   const columns = fields.map((field) => table.columnOf(field))
   const names = columns.map(({ column }) => `"${column}"`).join(', ')
   const values = columns.map(({ column, sqlType }) => `"${column}"::${sqlType}`).join(', ')

@@ -19,7 +19,7 @@ export interface TransactOptions {
  * the work fails, nothing is written. A call within a transaction is a savepoint of it.
  *
  * Work that conflicts with another transaction (deadlock, serialization failure) is rolled back and run again, at most
- * three times in all. Nothing else in this gateway retries a conflict.
+ * three times in all. Otherwise only workers try again, when they store the outcome of a job.
  */
 export type Transact = <Result>(
   work: (transaction: TransactionControl) => Promise<Result>,

@@ -7,7 +7,7 @@ import { createMemoryCounter, createRedisCounter, type PointCounter } from './po
 import type { RedisConnection } from './redis.ts'
 import type { SharedCounts } from './shared-counts.ts'
 
-/** The budget of a key in the present minute. */
+/** The budget of a key in the current minute. */
 export interface Budget {
   /** Points per minute. */
   readonly points: number

@@ -8,7 +8,7 @@ export interface Turns {
   /**
    * Runs work when it is the key's turn.
    *
-   * @param isAbandoned whether the client has gone; then the work is left out
+   * @param isAbandoned whether the client has gone; then the work is skipped
    * @returns the result of the work
    * @throws GatewayError if the client has gone before its turn
    */
@@ -23,11 +23,11 @@ interface Queue {
 /**
  * Creates turns.
  *
- * @param atOnce how much work runs at the same time
- * @param perKey how much of it is of one key
+ * @param max how much work runs at the same time
+ * @param maxPerKey how much work of one key does
  * @param pauseAfter how long the next work waits after work that took so many milliseconds
  */
-function createTurns(atOnce: number, perKey: number, pauseAfter = (_milliseconds: number) => 0): Turns {
+function createTurns(max: number, maxPerKey: number, pauseAfter = (_milliseconds: number) => 0): Turns {
   /** The keys with work. The first one has waited longest for its turn. */
   const queues = new Map<string, Queue>()
   let running = 0
@@ -39,8 +39,8 @@ function createTurns(atOnce: number, perKey: number, pauseAfter = (_milliseconds
 
   function startNext(): void {
     for (const [keyId, queue] of queues) {
-      if (running >= atOnce) return
-      const start = queue.running < perKey ? queue.waiting.shift() : undefined
+      if (running >= max) return
+      const start = queue.running < maxPerKey ? queue.waiting.shift() : undefined
       if (!start) continue
       queue.running += 1
       running += 1
@@ -105,7 +105,7 @@ function pauseAfterStep(milliseconds: number): number {
 
 /**
  * Creates the turns of a process. Two of a key's searches leave a core of a small database server to the others, and four of its
- * transactions leave them most of the connections.
+ * transactions leave them most connections of a pool of the default size.
  */
 export function createProcessTurns(): ProcessTurns {
   return {

@@ -7,11 +7,11 @@ import { createOwnerships, type Owner, type Ownership } from './owner.ts'
 import { type Branch, type IdField, noPlan, type ReadPlan, type Relation } from './relation.ts'
 import { type ColumnsOf, createTreeRead, relatedText, type Tree } from './tree.ts'
 
-/** Where and how a read happens: the fields of each model, and the relations to read below the rows. */
+/** What is read: the fields of each model, and the relations below the rows. */
 export interface ReadOptions {
   readonly plan?: ReadPlan
   readonly branches?: readonly Branch[]
-  /** Called with the length of long results before they are decoded. What it throws is thrown. */
+  /** Called with the length of a tree, or of rows that have JSON objects, before they are decoded. Its error is the error of the read. */
   readonly onReceived?: (length: number) => void
 }
 
@@ -23,9 +23,9 @@ export interface ValueCount {
   readonly count: number
 }
 
-/** How rows of an owner are read. Each function sends one statement. Rows equal those of Prisma's `findMany`, value for value. */
+/** The reads of the rows of an owner. Each sends one statement. Rows equal those of Prisma's `findMany`, value for value. */
 export interface Reads {
-  /** Reads all rows whose field `by` has one of the ids, oldest first. */
+  /** Reads all rows whose field `by` has one of the keys, oldest first. */
   batch<M extends Model>(model: M, by: IdField<M>, owner: Owner, keys: readonly string[]): Promise<Row<M>[]>
   /** Reads the rows of a relation, oldest first, and the branches below. */
   related(relation: Relation, owner: Owner, keys: readonly string[], options?: ReadOptions): Promise<Tree>
@@ -115,9 +115,13 @@ export function createReads(
   }
 }
 
+/** Stands for all fields: a plan that names none. */
 const allFields: ReadonlySet<string> = new Set()
 
-/** Remembers the columns of each selection: the id, the field that the read itself needs, and the fields of the plan. An operation passes the same sets each time, so they are their own keys. */
+/**
+ * Remembers the columns of each selection: the id, the field that the read itself needs, and the fields of the plan. An operation passes the
+ * same sets each time, so the sets are the keys.
+ */
 function createColumns(model: DataModel) {
   const known = new WeakMap<ReadonlySet<string>, Map<string, SelectedColumns>>()
   return (of: Model, fields: ReadonlySet<string> = allFields, also: string): SelectedColumns => {

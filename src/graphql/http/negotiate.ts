@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import Negotiator from 'negotiator'
 import { GatewayError } from '../../errors.ts'
 
-/** The media types of answers. The first ones are preferred if the client accepts several equally. */
+/** The media types of answers. Their order matters only if the client names a range, such as `*\/*`. */
 const mediaTypes = [
   'application/json',
   'application/graphql-response+json',
@@ -18,7 +18,7 @@ export type JsonType = Extract<MediaType, `application/${string}`>
 /**
  * Chooses the media type of an answer by the header `accept` and its q-values. Other parameters are ignored.
  *
- * @throws GatewayError NOT_ACCEPTABLE. Nothing was executed then: the client would send again what was done
+ * @throws GatewayError NOT_ACCEPTABLE. Call it before the operation runs: a client repeats a request that was not acceptable
  * @see https://graphql.github.io/graphql-over-http/draft/#sec-Legacy-Watershed
  */
 export function negotiate(accept: string | undefined): MediaType {
@@ -29,7 +29,9 @@ export function negotiate(accept: string | undefined): MediaType {
 
 /** The choices for headers that were sent recently: clients send only a few different ones. Long headers are not kept. */
 const choices = new LRUCache<string, { readonly type: MediaType | undefined }>({
-  ...{ max: 100, maxEntrySize: 500, sizeCalculation: (_choice, accept) => accept.length + 1 },
+  max: 100,
+  maxEntrySize: 500,
+  sizeCalculation: (_choice, accept) => accept.length + 1,
   memoMethod: (accept) => ({ type: preferred(accept, mediaTypes) }),
 })
 
@@ -49,8 +51,8 @@ function preferred<Type extends string>(accept: string, types: readonly Type[]):
   // An empty header accepts everything, like a missing one.
   const ranges = (accept.replaceAll(/;(?!\s*q\s*=)[^;,]*/gi, '') || '*/*').split(',', maxRanges)
   // Negotiator prefers what is named first. Clients name multipart first for @defer, and get JSON if they accept it equally.
-  const isMultipart = (range: string) => Number(range.trim().startsWith('multipart/'))
-  ranges.sort((one, other) => isMultipart(one) - isMultipart(other))
+  const rankOf = (range: string) => (range.trim().startsWith('multipart/') ? 1 : 0)
+  ranges.sort((one, other) => rankOf(one) - rankOf(other))
   return new Negotiator({ headers: { accept: ranges.join() } }).mediaType([...types]) as Type | undefined
 }
 

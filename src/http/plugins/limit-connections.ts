@@ -39,10 +39,11 @@ export function limitConnections(app: FastifyInstance, max = Number.POSITIVE_INF
   }
   server.on('connection', (socket: Socket) => {
     open += 1
+    // Node drops a connection over the limit before this event, so one is closed when the limit is reached.
     if (open >= max) {
       const [longest] = unused.size > 0 ? unused : idle
       longest?.destroy()
-      report()
+      if (longest) report()
     }
     unused.add(socket)
     socket.once('close', () => {
@@ -51,10 +52,11 @@ export function limitConnections(app: FastifyInstance, max = Number.POSITIVE_INF
     })
   })
 
+  // Fastify's listener is wrapped, because Fastify has created its request and has begun the log when it calls the first hook.
   const [answer] = server.listeners('request') as [RequestListener]
   server.off('request', answer).on('request', (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request
-    // It had arrived together with the request for which the connection was closed.
+    // The request had arrived together with the one for which the connection was closed.
     if (socket.destroyed) return
     unused.delete(socket)
     idle.delete(socket)
@@ -78,7 +80,10 @@ export function limitConnections(app: FastifyInstance, max = Number.POSITIVE_INF
   })
 }
 
-/** Closes a connection. Node creates an error for each of its requests, thousands perhaps, and their stacks would take longest. */
+/**
+ * Closes a connection. Node then creates an error for each of its requests, thousands perhaps, so errors have no stacks meanwhile: writing
+ * the stacks would take half of the time.
+ */
 function abort(socket: Socket): void {
   const { stackTraceLimit } = Error
   socket.prependOnceListener('close', () => {

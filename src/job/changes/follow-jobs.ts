@@ -32,10 +32,11 @@ export async function followJob(context: Context, { id }: { readonly id: string 
 
 /**
  * Follows the tenant's jobs that match a filter: first the newest ones, then those that change. A job that no longer has
- * the state of the filter is included once more.
+ * the state of the filter is included once more. After missed notifications all jobs that changed meanwhile are included, whatever
+ * their state: they may have had the state of the filter.
  *
  * @param page the jobs of the first value, newest first
- * @throws GatewayError BAD_USER_INPUT if no job can match the filter
+ * @throws GatewayError BAD_USER_INPUT if a text of the filter is one that no row can have
  */
 export async function followJobs(
   context: Context,
@@ -77,7 +78,10 @@ export async function followJobs(
   })
 }
 
-/** The most changed jobs that are read after a gap. The newest jobs are always among them. */
+/**
+ * How many jobs are read because they changed. One batch of changes has no more. If more changed while notifications were missed, the
+ * rest is left out; the newest jobs are always read.
+ */
 const maxJobs = 500
 
 /** A row has the time at which its transaction began, and is visible when it ends. */

@@ -79,7 +79,7 @@ export function runJob({ jobs, lease, handler, leaseSeconds, log }: RunJobOption
     }
   }
 
-  /** Stores the outcome. While the database is unavailable it tries again, until the worker is told to stop. */
+  /** Stores the outcome. While the database is unavailable it tries again, until the job is no longer the worker's to run. */
   async function store(outcome: Outcome): Promise<void> {
     for (;;) {
       try {
