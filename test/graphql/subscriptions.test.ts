@@ -237,6 +237,12 @@ describe('subscription { jobs }', () => {
     })
     await nextJobs(events)
     await app.database.prisma.$executeRaw`ALTER TABLE job DISABLE TRIGGER job_changed`
+    // As many as are read, and they changed before.
+    await app.database.prisma.job.createMany({
+      data: Array.from({ length: 500 }, (_, index) => {
+        return { tenantAppId: tenant.tenantAppId, id: `job_missed_${index}`, jobType: 'missed', status: 'CANCELLED' }
+      }),
+    })
     await call('cancelJob', { id: present(old) })
     await app.database.prisma.$executeRaw`ALTER TABLE job ENABLE TRIGGER job_changed`
     // The gateway treats an unreadable notification like a lost connection.

@@ -51,7 +51,7 @@ export function createReads(
   const columnsOfPlan =
     (plan: ReadPlan): ColumnsOf =>
     (relation) =>
-      columns(relation.model, plan.fieldsOf(relation.model), relation.by)
+      columns(relation.model, relation.by, plan.fieldsOf(relation.model))
 
   // Columns belong to one model and one field. The kind of the relation and the kind of owner decide the rest of the text.
   const texts = new WeakMap<SelectedColumns, Map<string, string>>()
@@ -85,14 +85,14 @@ export function createReads(
   return {
     related,
 
-    hasObjects: (modelName, plan) => columns(modelName, plan.fieldsOf(modelName), 'id').hasObjects,
+    hasObjects: (modelName, plan) => columns(modelName, 'id', plan.fieldsOf(modelName)).hasObjects,
 
     async batch(modelName, by, owner, keys) {
       return (await related({ kind: 'many', model: modelName, by }, owner, keys)).rows as never
     },
 
     async list(modelName, owner, request, { plan = noPlan, branches = [], onReceived = ignore } = {}) {
-      const selected = columns(modelName, plan.fieldsOf(modelName), request.order.field)
+      const selected = columns(modelName, request.order.field, plan.fieldsOf(modelName))
       const owned = ownershipOf(owner)
       const { text, parameters } = pageText(model, modelName, selected.list, owned, request)
       // Without conditions an index leads to the page. A search for a part of a text may look at every row.
@@ -124,7 +124,7 @@ const allFields: ReadonlySet<string> = new Set()
  */
 function createColumns(model: DataModel) {
   const known = new WeakMap<ReadonlySet<string>, Map<string, SelectedColumns>>()
-  return (of: Model, fields: ReadonlySet<string> = allFields, also: string): SelectedColumns => {
+  return (of: Model, also: string, fields: ReadonlySet<string> = allFields): SelectedColumns => {
     const byModel = known.get(fields) ?? new Map<string, SelectedColumns>()
     const key = `${of}.${also}`
     const selected = byModel.get(key)

@@ -5,7 +5,7 @@ import { byTime } from '../../db/read/order.ts'
 import type { PageRequest } from '../../db/read/page.ts'
 import { type JobFilter, jobConditions, type ListedJob, readJobPage } from '../job.list.ts'
 import { isFinished } from '../store/transitions.ts'
-import type { Follower } from './job-changes.ts'
+import { type Follower, maxChanges } from './job-changes.ts'
 
 /** Values over time: the present one first, then one after each change. `return` ends it at once. */
 export interface LiveValues<Value> extends AsyncIterator<Value, undefined> {
@@ -33,7 +33,7 @@ export async function followJob(context: Context, { id }: { readonly id: string 
 /**
  * Follows the tenant's jobs that match a filter: first the newest ones, then those that change. A job that no longer has
  * the state of the filter is included once more. After missed notifications all jobs that changed meanwhile are included, whatever
- * their state: they may have had the state of the filter.
+ * their state: they may have had the state of the filter. If there are more than `maxChanges`, those that changed first are left out.
  *
  * @param page the jobs of the first value, newest first
  * @throws GatewayError BAD_USER_INPUT if a text of the filter is one that no row can have
@@ -50,13 +50,16 @@ export async function followJobs(
       change.tenantAppId === viewer.tenantAppId &&
       (status == null || change.status === status || change.before === status),
   )
-  const read = (condition: Condition) =>
-    loaders.list('Job', {
+  /** Reads the jobs that changed last, in the order of their changes. */
+  async function read(condition: Condition): Promise<ListedJob[]> {
+    const jobs = await loaders.list('Job', {
       conditions: [...conditions, condition],
       order: byTime('updatedAt', 'ASC'),
-      direction: 'ASC',
-      limit: maxJobs,
+      direction: 'DESC',
+      limit: maxChanges,
     })
+    return jobs.toReversed()
+  }
   const readNewest = async () => (await readJobPage(context, filter, page)).slice(0, page.size)
   let isCurrentUntil = new Date()
 
@@ -77,12 +80,6 @@ export async function followJobs(
     },
   })
 }
-
-/**
- * How many jobs are read because they changed. One batch of changes has no more. If more changed while notifications were missed, the
- * rest is left out; the newest jobs are always read.
- */
-const maxJobs = 500
 
 /** A row has the time at which its transaction began, and is visible when it ends. */
 const marginMilliseconds = 60_000

@@ -102,7 +102,7 @@ function readChange(payload: string): JobChange | undefined {
 }
 
 /** The most changes of one batch. */
-const maxChanges = 500
+export const maxChanges = 500
 
 /** Keeps at most one change per job, however slow its reader is. */
 class ChangeQueue implements Follower {
