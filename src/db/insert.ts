@@ -20,8 +20,8 @@ export interface InsertRows {
 
 /** Inserts rows, without the query engine of Prisma Client (docs/decisions/0001-bypass-prisma-client-for-reads.md). */
 export interface Inserts {
-  /** Inserts one row without JSON and lists, with one statement. It has a value for every column, so nothing is read back. */
-  insertRow<M extends Model>(model: M, row: Row<M>): Promise<void>
+  /** Inserts one row with one statement. The row has a value for every column, so nothing is read back. */
+  insertRow<M extends Model>(model: M, row: Row<M> & Readonly<Record<keyof Row<M>, InsertValue>>): Promise<void>
   /**
    * Inserts any number of rows with one statement: the values of a column are one array parameter.
    *
@@ -39,11 +39,11 @@ export function createInserts(sql: SqlQueryable, model: DataModel): Inserts {
       const table = model(modelName)
       const insert = insertsOfRow.get(modelName) ?? statement(insertRowText(table))
       insertsOfRow.set(modelName, insert)
-      const values: Readonly<Record<string, unknown>> = row
+      const values: Readonly<Record<string, InsertValue>> = row
       await execute(
         sql,
         insert,
-        table.columns.map(({ field }) => toText(values[field])),
+        table.columns.map(({ field }) => toText(values[field] ?? null)),
       )
     },
 
@@ -89,7 +89,7 @@ function conflictClause(table: Table, onConflict: OnConflict): string {
   )
 }
 
-function toText(value: unknown): string | null {
+function toText(value: InsertValue): string | null {
   if (value === null) return null
   return value instanceof Date ? value.toISOString() : String(value)
 }

@@ -117,6 +117,17 @@ describe('a gateway with as many connections as it may have', () => {
     for (const events of subscriptions) events.close()
     await full.close()
   })
+
+  it('logs that there are too many only when it closes one', async () => {
+    const full = await app.startAnother({ maxConnections: 1 })
+    const events = await subscribe(await addressOf(full), tenant.key, 'subscription { jobs { id } }')
+    const logged = () => full.log.map(({ msg }) => msg)
+    expect(logged()).not.toContain('there are too many connections: some are closed')
+    await expect(fetch(`${await addressOf(full)}/health`)).rejects.toThrow('fetch failed')
+    await expect.poll(logged).toContain('there are too many connections: some are closed')
+    events.close()
+    await full.close()
+  })
 })
 
 describe('a page of another origin', () => {

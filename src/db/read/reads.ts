@@ -115,7 +115,7 @@ export function createReads(
   }
 }
 
-/** Stands for all fields: a plan that names none. */
+/** Stands for all fields, in reads without a plan. */
 const allFields: ReadonlySet<string> = new Set()
 
 /**
