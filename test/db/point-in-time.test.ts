@@ -51,7 +51,9 @@ describe.skipIf(!canCreateClusters)('PostgreSQL', () => {
 
     const port = await freePort()
     await cluster.runScript(restore?.code ?? 'false', { ARCHIVE: archive, MOMENT: moment, PORT: String(port) })
-    const restored = await listen(`postgresql://postgres@127.0.0.1:${port}/postgres`)
+    const url = new URL(cluster.url)
+    url.port = String(port)
+    const restored = await listen(url.href)
     await expect.poll(() => write(restored, 'before-the-moment')).toEqual({ status: 201, isReplay: true })
     expect(await readNames(restored)).toEqual(['before-the-backup', 'before-the-moment'])
     await restored.close()

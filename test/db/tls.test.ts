@@ -42,9 +42,10 @@ function openssl(command: string): void {
 }
 
 function urlOf({ host = 'localhost', ca = 'ca.crt', more = '' }): string {
-  const { port } = new URL(cluster.url)
+  const url = new URL(cluster.url)
+  url.hostname = host
   const file = encodeURIComponent(path.join(folder, ca))
-  return `postgresql://postgres@${host}:${port}/postgres?sslmode=verify-full&sslrootcert=${file}${more}`
+  return `${url.href}?sslmode=verify-full&sslrootcert=${file}${more}`
 }
 
 describe.skipIf(!canCreateClusters || !canCreateCertificates)(

@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -43,13 +43,33 @@ export function createCluster(settings: Readonly<Record<string, string>> = {}): 
   return startCluster(settings, async (run, data) => {
     const initialized = runFolder && path.join(runFolder, 'initdb')
     if (initialized && existsSync(initialized)) return copy(initialized, data)
-    await run('initdb', '-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync')
+    await run(
+      'initdb',
+      '-D',
+      data,
+      '-U',
+      'postgres',
+      '-A',
+      'scram-sha-256',
+      `--pwfile=${writePassword(data)}`,
+      '--no-sync',
+    )
     if (!initialized) return
     // Another test may copy the folder as soon as it exists, or create it at the same time.
     const unfinished = mkdtempSync(`${initialized}-`)
     await copy(`${data}/.`, unfinished)
     await rename(unfinished, initialized).catch(() => undefined)
   })
+}
+
+/** The password of the user `postgres`. It has every character that means something in a URL, and a letter outside ASCII. */
+const password = "p@ss:w/r%d#'ß"
+
+/** Writes the password next to the folder of the data, for initdb. */
+function writePassword(data: string): string {
+  const file = path.join(path.dirname(data), 'password')
+  writeFileSync(file, password)
+  return file
 }
 
 /** The folder of a test run, which keeps the output of initdb. Copying it takes a tenth of the time of initdb. */
@@ -100,7 +120,7 @@ async function startCluster(
 
   await initialize(run, data)
   await start()
-  const url = `postgresql://postgres@127.0.0.1:${port}/postgres`
+  const url = `postgresql://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`
   return {
     url,
     start,

@@ -22,16 +22,18 @@ export interface PgBouncer {
  * @param sessions how many sessions of the server its clients share
  */
 export async function startPgBouncer(url: string, sessions: number): Promise<PgBouncer> {
-  const { hostname, port, pathname } = new URL(url)
+  const { hostname, port, pathname, username, password } = new URL(url)
   const folder = mkdtempSync(path.join(tmpdir(), 'fusion-pgbouncer-'))
   const ownPort = await freePort()
   const file = path.join(folder, 'pgbouncer.ini')
   const settings = {
-    ...{ listen_addr: '127.0.0.1', listen_port: ownPort, unix_socket_dir: '', auth_type: 'any' },
+    ...{ listen_addr: '127.0.0.1', listen_port: ownPort, unix_socket_dir: '' },
+    ...{ auth_type: 'scram-sha-256', auth_file: path.join(folder, 'users.txt') },
     ...{ pool_mode: 'transaction', default_pool_size: sessions },
   }
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`)
-  const database = `* = host=${hostname} port=${port} user=postgres`
+  const database = `* = host=${hostname} port=${port}`
+  writeFileSync(settings.auth_file, `"${username}" "${decodeURIComponent(password)}"\n`, { mode: 0o644 })
   writeFileSync(file, `[databases]\n${database}\n[pgbouncer]\n${lines.join('\n')}\n`, { mode: 0o644 })
   // PgBouncer does not run as root.
   const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
@@ -39,7 +41,7 @@ export async function startPgBouncer(url: string, sessions: number): Promise<PgB
   for await (const chunk of child.stderr) if (String(chunk).includes('process up')) break
   child.stderr.resume()
   return {
-    url: `postgresql://postgres@127.0.0.1:${ownPort}${pathname}`,
+    url: `postgresql://${username}:${password}@127.0.0.1:${ownPort}${pathname}`,
     async stop() {
       child.kill('SIGTERM')
       if (child.exitCode === null) await once(child, 'exit')

@@ -9,8 +9,8 @@ export interface TcpProxy {
   cut(): void
   /** Resets every connection (RST), and every new one until `restore`. */
   reset(): void
-  /** Accepts connections and data, and holds back every answer until `restore`. */
-  hang(): void
+  /** Accepts connections and data, and holds back the answers after the first few of each connection, until `restore`. */
+  hang(after?: number): void
   /** Delays each chunk until `restore`. */
   delay(milliseconds: number): void
   restore(): void
@@ -27,6 +27,7 @@ export async function startProxy(target: number): Promise<TcpProxy> {
   let rejectConnection: ((socket: Socket) => void) | undefined
   let milliseconds = 0
   let untilOpen = immediately
+  let answersBefore = 0
   let open = () => {}
 
   const delayed = () =>
@@ -36,17 +37,27 @@ export async function startProxy(target: number): Promise<TcpProxy> {
         else pass(null, chunk)
       },
     })
-  const gate = () =>
-    new Transform({
+  /** Counts the answers of a connection: what comes after data of the client, in one or more chunks. */
+  const gate = (client: Socket) => {
+    let answers = 0
+    let isAsked = false
+    client.on('data', () => {
+      isAsked = true
+    })
+    return new Transform({
       transform(chunk, _encoding, pass) {
-        untilOpen.then(() => pass(null, chunk))
+        if (isAsked) answers += 1
+        isAsked = false
+        if (answers <= answersBefore) pass(null, chunk)
+        else untilOpen.then(() => pass(null, chunk))
       },
     })
+  }
   const server = createServer((client) => {
     if (rejectConnection) return rejectConnection(client)
     const upstream = connect(currentTarget, '127.0.0.1')
     client.pipe(delayed()).pipe(upstream)
-    upstream.pipe(delayed()).pipe(gate()).pipe(client)
+    upstream.pipe(delayed()).pipe(gate(client)).pipe(client)
     for (const socket of [client, upstream]) {
       sockets.add(socket)
       socket.on('close', () => sockets.delete(socket))
@@ -79,7 +90,8 @@ export async function startProxy(target: number): Promise<TcpProxy> {
       rejectConnection = reset
       closeAll(reset)
     },
-    hang() {
+    hang(after = 0) {
+      answersBefore = after
       untilOpen = new Promise((resolve) => {
         open = resolve
       })

@@ -29,7 +29,9 @@ export function createConnectionClass(connectMilliseconds: number): typeof pg.Cl
   const retireOpen = new Set<() => void>()
   return class Connection extends pg.Client {
     constructor(config?: string | pg.ClientConfig) {
-      super({ ...(config as pg.ClientConfig), connectionTimeoutMillis: connectMilliseconds })
+      const settings = config as pg.ClientConfig
+      // The pool hides the password from everything that copies its settings.
+      super({ ...settings, password: settings.password, connectionTimeoutMillis: connectMilliseconds })
       this.on('error', () => undefined)
       const wire = (this as unknown as { readonly connection: Wire }).connection
       const prepared = new LRUCache<string, true>({
