@@ -25,7 +25,7 @@ if (options.help) {
 const server = await openServer()
 try {
   const url = await server.createDatabase()
-  const neighbours = await createNeighbours(url)
+  const neighbours = await createNeighbours({ url, ownerUrl: url, adminUrl: url })
   process.stdout.write(
     '| one client sends | another tenant: p50 ms | max ms | not 200 | /health: p50 ms | max ms | MiB |\n|---|---|---|---|---|---|---|\n',
   )

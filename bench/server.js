@@ -8,12 +8,14 @@ import { canCreateClusters, createCluster } from '../test/support/cluster.ts'
  *   removes all of them
  */
 export async function openServer() {
-  const admin = process.env.DATABASE_URL
-  if (!admin && !canCreateClusters) throw new Error('Set DATABASE_URL, or install PostgreSQL.')
-  const cluster = admin ? undefined : await createCluster()
+  const given = process.env.DATABASE_URL
+  if (!given && !canCreateClusters) throw new Error('Set DATABASE_URL, or install PostgreSQL.')
+  const cluster = given ? undefined : await createCluster()
+  // What TLS costs is the same for every server that is compared.
+  const admin = given ?? cluster.adminUrl.replace(/\?.*/, '')
   const names = []
   const run = async (sql) => {
-    const client = new pg.Client({ connectionString: admin ?? cluster.url })
+    const client = new pg.Client({ connectionString: admin })
     await client.connect()
     await client.query(sql)
     await client.end()
@@ -23,7 +25,7 @@ export async function openServer() {
       const name = `fusion_bench_${process.pid}_${names.length + 1}`
       await run(`CREATE DATABASE ${name} ${template ? `TEMPLATE ${new URL(template).pathname.slice(1)}` : ''}`)
       names.push(name)
-      const url = new URL(admin ?? cluster.url)
+      const url = new URL(admin)
       url.pathname = `/${name}`
       return url.href
     },

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { readConfig } from '../config.ts'
 import { openDatabase } from '../db/database.ts'
+import { grantsFor } from '../db/migrations/grants.ts'
 import {
   createMigration,
   deployMigrations,
@@ -20,14 +21,8 @@ export function migrateCommand(): Command {
   command
     .command('deploy')
     .description('apply the pending migrations. Several processes may do so at the same time')
-    .action(() =>
-      withDatabase(async (database) => {
-        const applied = await deployMigrations(database, reportCopy)
-        process.stdout.write(
-          applied.length === 0 ? 'Nothing to apply.\n' : applied.map((name) => `Applied ${name}\n`).join(''),
-        )
-      }),
-    )
+    .option('--grants <role>', 'also print the statements that let a role run all other commands. The output is SQL')
+    .action(deploy)
 
   command
     .command('status')
@@ -80,6 +75,15 @@ export function migrateCommand(): Command {
     })
 
   return command
+}
+
+async function deploy({ grants: role }: { grants?: string }): Promise<void> {
+  await withDatabase(async (database) => {
+    const applied = await deployMigrations(database, reportCopy)
+    const lines = applied.length === 0 ? ['Nothing to apply.'] : applied.map((name) => `Applied ${name}`)
+    for (const line of lines) process.stdout.write(role === undefined ? `${line}\n` : `-- ${line}\n`)
+    if (role !== undefined) process.stdout.write(await grantsFor(database.sql, role))
+  })
 }
 
 async function partition({ modulus, cancel = false }: { modulus: number; cancel?: boolean }): Promise<void> {

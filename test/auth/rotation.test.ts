@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { createKey, revokeKey, rotateKey } from '../../src/auth/key.service.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
-import { adminUrl } from '../support/postgresql.ts'
+import { hasServer } from '../support/postgresql.ts'
 
 let app: TestApp
 let tenant: TestTenant
@@ -32,7 +32,7 @@ it('both keys work during the grace, with the same scopes; afterwards only the s
 })
 
 // The embedded database has the clock of the process.
-it.skipIf(adminUrl === undefined).each([-1, 1])(
+it.skipIf(!hasServer).each([-1, 1])(
   'the grace is that of the database if the clock of this machine is %s h off',
   async (hours) => {
     const old = await newKey()

@@ -8,7 +8,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { fusion, type RunningGateway, startGateway } from '../support/cli.ts'
 import { type CommandDatabase, createCommandDatabase } from '../support/command-database.ts'
-import { adminUrl, databaseUrl, runAsAdmin } from '../support/postgresql.ts'
+import { createDatabaseOfOwner, dropDatabase, hasServer, ownerUrl } from '../support/postgresql.ts'
 import { childrenOf, isRunning, readLog, startClients, statusOf, untilGone, untilLogged } from '../support/processes.ts'
 
 const two = ['--processes', '2']
@@ -16,7 +16,7 @@ const two = ['--processes', '2']
 /** Whether this machine has the command that starts a process on a terminal. */
 const hasTerminals = spawnSync('script', ['--version']).status === 0
 
-describe.skipIf(adminUrl === undefined)('serve --processes', () => {
+describe.skipIf(!hasServer)('serve --processes', () => {
   let database: CommandDatabase
   let env: Record<string, string>
   let key: string
@@ -247,12 +247,12 @@ describe.skipIf(adminUrl === undefined)('serve --processes', () => {
       code: 1,
       stderr: expect.stringMatching(/^--processes 3 needs PostgreSQL.*\n$/),
     })
-    await runAsAdmin('CREATE DATABASE fusion_test_without_migrations')
-    expect(await serve({ DATABASE_URL: databaseUrl('fusion_test_without_migrations') })).toEqual({
+    await createDatabaseOfOwner('fusion_test_without_migrations')
+    expect(await serve({ DATABASE_URL: ownerUrl('fusion_test_without_migrations') })).toEqual({
       code: 1,
       stderr: expect.stringMatching(/^The database lacks \d+ migration\(s\): .*\nApply them with: .*\n$/),
     })
-    await runAsAdmin('DROP DATABASE fusion_test_without_migrations')
+    await dropDatabase('fusion_test_without_migrations')
     expect((await serve(env, ['--processes', '65'])).code).toBe(2)
   })
 })

@@ -14,7 +14,7 @@ beforeAll(async () => {
   tenant = await app.createTenant()
   const { user, account, job } = await createOneOfEach(app, tenant)
   ids = { userId: user.id, accountId: account.id, jobId: job.id }
-  await run('CREATE SEQUENCE tries')
+  await run('CREATE SEQUENCE tries; GRANT SELECT ON tries TO PUBLIC')
   await letFirstTriesConflict(0)
   for (const table of tables) {
     await run(`CREATE TRIGGER conflict BEFORE INSERT OR UPDATE OR DELETE ON ${table} EXECUTE FUNCTION conflict()`)
@@ -22,12 +22,12 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-const run = (sql: string) => app.database.prisma.$executeRawUnsafe(sql)
+const run = (sql: string) => app.database.runAsOwner(sql)
 
 /** A rollback does not change a sequence, so the sequence counts the writes of every try. */
 async function letFirstTriesConflict(count: number): Promise<void> {
   await run(`
-    CREATE OR REPLACE FUNCTION conflict() RETURNS trigger LANGUAGE plpgsql AS $$
+    CREATE OR REPLACE FUNCTION conflict() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
     BEGIN
       IF nextval('tries') <= ${count} THEN RAISE EXCEPTION 'conflict' USING ERRCODE = 'serialization_failure'; END IF;
       RETURN NULL;

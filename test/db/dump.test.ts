@@ -9,7 +9,7 @@ import { startTestApp } from '../support/app.ts'
 import { createEmptyDir } from '../support/data-dir.ts'
 import { readBlocks } from '../support/docs.ts'
 import { createOneOfEach } from '../support/factories.ts'
-import { adminUrl, databaseUrl, runAsAdmin } from '../support/postgresql.ts'
+import { createDatabaseOfOwner, dropDatabase, hasServer, ownerUrl } from '../support/postgresql.ts'
 
 const tables = [
   'tenant_app',
@@ -28,24 +28,24 @@ async function rowsOf({ prisma }: Pick<Database, 'prisma'>): Promise<unknown> {
   return Promise.all(tables.map(read))
 }
 
-describe.skipIf(adminUrl === undefined)('a dump of PostgreSQL', () => {
+describe.skipIf(!hasServer)('a dump of PostgreSQL', () => {
   it('is made and restored by the commands of docs/operating.md, with every row', async () => {
     const app = await startTestApp()
     const tenant = await app.createTenant()
     await createOneOfEach(app, tenant)
     await app.graphql(tenant, 'mutation { createAccessToken(input: {}) { expiresAt } }')
     const name = `fusion_restored_${process.pid}`
-    await runAsAdmin(`CREATE DATABASE ${name}`)
+    await createDatabaseOfOwner(name)
     const folder = createEmptyDir()
     const [block] = readBlocks('docs/operating.md').filter(({ code }) => code.includes('pg_restore'))
-    const env = { ...process.env, DATABASE_URL: app.database.url, RESTORED_DATABASE_URL: databaseUrl(name) }
+    const env = { ...process.env, DATABASE_URL: app.database.ownerUrl, RESTORED_DATABASE_URL: ownerUrl(name) }
     await promisify(execFile)('sh', ['-ec', block?.code ?? 'false'], { cwd: path.resolve(folder), env })
-    const restored = await openDatabase({ kind: 'postgresql', url: databaseUrl(name) })
+    const restored = await openDatabase({ kind: 'postgresql', url: ownerUrl(name) })
     expect(await rowsOf(restored)).toEqual(await rowsOf(app.database))
     expect(await readMigrationStatus(restored.sql)).toMatchObject({ pending: [], failed: [], unknown: [] })
     await restored.close()
     await app.close()
-    await runAsAdmin(`DROP DATABASE ${name} WITH (FORCE)`)
+    await dropDatabase(name)
     rmSync(folder, { recursive: true })
   })
 })

@@ -4,22 +4,22 @@ import { type Database, openDatabase } from '../../src/db/database.ts'
 import { deployMigrations, readMigrationStatus } from '../../src/db/migrations/migrations.ts'
 import { createTenant } from '../../src/tenant/tenant.service.ts'
 import { killedAfter } from '../support/killed-driver.ts'
-import { adminUrl, databaseUrl, runAsAdmin } from '../support/postgresql.ts'
+import { createDatabaseOfOwner, dropDatabase, hasServer, ownerUrl } from '../support/postgresql.ts'
 
 /** The statements before the migration that creates indexes: of each migration the record of its start, its script, the record of its end. */
 const transactionalSteps = 30
 
-describe.skipIf(adminUrl === undefined)('migrate deploy that is killed', () => {
+describe.skipIf(!hasServer)('migrate deploy that is killed', () => {
   let name: string
   let database: Database
   beforeEach(async () => {
     name = `fusion_killed_${randomUUID().slice(0, 8)}`
-    await runAsAdmin(`CREATE DATABASE ${name}`)
-    database = await openDatabase({ kind: 'postgresql', url: databaseUrl(name) })
+    await createDatabaseOfOwner(name)
+    database = await openDatabase({ kind: 'postgresql', url: ownerUrl(name) })
   })
   afterEach(async () => {
     await database.close()
-    await runAsAdmin(`DROP DATABASE ${name} WITH (FORCE)`)
+    await dropDatabase(name)
   })
 
   it('after any of its statements is completed by the next one', async () => {

@@ -9,27 +9,27 @@ import { seedTenant } from '../../src/seed/seed.ts'
 import { createTenant } from '../../src/tenant/tenant.service.ts'
 import { fusion, startGateway } from '../support/cli.ts'
 import { killedAfter } from '../support/killed-driver.ts'
-import { adminUrl, databaseUrl, runAsAdmin } from '../support/postgresql.ts'
+import { createDatabaseOfOwner, dropDatabase, hasServer, ownerUrl } from '../support/postgresql.ts'
 
 const tables = ['"user"', 'account', 'email_record', 'idempotent_answer', 'job', 'profile']
 
-describe.skipIf(adminUrl === undefined)('migrate partition', () => {
+describe.skipIf(!hasServer)('migrate partition', () => {
   let name: string
   let database: Database
   let tenantAppId: string
   let env: Record<string, string>
   beforeEach(async () => {
     name = `fusion_partition_${randomUUID().slice(0, 8)}`
-    await runAsAdmin(`CREATE DATABASE ${name}`)
-    env = { DATABASE_URL: databaseUrl(name) }
-    database = await openDatabase({ kind: 'postgresql', url: databaseUrl(name) })
+    await createDatabaseOfOwner(name)
+    env = { DATABASE_URL: ownerUrl(name) }
+    database = await openDatabase({ kind: 'postgresql', url: ownerUrl(name) })
     await deployMigrations(database)
     tenantAppId = (await createTenant(database, 'First')).id
     await seedTenant(database, { tenantAppId, users: 30, seed: 1 })
   })
   afterEach(async () => {
     await database.close()
-    await runAsAdmin(`DROP DATABASE ${name} WITH (FORCE)`)
+    await dropDatabase(name)
   })
 
   const run = (...args: string[]) => fusion(['migrate', 'partition', ...args], env)

@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { PipeliningPool } from '../../src/db/postgres/pipelining-pool.ts'
-import { adminUrl, databaseUrl, runAsAdmin } from '../support/postgresql.ts'
+import { createDatabaseOfOwner, dropDatabase, hasServer, ownerUrl } from '../support/postgresql.ts'
 
-describe.skipIf(adminUrl === undefined)('short reads in one turn of the event loop', () => {
+describe.skipIf(!hasServer)('short reads in one turn of the event loop', () => {
   const name = `fusion_pipelining_${randomUUID().slice(0, 8)}`
   let pool: PipeliningPool
-  beforeAll(() => runAsAdmin(`CREATE DATABASE ${name}`))
-  afterAll(() => runAsAdmin(`DROP DATABASE ${name} WITH (FORCE)`))
+  beforeAll(() => createDatabaseOfOwner(name))
+  afterAll(() => dropDatabase(name))
   beforeEach(() => {
     pool = new PipeliningPool(
-      { connectionString: databaseUrl(name), query_timeout: 1_000 },
+      { connectionString: ownerUrl(name), query_timeout: 1_000 },
       ({ text }) => !text.startsWith('/* long */'),
     )
     pool.on('error', () => undefined)

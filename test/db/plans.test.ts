@@ -23,7 +23,7 @@ const explain = { session_preload_libraries: 'auto_explain', 'auto_explain.log_m
 beforeAll(async () => {
   if (!canCreateClusters) return
   cluster = await createCluster(explain)
-  database = await openDatabase({ kind: 'postgresql', url: cluster.url })
+  database = await openDatabase({ kind: 'postgresql', url: cluster.ownerUrl })
   await deployMigrations(database)
   // Plans do not depend on values, so they are made for a tenant of average size.
   const tenants: { id: string }[] = []
@@ -52,7 +52,7 @@ afterAll(async () => {
 /** Creates users with an account, a profile and an email each, and a job for every fifth, for each tenant. */
 async function createRows(tenants: [string, number][]): Promise<void> {
   // Not through the gateway, which limits how long a statement takes.
-  const session = new pg.Client({ connectionString: cluster.url })
+  const session = new pg.Client({ connectionString: cluster.adminUrl })
   await session.connect()
   for (const [tenant, users] of tenants) await session.query(rowsOf(tenant, users))
   await session.query('VACUUM ANALYZE')

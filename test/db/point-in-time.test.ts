@@ -20,7 +20,7 @@ describe.skipIf(!canCreateClusters)('PostgreSQL', () => {
   })
 
   it('is restored to a moment by the commands of docs/operating.md, with its keys and stored answers', async () => {
-    const { key } = await prepare(cluster.url)
+    const { key } = await prepare(cluster)
     const write = async ({ address }: ListeningGateway, name: string) => {
       const headers = { 'x-api-key': key, 'content-type': 'application/json', 'idempotency-key': name }
       const body = JSON.stringify({ name, email: 'a@example.com', phone: '1' })
@@ -35,11 +35,11 @@ describe.skipIf(!canCreateClusters)('PostgreSQL', () => {
       /basebackup|recovery/.test(code),
     )
     const gateway = await listen(cluster.url)
-    const session = new pg.Client({ connectionString: cluster.url })
+    const session = new pg.Client({ connectionString: cluster.adminUrl })
     await session.connect()
 
     await write(gateway, 'before-the-backup')
-    await cluster.runScript(backup?.code ?? 'false', { DATABASE_URL: cluster.url })
+    await cluster.runScript(backup?.code ?? 'false', { DATABASE_URL: cluster.adminUrl })
     await write(gateway, 'before-the-moment')
     const [{ moment }] = (await session.query('SELECT clock_timestamp()::text AS moment')).rows
     await write(gateway, 'after-the-moment')

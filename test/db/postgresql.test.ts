@@ -9,16 +9,16 @@ import { createStatementMeter } from '../../src/db/statement-meter.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { fusion, startGateway } from '../support/cli.ts'
 import { subscribe } from '../support/events.ts'
-import { adminUrl, databaseUrl, runAsAdmin, runAsAdminOn } from '../support/postgresql.ts'
+import { createDatabaseOfOwner, dropDatabase, hasServer, ownerUrl, runAsAdminOn } from '../support/postgresql.ts'
 
-describe.skipIf(adminUrl === undefined)('on a PostgreSQL server', () => {
+describe.skipIf(!hasServer)('on a PostgreSQL server', () => {
   const name = `fusion_fresh_${randomUUID().slice(0, 8)}`
   let env: { DATABASE_URL: string }
   beforeAll(async () => {
-    env = { DATABASE_URL: databaseUrl(name) }
-    await runAsAdmin(`CREATE DATABASE ${name}`)
+    env = { DATABASE_URL: ownerUrl(name) }
+    await createDatabaseOfOwner(name)
   })
-  afterAll(() => runAsAdmin(`DROP DATABASE ${name} WITH (FORCE)`))
+  afterAll(() => dropDatabase(name))
 
   it('serve and keys exit with 1 if migrations are pending, and name the command that applies them', async () => {
     for (const args of [['serve'], ['keys', 'list']]) {
@@ -30,15 +30,15 @@ describe.skipIf(adminUrl === undefined)('on a PostgreSQL server', () => {
 
   it('every command refuses a database that does not store UTF-8, in one line', async () => {
     const latin = `${name}_latin`
-    await runAsAdmin(`CREATE DATABASE ${latin} ENCODING LATIN1 TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'`)
+    await createDatabaseOfOwner(latin, `ENCODING LATIN1 TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'`)
     for (const args of [['serve'], ['work'], ['migrate', 'deploy'], ['migrate', 'status'], ['tenants', 'list']]) {
-      expect(await fusion(args, { DATABASE_URL: databaseUrl(latin) })).toEqual({
+      expect(await fusion(args, { DATABASE_URL: ownerUrl(latin) })).toEqual({
         code: 1,
         stdout: '',
         stderr: 'The database has the encoding LATIN1. Create it with the encoding UTF8.\n',
       })
     }
-    await runAsAdmin(`DROP DATABASE ${latin} WITH (FORCE)`)
+    await dropDatabase(latin)
   })
 
   it('two processes deploy migrations at the same time without a conflict', async () => {
@@ -54,16 +54,16 @@ describe.skipIf(adminUrl === undefined)('on a PostgreSQL server', () => {
 
   it('ten deployments in one process run without a conflict', async () => {
     const other = `${name}_ten`
-    await runAsAdmin(`CREATE DATABASE ${other}`)
+    await createDatabaseOfOwner(other)
     const databases = await Promise.all(
-      Array.from({ length: 10 }, () => openDatabase({ kind: 'postgresql', url: databaseUrl(other) })),
+      Array.from({ length: 10 }, () => openDatabase({ kind: 'postgresql', url: ownerUrl(other) })),
     )
     const applied = await Promise.all(databases.map((one) => deployMigrations(one)))
     expect(applied.filter((names) => names.length > 0)).toHaveLength(1)
     const { pending, failed } = await readMigrationStatus((databases[0] as (typeof databases)[number]).sql)
     expect([...pending, ...failed]).toEqual([])
     await Promise.all(databases.map((database) => database.close()))
-    await runAsAdmin(`DROP DATABASE ${other} WITH (FORCE)`)
+    await dropDatabase(other)
   })
 
   it('a subscription of one gateway gets a change through another gateway within a second', async () => {

@@ -4,9 +4,9 @@ import { openPostgres } from '../../src/db/postgres/postgres.ts'
 import { byTime } from '../../src/db/read/order.ts'
 import { query, statement } from '../../src/db/statement.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { adminUrl } from '../support/postgresql.ts'
+import { hasServer } from '../support/postgresql.ts'
 
-describe.skipIf(adminUrl === undefined)('the prepared statements of a connection', () => {
+describe.skipIf(!hasServer)('the prepared statements of a connection', () => {
   let template: TestDatabase
   let database: Database
   beforeAll(async () => {

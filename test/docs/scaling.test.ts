@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { readBlocks } from '../support/docs.ts'
-import { adminUrl } from '../support/postgresql.ts'
+import { hasServer } from '../support/postgresql.ts'
 
-describe.skipIf(adminUrl === undefined)('the DDL for Citus in docs/scaling.md', () => {
+describe.skipIf(!hasServer)('the DDL for Citus in docs/scaling.md', () => {
   let app: TestApp
   beforeAll(async () => {
     app = await startTestApp()
@@ -13,7 +13,7 @@ describe.skipIf(adminUrl === undefined)('the DDL for Citus in docs/scaling.md', 
   // Citus itself is not available. Functions with the names of its functions show which tables are distributed.
   it('distributes every table with rows of tenants, and keeps every foreign key', async () => {
     const tenant = await app.createTenant()
-    await app.database.sql.executeScript(`
+    await app.database.runAsOwner(`
       CREATE TABLE distributed (name regclass, by text);
       CREATE FUNCTION create_reference_table(name regclass) RETURNS void LANGUAGE sql AS 'INSERT INTO distributed VALUES (name)';
       CREATE FUNCTION create_distributed_table(name regclass, by text, colocate_with text DEFAULT '"user"') RETURNS void LANGUAGE sql AS
@@ -23,7 +23,7 @@ describe.skipIf(adminUrl === undefined)('the DDL for Citus in docs/scaling.md', 
       SELECT conrelid::regclass || ' ' || conname AS key, confupdtype::text AS updates FROM pg_constraint
       WHERE contype = 'f' AND conparentid = 0 ORDER BY 1`
     const before = await keys()
-    await app.database.sql.executeScript(block?.code ?? '')
+    await app.database.runAsOwner(block?.code ?? '')
     expect(await keys()).toEqual(before.map(({ key }) => ({ key, updates: 'a' })))
     const distributed = await app.database.prisma.$queryRaw<{ name: string; by: string | null }[]>`
       SELECT name::text, by FROM distributed ORDER BY by NULLS FIRST, 1`

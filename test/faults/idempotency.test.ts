@@ -12,8 +12,8 @@ const gateways: ListeningGateway[] = []
 beforeAll(async () => {
   if (!canCreateClusters) return
   cluster = await createCluster()
-  key = (await prepare(cluster.url)).key
-  database = new pg.Client({ connectionString: cluster.url })
+  key = (await prepare(cluster)).key
+  database = new pg.Client({ connectionString: cluster.adminUrl })
   await database.connect()
 })
 afterEach(async () => {

@@ -6,7 +6,7 @@ import { listenOnPostgres } from '../../src/db/postgres/listener.ts'
 import { canCreateClusters, createCluster } from '../support/cluster.ts'
 import { subscribe } from '../support/events.ts'
 import { listen, prepare } from '../support/gateway.ts'
-import { adminUrl } from '../support/postgresql.ts'
+import { adminUrl, hasServer } from '../support/postgresql.ts'
 
 /** A proxy to the database whose connections the test can cut or silence. */
 let proxy: Server
@@ -14,8 +14,8 @@ let sockets: Socket[]
 let url: string
 
 beforeEach(async () => {
-  if (adminUrl === undefined) return
-  const database = new URL(adminUrl)
+  if (!hasServer) return
+  const database = new URL(adminUrl())
   const { hostname, port } = database
   sockets = []
   proxy = createServer((client) => {
@@ -30,19 +30,19 @@ beforeEach(async () => {
   url = database.href
 })
 afterEach(() => {
-  if (adminUrl === undefined) return
+  if (!hasServer) return
   for (const socket of sockets) socket.destroy()
   proxy.close()
 })
 
 async function notify(channel: string, text: string): Promise<void> {
-  const client = new pg.Client({ connectionString: adminUrl })
+  const client = new pg.Client({ connectionString: adminUrl() })
   await client.connect()
   await client.query('SELECT pg_notify($1, $2)', [channel, text])
   await client.end()
 }
 
-describe.skipIf(adminUrl === undefined)('a listening connection', () => {
+describe.skipIf(!hasServer)('a listening connection', () => {
   it('reconnects when it is cut, reports a gap, and receives later messages', async () => {
     const received: string[] = []
     let wake = () => {}
@@ -89,10 +89,10 @@ describe.skipIf(adminUrl === undefined)('a listening connection', () => {
 describe.skipIf(!canCreateClusters)('a gateway whose clock is ahead of that of the database', () => {
   it('sends the jobs that changed while its listening connection was lost', async () => {
     const cluster = await createCluster()
-    const { tenantAppId, key } = await prepare(cluster.url)
+    const { tenantAppId, key } = await prepare(cluster)
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 })
     const gateway = await listen(cluster.url)
-    const session = new pg.Client({ connectionString: cluster.url })
+    const session = new pg.Client({ connectionString: cluster.adminUrl })
     await session.connect()
     for (const id of ['job_old', 'job_new']) {
       await session.query(

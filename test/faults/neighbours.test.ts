@@ -11,7 +11,7 @@ let gateway: RunningGateway
 beforeAll(async () => {
   if (!canCreateClusters) return
   cluster = await createCluster()
-  neighbours = await createNeighbours(cluster.url)
+  neighbours = await createNeighbours(cluster)
   // The key attacks many times in a minute. Without points it would soon be rejected.
   gateway = await startAttacked(cluster.url, { RATE_LIMIT: '0' })
 })

@@ -15,7 +15,7 @@ let gateway: ListeningGateway
 beforeAll(async () => {
   if (!canCreateClusters) return
   cluster = await createCluster()
-  headers = { 'x-api-key': (await prepare(cluster.url)).key }
+  headers = { 'x-api-key': (await prepare(cluster)).key }
 })
 afterAll(() => cluster?.remove())
 
@@ -39,7 +39,7 @@ describe.skipIf(!canCreateClusters)('an overloaded gateway', () => {
       load: { maxInFlight: 10, maxInFlightPerKey: 10, maxEventLoopDelayMilliseconds: 10_000 },
     })
     await get('/users/warm')
-    const lock = new pg.Client({ connectionString: cluster.url })
+    const lock = new pg.Client({ connectionString: cluster.adminUrl })
     await lock.connect()
     await lock.query('BEGIN; LOCK TABLE "user"')
     const accepted = Array.from({ length: 10 }, (_, index) => get(`/users/usr_${index}`))
@@ -150,7 +150,7 @@ describe.skipIf(!canCreateClusters)('a gateway with few descriptors', () => {
 
 /** Closes the connections of the gateway to the database. */
 async function terminateConnections(): Promise<void> {
-  const session = new pg.Client({ connectionString: cluster.url })
+  const session = new pg.Client({ connectionString: cluster.adminUrl })
   await session.connect()
   await session.query(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'fusion-gateway'`,

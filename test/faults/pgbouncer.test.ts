@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fusion, type RunningCommand, type RunningGateway, startCommand, startGateway } from '../support/cli.ts'
 import { type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
 import { subscribe } from '../support/events.ts'
+import { roleOf } from '../support/migrate.ts'
 import { hasPgBouncer, type PgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
 
 const canRun = canCreateClusters && hasPgBouncer
@@ -18,9 +19,14 @@ beforeAll(async () => {
   if (!canRun) return
   // A gateway that relied on the settings of a session would read other times.
   cluster = await createCluster({ timezone: 'America/New_York', datestyle: 'german' })
-  bouncer = await startPgBouncer(cluster.url, 2)
+  bouncer = await startPgBouncer(cluster, 2)
   env = { DATABASE_URL: bouncer.url, DATABASE_DIRECT_URL: cluster.url }
-  await fusion(['migrate', 'deploy'], env)
+  const ownerEnv = { DATABASE_URL: bouncer.ownerUrl, DATABASE_DIRECT_URL: cluster.ownerUrl }
+  const { stdout: grants } = await fusion(['migrate', 'deploy', '--grants', roleOf(cluster.url)], ownerEnv)
+  const owner = new pg.Client({ connectionString: cluster.ownerUrl })
+  await owner.connect()
+  await owner.query(grants)
+  await owner.end()
   await fusion(['tenants', 'create', 'Acme'], env)
   key = (await fusion(['keys', 'create', '--tenant', 'Acme'], env)).stdout.trim()
   gateway = await startGateway({ ...env, DATABASE_STATEMENT_TIMEOUT: '1' })
@@ -98,7 +104,7 @@ describe.skipIf(!canRun)('PgBouncer in transaction mode', () => {
   })
 
   it('has statements of at most DATABASE_STATEMENT_TIMEOUT', async () => {
-    const locking = new pg.Client({ connectionString: cluster.url })
+    const locking = new pg.Client({ connectionString: cluster.adminUrl })
     await locking.connect()
     await locking.query('BEGIN; LOCK TABLE account IN ACCESS EXCLUSIVE MODE')
     const answer = await fetch(`${gateway.address}/graphql`, {

@@ -20,7 +20,7 @@ let wake = () => {}
 beforeAll(async () => {
   if (!canCreateClusters) return
   primary = await createCluster()
-  ;({ tenantAppId, key: writer } = await prepare(primary.url))
+  ;({ tenantAppId, key: writer } = await prepare(primary))
   const database = await openDatabase({ kind: 'postgresql', url: primary.url })
   reader = (await createKey(database, { tenantAppId, name: 'reader' })).key
   await database.close()
@@ -56,7 +56,7 @@ async function until(isUsable: boolean): Promise<void> {
 }
 
 async function query(cluster: Cluster, sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: cluster.url })
+  const client = new pg.Client({ connectionString: cluster.adminUrl })
   await client.connect()
   await client.query(sql)
   await client.end()
@@ -145,7 +145,7 @@ describe.skipIf(!canCreateClusters)('a replica', () => {
     await start(60_000, primary.url, { statementMilliseconds: 300 })
     const id = await create()
     while ((await statusOf(reader, id)) !== 200);
-    const lock = new pg.Client({ connectionString: primary.url })
+    const lock = new pg.Client({ connectionString: primary.adminUrl })
     await lock.connect()
     await lock.query('BEGIN; LOCK TABLE account')
     // The primary sends the lock with the next commit; without one it may wait 5 s.

@@ -15,7 +15,7 @@ let env: Record<string, string>
 beforeAll(async () => {
   if (!canCreateClusters) return
   cluster = await createCluster()
-  key = (await prepare(cluster.url)).key
+  key = (await prepare(cluster)).key
   env = { DATABASE_URL: cluster.url, RATE_LIMIT: '0' }
 })
 afterAll(() => cluster?.remove())

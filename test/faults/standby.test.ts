@@ -12,7 +12,7 @@ let key: string
 beforeAll(async () => {
   if (!canCreateClusters) return
   primary = await createCluster()
-  key = (await prepare(primary.url)).key
+  key = (await prepare(primary)).key
   standby = await primary.createReplica()
   gateway = await listen(standby.url)
 })
@@ -70,7 +70,7 @@ describe.skipIf(!canCreateClusters)('a gateway whose server is a standby, as aft
   })
 
   it('writes as soon as the server is promoted', async () => {
-    const session = new pg.Client({ connectionString: standby.url })
+    const session = new pg.Client({ connectionString: standby.adminUrl })
     await session.connect()
     await session.query('SELECT pg_promote(true, 30)')
     await session.end()

@@ -14,7 +14,7 @@ let headers: Record<string, string>
 beforeAll(async () => {
   if (!canCreateClusters) return
   cluster = await createCluster()
-  ;({ tenantAppId, key } = await prepare(cluster.url))
+  ;({ tenantAppId, key } = await prepare(cluster))
   headers = { 'x-api-key': key }
 })
 afterEach(() => gateway?.close())
@@ -22,7 +22,7 @@ afterAll(() => cluster?.remove())
 
 /** Locks a table while `work` runs. */
 async function whileLocked<Result>(table: string, work: () => Promise<Result>): Promise<Result> {
-  const client = new pg.Client({ connectionString: cluster.url })
+  const client = new pg.Client({ connectionString: cluster.adminUrl })
   await client.connect()
   await client.query(`BEGIN; LOCK TABLE ${table}`)
   try {
@@ -93,7 +93,7 @@ describe.skipIf(!canCreateClusters)('a transaction whose statement gets no answe
     ).rejects.toThrow()
     cluster.thaw()
     expect((await get('/users/usr_1')).status).toBe(404)
-    const observer = new pg.Client({ connectionString: cluster.url })
+    const observer = new pg.Client({ connectionString: cluster.adminUrl })
     await observer.connect()
     const { rows } = await observer.query(`SELECT FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'`)
     await observer.end()

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createContext, createServices, type Services } from '../../src/context.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import type { JobStatus } from '../../src/db/generated/prisma/enums.ts'
-import { deployMigrations } from '../../src/db/migrations/migrations.ts'
 import { createJob } from '../../src/job/job.service.ts'
 import { startUpkeep } from '../../src/job/worker/upkeep.ts'
 import { startWorker } from '../../src/job/worker/worker.ts'
@@ -12,6 +11,7 @@ import { createTenant } from '../../src/tenant/tenant.service.ts'
 import { startCommand } from '../support/cli.ts'
 import { type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
 import { checkJobHistory, recordJobHistory } from '../support/job-history.ts'
+import { migrate, roleOf } from '../support/migrate.ts'
 
 const handlersFile = path.resolve(import.meta.dirname, '../fixtures/handlers.ts')
 const silentLog = { error: () => undefined, warn: () => undefined }
@@ -24,9 +24,8 @@ let tenantAppId: string
 beforeAll(async () => {
   if (!canCreateClusters) return
   cluster = await createCluster()
+  await migrate(cluster.ownerUrl, roleOf(cluster.url), recordJobHistory)
   database = await openDatabase({ kind: 'postgresql', url: cluster.url })
-  await deployMigrations(database)
-  await recordJobHistory(database)
   services = createServices(database, { backoff: { delaySeconds: 0, maxDelaySeconds: 1 } })
   tenantAppId = (await createTenant(database, 'Faults')).id
 })

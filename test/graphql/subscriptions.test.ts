@@ -236,7 +236,7 @@ describe('subscription { jobs }', () => {
       first: 1,
     })
     await nextJobs(events)
-    await app.database.prisma.$executeRaw`ALTER TABLE job DISABLE TRIGGER job_changed`
+    await app.database.runAsOwner('ALTER TABLE job DISABLE TRIGGER job_changed')
     // As many as are read, and they changed before.
     await app.database.prisma.job.createMany({
       data: Array.from({ length: 500 }, (_, index) => {
@@ -244,7 +244,7 @@ describe('subscription { jobs }', () => {
       }),
     })
     await call('cancelJob', { id: present(old) })
-    await app.database.prisma.$executeRaw`ALTER TABLE job ENABLE TRIGGER job_changed`
+    await app.database.runAsOwner('ALTER TABLE job ENABLE TRIGGER job_changed')
     // The gateway treats an unreadable notification like a lost connection.
     await app.database.prisma.$executeRaw`SELECT pg_notify('job_changed', 'nonsense')`
     expect(await nextJobs(events)).toContainEqual({ id: old, status: 'CANCELLED' })

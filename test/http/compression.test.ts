@@ -164,14 +164,14 @@ describe('the streamed list, compressed', () => {
     const outcome = (async () => {
       for await (const chunk of response.pipe(createBrotliDecompress())) {
         text += String(chunk)
-        renamed ??= app.database.prisma.$executeRaw`ALTER TABLE "user" RENAME TO user_away`
+        renamed ??= app.database.runAsOwner('ALTER TABLE "user" RENAME TO user_away')
         await renamed
       }
     })()
     const closed = once(response, 'close').catch(() => undefined)
     await Promise.race([closed, outcome.catch(() => undefined)])
     await renamed
-    await app.database.prisma.$executeRaw`ALTER TABLE user_away RENAME TO "user"`
+    await app.database.runAsOwner('ALTER TABLE user_away RENAME TO "user"')
     expect(response.complete).toBe(false)
     expect(text).not.toContain(']}]}')
   })

@@ -25,32 +25,32 @@ describe('the probes', () => {
   })
 
   it('/ready answers 503 while a migration is missing, and names the reason only in the log', async () => {
-    const { prisma } = app.database
+    const { prisma, runAsOwner } = app.database
     const [migration] = await prisma.$queryRaw<
       { migration_name: string }[]
     >`SELECT migration_name FROM _prisma_migrations`
-    await prisma.$executeRaw`UPDATE _prisma_migrations SET rolled_back_at = now()`
+    await runAsOwner('UPDATE _prisma_migrations SET rolled_back_at = now()')
     const answer = await app.app.inject({ url: '/ready' })
-    await prisma.$executeRaw`UPDATE _prisma_migrations SET rolled_back_at = NULL`
+    await runAsOwner('UPDATE _prisma_migrations SET rolled_back_at = NULL')
     expect([answer.statusCode, answer.json()]).toEqual([503, { status: 'not ready' }])
     expect(answer.headers['retry-after']).toBe('5')
     expect(JSON.stringify(app.log)).toContain(migration?.migration_name)
   })
 
   it('/ready answers 200 while a newer version applies its migrations, or has failed to', async () => {
-    const { prisma } = app.database
-    await prisma.$executeRaw`
-      INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at) VALUES ('newer', '', '99990101000000_newer', now())`
+    const { runAsOwner } = app.database
+    await runAsOwner(`
+      INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at) VALUES ('newer', '', '99990101000000_newer', now())`)
     const answer = await app.app.inject({ url: '/ready' })
-    await prisma.$executeRaw`DELETE FROM _prisma_migrations WHERE id = 'newer'`
+    await runAsOwner("DELETE FROM _prisma_migrations WHERE id = 'newer'")
     expect(answer.statusCode).toBe(200)
   })
 
   it('/ready answers 503 and /health answers 200 while the database fails', async () => {
-    const { prisma } = app.database
-    await prisma.$executeRaw`ALTER TABLE _prisma_migrations RENAME COLUMN started_at TO away`
+    const { runAsOwner } = app.database
+    await runAsOwner('ALTER TABLE _prisma_migrations RENAME COLUMN started_at TO away')
     const [ready, health] = [await app.app.inject({ url: '/ready' }), await app.app.inject({ url: '/health' })]
-    await prisma.$executeRaw`ALTER TABLE _prisma_migrations RENAME COLUMN away TO started_at`
+    await runAsOwner('ALTER TABLE _prisma_migrations RENAME COLUMN away TO started_at')
     expect([ready.statusCode, ready.json(), health.statusCode]).toEqual([503, { status: 'not ready' }, 200])
   })
 

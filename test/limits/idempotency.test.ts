@@ -105,8 +105,8 @@ describe('a request with an idempotency key', () => {
 
   it('can be sent again after an internal error, which rolls back all its changes', async () => {
     const { key, email } = newKey()
-    const { sql } = app.database
-    await sql.executeScript(`
+    const { runAsOwner } = app.database
+    await runAsOwner(`
       CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$;
       CREATE TRIGGER fail BEFORE INSERT ON account FOR EACH ROW EXECUTE FUNCTION fail();`)
     const query = `mutation ($email: String!) {
@@ -120,7 +120,7 @@ describe('a request with an idempotency key', () => {
     })
     expect((await mutate(query, key, { email })).body.errors[0].extensions.code).toBe('INTERNAL')
     expect(await countOf(email)).toBe(0)
-    await sql.executeScript('DROP TRIGGER fail ON account; DROP FUNCTION fail()')
+    await runAsOwner('DROP TRIGGER fail ON account; DROP FUNCTION fail()')
     const second = await mutate(query, key, { email })
     expect(second).toMatchObject({ body: { data: { linkAccount: { account: { id: expect.any(String) } } } } })
     expect(second.replayed).toBeUndefined()

@@ -7,22 +7,25 @@ import path from 'node:path'
 import { openDatabase } from '../../src/db/database.ts'
 import { deployMigrations } from '../../src/db/migrations/migrations.ts'
 import { partitionTables } from '../../src/db/partitions/partition-tables.ts'
-import { adminUrl, databaseUrl, runAsAdmin } from '../support/postgresql.ts'
+import { createDatabaseOfOwner, dropDatabase, hasServer, ownerUrl, prepareServer } from '../support/postgresql.ts'
 import { exceptions } from './exceptions.ts'
 import { type ExplainedStatement, explainStatements, readStatements } from './explain-statements.ts'
 
 const modulus = 16
 
-if (adminUrl === undefined) {
+if (!hasServer) {
   process.stderr.write('Set TEST_DATABASE_URL to a PostgreSQL server, with a user who can create databases.\n')
   process.exit(2)
 }
 const folder = mkdtempSync(path.join(tmpdir(), 'fusion-statements-'))
+// The suite and the plans use the same server.
+const removeServer = await prepareServer()
 try {
   const code = await runSuite()
   const isProved = report(await explain())
   process.exitCode = code === 0 && isProved ? 0 : 1
 } finally {
+  await removeServer()
   rmSync(folder, { recursive: true })
 }
 
@@ -44,15 +47,15 @@ async function runSuite(): Promise<number> {
 
 async function explain(): Promise<ExplainedStatement[]> {
   const name = `fusion_partitioned_${process.pid}`
-  await runAsAdmin(`CREATE DATABASE ${name}`)
+  await createDatabaseOfOwner(name)
   try {
-    const database = await openDatabase({ kind: 'postgresql', url: databaseUrl(name) })
+    const database = await openDatabase({ kind: 'postgresql', url: ownerUrl(name) })
     await deployMigrations(database)
     await partitionTables(database.driver, { modulus })
     await database.close()
-    return await explainStatements(databaseUrl(name), readStatements(folder))
+    return await explainStatements(ownerUrl(name), readStatements(folder))
   } finally {
-    await runAsAdmin(`DROP DATABASE ${name} WITH (FORCE)`)
+    await dropDatabase(name)
   }
 }
 

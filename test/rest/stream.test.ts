@@ -101,12 +101,12 @@ describe('GET /users of 100,000 users', () => {
       for await (const chunk of response) {
         text += String(chunk)
         if (text.length < 200_000) continue
-        await app.database.prisma.$executeRaw`ALTER TABLE "user" RENAME TO user_away`.catch(() => undefined)
+        await app.database.runAsOwner('ALTER TABLE "user" RENAME TO user_away').catch(() => undefined)
       }
       return 'ended'
     })()
     await expect(outcome).rejects.toMatchObject({ code: 'ECONNRESET' })
-    await app.database.prisma.$executeRaw`ALTER TABLE user_away RENAME TO "user"`
+    await app.database.runAsOwner('ALTER TABLE user_away RENAME TO "user"')
     expect(response.complete).toBe(false)
     expect(text).not.toContain(']}]}')
     expect(app.log.some(({ level }) => level === 50)).toBe(true)
@@ -127,9 +127,9 @@ describe('GET /users of 100,000 users', () => {
   })
 
   it('returns 500 when the first page fails', async () => {
-    await app.database.prisma.$executeRaw`ALTER TABLE "user" RENAME TO user_away`
+    await app.database.runAsOwner('ALTER TABLE "user" RENAME TO user_away')
     const answer = await app.rest(tenant, 'GET', '/users')
-    await app.database.prisma.$executeRaw`ALTER TABLE user_away RENAME TO "user"`
+    await app.database.runAsOwner('ALTER TABLE user_away RENAME TO "user"')
     expect(answer.statusCode).toBe(500)
     expect(answer.json()).toMatchObject({ code: 'INTERNAL' })
     expect(answer.body).not.toMatch(/user_away|relation|SELECT/)

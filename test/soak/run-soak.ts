@@ -45,9 +45,9 @@ const maxProblems = 20
 export async function runSoak({ seconds, print, ...options }: SoakOptions): Promise<SoakSummary> {
   const cluster = await createCluster()
   try {
-    const tenants = await createMarkedTenants(cluster.url, options.tenants)
+    const tenants = await createMarkedTenants(cluster, options.tenants)
     const gateway = await startGateway({ DATABASE_URL: cluster.url, RATE_LIMIT: '0', NODE_OPTIONS: inspectorOptions })
-    const session = new pg.Client({ connectionString: cluster.url })
+    const session = new pg.Client({ connectionString: cluster.adminUrl })
     await session.connect()
     try {
       const counts = { answered: 0, unavailable: 0, aborted: 0, kills: 0, marked: 0 }
@@ -142,7 +142,7 @@ export async function runSoak({ seconds, print, ...options }: SoakOptions): Prom
       clearInterval(reporting)
       if (!isAlive()) return { ...counts, heapBefore, heapAfter: 0, problems }
 
-      for (const problem of await findLeakedConnections([gateway.address], cluster.url)) note(problem)
+      for (const problem of await findLeakedConnections([gateway.address], cluster.adminUrl)) note(problem)
       const heapAfter = await usedHeap(gateway.output())
       const growth = heapAfter / heapBefore - 1
       if (growth > options.maxGrowth) note(`The heap grew by ${Math.round(growth * 100)} %`)

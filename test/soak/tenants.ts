@@ -1,6 +1,7 @@
 import { createKey } from '../../src/auth/key.service.ts'
 import { openDatabase } from '../../src/db/database.ts'
-import { deployMigrations } from '../../src/db/migrations/migrations.ts'
+import type { Cluster } from '../support/cluster.ts'
+import { migrate, roleOf } from '../support/migrate.ts'
 
 /** A tenant whose rows contain the tenant's mark in every text. */
 export interface MarkedTenant {
@@ -28,9 +29,12 @@ export function tenantsIn(text: string): Set<number> {
  * Migrates a database and creates tenants, each with users, accounts and profiles. One user of each tenant has ids that all
  * tenants use, so a read by id alone returns rows of another tenant.
  */
-export async function createMarkedTenants(url: string, count: number): Promise<MarkedTenant[]> {
+export async function createMarkedTenants(
+  { url, ownerUrl }: Pick<Cluster, 'url' | 'ownerUrl'>,
+  count: number,
+): Promise<MarkedTenant[]> {
+  await migrate(ownerUrl, roleOf(url))
   const database = await openDatabase({ kind: 'postgresql', url })
-  await deployMigrations(database)
   const { prisma } = database
   const tenants: MarkedTenant[] = []
   for (let number = 0; number < count; number += 1) {

@@ -1,23 +1,30 @@
-import { execFile, execFileSync } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { canCreateCertificates, createAuthority, createServerCertificate } from './certificates.ts'
 
 /** The folder of PostgreSQL's programs on Debian, with a folder for each version. */
 const debian = '/usr/lib/postgresql'
 const newest = existsSync(debian) ? readdirSync(debian).sort((one, other) => Number(other) - Number(one))[0] : undefined
 const programs = newest && path.join(debian, newest, 'bin')
 
-/** Whether this machine has the programs to create a PostgreSQL server. */
-export const canCreateClusters = programs !== undefined
+/** Whether this machine has the programs to create a PostgreSQL server with a certificate. */
+export const canCreateClusters = programs !== undefined && canCreateCertificates
 
-/** A PostgreSQL server that a test can stop and start. */
+/** A PostgreSQL server that a test can stop and start. It asks for passwords and TLS, as a user's server does. */
 export interface Cluster {
-  /** The URL of its database. */
+  /** The URL of its database, for a role that may only read and write rows. Gateways and workers use it. */
   readonly url: string
+  /** The same for the role that owns the database and is no superuser. Migrations use it. */
+  readonly ownerUrl: string
+  /** The same for a superuser. Only tests use it. */
+  readonly adminUrl: string
+  /** The certificate of the authority that signed the server's. */
+  readonly authority: string
   start(): Promise<void>
   /** `immediate` is like a crash: the server completes nothing. */
   stop(mode: 'fast' | 'immediate'): Promise<void>
@@ -39,40 +46,20 @@ export interface Cluster {
  *
  * @param settings of the server, in addition to those that all test servers have
  */
-export function createCluster(settings: Readonly<Record<string, string>> = {}): Promise<Cluster> {
-  return startCluster(settings, async (run, data) => {
-    const initialized = runFolder && path.join(runFolder, 'initdb')
-    if (initialized && existsSync(initialized)) return copy(initialized, data)
-    await run(
-      'initdb',
-      '-D',
-      data,
-      '-U',
-      'postgres',
-      '-A',
-      'scram-sha-256',
-      `--pwfile=${writePassword(data)}`,
-      '--no-sync',
-    )
+export async function createCluster(settings: Readonly<Record<string, string>> = {}): Promise<Cluster> {
+  return startCluster(settings, async (run, folder) => {
+    const initialized = runFolder && path.join(runFolder, 'cluster')
+    if (initialized && existsSync(initialized)) return copy(`${initialized}/.`, folder)
+    await initialize(run, folder)
     if (!initialized) return
     // Another test may copy the folder as soon as it exists, or create it at the same time.
     const unfinished = mkdtempSync(`${initialized}-`)
-    await copy(`${data}/.`, unfinished)
+    await copy(`${folder}/.`, unfinished)
     await rename(unfinished, initialized).catch(() => undefined)
   })
 }
 
-/** The password of the user `postgres`. It has every character that means something in a URL, and a letter outside ASCII. */
-const password = "p@ss:w/r%d#'ß"
-
-/** Writes the password next to the folder of the data, for initdb. */
-function writePassword(data: string): string {
-  const file = path.join(path.dirname(data), 'password')
-  writeFileSync(file, password)
-  return file
-}
-
-/** The folder of a test run, which keeps the output of initdb. Copying it takes a tenth of the time of initdb. */
+/** The folder of a test run, which keeps an initialized server. Copying it takes a tenth of the time. */
 const runFolder = process.env['TEST_RUN_FOLDER']
 
 /** Copies a folder with its owners. */
@@ -80,30 +67,73 @@ async function copy(from: string, to: string): Promise<void> {
   await promisify(execFile)('cp', ['-a', from, to])
 }
 
-/** Runs one of PostgreSQL's programs, as the user who owns the data. */
-type Run = (program: string, ...args: string[]) => Promise<void>
+/** The names of the roles need quotes. */
+const roles = { adminUrl: 'postgres', ownerUrl: 'fusion-owner', url: 'fusion-app' }
+
+/** The roles' password. It has every character that means something in a URL, in SQL or in a shell, and a letter outside ASCII. */
+export const awkwardPassword = `p@ss:w/r%d#?&'"$\\ß`
+
+/** What every server has. The files of its certificate are next to the folder of its data. */
+const configuration = `
+listen_addresses = '127.0.0.1'
+max_connections = 300
+fsync = off
+ssl = on
+ssl_cert_file = '../server.crt'
+ssl_key_file = '../server.key'
+`
+
+/** Only the administrator may connect without TLS: benchmarks do. */
+const hostBasedAccess = `
+hostssl all,replication all all scram-sha-256
+hostnossl all ${roles.adminUrl} all scram-sha-256
+`
+
+/** Creates the data of a server, with its certificate, its roles and the database. */
+async function initialize(run: Run, folder: string): Promise<void> {
+  createAuthority(folder, 'authority')
+  createServerCertificate(folder, 'authority')
+  const data = path.join(folder, 'data')
+  writeFileSync(path.join(folder, 'password'), awkwardPassword)
+  await giveToOwner(folder)
+  await run(['initdb', '-D', data, '-U', roles.adminUrl, '-A', 'scram-sha-256', '--pwfile=password', '--no-sync'])
+  writeFileSync(path.join(data, 'pg_hba.conf'), hostBasedAccess)
+  appendFileSync(path.join(data, 'postgresql.conf'), configuration)
+  const literal = `'${awkwardPassword.replaceAll("'", "''")}'`
+  const create = [roles.ownerUrl, roles.url].map((role) => `CREATE ROLE "${role}" LOGIN PASSWORD ${literal}`)
+  const script = [...create, `CREATE DATABASE fusion OWNER "${roles.ownerUrl}"`].join('\n')
+  await run(['sh', '-ec', `printf %s "$SCRIPT" | postgres --single -D "$DATA" postgres`], {
+    SCRIPT: script,
+    DATA: data,
+  })
+}
+
+/** PostgreSQL does not run as root. */
+const isRoot = process.getuid?.() === 0
+
+async function giveToOwner(folder: string): Promise<void> {
+  if (isRoot) await promisify(execFile)('chown', ['-R', 'postgres:', folder])
+}
+
+/** Runs a command as the user who owns the data, with PostgreSQL's programs. */
+type Run = (command: readonly string[], env?: Readonly<Record<string, string>>) => Promise<void>
 
 async function startCluster(
   settings: Readonly<Record<string, string>>,
-  initialize: (run: Run, data: string) => Promise<void>,
+  createFiles: (run: Run, folder: string) => Promise<void>,
 ): Promise<Cluster> {
   const folder = mkdtempSync(path.join(tmpdir(), 'fusion-cluster-'))
   const data = path.join(folder, 'data')
   const port = await freePort()
-  // PostgreSQL does not run as root.
-  const isRoot = process.getuid?.() === 0
-  if (isRoot) chownSync(folder, idOf('-u'), idOf('-g'))
-
-  async function runAsOwner(args: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<void> {
-    const [command, ...rest] = isRoot ? ['runuser', '-u', 'postgres', '--', ...args] : args
-    await promisify(execFile)(command as string, rest, { cwd: folder, env })
+  const run: Run = async (command, env = {}) => {
+    const [program, ...rest] = isRoot ? ['runuser', '-u', 'postgres', '--', ...command] : command
+    const PATH = `${programs}:${process.env['PATH']}`
+    await promisify(execFile)(program as string, rest, { cwd: folder, env: { ...process.env, ...env, PATH } })
   }
-  const run: Run = (program, ...args) => runAsOwner([path.join(programs ?? '', program), ...args])
 
-  const allSettings = { listen_addresses: '127.0.0.1', fsync: 'off', ...settings }
-  const flags = Object.entries(allSettings).map(([name, value]) => `-c ${name}=${value}`)
+  const flags = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`)
   const options = [`-p ${port} -k ${folder}`, ...flags].join(' ')
-  const start = () => run('pg_ctl', 'start', '-w', '-s', '-D', data, '-l', path.join(folder, 'log'), '-o', options)
+  const start = () => run(['pg_ctl', 'start', '-w', '-s', '-D', data, '-l', path.join(folder, 'log'), '-o', options])
   /** Signals the first process of the server and its children. */
   function signal(name: NodeJS.Signals): void {
     const file = path.join(data, 'postmaster.pid')
@@ -118,25 +148,34 @@ async function startCluster(
     }
   }
 
-  await initialize(run, data)
+  await giveToOwner(folder)
+  await createFiles(run, folder)
   await start()
-  const url = `postgresql://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`
+  const authority = path.join(folder, 'authority.crt')
+  const urlOf = (role: string) =>
+    `postgresql://${role}:${encodeURIComponent(awkwardPassword)}@127.0.0.1:${port}/fusion?sslmode=verify-full&sslrootcert=${authority}`
+  const adminUrl = urlOf(roles.adminUrl)
   return {
-    url,
+    url: urlOf(roles.url),
+    ownerUrl: urlOf(roles.ownerUrl),
+    adminUrl,
+    authority,
     start,
     createReplica: () =>
-      startCluster(settings, (program, folderOfReplica) =>
-        program('pg_basebackup', '-D', folderOfReplica, '-d', url, '-R', '-c', 'fast', '--no-sync'),
-      ),
-    stop: (mode) => run('pg_ctl', 'stop', '-w', '-s', '-D', data, '-m', mode),
+      startCluster(settings, async (runForReplica, folderOfReplica) => {
+        for (const file of ['authority.crt', 'server.crt', 'server.key'])
+          await copy(path.join(folder, file), folderOfReplica)
+        const target = path.join(folderOfReplica, 'data')
+        await runForReplica(['pg_basebackup', '-D', target, '-d', adminUrl, '-R', '-c', 'fast', '--no-sync'])
+      }),
+    stop: (mode) => run(['pg_ctl', 'stop', '-w', '-s', '-D', data, '-m', mode]),
     freeze: () => signal('SIGSTOP'),
     thaw: () => signal('SIGCONT'),
-    runScript: (script, env) =>
-      runAsOwner(['sh', '-ec', script], { ...process.env, PATH: `${programs}:${process.env['PATH']}`, ...env }),
+    runScript: (script, env) => run(['sh', '-ec', script], env),
     readLog: () => readFileSync(path.join(folder, 'log'), 'utf8'),
     async remove() {
       signal('SIGCONT')
-      await run('pg_ctl', 'stop', '-w', '-s', '-D', data, '-m', 'immediate').catch(() => undefined)
+      await run(['pg_ctl', 'stop', '-w', '-s', '-D', data, '-m', 'immediate']).catch(() => undefined)
       rmSync(folder, { recursive: true, force: true })
     },
   }
@@ -152,10 +191,6 @@ function childrenOf(parent: number): number[] {
       return false
     }
   })
-}
-
-function idOf(flag: '-u' | '-g'): number {
-  return Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
 }
 
 /** Finds a free port. */

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { createDataDir } from './data-dir.ts'
 import { createTestDatabase } from './database.ts'
-import { adminUrl } from './postgresql.ts'
+import { hasServer } from './postgresql.ts'
 
 /** A migrated, empty database that commands open. */
 export interface CommandDatabase {
@@ -12,7 +12,7 @@ export interface CommandDatabase {
 
 /** Creates a database for commands: on the PostgreSQL server if the suite runs on one, otherwise in a data folder. */
 export async function createCommandDatabase(): Promise<CommandDatabase> {
-  if (adminUrl !== undefined) {
+  if (hasServer) {
     const { url = '', close } = await createTestDatabase()
     return { env: { DATABASE_URL: url }, remove: close }
   }

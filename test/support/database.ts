@@ -6,12 +6,16 @@ import type { StatementObserver } from '../../src/db/adapter.ts'
 import { createDatabase, type Database, type DatabaseOptions } from '../../src/db/database.ts'
 import { createEmbeddedDriver, extensions, openEmbedded } from '../../src/db/embedded/embedded.ts'
 import { openPostgres } from '../../src/db/postgres/postgres.ts'
-import { adminUrl, databaseUrl, runAsAdmin, runAsAdminOn } from './postgresql.ts'
+import { createDatabaseOfOwner, databaseUrl, dropDatabase, hasServer, ownerUrl, run, runAsAdmin } from './postgresql.ts'
 
 /** A migrated, empty database for one test, on PGlite or PostgreSQL. */
 export interface TestDatabase extends Database {
   /** The URL of the database; undefined on PGlite, which only this process can open. */
   readonly url: string | undefined
+  /** The same for the role that owns the database. The other one may only read and write rows. */
+  readonly ownerUrl: string | undefined
+  /** Runs a script that changes more than rows, as the role that owns the database. */
+  runAsOwner(script: string): Promise<void>
 }
 
 /** Clones the template database. Closing the database removes it. */
@@ -22,7 +26,7 @@ export async function createTestDatabase(
   const { dumpFile, postgresql } = inject('template')
   if (postgresql === undefined) {
     const dump = new Blob([readFileSync(dumpFile)])
-    return { ...(await createDatabase(await openEmbedded('memory', dump), { observe, onBatch })), url: undefined }
+    return embedded(await createDatabase(await openEmbedded('memory', dump), { observe, onBatch }))
   }
   const name = await createOnServer(`TEMPLATE ${postgresql}`)
   return openOnServer(name, { observe, onBatch })
@@ -45,18 +49,28 @@ export async function withNewSessions<Result>(
   }
 }
 
-/** Creates a database by running a script, such as a dump. Closing the database removes it. */
+/** Creates a database by running a script, such as a dump, and opens it as its owner. Closing the database removes it. */
 export async function createDatabaseFrom(script: string): Promise<TestDatabase> {
-  if (adminUrl === undefined) {
+  if (!hasServer) {
     const pglite = await PGlite.create({ extensions })
     await pglite.exec(script)
     // A dump leaves no schema on the search path.
     await pglite.exec('RESET ALL')
-    return { ...(await createDatabase(createEmbeddedDriver(pglite))), url: undefined }
+    return embedded(await createDatabase(createEmbeddedDriver(pglite)))
   }
   const name = await createOnServer()
-  await runAsAdminOn(name, script)
-  return openOnServer(name)
+  await run(ownerUrl(name), script)
+  return openOnServer(name, {}, ownerUrl(name))
+}
+
+/** The database of this process, which has one role. */
+function embedded(database: Database): TestDatabase {
+  return {
+    ...database,
+    url: undefined,
+    ownerUrl: undefined,
+    runAsOwner: (script) => database.sql.executeScript(script),
+  }
 }
 
 /** A busy machine may take longer than a gateway would wait. */
@@ -64,22 +78,23 @@ const patientPool = { statementMilliseconds: 30_000 }
 
 async function createOnServer(options = ''): Promise<string> {
   const name = `fusion_test_${randomUUID().replaceAll('-', '')}`
-  await runAsAdmin(`CREATE DATABASE ${name} ${options}`)
+  await createDatabaseOfOwner(name, options)
   await runAsAdmin(`ALTER DATABASE ${name} SET timezone TO 'Asia/Kolkata'`)
   await runAsAdmin(`ALTER DATABASE ${name} SET datestyle TO 'German, DMY'`)
   await runAsAdmin(`ALTER DATABASE ${name} SET standard_conforming_strings TO off`)
   return name
 }
 
-async function openOnServer(name: string, options: DatabaseOptions = {}): Promise<TestDatabase> {
-  const url = databaseUrl(name)
+async function openOnServer(name: string, options: DatabaseOptions, url = databaseUrl(name)): Promise<TestDatabase> {
   const database = await createDatabase(openPostgres(url, { pool: patientPool }), options)
   return {
     ...database,
     url,
+    ownerUrl: ownerUrl(name),
+    runAsOwner: (script) => run(ownerUrl(name), script),
     async close() {
       await database.close()
-      await runAsAdmin(`DROP DATABASE ${name} WITH (FORCE)`)
+      await dropDatabase(name)
     },
   }
 }

@@ -4,12 +4,13 @@ import { createKey } from '../../src/auth/key.service.ts'
 import { createServices, type Services } from '../../src/context.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import type { PoolSettings, ReplicaSettings } from '../../src/db/location.ts'
-import { deployMigrations } from '../../src/db/migrations/migrations.ts'
 import type { ReplicaObserver } from '../../src/db/replicas/replica.ts'
 import { createStatementMeter } from '../../src/db/statement-meter.ts'
 import { createRecentWrites } from '../../src/limits/recent-writes.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { createTenant } from '../../src/tenant/tenant.service.ts'
+import type { Cluster } from './cluster.ts'
+import { migrate, roleOf } from './migrate.ts'
 import { patientLoad } from './patient-load.ts'
 
 /** A listening gateway in this process, on a PostgreSQL server that the test can break. */
@@ -86,10 +87,13 @@ export async function listen(
   }
 }
 
-/** Migrates a database, and creates a tenant and a key with all scopes. */
-export async function prepare(url: string): Promise<{ readonly tenantAppId: string; readonly key: string }> {
+/** Migrates the database of a server, and creates a tenant and a key with all scopes. */
+export async function prepare({
+  url,
+  ownerUrl,
+}: Pick<Cluster, 'url' | 'ownerUrl'>): Promise<{ readonly tenantAppId: string; readonly key: string }> {
+  await migrate(ownerUrl, roleOf(url))
   const database = await openDatabase({ kind: 'postgresql', url })
-  await deployMigrations(database)
   const { id: tenantAppId } = await createTenant(database, 'Faults')
   const { key } = await createKey(database, { tenantAppId, name: 'faults' })
   await database.close()

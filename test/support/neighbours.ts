@@ -5,6 +5,7 @@ import { openDatabase } from '../../src/db/database.ts'
 import { createTenant } from '../../src/tenant/tenant.service.ts'
 import type { Attack } from './attacks.ts'
 import { type RunningGateway, startGateway } from './cli.ts'
+import type { Cluster } from './cluster.ts'
 import { prepare } from './gateway.ts'
 import { peakMemory } from './memory.ts'
 import type { Seen } from './victim.ts'
@@ -24,17 +25,19 @@ export interface Damage {
 }
 
 /** Fills an empty database with two tenants. The attacker's has 100,000 users with accounts and profiles, and jobs. */
-export async function createNeighbours(url: string): Promise<Neighbours> {
-  const { tenantAppId, key: attacker } = await prepare(url)
-  const database = await openDatabase({ kind: 'postgresql', url })
+export async function createNeighbours(cluster: Pick<Cluster, 'url' | 'ownerUrl' | 'adminUrl'>): Promise<Neighbours> {
+  const { tenantAppId, key: attacker } = await prepare(cluster)
+  const database = await openDatabase({ kind: 'postgresql', url: cluster.url })
   const other = await createTenant(database, 'Victim')
   const { key: victim } = await createKey(database, { tenantAppId: other.id, name: 'victim' })
   await database.close()
   // The rows refer to each other. Without checks of foreign keys, sessions can insert them at the same time.
   await Promise.all(
-    rowsOf(tenantAppId, other.id).map((script) => runScript(url, `SET session_replication_role = replica; ${script}`)),
+    rowsOf(tenantAppId, other.id).map((script) =>
+      runScript(cluster.adminUrl, `SET session_replication_role = replica; ${script}`),
+    ),
   )
-  await runScript(url, 'ANALYZE')
+  await runScript(cluster.adminUrl, 'ANALYZE')
   return { attacker, victim }
 }
 

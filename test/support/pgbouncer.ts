@@ -1,47 +1,64 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { freePort } from './cluster.ts'
+import { awkwardPassword, type Cluster, freePort } from './cluster.ts'
+import { roleOf } from './migrate.ts'
 
 /** Whether this machine has PgBouncer. */
 export const hasPgBouncer = spawnSync('pgbouncer', ['--version']).status === 0
 
-/** A running PgBouncer. */
+/** A running PgBouncer. It asks for the passwords of the server. */
 export interface PgBouncer {
-  /** The URL of the database through it. */
+  /** The URL of the database through it, for the role that may only read and write rows. */
   readonly url: string
+  /** The same for the role that owns the database. */
+  readonly ownerUrl: string
   stop(): Promise<void>
 }
 
 /**
  * Starts PgBouncer in transaction mode.
  *
- * @param url of the database behind it
+ * @param cluster the server behind it
  * @param sessions how many sessions of the server its clients share
  */
-export async function startPgBouncer(url: string, sessions: number): Promise<PgBouncer> {
-  const { hostname, port, pathname, username, password } = new URL(url)
+export async function startPgBouncer(cluster: Cluster, sessions: number): Promise<PgBouncer> {
+  const { hostname, port } = new URL(cluster.url)
   const folder = mkdtempSync(path.join(tmpdir(), 'fusion-pgbouncer-'))
   const ownPort = await freePort()
-  const file = path.join(folder, 'pgbouncer.ini')
+  const [file, users, authority] = ['pgbouncer.ini', 'users.txt', 'authority.crt'].map((name) =>
+    path.join(folder, name),
+  ) as [string, string, string]
   const settings = {
     ...{ listen_addr: '127.0.0.1', listen_port: ownPort, unix_socket_dir: '' },
-    ...{ auth_type: 'scram-sha-256', auth_file: path.join(folder, 'users.txt') },
+    ...{ auth_type: 'scram-sha-256', auth_file: users },
+    ...{ server_tls_sslmode: 'verify-full', server_tls_ca_file: authority },
     ...{ pool_mode: 'transaction', default_pool_size: sessions },
   }
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`)
   const database = `* = host=${hostname} port=${port}`
-  writeFileSync(settings.auth_file, `"${username}" "${decodeURIComponent(password)}"\n`, { mode: 0o644 })
-  writeFileSync(file, `[databases]\n${database}\n[pgbouncer]\n${lines.join('\n')}\n`, { mode: 0o644 })
+  writeFileSync(file, `[databases]\n${database}\n[pgbouncer]\n${lines.join('\n')}\n`)
+  const quote = (text: string) => `"${text.replaceAll('"', '""')}"`
+  const roles = [cluster.url, cluster.ownerUrl].map((url) => `${quote(roleOf(url))} ${quote(awkwardPassword)}\n`)
+  writeFileSync(users, roles.join(''))
+  copyFileSync(cluster.authority, authority)
   // PgBouncer does not run as root.
+  if (process.getuid?.() === 0) spawnSync('chown', ['-R', 'nobody', folder])
   const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
   const child = spawn('pgbouncer', [...user, file], { stdio: ['ignore', 'ignore', 'pipe'] })
   for await (const chunk of child.stderr) if (String(chunk).includes('process up')) break
   child.stderr.resume()
+  const through = (text: string) => {
+    const url = new URL(text)
+    url.port = String(ownPort)
+    url.search = ''
+    return url.href
+  }
   return {
-    url: `postgresql://${username}:${password}@127.0.0.1:${ownPort}${pathname}`,
+    url: through(cluster.url),
+    ownerUrl: through(cluster.ownerUrl),
     async stop() {
       child.kill('SIGTERM')
       if (child.exitCode === null) await once(child, 'exit')

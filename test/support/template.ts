@@ -7,7 +7,16 @@ import type { TestProject } from 'vitest/node'
 import { openDatabase } from '../../src/db/database.ts'
 import { deployMigrations } from '../../src/db/migrations/migrations.ts'
 import { partitionTables } from '../../src/db/partitions/partition-tables.ts'
-import { adminUrl, databaseUrl, runAsAdmin } from './postgresql.ts'
+import { migrate } from './migrate.ts'
+import {
+  appRole,
+  createDatabaseOfOwner,
+  dropDatabase,
+  hasServer,
+  ownerUrl,
+  prepareServer,
+  runAsAdmin,
+} from './postgresql.ts'
 
 /** The templates of a run: tests copy them, which takes less time than migrating an empty database. */
 export interface Template {
@@ -29,11 +38,13 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = mkdtempSync(path.join(tmpdir(), 'fusion-test-'))
   process.env['TEST_RUN_FOLDER'] = folder
+  const removeServer = await prepareServer()
   const [embedded, postgresql] = await Promise.all([createEmbedded(folder), createOnServer()])
   project.provide('template', { ...embedded, postgresql })
   return async () => {
     rmSync(folder, { recursive: true })
-    if (postgresql !== undefined) await runAsAdmin(`DROP DATABASE ${postgresql} WITH (FORCE)`)
+    if (postgresql !== undefined) await dropDatabase(postgresql)
+    await removeServer()
   }
 }
 
@@ -61,17 +72,14 @@ async function dump(folder: string): Promise<Buffer> {
 }
 
 async function createOnServer(): Promise<string | undefined> {
-  if (adminUrl === undefined) return undefined
+  if (!hasServer) return undefined
   const name = `fusion_template_${randomUUID().slice(0, 8)}`
-  await runAsAdmin(`CREATE DATABASE ${name}`)
+  await createDatabaseOfOwner(name)
   // Not UTC, so that tests fail where the gateway relies on the server's time zone.
   await runAsAdmin(`ALTER DATABASE ${name} SET timezone TO 'Asia/Kolkata'`)
-  // A busy machine may take longer than a gateway would wait.
-  const pool = { connectMilliseconds: 30_000, acquireMilliseconds: 30_000, statementMilliseconds: 30_000 }
-  const database = await openDatabase({ kind: 'postgresql', url: databaseUrl(name), pool })
-  await deployMigrations(database)
   const modulus = Number(process.env['TEST_PARTITIONS'] ?? 0)
-  if (modulus > 0) await partitionTables(database.driver, { modulus })
-  await database.close()
+  await migrate(ownerUrl(name), appRole(), async ({ driver }) => {
+    if (modulus > 0) await partitionTables(driver, { modulus })
+  })
   return name
 }

@@ -34,10 +34,10 @@ export function faultsOfDatabase(cluster: Cluster): Record<string, Happening> {
     await cluster.start()
   }
   return {
-    'PostgreSQL ends all connections': () => terminate(cluster.url, 'true'),
-    'PostgreSQL ends some connections': () => terminate(cluster.url, 'random() < 0.3'),
+    'PostgreSQL ends all connections': () => terminate(cluster.adminUrl, 'true'),
+    'PostgreSQL ends some connections': () => terminate(cluster.adminUrl, 'random() < 0.3'),
     'PostgreSQL ends the LISTEN connections': () =>
-      terminate(cluster.url, `query LIKE 'LISTEN%' OR query = 'SELECT 1'`),
+      terminate(cluster.adminUrl, `query LIKE 'LISTEN%' OR query = 'SELECT 1'`),
     'PostgreSQL restarts (fast)': restart('fast'),
     'PostgreSQL restarts (immediate)': restart('immediate'),
     async 'PostgreSQL is frozen'(seconds) {

@@ -41,9 +41,9 @@ export async function startSystem(note: (problem: string) => void): Promise<Syst
   }
   try {
     const { url } = cluster
-    const neighbours = await createNeighbours(url)
-    const tenants = await createMarkedTenants(url, tenantCount)
-    const database = await openDatabase({ kind: 'postgresql', url })
+    const neighbours = await createNeighbours(cluster)
+    const tenants = await createMarkedTenants(cluster, tenantCount)
+    const database = await openDatabase({ kind: 'postgresql', url: cluster.ownerUrl })
     await recordJobHistory(database)
     await database.close()
     const gateways = [

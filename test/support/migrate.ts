@@ -1,0 +1,31 @@
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import { grantsFor } from '../../src/db/migrations/grants.ts'
+import { deployMigrations } from '../../src/db/migrations/migrations.ts'
+
+/** The role in a URL. */
+export function roleOf(url: string): string {
+  return decodeURIComponent(new URL(url).username)
+}
+
+/** A busy machine may take longer than a gateway would wait. */
+const pool = { connectMilliseconds: 30_000, acquireMilliseconds: 30_000, statementMilliseconds: 30_000 }
+
+/**
+ * Migrates a database as its owner, and lets another role read and write its rows.
+ *
+ * @param afterwards what the owner does besides
+ */
+export async function migrate(
+  ownerUrl: string,
+  role: string,
+  afterwards: (database: Database) => Promise<unknown> = async () => undefined,
+): Promise<void> {
+  const database = await openDatabase({ kind: 'postgresql', url: ownerUrl, pool })
+  try {
+    await deployMigrations(database)
+    await database.sql.executeScript(await grantsFor(database.sql, role))
+    await afterwards(database)
+  } finally {
+    await database.close()
+  }
+}
