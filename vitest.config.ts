@@ -29,7 +29,9 @@ class LongestFirst extends BaseSequencer {
 
 /** Tests of faults that say how soon something is noticed and over. They wait more than they work. */
 const timed = [
-  ...['listener', 'outages', 'replicas', 'shutdown', 'timeouts'].map((name) => `test/faults/${name}.test.ts`),
+  ...['black-hole', 'listener', 'outages', 'replicas', 'shutdown', 'timeouts'].map(
+    (name) => `test/faults/${name}.test.ts`,
+  ),
   'test/limits/redis.test.ts',
 ]
 

@@ -12,7 +12,7 @@ import { serveCommand } from './cli/serve.command.ts'
 import { signingKeysCommand } from './cli/signing-keys.command.ts'
 import { tenantsCommand } from './cli/tenants.command.ts'
 import { workCommand } from './cli/work.command.ts'
-import { isDatabaseUnavailable } from './db/errors.ts'
+import { ConnectError, causeOf, isPermissionDenied, isServerLost } from './db/errors.ts'
 import { OperatorError } from './errors.ts'
 import { fullVersion } from './telemetry/package-version.ts'
 
@@ -52,7 +52,10 @@ function report(error: unknown): number {
 /** The message of an error. A stack is printed only for defects. */
 function explain(error: unknown): string {
   if (error instanceof OperatorError) return error.message
-  if (isDatabaseUnavailable(error)) return `The database cannot be reached: ${reasonOf(error)}`
+  if (isServerLost(error)) return `The database cannot be reached: ${reasonOf(error)}`
+  if (isPermissionDenied(error)) {
+    return `The database refused: ${reasonOf(error)}. See what a role needs with: npm run fusion -- migrate deploy --grants ROLE`
+  }
   if (isDriverAdapterError(error)) return `The database refused: ${reasonOf(error)}`
   // Errors of the system name the call and its arguments: "listen EADDRINUSE: address already in use".
   if (error instanceof Error && 'syscall' in error) return error.message
@@ -60,11 +63,10 @@ function explain(error: unknown): string {
 }
 
 function reasonOf(error: unknown): string {
-  if (!isDriverAdapterError(error)) return (error as Error).message
-  const { cause } = error
-  if (cause.kind === 'DatabaseNotReachable') return `nothing answers at ${cause.host}:${cause.port}`
-  if (cause.kind === 'TlsConnectionError') return cause.reason
-  return cause.originalMessage ?? error.message
+  for (let cause = error; cause instanceof Object; cause = causeOf(cause)) {
+    if (cause instanceof ConnectError) return cause.message
+  }
+  return (isDriverAdapterError(error) && error.cause.originalMessage) || (error as Error).message
 }
 
 function inheritExitOverride(command: Command): void {

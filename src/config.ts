@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defaultTokenIssuer } from './auth/tokens/access-tokens.ts'
 import type { DatabaseLocation } from './db/location.ts'
-import { ignoredUrlParts } from './db/postgres/ignored-url-parts.ts'
+import { namesSeveralHosts, problemsOfUrl, severalHosts, sslModes } from './db/postgres/url-problems.ts'
 import { OperatorError } from './errors.ts'
 import type { LoadLimits } from './http/plugins/shed-load.ts'
 import type { HttpTimeouts } from './http/server-options.ts'
@@ -61,7 +61,8 @@ const environment = z.object({
   DATABASE_REPLICA_URLS: list(
     isPostgresUrl,
     'must be URLs separated by commas: postgresql://user@host:port/database',
-  ).superRefine((urls, context) => urls.flatMap(ignoredUrlParts).forEach(context.addIssue)),
+  ).superRefine((urls, context) => urls.flatMap(problemsOfUrl).forEach(context.addIssue)),
+  PGSSLMODE: z.enum(sslModes, `must be one of ${sslModes.join(', ')}`).optional(),
   REPLICA_LAG: seconds(5),
   DATABASE_POOL_SIZE: integer('a number of connections from 1 to 1000', 1, 1_000).default(10),
   DATABASE_CONNECT_TIMEOUT: seconds(5),
@@ -103,12 +104,10 @@ const environment = z.object({
 /** A duration: in seconds in the environment, in milliseconds in the configuration. */
 function seconds(byDefault: number) {
   const message = 'must be a number of seconds from 0.001 to 86400'
-  return z.coerce
-    .number(message)
-    .min(0.001, message)
-    .max(86_400, message)
-    .default(byDefault)
+  return decimal(/^\d+(\.\d+)?$/, message)
+    .pipe(z.number().min(0.001, message).max(86_400, message))
     .transform((value) => Math.round(value * 1_000))
+    .default(byDefault * 1_000)
 }
 
 /** A length that a request's body of 1 MiB can have. */
@@ -118,7 +117,12 @@ function kibibytes(byDefault: number) {
 
 function integer(description: string, min: number, max = Number.MAX_SAFE_INTEGER) {
   const message = `must be ${description}`
-  return z.coerce.number(message).int(message).min(min, message).max(max, message)
+  return decimal(/^\d+$/, message).pipe(z.number().min(min, message).max(max, message))
+}
+
+/** Digits only: `Number` also reads `' '`, `'0x10'` and `'1e3'`. */
+function decimal(format: RegExp, message: string) {
+  return z.string().regex(format, { message, abort: true }).transform(Number)
 }
 
 function url(scheme: RegExp, example: string) {
@@ -140,10 +144,11 @@ function isPostgresUrl(text: string): boolean {
 
 /** A URL of a PostgreSQL server, all of whose parts have an effect. */
 function postgresUrl(message: string) {
-  return z
-    .string()
-    .refine(isPostgresUrl, { message, abort: true })
-    .superRefine((url, context) => ignoredUrlParts(url).forEach(context.addIssue))
+  return z.string().superRefine((text, context) => {
+    const otherwise = () => [namesSeveralHosts(text) ? severalHosts : message]
+    const problems = isPostgresUrl(text) ? problemsOfUrl(text) : otherwise()
+    problems.forEach(context.addIssue)
+  })
 }
 
 /** @see https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2 */

@@ -35,6 +35,13 @@ export interface Driver extends Connector {
    */
   copyAside?(name: string): string
 
+  /**
+   * Requires that the disk has space for what is written next. Absent if this process does not own the files.
+   *
+   * @throws if it has not
+   */
+  requireSpace?(): void
+
   connections(): Connections
 
   /** Ends every connection. Statements under way fail. */

@@ -1,89 +1,138 @@
 // A failed statement reaches this gateway in several shapes: an error of node-postgres, of a driver adapter, or of Prisma
 // Client, each the cause of the next. The functions here look through all of them.
 
-/**
- * Codes of errors after which the same request may succeed later.
- * `P…`: Prisma Client. Five characters: PostgreSQL (08 connection, 53 resources, 57P shutdown, 57014/55P03/25P03 timeouts,
- * 40001/40P01 conflicts that retries did not resolve, 25006 a server that became a standby). `E…`: the socket, which a
- * process without a free descriptor does not get.
- */
-const unavailableCodes =
-  /^(P1001|P1002|P1008|P1017|P2024|P2028|P2034|08\d{3}|53\d{3}|57P0[1-5]|57014|55P03|25P03|25006|40001|40P01|ECONNREFUSED|ECONNRESET|ENOTFOUND|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|EMFILE|ENFILE)$/
+/** No connection to the server could be made. Its message says why, for operators; its cause is the error of node-postgres. */
+export class ConnectError extends Error {
+  override readonly name = 'ConnectError'
+}
 
-/** Kinds of driver adapter errors that mean the same. */
-const unavailableKinds = new Set([
-  'DatabaseNotReachable',
-  'ConnectionClosed',
-  'TlsConnectionError',
-  'TooManyConnections',
-  'SocketTimeout',
-  'TransactionWriteConflict',
-])
+/**
+ * SQLSTATEs after which the same request may succeed later: whole classes, or single codes. After any other, the statement itself is wrong.
+ *
+ * @see https://www.postgresql.org/docs/current/errcodes-appendix.html
+ */
+export const temporaryStates = {
+  '08': 'the connection failed',
+  '25006': 'the server has become a standby',
+  '25P03': 'the transaction was idle for too long',
+  '28': 'the server no longer accepts the role or its password',
+  '40001': 'transactions conflict, and retries did not help',
+  '40P01': 'a deadlock, and retries did not help',
+  '53': 'the server lacks memory, space on its disk, or connections',
+  '55P03': 'a lock could not be taken in time',
+  '57': 'an operator or a timeout ended the statement, or the server stops or starts',
+  '58': 'a file of the server could not be read or written',
+} as const
+
+/** PostgreSQL has no code of its own for some failures of its disk: XX000 is any other internal error too. */
+const brokenSystem =
+  /^could not \w+ .*\b(file|block|directory)\b|: (No space left on device|Input\/output error|Read-only file system|Disk quota exceeded|Cannot allocate memory|Too many open files)/
+
+/** Codes of Prisma Client and of sockets that mean the same. */
+const temporaryCodes =
+  /^(P1001|P1002|P1008|P1017|P2024|P2028|P2034|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/
+
+/** Kinds of driver adapter errors that have no code. */
+const lostKinds = new Set<unknown>(['ConnectionClosed', 'SocketTimeout'])
 
 /** Messages of node-postgres, which has no codes for these. */
-const unavailableMessages =
-  /^(timeout (exceeded when trying to connect|expired)|Connection terminated|Client (has encountered a connection error|was closed)|Cannot use a pool after calling end|Query read timeout)/
+const lostMessages =
+  /^(timeout expired|Connection terminated|Client (has encountered a connection error|was closed)|Query read timeout)/
+const busyMessages = /^(timeout exceeded when trying to connect|Cannot use a pool after calling end)/
 
 /** Whether the database could not answer, so that the same request may succeed later. */
 export function isDatabaseUnavailable(error: unknown): boolean {
-  return matches(error, unavailableCodes, unavailableKinds, unavailableMessages)
+  return failuresOf(error).some((failure) => {
+    if (isLost(failure)) return true
+    const { message = '' } = failure
+    const state = stateOf(failure)
+    if (state === 'XX000') return brokenSystem.test(message)
+    if (state !== undefined) return Object.keys(temporaryStates).some((start) => state.startsWith(start))
+    return temporaryCodes.test(String(failure.code)) || busyMessages.test(message)
+  })
 }
-
-const lostCodes =
-  /^(P1001|P1002|P1017|08\d{3}|57P0[1-3]|ECONNREFUSED|ECONNRESET|ENOTFOUND|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN)$/
-const lostKinds = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'TlsConnectionError', 'SocketTimeout'])
-const lostMessages =
-  /^(timeout expired|Connection terminated|Client (has encountered a connection error|was closed)|Query read timeout)/
 
 /** Whether the server cannot be reached by any statement, not only by this one. */
 export function isServerLost(error: unknown): boolean {
-  return matches(error, lostCodes, lostKinds, lostMessages)
+  return failuresOf(error).some(isLost)
 }
+
+function isLost(failure: Failure): boolean {
+  if (failure instanceof ConnectError || lostKinds.has(failure.kind)) return true
+  return lostCodes.test(stateOf(failure) ?? String(failure.code)) || lostMessages.test(failure.message ?? '')
+}
+
+/** The classes of lost connections, a server that stops, and codes of Prisma Client and of sockets. */
+const lostCodes = /^(08\d{3}|57P0[1-3]|P1001|P1002|P1017|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/
 
 /** Whether a statement took longer than `statement_timeout`. */
 export function isStatementTimeout(error: unknown): boolean {
-  return matches(error, /^57014$/, new Set(), /^canceling statement due to statement timeout/)
+  return hasState(error, '57014')
 }
 
-/** Serialization failure, deadlock, and Prisma's code for both. */
-const conflictCodes = /^(P2034|40001|40P01)$/
-const conflictKinds = new Set(['TransactionWriteConflict'])
-/** A raw statement of Prisma Client (P2010) has the code of PostgreSQL only in its message. */
-const conflictMessages = /Raw query failed\. Code: `(40001|40P01)`/
+/** Whether a lock was not taken because other transactions hold it: in time, or ever, in a deadlock. */
+export function isLockDenied(error: unknown): boolean {
+  return hasState(error, '40P01') || hasState(error, '55P03')
+}
 
 /** Whether a transaction conflicted with another one, so that running it again makes sense. */
 export function isConflict(error: unknown): boolean {
-  return matches(error, conflictCodes, conflictKinds, conflictMessages)
+  if (hasState(error, '40001') || hasState(error, '40P01')) return true
+  return failuresOf(error).some(({ code, kind }) => code === 'P2034' || kind === 'TransactionWriteConflict')
+}
+
+/** Whether the role lacks a privilege. */
+export function isPermissionDenied(error: unknown): boolean {
+  return hasState(error, '42501')
 }
 
 /** Whether a write failed because the row that it refers to is missing. */
 export function isForeignKeyViolation(error: unknown): boolean {
-  return matches(error, /^P2003$/, new Set(['ForeignKeyConstraintViolation']))
+  return hasState(error, '23503') || failuresOf(error).some(({ code }) => code === 'P2003')
 }
 
+function hasState(error: unknown, state: string): boolean {
+  return failuresOf(error).some((failure) => stateOf(failure) === state)
+}
+
+/** One shape of an error: what it says, and the next one. */
 interface Failure {
   readonly code?: unknown
   readonly originalCode?: unknown
   readonly kind?: unknown
-  readonly message?: unknown
+  readonly message?: string
   readonly meta?: unknown
   readonly driverAdapterError?: unknown
   readonly cause?: unknown
 }
 
-function matches(error: unknown, codes: RegExp, kinds: ReadonlySet<string>, messages?: RegExp): boolean {
-  for (let failure = error; isFailure(failure); failure = causeOf(failure)) {
-    if ([failure.code, failure.originalCode].some((code) => typeof code === 'string' && codes.test(code))) return true
-    if (typeof failure.kind === 'string' && kinds.has(failure.kind)) return true
-    if (typeof failure.message === 'string' && messages?.test(failure.message)) return true
-  }
-  return false
+/** An error and its causes, the outermost first. */
+function failuresOf(error: unknown): Failure[] {
+  const failures: Failure[] = []
+  for (let failure = error; isFailure(failure); failure = causeOf(failure)) failures.push(failure)
+  return failures
+}
+
+/**
+ * The SQLSTATE of an error, not of its causes: `'28P01'`. Five characters, of which Prisma Client's codes (`P2002`) and those of
+ * sockets (`EPIPE`) are excepted.
+ */
+function stateOf({ code, originalCode, message = '' }: Failure): string | undefined {
+  // A raw statement of Prisma Client has the SQLSTATE only in its message.
+  const [, ofRaw] = /Raw query failed\. Code: `(\w{5})`/.exec(message) ?? []
+  return [originalCode, ofRaw, code].find((word): word is string => typeof word === 'string' && isState(word))
+}
+
+function isState(word: string): boolean {
+  return /^[0-9A-Z]{5}$/.test(word) && !/^(P[1-9]\d{3}|E[A-Z]{4})$/.test(word)
 }
 
 function isFailure(value: unknown): value is Failure {
   return typeof value === 'object' && value !== null
 }
 
-function causeOf({ cause, meta, driverAdapterError }: Failure): unknown {
+/** The error below an error, in any of the shapes; undefined if there is none. */
+export function causeOf(error: object): unknown {
+  const { cause, meta, driverAdapterError } = error as Failure
   return cause ?? driverAdapterError ?? (isFailure(meta) ? meta.driverAdapterError : undefined)
 }

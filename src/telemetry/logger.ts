@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino'
+import { causeOf } from '../db/errors.ts'
 
 /** The part of a pino logger that is used below the servers. */
 export interface Logger {
@@ -31,6 +32,7 @@ export function createLogger({ logLevel }: { readonly logLevel: string }, destin
 interface DescribedError {
   readonly type: string
   readonly message: string
+  /** The SQLSTATE, the code of Prisma Client or that of the system. */
   readonly code?: unknown
   readonly stack?: string | undefined
   readonly cause?: DescribedError
@@ -38,13 +40,25 @@ interface DescribedError {
 
 /** An error without its other properties: errors of the database have the row that they are about. */
 function describeError(error: unknown): DescribedError {
-  if (!(error instanceof Error)) return { type: typeof error, message: String(error) }
-  const { name, message, stack, cause } = error
+  if (!(error instanceof Error)) return describeObject(error)
+  const { name, message, stack } = error
+  const cause = causeOf(error)
   return {
     type: name,
     message,
     ...('code' in error && { code: error.code }),
     stack,
     ...(cause !== undefined && { cause: describeError(cause) }),
+  }
+}
+
+/** Describes a thrown value that is no error. Driver adapters describe errors of the database by objects. */
+function describeObject(value: unknown): DescribedError {
+  if (typeof value !== 'object' || value === null) return { type: typeof value, message: String(value) }
+  const { kind, code, originalCode, message, originalMessage } = value as Readonly<Record<string, unknown>>
+  return {
+    type: String(kind ?? 'object'),
+    message: String(originalMessage ?? message ?? ''),
+    ...((originalCode ?? code) !== undefined && { code: originalCode ?? code }),
   }
 }

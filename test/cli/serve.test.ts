@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -11,6 +11,9 @@ import { createDataDir, createEmptyDir } from '../support/data-dir.ts'
 
 /** Whether this machine lets the tests create namespaces of processes, as containers have. */
 const canUnshare = spawnSync('unshare', ['--pid', '--fork', '--mount-proc', 'true']).status === 0
+
+/** Whether this process may mount a disk of a few MiB. */
+const canMount = process.getuid?.() === 0 && spawnSync('unshare', ['--mount', 'true']).status === 0
 
 /** Writes a file of trusted issuers for the demo tenant. Returns it, and what signs tokens for a user. */
 async function writeTrustedIssuers(folder: string) {
@@ -116,6 +119,28 @@ describe('serve on the embedded database', () => {
     first.kill('SIGKILL')
     await once(first, 'close')
     rmSync(folder, { recursive: true })
+  })
+
+  it.skipIf(!canMount)('refuses a disk that cannot be written, and is not ready while its disk is full', async () => {
+    const disk = createEmptyDir()
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=96m', 'tmpfs', disk])
+    const DATA_DIR = createDataDir(path.join(disk, 'data'))
+    const gateway = await startGateway({ DATA_DIR })
+    const isReady = async () => (await fetch(`${gateway.address}/ready`)).status
+    expect(await isReady()).toBe(200)
+    expect(() => writeFileSync(path.join(disk, 'full'), Buffer.alloc(96 * 2 ** 20))).toThrow('ENOSPC')
+    expect(await isReady()).toBe(503)
+    expect(gateway.output()).toMatch(/The disk of \S+ has 0 MiB left, less than 16/)
+    rmSync(path.join(disk, 'full'))
+    expect(await isReady()).toBe(200)
+    await gateway.stop()
+
+    execFileSync('mount', ['-o', 'remount,ro', disk])
+    expect(await fusion(['serve'], { DATA_DIR })).toEqual({
+      ...{ code: 1, stdout: '' },
+      stderr: `The data folder ${DATA_DIR} cannot be used: read-only file system (EROFS). Choose another DATA_DIR.\n`,
+    })
+    execFileSync('umount', [disk])
   })
 
   it('reports in one line that the port is in use, and keeps every row when it is killed', async () => {

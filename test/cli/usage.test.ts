@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { fusion } from '../support/cli.ts'
+import { createDataDir } from '../support/data-dir.ts'
 
 /** An unreachable database. Help and wrong usage need no database. */
 const env = { DATABASE_URL: 'postgresql://me@127.0.0.1:1/none' }
@@ -72,10 +74,60 @@ describe('fusion', () => {
     })
   })
 
-  it('reports in one line that the database is unreachable', async () => {
-    const { code, stderr } = await fusion(['tenants', 'list'], env)
-    expect(code).toBe(1)
-    expect(stderr).toMatch(/^The database cannot be reached: .*\n$/)
+  it('rejects a database URL that would be misread', async () => {
+    const problems = {
+      'postgresql://u:secret@one:1,two:2/db': 'must name one host. Put a load balancer or a proxy in front of several',
+      'postgresql://u:s%ecret@host/db': 'has a % that encodes nothing. Write the character % as %25',
+      'postgresql://u:1#secret@host/db': 'has a #. Write it as %23',
+      'postgresql://u:sec ret@host/db': 'has a space. Write it as %20',
+      'postgresql://host/db?sslmode=prefer':
+        'has an unknown sslmode. It must be one of disable, require, verify-ca, verify-full',
+      'postgresql://host/db?ssl=true': 'has the parameter ssl. Use sslmode',
+    }
+    for (const [DATABASE_URL, problem] of Object.entries(problems)) {
+      expect(await fusion(['serve'], { DATABASE_URL })).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `DATABASE_URL ${problem}\n`,
+      })
+    }
+  })
+
+  it('rejects numbers with anything but digits', async () => {
+    for (const PORT of [' ', ' 1', '0x10', '1e3', '-1', '+1', '1.0']) {
+      const stderr = 'PORT must be a number from 0 to 65535\n'
+      expect(await fusion(['serve'], { PORT })).toEqual({ code: 1, stdout: '', stderr })
+    }
+    expect(await fusion(['serve'], { REQUEST_TIMEOUT: ' ', PGSSLMODE: 'foo' })).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^PGSSLMODE must be one of .*\nREQUEST_TIMEOUT must be a number of seconds .*\n$/),
+    })
+  })
+
+  it('reports in one line that the database is unreachable, with host and port', async () => {
+    const reasons = {
+      'nohost.invalid': 'the host of nohost.invalid:5432 is unknown',
+      '127.0.0.1:1': 'nothing answers at 127.0.0.1:1',
+    }
+    for (const [host, reason] of Object.entries(reasons)) {
+      const { code, stderr } = await fusion(['tenants', 'list'], { DATABASE_URL: `postgresql://u:secret@${host}/db` })
+      expect({ code, stderr }).toEqual({ code: 1, stderr: `The database cannot be reached: ${reason}\n` })
+    }
+  })
+
+  it('names HOST if it has no address, and DATA_DIR if nothing can be created there', async () => {
+    const DATA_DIR = createDataDir()
+    expect(await fusion(['serve'], { DATA_DIR, HOST: 'nohost.invalid', PORT: '0' })).toMatchObject({
+      code: 1,
+      stderr: 'HOST must be a name or an address of this machine. nohost.invalid has no address.\n',
+    })
+    rmSync(DATA_DIR, { recursive: true })
+    for (const folder of ['/proc/x', '/proc/x/y', '/dev/null/x']) {
+      const { code, stderr } = await fusion(['serve'], { DATA_DIR: folder })
+      expect(code).toBe(1)
+      expect(stderr).toMatch(/^The data folder \S+ cannot be used: [^\n]+ \(E\w+\)\. Choose another DATA_DIR\.\n$/)
+      expect(stderr).toContain(folder)
+    }
   })
 
   it('exits with 0 if the reader of its output stops reading', async () => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createKey } from '../../src/auth/key.service.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
@@ -9,7 +10,14 @@ import { seedTenant } from '../../src/seed/seed.ts'
 import { createTenant } from '../../src/tenant/tenant.service.ts'
 import { fusion, startGateway } from '../support/cli.ts'
 import { killedAfter } from '../support/killed-driver.ts'
-import { createDatabaseOfOwner, dropDatabase, hasServer, ownerUrl } from '../support/postgresql.ts'
+import {
+  adminUrl,
+  createDatabaseOfOwner,
+  dropDatabase,
+  hasServer,
+  ownerUrl,
+  runAsAdmin,
+} from '../support/postgresql.ts'
 
 const tables = ['"user"', 'account', 'email_record', 'idempotent_answer', 'job', 'profile']
 
@@ -158,6 +166,24 @@ describe.skipIf(!hasServer)('migrate partition', () => {
     )
     await database.sql.executeScript('DROP VIEW names')
     expect((await run()).code).toBe(0)
+  })
+
+  it('says that it can be run again if PostgreSQL ends it because of a deadlock', async () => {
+    await runAsAdmin(`ALTER DATABASE ${name} SET deadlock_timeout = '3s'`)
+    const session = new pg.Client({ connectionString: adminUrl(name) })
+    await session.connect()
+    // PostgreSQL ends the transaction that finds the deadlock, and this one does not look for it.
+    await session.query(`SET deadlock_timeout = '10min'; BEGIN; LOCK TABLE account IN ROW EXCLUSIVE MODE`)
+    const partitioning = run('--modulus', '4')
+    while ((await session.query('SELECT 1 FROM pg_locks WHERE NOT granted')).rows.length === 0);
+    await session.query('LOCK TABLE "user" IN ROW EXCLUSIVE MODE')
+    expect(await partitioning).toEqual({
+      ...{ code: 1, stdout: '' },
+      stderr:
+        'Other transactions hold locks on the tables: deadlock detected. No row is lost. It is safe to run the command again: it continues where it was.\n',
+    })
+    await session.end()
+    expect(await run('--modulus', '4')).toMatchObject({ code: 0 })
   })
 
   it('is followed by migrations: indexes are built concurrently on each partition, and repeated if they were interrupted', async () => {

@@ -35,8 +35,8 @@ function urlOf({ host = 'localhost', ca = 'ca.crt', more = '' }): string {
 describe.skipIf(!canCreateClusters)('a server with a certificate of its own authority', () => {
   it('is refused in one line that says what is wrong with the certificate or its file', async () => {
     const reasons = {
-      'cannot be reached: unable to verify the first certificate': { ca: 'other.crt' },
-      "cannot be reached: Hostname/IP does not match certificate's altnames": { host: '127.0.0.2' },
+      ': unable to verify the first certificate': { ca: 'other.crt' },
+      ": Hostname/IP does not match certificate's altnames": { host: '127.0.0.2' },
       'cannot be used: ENOENT: no such file': { ca: 'missing.crt' },
       'cannot be used: error:05800074:x509 certificate routines::key values mismatch': {
         more: `&sslcert=${folder}/ca.crt&sslkey=${folder}/other.key`,

@@ -1,12 +1,15 @@
 import { globSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import packageJson from '../../package.json' with { type: 'json' }
 import { readConfig } from '../../src/config.ts'
+import { fusion } from '../support/cli.ts'
+import { type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
 import { projectRoot, readPage } from '../support/docs.ts'
+import { run } from '../support/postgresql.ts'
 
-// No container engine and no cluster is needed: these are the fields on which a deployment depends.
+// No container engine and no Kubernetes is needed: these are the fields on which a deployment depends.
 
 /** The variables that src/config.ts reads. */
 const variables = [...readPage('src/config.ts').matchAll(/^ {2}([A-Z][A-Z_]+):/gm)].map(([, name]) => name)
@@ -143,6 +146,25 @@ describe('compose.yaml', () => {
       expect(env.every(([name]) => variables.includes(name))).toBe(true)
       expect(readConfig(Object.fromEntries(env)).redisUrl).toBe('redis://redis:6379')
     }
+  })
+})
+
+describe.skipIf(!canCreateClusters)('a server with the role, password and database of a documented URL', () => {
+  let cluster: Cluster
+  beforeAll(async () => {
+    cluster = await createCluster()
+    await run(cluster.adminUrl, `CREATE ROLE fusion LOGIN PASSWORD 'fusion'; ALTER DATABASE fusion OWNER TO fusion`)
+  })
+  afterAll(() => cluster?.remove())
+
+  it.each(['compose.yaml', 'deploy/kubernetes/kustomization.yaml'])('%s', async (file) => {
+    const url = new URL(/postgresql:[^'\s]+/.exec(readPage(file))?.[0] ?? '')
+    url.host = new URL(cluster.url).host
+    const env = { DATABASE_URL: url.href }
+    expect(await fusion(['migrate', 'deploy'], env)).toMatchObject({ code: 0, stderr: '' })
+    expect(await fusion(['tenants', 'list'], env)).toMatchObject({ code: 0, stderr: '' })
+    url.password = 'another'
+    expect(await fusion(['tenants', 'list'], { DATABASE_URL: url.href })).toMatchObject({ code: 1 })
   })
 })
 

@@ -31,15 +31,15 @@ export interface RunningGateway {
 /**
  * Starts `fusion serve` on a free port and waits until it listens. Rejects with its output if it exits instead.
  *
- * @param maxDescriptors how many descriptors the process may have
+ * @param within a command that runs another one, which is that of the gateway
  */
 export async function startGateway(
   env: Record<string, string>,
   args: readonly string[] = [],
-  maxDescriptors?: number,
+  within: readonly string[] = [],
 ): Promise<RunningGateway> {
-  const limit = maxDescriptors === undefined ? '' : `ulimit -n ${maxDescriptors} && `
-  const child = spawn('sh', ['-c', `${limit}exec "$0" "$@"`, process.execPath, entry, 'serve', ...args], {
+  const [program, ...rest] = [...within, process.execPath, entry, 'serve', ...args] as [string, ...string[]]
+  const child = spawn(program, rest, {
     env: environment({ PORT: '0', ...env }),
     stdio: ['ignore', 'pipe', 'pipe'],
   })

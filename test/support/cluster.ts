@@ -83,10 +83,10 @@ ssl_cert_file = '../server.crt'
 ssl_key_file = '../server.key'
 `
 
-/** Only the administrator may connect without TLS: benchmarks do. */
+/** Only the administrator may connect without TLS, as benchmarks do, and the role in compose.yaml, whose server has none. */
 const hostBasedAccess = `
 hostssl all,replication all all scram-sha-256
-hostnossl all ${roles.adminUrl} all scram-sha-256
+hostnossl all ${roles.adminUrl},fusion all scram-sha-256
 `
 
 /** Creates the data of a server, with its certificate, its roles and the database. */

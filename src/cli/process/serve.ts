@@ -7,6 +7,7 @@ import { type Database, openDatabase } from '../../db/database.ts'
 import { deployMigrations } from '../../db/migrations/migrations.ts'
 import { createStatementMeter, type StatementMeter } from '../../db/statement-meter.ts'
 import { followTrustedDocuments } from '../../graphql/http/trusted-documents.ts'
+import { listen } from '../../http/listen.ts'
 import { serveMetrics } from '../../http/plugins/metrics-route.ts'
 import { createRateLimit } from '../../limits/rate-limit.ts'
 import { createRecentWrites, type SharedMemory } from '../../limits/recent-writes.ts'
@@ -74,7 +75,7 @@ export async function serve({ handlers: file, concurrency }: ServeOptions, super
     const stopWork = startWork(services, { ...config, logger, concurrency, ...(handlers && { handlers }) })
     try {
       const listener = supervisor ? 'Process' : 'Server'
-      const address = await app.listen({
+      const address = await listen(app, {
         ...{ host: config.host, port: config.port },
         listenTextResolver: (url) => `${listener} listening at ${url}`,
       })

@@ -7,6 +7,7 @@ import { contents, copyFolder } from './copy-folder.ts'
 import { requestCopy } from './copy-requests.ts'
 import { sync, syncTree } from './durable-files.ts'
 import { lockFolder } from './folder-lock.ts'
+import { takeFolder } from './take-folder.ts'
 
 /**
  * Writes a backup of a data folder to a file: a compressed tar archive. It has everything that was committed when it began. A process
@@ -49,8 +50,7 @@ async function copyLocked(dataDir: string): Promise<string> {
  */
 export async function restore(dataDir: string, file: string): Promise<void> {
   if (!statSync(file, { throwIfNoEntry: false })?.isFile()) throw new OperatorError(`${file} is not a file.`)
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  const unlock = await lockFolder(dataDir)
+  const unlock = await takeFolder(dataDir)
   const unfinished = path.join(dataDir, `restore-${randomUUID()}`)
   try {
     for (const name of contents) {

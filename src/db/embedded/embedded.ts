@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, renameSync, rmSync, statfsSync } from 'node:fs'
 import path from 'node:path'
 import { PGlite, type PGliteOptions } from '@electric-sql/pglite'
 import { btree_gin } from '@electric-sql/pglite/contrib/btree_gin'
@@ -11,26 +11,21 @@ import type { Driver } from '../driver.ts'
 import { copyFolder } from './copy-folder.ts'
 import { serveCopies } from './copy-requests.ts'
 import { DurableFiles, durableParams, sync, syncTree } from './durable-files.ts'
-import { lockFolder } from './folder-lock.ts'
+import { onlyOwner, takeFolder } from './take-folder.ts'
 
 /** The extensions that the migrations create. */
 export const extensions = { btree_gin, pg_trgm }
-
-/** The mode of the data folder: its owner alone can open it, and so the files within. */
-const onlyOwner = 0o700
 
 /**
  * Opens the embedded database: PostgreSQL as WebAssembly, in this process.
  *
  * @param dataDir the folder of the database, created if missing; `memory` stores nothing
  * @param dump the initial content (PGlite's `dumpDataDir`); only with `memory`
- * @throws OperatorError if another process uses the folder, or its files are damaged
+ * @throws OperatorError if another process uses the folder, nothing can be written in it, or its files are damaged
  */
 export async function openEmbedded(dataDir: string, dump?: Blob): Promise<Driver> {
   if (dataDir === 'memory') return createEmbeddedDriver(await createPglite(dump ? { loadDataDir: dump } : {}))
-  const created = mkdirSync(dataDir, { recursive: true, mode: onlyOwner })
-  if (created !== undefined) sync(path.dirname(created))
-  const unlock = await lockFolder(dataDir)
+  const unlock = await takeFolder(dataDir)
   closeToOthers(dataDir)
   try {
     const pglite = await openFiles(dataDir)
@@ -39,11 +34,24 @@ export async function openEmbedded(dataDir: string, dump?: Blob): Promise<Driver
       stopCopies()
       unlock()
     })
-    return { ...driver, copyAside: (name) => copyAside(dataDir, name) }
+    return {
+      ...driver,
+      copyAside: (name) => copyAside(dataDir, name),
+      requireSpace: () => requireSpace(dataDir),
+    }
   } catch (error) {
     unlock()
     throw error
   }
+}
+
+/** PostgreSQL writes its log in files of this size. */
+const logFileMib = 16
+
+function requireSpace(dataDir: string): void {
+  const { bavail, bsize } = statfsSync(dataDir)
+  const freeMib = Math.floor((bavail * bsize) / 2 ** 20)
+  if (freeMib < logFileMib) throw new Error(`The disk of ${dataDir} has ${freeMib} MiB left, less than ${logFileMib}`)
 }
 
 function copyAside(dataDir: string, name: string): string {

@@ -1,5 +1,6 @@
 import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import type { Connector } from '../adapter.ts'
+import { isLockDenied } from '../errors.ts'
 import { query, statement } from '../statement.ts'
 
 // Migrations create none of these, but an operator may have.
@@ -38,6 +39,7 @@ export async function findObstacles(
     await runScript(`BEGIN; DROP TABLE ${names.join(', ')}`)
     return []
   } catch (error) {
+    if (isLockDenied(error)) throw error
     const { message, detail } = error as Error & { detail?: string }
     return [`The tables cannot be replaced: ${message}${detail ? `: ${detail}` : ''}`]
   } finally {

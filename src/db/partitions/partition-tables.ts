@@ -1,6 +1,7 @@
 import { OperatorError } from '../../errors.ts'
 import { type Connector, createAdapters } from '../adapter.ts'
 import type { Driver } from '../driver.ts'
+import { isLockDenied } from '../errors.ts'
 import { query, statement } from '../statement.ts'
 import { type Copy, copyRows, verifyCopy } from './copy-rows.ts'
 import { type Definition, readDefinition, writeTrigger } from './definition.ts'
@@ -34,50 +35,63 @@ export interface Partitioned {
  *
  * @returns nothing for tables that were partitioned before
  * @throws OperatorError if a copy would lose something that the tables have, if a conversion with another modulus has begun, or if a
- *   copy differs
+ *   copy differs, or if other transactions keep the locks that it needs
  */
-export function partitionTables(driver: Driver, { modulus, onProgress }: PartitionOptions): Promise<Partitioned> {
-  return driver.exclusively(async (connector) => {
-    const sql = await createAdapters(connector).connect()
-    const [[schema] = []] = await query(sql, statement('SELECT quote_ident(current_schema())'))
-    const from = String(schema)
-    const tables = withoutPartitions(await readTenantTables(sql), modulus)
-    if (tables.length === 0) return { tables, rows: 0 }
-    // PostgreSQL qualifies every name in a definition that it prints.
-    await connector.runScript(`SET search_path = ''; SET lock_timeout = '${lockTimeout}'`)
-    const obstacles = await findObstacles(sql, connector, from, tables)
-    if (obstacles.length > 0) throw new OperatorError(obstacles.join('\n'))
+export function partitionTables(driver: Driver, options: PartitionOptions): Promise<Partitioned> {
+  return driver
+    .exclusively((connector) => partition(connector, options))
+    .catch((error: unknown) => {
+      throw isLockDenied(error) ? wasInterrupted(error as Error) : error
+    })
+}
 
-    await rejectWrites(connector, from, tables)
-    const begun = await readTenantTables(sql, workSchema)
-    const definitions = new Map<string, Definition>()
-    for (const table of tables) {
-      definitions.set(table, await readDefinition(sql, table, { from, to: workSchema, modulus, copies: tables }))
-    }
-    for (const [table, { create }] of definitions) {
-      const copy = begun.find(({ name }) => name === table)
-      if (copy && copy.partitions.length !== modulus) throw otherModulus(copy.partitions.length)
-      if (!copy) await connector.runScript(create)
-    }
-    const copyOf = (table: string): Copy => ({ original: `${from}.${table}`, copy: `${workSchema}.${table}` })
-    for (const table of tables) {
-      await copyRows(sql, copyOf(table), async (copied, total) => onProgress?.(table, copied, total))
-    }
-    // A foreign key needs the rows that it refers to.
-    for (const [table, { rest }] of definitions) {
-      const existing = await query(sql, listParts, [copyOf(table).copy])
-      for (const [name, create] of rest) {
-        if (!existing.some(([part]) => part === name)) await connector.runScript(create)
-      }
-    }
+function wasInterrupted(error: Error): OperatorError {
+  return new OperatorError(
+    `Other transactions hold locks on the tables: ${error.message}. No row is lost. It is safe to run the command again: it continues where it was.`,
+    { cause: error },
+  )
+}
 
-    const rows = new Map<string, number>()
-    for (const table of tables) rows.set(table, await verifyCopy(sql, copyOf(table)))
-    await replaceTables(connector, from, await readTenantTables(sql, workSchema))
-    // Plans for a table that is known to be empty are slow as soon as it has rows.
-    for (const [table, count] of rows) if (count > 0) await connector.runScript(`ANALYZE ${from}.${table}`)
-    return { tables, rows: [...rows.values()].reduce((sum, count) => sum + count, 0) }
-  })
+async function partition(connector: Connector, { modulus, onProgress }: PartitionOptions): Promise<Partitioned> {
+  const sql = await createAdapters(connector).connect()
+  const [[schema] = []] = await query(sql, statement('SELECT quote_ident(current_schema())'))
+  const from = String(schema)
+  const tables = withoutPartitions(await readTenantTables(sql), modulus)
+  if (tables.length === 0) return { tables, rows: 0 }
+  // PostgreSQL qualifies every name in a definition that it prints.
+  await connector.runScript(`SET search_path = ''; SET lock_timeout = '${lockTimeout}'`)
+  const obstacles = await findObstacles(sql, connector, from, tables)
+  if (obstacles.length > 0) throw new OperatorError(obstacles.join('\n'))
+
+  await rejectWrites(connector, from, tables)
+  const begun = await readTenantTables(sql, workSchema)
+  const definitions = new Map<string, Definition>()
+  for (const table of tables) {
+    definitions.set(table, await readDefinition(sql, table, { from, to: workSchema, modulus, copies: tables }))
+  }
+  for (const [table, { create }] of definitions) {
+    const copy = begun.find(({ name }) => name === table)
+    if (copy && copy.partitions.length !== modulus) throw otherModulus(copy.partitions.length)
+    if (!copy) await connector.runScript(create)
+  }
+  const copyOf = (table: string): Copy => ({ original: `${from}.${table}`, copy: `${workSchema}.${table}` })
+  for (const table of tables) {
+    await copyRows(sql, copyOf(table), async (copied, total) => onProgress?.(table, copied, total))
+  }
+  // A foreign key needs the rows that it refers to.
+  for (const [table, { rest }] of definitions) {
+    const existing = await query(sql, listParts, [copyOf(table).copy])
+    for (const [name, create] of rest) {
+      if (!existing.some(([part]) => part === name)) await connector.runScript(create)
+    }
+  }
+
+  const rows = new Map<string, number>()
+  for (const table of tables) rows.set(table, await verifyCopy(sql, copyOf(table)))
+  await replaceTables(connector, from, await readTenantTables(sql, workSchema))
+  // Plans for a table that is known to be empty are slow as soon as it has rows.
+  for (const [table, count] of rows) if (count > 0) await connector.runScript(`ANALYZE ${from}.${table}`)
+  return { tables, rows: [...rows.values()].reduce((sum, count) => sum + count, 0) }
 }
 
 /**

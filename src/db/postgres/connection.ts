@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import pg from 'pg'
+import type pg from 'pg'
+import { Client } from './client.ts'
 
 /** How many prepared statements a connection keeps. Each costs memory on the server. */
 const maxPrepared = 200
@@ -11,7 +12,7 @@ interface Wire {
 }
 
 /**
- * Creates the class of the connections of a pool. It differs from `pg.Client` in four ways.
+ * Creates the class of the connections of a pool. It differs from its base in four ways.
  *
  * - It keeps at most 200 prepared statements and closes the least recently used one. Clients choose the fields and
  *   conditions of statements, so there is no bound on their number otherwise.
@@ -27,7 +28,7 @@ interface Wire {
 export function createConnectionClass(connectMilliseconds: number): typeof pg.Client {
   /** Gives up each open connection as soon as it is idle. */
   const retireOpen = new Set<() => void>()
-  return class Connection extends pg.Client {
+  return class Connection extends Client {
     constructor(config?: string | pg.ClientConfig) {
       const settings = config as pg.ClientConfig
       // The pool hides the password from everything that copies its settings.

@@ -1,7 +1,8 @@
 import { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
+import type pg from 'pg'
 import type { Listener, ListenerEvents } from '../listener.ts'
+import { Client } from './client.ts'
 
 /** A connection that only listens can break unnoticed. It sends a statement this often. */
 const heartbeatMilliseconds = 10_000
@@ -27,7 +28,7 @@ export async function listenOnPostgres(
 
   async function connect() {
     const socket = new Socket()
-    const connection = new pg.Client({
+    const connection = new Client({
       ...settings,
       ...{ keepAlive: true, query_timeout: answerMilliseconds, stream: () => socket },
     })
@@ -75,7 +76,7 @@ export async function listenOnPostgres(
   }
 
   /** Resolves with the reason when the connection is lost, does not answer, or the listener is closed. */
-  function untilLost(connection: pg.Client): Promise<Error> {
+  function untilLost(connection: Client): Promise<Error> {
     return new Promise((resolve) => {
       const heartbeat = setInterval(() => void connection.query('SELECT 1').catch(end), heartbeatMilliseconds).unref()
       function end(error: Error = new Error('The listening connection was closed')) {

@@ -2,20 +2,31 @@ import { createSecureContext } from 'node:tls'
 import type pg from 'pg'
 import { parse } from 'pg-connection-string'
 import { OperatorError } from '../../errors.ts'
+import { readPasswordFile } from './password-file.ts'
 
 /**
  * Parses the URL of a server and reads the certificates that it names. Given the URL, node-postgres would read them again for each
  * connection, and a file that cannot be opened then ends the process: the pool makes connections in callbacks.
  *
+ * `sslmode` means what it means to psql (https://www.postgresql.org/docs/current/libpq-ssl.html#LIBPQ-SSL-PROTECTION), and not what
+ * node-postgres 8 makes of it. A URL without it gets PGSSLMODE. One without a password gets PGPASSWORD, or the password in `~/.pgpass`.
+ *
  * @throws OperatorError if the certificates cannot be used
  */
 export function parseUrl(url: string): pg.ClientConfig {
   try {
-    const config = parse(url)
+    const config = parse(withSslMode(url), { useLibpqCompat: true }) as unknown as pg.ClientConfig
     // Throws if the key belongs to another certificate. Within a connection, that error would leave the connection open.
-    if (typeof config.ssl === 'object') createSecureContext(config.ssl as object)
-    return config as unknown as pg.ClientConfig
+    if (typeof config.ssl === 'object') createSecureContext(config.ssl)
+    return { ...config, password: config.password || process.env['PGPASSWORD'] || readPasswordFile }
   } catch (error) {
     throw new OperatorError(`The URL of the database cannot be used: ${(error as Error).message}`)
   }
+}
+
+function withSslMode(text: string): string {
+  const url = new URL(text)
+  const mode = process.env['PGSSLMODE']
+  if (mode && !url.searchParams.has('sslmode')) url.searchParams.set('sslmode', mode)
+  return url.href
 }

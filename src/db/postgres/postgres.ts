@@ -109,17 +109,17 @@ async function takeMigrationLock(session: pg.Pool): Promise<void> {
   while (!(await tryLock())) await setTimeout(lockPollMilliseconds)
 }
 
-function connectionSettings(url: string, { connectMilliseconds }: PoolSettings): pg.PoolConfig {
+function connectionSettings(url: string, timeouts: PoolSettings): pg.PoolConfig {
   return {
     application_name: 'fusion-gateway',
     ...parseUrl(url),
-    connectionTimeoutMillis: connectMilliseconds,
-    onConnect: setUpSession({}),
+    connectionTimeoutMillis: timeouts.connectMilliseconds,
+    onConnect: setUpSession(networkTimeouts(timeouts)),
   }
 }
 
 function openPool(settings: pg.PoolConfig, timeouts: PoolSettings, onIdleError: (error: Error) => void): pg.Pool {
-  const onConnect = setUpSession(serverTimeouts(timeouts))
+  const onConnect = setUpSession({ ...serverTimeouts(timeouts), ...networkTimeouts(timeouts) })
   const config = { ...settings, ...poolConfig(timeouts), onConnect }
   return new PipeliningPool(config, ({ name }) => isShortRead(name)).on('error', onIdleError)
 }
@@ -147,6 +147,18 @@ function serverTimeouts({ statementMilliseconds }: PoolSettings): Record<string,
   return {
     statement_timeout: String(statementMilliseconds),
     idle_in_transaction_session_timeout: String(idleInTransactionMilliseconds),
+  }
+}
+
+/**
+ * How soon the server notices that the network has lost this process, and so ends its session and its locks: before this process gives
+ * up waiting for an answer, and its client sends the request again.
+ */
+function networkTimeouts({ statementMilliseconds }: PoolSettings): Record<string, string> {
+  return {
+    tcp_user_timeout: String(statementMilliseconds),
+    tcp_keepalives_idle: String(Math.max(1, Math.floor(statementMilliseconds / 2_000))),
+    tcp_keepalives_interval: '1',
   }
 }
 

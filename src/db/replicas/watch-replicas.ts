@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { Client } from '../postgres/client.ts'
 import type { Replica } from './replica.ts'
 
 /** A position in the primary's write-ahead log, and when the primary had reached it. */
@@ -26,7 +27,7 @@ export function watchReplicas(
   const interval = Math.min(maxIntervalMilliseconds, Math.max(minIntervalMilliseconds, lagMilliseconds / 4))
   const timeouts = { connectionTimeoutMillis: maxIntervalMilliseconds, query_timeout: maxIntervalMilliseconds }
   const open = (settings: pg.ClientConfig) => {
-    const pool = new pg.Pool({ ...settings, ...timeouts, max: 1 })
+    const pool = new pg.Pool({ ...settings, ...timeouts, Client, max: 1 })
     // The next statement reports the error.
     pool.on('error', () => undefined)
     return pool

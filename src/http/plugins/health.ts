@@ -28,13 +28,14 @@ export function registerHealth(app: FastifyInstance, database: Database): void {
     async handler(request, reply) {
       if (isStopping) return notReady(reply)
       try {
+        database.driver.requireSpace?.()
         const { pending, failed } = await readMigrationStatus(database.sql)
         const [[standby] = []] = await query(database.sql, isStandby)
         if (pending.length === 0 && failed.length === 0 && standby === false) return { status: 'ready' }
         if (standby !== false) request.log.warn('not ready: the database server is a standby')
         else request.log.warn({ pending, failed }, 'not ready: migrations are missing')
       } catch (error) {
-        request.log.warn({ err: error }, 'not ready: the database does not answer')
+        request.log.warn({ err: error }, 'not ready: the database cannot be used')
       }
       return notReady(reply)
     },

@@ -1,5 +1,6 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
+import { listen } from '../listen.ts'
 
 /** What `/metrics` shows. */
 export type MetricsSource = Pick<Registry, 'contentType' | 'metrics'>
@@ -46,6 +47,6 @@ export async function serveMetrics(
   const app = Fastify({ exposeHeadRoutes: false })
   registerMetrics(app, source)
   app.server.maxConnections = maxMetricsConnections
-  await app.listen({ host, port })
+  await listen(app, { host, port })
   return () => app.close()
 }

@@ -1,0 +1,12 @@
+import pgpass from 'pgpass'
+
+/**
+ * Reads a password from the file that PGPASSFILE names, or from `~/.pgpass`
+ * (https://www.postgresql.org/docs/current/libpq-pgpass.html). node-postgres 8 does so too, but warns that its next version does not.
+ *
+ * @param connection what node-postgres passes, although its types do not say so
+ * @returns undefined, which its types do not allow either, if no line of the file matches
+ */
+export function readPasswordFile(connection?: Parameters<typeof pgpass>[0]): Promise<string> {
+  return new Promise((resolve) => connection && pgpass(connection, (password) => resolve(password as string)))
+}
