@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type Cluster, canCreateClusters, createCluster, freePort } from '../support/cluster.ts'
 import { readBlocks } from '../support/docs.ts'
 import { type ListeningGateway, listen, prepare } from '../support/gateway.ts'
@@ -37,6 +37,7 @@ describe.skipIf(!canCreateClusters)('PostgreSQL', () => {
     const gateway = await listen(cluster.url)
     const session = new pg.Client({ connectionString: cluster.adminUrl })
     await session.connect()
+    onTestFinished(() => session.end())
 
     await write(gateway, 'before-the-backup')
     await cluster.runScript(backup?.code ?? 'false', { DATABASE_URL: cluster.adminUrl })
@@ -51,14 +52,13 @@ describe.skipIf(!canCreateClusters)('PostgreSQL', () => {
 
     const port = await freePort()
     await cluster.runScript(restore?.code ?? 'false', { ARCHIVE: archive, MOMENT: moment, PORT: String(port) })
+    onTestFinished(() => cluster.runScript('pg_ctl stop --pgdata=restored --mode=immediate --silent', {}))
     const url = new URL(cluster.url)
     url.port = String(port)
     const restored = await listen(url.href)
     await expect.poll(() => write(restored, 'before-the-moment')).toEqual({ status: 201, isReplay: true })
     expect(await readNames(restored)).toEqual(['before-the-backup', 'before-the-moment'])
     await restored.close()
-    await cluster.runScript('pg_ctl stop --pgdata=restored --mode=immediate --silent', {})
     await gateway.close()
-    await session.end()
   })
 })

@@ -82,7 +82,7 @@ describe.skipIf(!hasServer)('a listening connection', () => {
   it('fails if the server is unreachable', async () => {
     const events = { onMessage: () => undefined, onGap: () => undefined }
     const nowhere = { connectionString: 'postgresql://nobody@127.0.0.1:2/none' }
-    await expect(listenOnPostgres(nowhere, 'x', events, () => undefined)).rejects.toThrow(/ECONNREFUSED/)
+    await expect(listenOnPostgres(nowhere, 'x', events, () => undefined)).rejects.toThrow(/^nothing answers at /)
   })
 })
 

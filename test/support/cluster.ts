@@ -76,6 +76,7 @@ export const awkwardPassword = `p@ss:w/r%d#?&'"$\\ß`
 /** What every server has. The files of its certificate are next to the folder of its data. */
 const configuration = `
 listen_addresses = '127.0.0.1'
+unix_socket_directories = ''
 max_connections = 300
 fsync = off
 ssl = on
@@ -132,7 +133,7 @@ async function startCluster(
   }
 
   const flags = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`)
-  const options = [`-p ${port} -k ${folder}`, ...flags].join(' ')
+  const options = [`-p ${port}`, ...flags].join(' ')
   const start = () => run(['pg_ctl', 'start', '-w', '-s', '-D', data, '-l', path.join(folder, 'log'), '-o', options])
   /** Signals the first process of the server and its children. */
   function signal(name: NodeJS.Signals): void {

@@ -73,8 +73,9 @@ export function createConnectionClass(connectMilliseconds: number): typeof pg.Cl
           return result
         }
         return query(...args.slice(0, -1), (error: Error | undefined, result: unknown) => {
-          end(error)
+          // First, because retiring this connection reports another error to its user.
           callback(error, result)
+          end(error)
         })
       }) as pg.Client['query']
     }
