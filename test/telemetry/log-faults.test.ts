@@ -7,7 +7,7 @@ import path from 'node:path'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { freePort } from '../support/cluster.ts'
 import { createDataDir } from '../support/data-dir.ts'
 import { readLog } from '../support/processes.ts'
@@ -66,14 +66,12 @@ async function startGateway(stdout: number) {
     },
     /** Sends requests, each with a long line in the log. */
     async send(count: number) {
-      const line = `GET /${'x'.repeat(100)} HTTP/1.1\r\nhost: x\r\nx-request-id: ${'i'.repeat(128)}\r\n\r\n`
+      const request = `GET /${'x'.repeat(100)} HTTP/1.1\r\nhost: x\r\nx-request-id: ${'i'.repeat(128)}\r\n\r\n`
       const socket = connect(port, '127.0.0.1')
       for (let sent = 0; sent < count; sent += 20) {
-        socket.write(line.repeat(20))
-        for (let answered = 0; answered < 20; ) {
-          const [chunk] = await once(socket, 'data')
-          answered += String(chunk).split('HTTP/1.1 ').length - 1
-        }
+        socket.write(request.repeat(20))
+        let answers = ''
+        while (answers.split('HTTP/1.1 ').length <= 20) answers += (await once(socket, 'data'))[0]
       }
       socket.destroy()
     },
@@ -111,7 +109,7 @@ it('a gateway serves while nobody reads its log, names the dropped lines to the 
   await gateway.send(2_000)
   const { code, milliseconds } = await gateway.stop()
   expect(code).toBe(0)
-  expect(milliseconds).toBeLessThan(4_000)
+  expect(milliseconds).toBeLessThan(5_000)
   stream.destroy()
 })
 
@@ -133,60 +131,49 @@ it('a gateway whose log cannot be written at all starts, serves and stops', asyn
   expect(await gateway.statusOf('/health')).toBe(200)
   const { code, milliseconds } = await gateway.stop()
   expect(code).toBe(0)
-  expect(milliseconds).toBeLessThan(4_000)
+  expect(milliseconds).toBeLessThan(5_000)
 })
 
-describe('on a disk of its own', () => {
-  let disk: string
-  let canMount = false
+it('a gateway serves while the disk of its log is full, and names the dropped lines when it has space', async ({
+  skip,
+}) => {
+  const disk = path.join(folder, 'disk')
+  mkdirSync(disk)
   const mount = (...args: string[]) => spawnSync('mount', args).status === 0
-  beforeAll(() => {
-    disk = path.join(folder, 'disk')
-    mkdirSync(disk)
-    canMount = mount('-t', 'tmpfs', '-o', 'size=1m', 'none', disk)
-  })
-  afterAll(() => {
-    if (canMount) spawnSync('umount', ['--lazy', disk])
-  })
-
-  it('a gateway serves while the disk of its log is full, and names the dropped lines when it has space', async ({
-    skip,
-  }) => {
-    if (!canMount) skip()
-    const file = path.join(disk, 'log')
-    const stdout = openSync(file, 'w')
-    const gateway = await startGateway(stdout)
-    closeSync(stdout)
-    await sendUntilDropped(gateway)
-    expect(statfsSync(disk).bavail).toBe(0)
-    mount('-o', 'remount,size=64m', disk)
-    const log = () => readFileSync(file, 'utf8')
-    await expect.poll(() => droppedLine(log()), { timeout: 20_000 }).toMatchObject({ level: 40 })
-    await expect.poll(gateway.dropped, { timeout: 5_000 }).toBe(droppedLine(log())?.['dropped'])
-    expect((await gateway.stop()).code).toBe(0)
-    const lines = log().trim().split('\n')
-    const broken = lines.filter((line) => line.startsWith('{') && !line.endsWith('}'))
-    expect(broken).toEqual([])
-    expect(lines.at(-1)).toContain('"msg":"stopped"')
-  })
+  // Only root can mount.
+  if (!mount('-t', 'tmpfs', '-o', 'size=1m', 'none', disk)) skip()
+  onTestFinished(() => void spawnSync('umount', ['--lazy', disk]))
+  const file = path.join(disk, 'log')
+  const stdout = openSync(file, 'w')
+  const gateway = await startGateway(stdout)
+  closeSync(stdout)
+  await sendUntilDropped(gateway)
+  expect(statfsSync(disk).bavail).toBe(0)
+  mount('-o', 'remount,size=64m', disk)
+  const log = () => readFileSync(file, 'utf8')
+  await expect.poll(() => droppedLine(log()), { timeout: 20_000 }).toMatchObject({ level: 40 })
+  await expect.poll(gateway.dropped, { timeout: 5_000 }).toBe(droppedLine(log())?.['dropped'])
+  expect((await gateway.stop()).code).toBe(0)
+  const lines = log().trim().split('\n')
+  expect(lines.filter((line) => line.startsWith('{') && !line.endsWith('}'))).toEqual([])
+  expect(lines.at(-1)).toContain('"msg":"stopped"')
 })
 
-describe('a process that logs faster than its log is read', () => {
-  it('takes a bounded amount of memory and ends, also if another process sets the pipe to blocking mode', async () => {
-    const pipe = createPipe('blocking')
-    const logging = logLines(pipe.writer, 300_000, 2_000)
-    const other = logLines(pipe.writer, 0, 1)
-    closeSync(pipe.writer)
-    const [memory, [code]] = await Promise.all([
-      text(logging.stderr as Readable),
-      once(logging, 'exit'),
-      once(other, 'exit'),
-    ])
-    expect(code).toBe(0)
-    // 300 MB of lines.
-    expect(Number.parseInt(memory, 10)).toBeLessThan(180)
-    closeSync(pipe.reader)
-  })
+it('a process whose log is not read takes a bounded amount of memory and ends, also after another set the pipe to blocking mode', async () => {
+  const pipe = createPipe('blocking')
+  const logging = logLines(pipe.writer, 300_000, 2_000)
+  // Node does that when it ends.
+  const other = logLines(pipe.writer, 0, 1)
+  closeSync(pipe.writer)
+  const [memory, [code]] = await Promise.all([
+    text(logging.stderr as Readable),
+    once(logging, 'exit'),
+    once(other, 'exit'),
+  ])
+  expect(code).toBe(0)
+  // For 300 MB of lines.
+  expect(Number.parseInt(memory, 10)).toBeLessThan(180)
+  closeSync(pipe.reader)
 })
 
 it.each([
