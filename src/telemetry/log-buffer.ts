@@ -13,6 +13,9 @@ const pauseMilliseconds = 10
 /** How long the end of the process waits for the sink. */
 const endMilliseconds = 1_000
 
+/** How long the end of the process waits for a write on another thread, so that the lines stay in order. */
+const otherThreadMilliseconds = 100
+
 /** Where a log goes. */
 export interface LogSink {
   /**
@@ -133,9 +136,9 @@ export function createLogBuffer(options: LogBufferOptions): LogBuffer {
     const deadline = performance.now() + endMilliseconds
     closeChunk()
     if (isWriting) {
-      // The thread finishes this write before the process ends, but its result no longer arrives. The pause keeps the order of the lines.
+      // The thread finishes this write before the process ends, but its result no longer arrives.
       chunks.shift()
-      sleepSync(pauseMilliseconds)
+      sleepSync(otherThreadMilliseconds)
     }
     isWriting = true
     for (let chunk = chunks[0]; chunk && performance.now() < deadline; chunk = chunks[0]) {
