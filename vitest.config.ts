@@ -16,6 +16,7 @@ const longest = [
   'cli/tenants-and-keys',
   'cli/transfer-commands',
   'cli/seed',
+  'telemetry/log-faults',
   'telemetry/tracing',
 ].map((name) => path.join(import.meta.dirname, 'test', `${name}.test.ts`))
 
@@ -50,7 +51,7 @@ const onlyIn = {
     ...['db/embedded', 'docs/codegen', 'docs/job-handlers', 'docs/packages', 'docs/production', 'docs/proxies'],
     ...['docs/recipes', 'docs/reference', 'docs/tour', 'graphql/breaking-changes', 'jobs/fetch-content'],
     ...['jobs/load-handlers', 'limits/buffered-counter', 'limits/redis', 'limits/shared-counts', 'limits/turns'],
-    'telemetry/tracing',
+    ...['telemetry/log-buffer', 'telemetry/log-faults', 'telemetry/tracing'],
   ],
   server: [
     'cli/tenants-and-keys',

@@ -93,10 +93,10 @@ try {
   }
   process.stdout.write(
     [
-      `Medians of ${starts} starts with ${rounds} interleaved rounds of ${seconds} s each; the ratio is the median of the rounds' ratios.`,
+      `Medians of ${starts} starts with ${rounds} interleaved rounds of ${seconds} s each; the ratios are medians of the rounds' ratios.`,
       '',
-      `| case | ${titles.join(' | ')} | ratio |`,
-      '|---|---|---|---|',
+      `| case | ${titles.join(' | ')} | ratio | ratio of CPU |`,
+      '|---|---|---|---|---|',
       ...rows,
       '',
     ].join('\n'),
@@ -141,8 +141,10 @@ function row(title, { now, before }, unit) {
   const rate = (runs) => `${Math.round(median(runs.map(({ perSecond }) => perSecond)))} ${unit}`
   const cpu = (runs) =>
     runs[0].serverCpu === undefined ? '' : `, ${median(runs.map((run) => run.serverCpu)).toFixed(2)} ms`
-  const ratio = median(now.map((run, index) => run.perSecond / before[index].perSecond))
-  const text = `| ${title} | ${rate(before)}${cpu(before)} | ${rate(now)}${cpu(now)} | ${ratio.toFixed(2)} |`
+  const ratio = (of) => median(now.map((run, index) => of(run) / of(before[index])))
+  const speed = ratio((run) => run.perSecond).toFixed(2)
+  const work = now[0].serverCpu === undefined ? '' : ratio((run) => run.serverCpu).toFixed(2)
+  const text = `| ${title} | ${rate(before)}${cpu(before)} | ${rate(now)}${cpu(now)} | ${speed} | ${work} |`
   log(text)
   return text
 }

@@ -1,5 +1,8 @@
 import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino'
 import { causeOf } from '../db/errors.ts'
+import { createLogBuffer } from './log-buffer.ts'
+import type { Metrics } from './metrics.ts'
+import { createStdoutSink } from './stdout-sink.ts'
 
 /** The part of a pino logger that is used below the servers. */
 export interface Logger {
@@ -16,17 +19,30 @@ const readable = {
 }
 
 // Loading it takes time, and most processes write to a file or a pipe.
-const pretty = process.stdout.isTTY ? (await import('pino-pretty')).default : undefined
+const pretty = process.stdout.isTTY ? (await import('pino-pretty')).prettyFactory(readable) : undefined
+
+export interface LoggerOptions {
+  readonly logLevel: string
+  /** Count the lines that are dropped because stdout takes none. */
+  readonly metrics?: Pick<Metrics, 'logLinesDropped'>
+}
 
 /**
  * Creates the log: JSON lines on stdout, or readable lines if stdout is a terminal.
  *
  * @param destination where tests write instead
  */
-export function createLogger({ logLevel }: { readonly logLevel: string }, destination?: DestinationStream): PinoLogger {
-  const stream = destination ?? pretty?.(readable)
+export function createLogger({ logLevel, metrics }: LoggerOptions, destination?: DestinationStream): PinoLogger {
   const options = { level: logLevel, serializers: { err: describeError } }
-  return stream ? pino(options, stream) : pino(options)
+  if (destination) return pino(options, destination)
+  const buffer = createLogBuffer({
+    sink: createStdoutSink(),
+    onDrop: () => metrics?.logLinesDropped.inc(),
+    onRecover: (dropped) => log.warn({ dropped }, 'log lines were dropped'),
+  })
+  process.once('exit', buffer.end)
+  const log = pino(options, pretty ? { write: (line) => buffer.write(pretty(line)) } : buffer)
+  return log
 }
 
 interface DescribedError {

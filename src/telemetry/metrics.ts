@@ -93,6 +93,12 @@ export function createMetrics() {
       registers,
     }),
 
+    logLinesDropped: new Counter({
+      name: 'fusion_log_lines_dropped_total',
+      help: 'Lines of the log dropped because standard output took none and the buffer was full',
+      registers,
+    }),
+
     /** Records the duration of a statement. */
     observeStatement(seconds: number, hasFailed: boolean): void {
       statementSeconds.observe({ outcome: hasFailed ? 'failed' : 'ok' }, seconds)

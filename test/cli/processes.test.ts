@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { Agent } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -188,6 +189,25 @@ describe.skipIf(!hasServer)('serve --processes', () => {
     clearInterval(again)
     await users.unlock()
     expect((await ended)[0]).toBe(0)
+  })
+
+  it('serves and stops while nobody reads its log', async () => {
+    const gateway = await start()
+    const [first = 0] = childrenOf(gateway)
+    const agent = new Agent({ keepAlive: true, maxSockets: 20 })
+    const send = (count: number) =>
+      Promise.all(Array.from({ length: count }, () => statusOf(`${gateway.address}/${'x'.repeat(100)}`, key, agent)))
+    gateway.child.stdout?.pause()
+    await send(2_000)
+    // Node sets the output that the processes share to blocking mode when one of them ends.
+    process.kill(first, 'SIGTERM')
+    await untilGone([first])
+    await send(100)
+    expect(await statusOf(`${gateway.address}/ready`, key)).toBe(200)
+    const ended = once(gateway.child, 'exit')
+    gateway.child.kill('SIGTERM')
+    expect((await ended)[0]).toBe(0)
+    agent.destroy()
   })
 
   it.skipIf(!hasTerminals)('stops when its terminal is closed', async () => {

@@ -66,9 +66,13 @@ export async function startGateway(
     child,
     async stop(signal = 'SIGINT') {
       const started = performance.now()
+      // The last lines can arrive after the end of the process.
+      const closed = once(child, 'close')
       child.kill(signal)
       const [code] = await once(child, 'exit')
-      return { code: code as number | null, milliseconds: performance.now() - started }
+      const milliseconds = performance.now() - started
+      await closed
+      return { code: code as number | null, milliseconds }
     },
   }
 }
@@ -89,7 +93,8 @@ export async function startCommand(
 ): Promise<RunningCommand> {
   const child = spawn(process.execPath, [entry, ...args], { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
-  const ended = once(child, 'exit')
+  // After the last line.
+  const ended = once(child, 'close')
   await new Promise<void>((resolve, reject) => {
     const read = (chunk: Buffer) => {
       output += chunk.toString()

@@ -1,3 +1,4 @@
+import { write } from 'node:fs'
 import type { Logger } from 'pino'
 import { createApp } from '../../app.ts'
 import type { TrustedIssuer } from '../../auth/tokens/trusted-issuers.ts'
@@ -44,11 +45,11 @@ export async function serve({ handlers: file, concurrency }: ServeOptions, super
   const config = readConfig()
   const runsJobs = file !== undefined || config.database.kind === 'embedded'
   const handlers = runsJobs ? await readHandlers(config, file) : undefined
-  const logger = createLogger(config)
+  const metrics = createMetrics()
+  const logger = createLogger({ ...config, metrics })
   const { trusted } = config
   const trustedDocuments = trusted && (await followTrustedDocuments(trusted, logger))
   const tracing = await startTracing(config.traceCollector, logger)
-  const metrics = createMetrics()
   const meter = createStatementMeter(metrics.observeStatement)
   const database = await open(config, meter, metrics, logger)
   measureProcess(metrics, () => database.driver.connections())
@@ -80,7 +81,7 @@ export async function serve({ handlers: file, concurrency }: ServeOptions, super
         listenTextResolver: (url) => `${listener} listening at ${url}`,
       })
       supervisor?.ready(address)
-      if (demoKey !== undefined) process.stdout.write(welcome(address, demoKey, config))
+      if (demoKey !== undefined) print(welcome(address, demoKey, config))
       await toldToStop
       logger.info('stopping')
       exitAtLatest(config.shutdownMilliseconds, logger)
@@ -147,6 +148,11 @@ async function prepareDatabase(
   }
   await requireMigrations(database)
   return undefined
+}
+
+/** Prints a text. Unlike an error of `process.stdout`, a full disk does not end the process. */
+function print(text: string): void {
+  write(process.stdout.fd, text, () => undefined)
 }
 
 function welcome(address: string, demoKey: string, { graphiql }: Config): string {

@@ -19,9 +19,9 @@ export async function work({ handlers: file, concurrency, lease }: RunOptions): 
   const toldToStop = new Promise<void>(receiveStopSignals())
   const config = readConfig()
   const handlers = await readHandlers(config, file)
-  const logger = createLogger(config)
+  const metrics = createMetrics()
+  const logger = createLogger({ ...config, metrics })
   await withMigratedDatabase(async (database) => {
-    const metrics = createMetrics()
     measureProcess(metrics, () => database.driver.connections())
     const services = createServices(database, { ...config, metrics })
     const stopMetrics = await serveMetrics(metrics.registry, config.host, config.metricsPort)
