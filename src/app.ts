@@ -1,4 +1,3 @@
-import compress from '@fastify/compress'
 import cors from '@fastify/cors'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { createAuthenticator } from './auth/authenticator.ts'
@@ -120,8 +119,6 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   reportTiming(app)
   refuseWebSockets(app)
   if (corsOrigins.length > 0) await app.register(cors, corsOptions(corsOrigins, options.corsHeaders))
-  // Only where a route asks for it. Bodies of requests are never decompressed: a short one could become very long.
-  await app.register(compress, { global: false })
   shedLoad(app, options.load ?? defaultLoad, services.metrics)
 
   registerRoutes(app, (routes) => {

@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino'
+import { createReadableLog } from './readable-log.ts'
 
 /** The part of a pino logger that is used below the servers. */
 export interface Logger {
@@ -6,24 +7,13 @@ export interface Logger {
   warn(details: object, message: string): void
 }
 
-const readable = {
-  colorize: true,
-  singleLine: true,
-  ignore: 'pid,hostname,tenant,route,operation,status,durationMs,sql',
-  messageFormat:
-    '{msg}{if route} {route}{end}{if operation} {operation}{end}{if status} {status}, {durationMs} ms, {sql} SQL{end}',
-}
-
-// Loading it takes time, and most processes write to a file or a pipe.
-const pretty = process.stdout.isTTY ? (await import('pino-pretty')).default : undefined
-
 /**
  * Creates the log: JSON lines on stdout, or readable lines if stdout is a terminal.
  *
  * @param destination where tests write instead
  */
 export function createLogger({ logLevel }: { readonly logLevel: string }, destination?: DestinationStream): PinoLogger {
-  const stream = destination ?? pretty?.(readable)
+  const stream = destination ?? (process.stdout.isTTY ? createReadableLog(process.stdout) : undefined)
   const options = { level: logLevel, serializers: { err: describeError } }
   return stream ? pino(options, stream) : pino(options)
 }
