@@ -2,7 +2,7 @@ import { pipeline, Readable } from 'node:stream'
 import { brotliCompressSync, constants, createBrotliCompress, createGzip, gzipSync } from 'node:zlib'
 import type { FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import Negotiator from 'negotiator'
+import { choosePreferred } from './quality-values.ts'
 
 /** Shorter answers fit into one network packet anyway, in bytes. */
 const threshold = 1_024
@@ -73,12 +73,11 @@ const choices = new LRUCache<string, { readonly encoding: Encoding | undefined }
   maxEntrySize: 500,
   sizeCalculation: (_choice, accepted) => accepted.length + 1,
   memoMethod(accepted) {
-    // Negotiator prefers what is named first. Clients name gzip first, and Brotli is shorter.
+    // Clients name gzip first, and Brotli is shorter.
     const rankOf = (entry: string) => (entry.trim().startsWith('br') ? 0 : 1)
     const entries = accepted.split(',', maxEncodings).toSorted((one, other) => rankOf(one) - rankOf(other))
-    const negotiator = new Negotiator({ headers: { 'accept-encoding': entries.join() } })
-    const chosen = negotiator.encoding(['br', 'gzip', 'identity'])
-    return { encoding: chosen === 'br' || chosen === 'gzip' ? chosen : undefined }
+    const chosen = choosePreferred(entries.join(), ['br', 'gzip', 'identity'])
+    return { encoding: chosen === 'identity' ? undefined : chosen }
   },
 })
 
