@@ -49,6 +49,7 @@ export async function checkCompose(image: ContainerImage): Promise<string> {
 
     first.container.run(['node', 'src/cli.ts', 'tenants', 'create', 'Compose'], first.env)
     const key = first.container.run(['node', 'src/cli.ts', 'keys', 'create', '--tenant', 'Compose'], first.env)
+    await checkPages(first)
     await checkUsers(first, second, key)
     await checkJob(first, second, key, feed.url)
     for (const { container, env } of gateways) container.run(image.healthCheck, env)
@@ -82,6 +83,15 @@ async function startService(
       const milliseconds = await running.stop()
       assert.ok(milliseconds < service.graceMilliseconds, `It took ${milliseconds} ms to stop`)
     },
+  }
+}
+
+/** The files of pages are in the image. */
+async function checkPages({ address }: Started): Promise<void> {
+  const page = await (await fetch(`${address}/docs`)).text()
+  const files = page.matchAll(/(?:src|href)="(\/[^"]+\.(?:js|css))"/g)
+  for (const path of ['/', '/openapi.json', ...Array.from(files, ([, file]) => file)]) {
+    assert.equal((await fetch(`${address}${path}`)).status, 200, path)
   }
 }
 
