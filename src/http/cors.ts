@@ -41,7 +41,7 @@ export function allowOrigins(app: FastifyInstance, origins: readonly string[], h
   app.addHook('onRequest', (request, reply, done) => {
     const { origin } = request.headers
     // Caches must not give the answer for one origin to another.
-    reply.header('vary', [reply.getHeader('vary') ?? [], 'origin'].flat().join(', '))
+    reply.header('vary', [reply.getHeader('vary') ?? [], 'Origin'].flat().join(', '))
     if (origin === undefined || !allowed.has(origin)) return done()
     reply.headers({ 'access-control-allow-origin': origin, ...shownHeaders })
     // A preflight request has no key, so it is answered before keys are checked.

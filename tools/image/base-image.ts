@@ -38,7 +38,8 @@ function createStandIn(): void {
     for (const name of ['npm', 'npx']) {
       symlinkSync(`../lib/node_modules/npm/bin/${name}-cli.js`, path.join(local, 'bin', name))
     }
-    const settings = ['--env', 'PATH=/usr/local/bin:/usr/bin:/bin']
+    const registry = execFileSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8', stdio: 'pipe' }).trim()
+    const settings = ['--env', 'PATH=/usr/local/bin:/usr/bin:/bin', '--env', `npm_config_registry=${registry}`]
     const extra = process.env['NODE_EXTRA_CA_CERTS']
     if (extra && existsSync(extra)) {
       cpSync(extra, path.join(root, certificates), { dereference: true })

@@ -10,7 +10,11 @@ export function succeeds(...args: string[]): boolean {
   return spawnSync('buildah', args, { stdio: 'ignore' }).status === 0
 }
 
-/** Whether this process can build images: buildah is installed, and its isolation `chroot` needs root. */
+/** Whether this process can build images: buildah is installed, and this process is root and may mount file systems. */
 export function canBuildImages(): boolean {
-  return process.getuid?.() === 0 && succeeds('--version')
+  if (process.getuid?.() !== 0 || !succeeds('--version')) return false
+  const container = `fusion-gateway-probe-${process.pid}`
+  const canMount = succeeds('from', '--name', container, 'scratch') && succeeds('mount', container)
+  succeeds('rm', container)
+  return canMount
 }

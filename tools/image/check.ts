@@ -53,10 +53,8 @@ const begun = performance.now()
 const containers = canBuildImages() ? buildImage() : undefined
 const image = containers ?? buildTree()
 try {
-  print(
-    'build',
-    `${containers ? 'image' : 'files only, without buildah'}, ${((performance.now() - begun) / 1_000).toFixed(0)} s`,
-  )
+  const seconds = ((performance.now() - begun) / 1_000).toFixed(0)
+  print('build', `${containers ? 'image' : 'only the files of the image'}, ${seconds} s`)
   print('size', `${image.sizeMib} MiB`)
   assert.ok(image.sizeMib <= maxSizeMib, `More than ${maxSizeMib} MiB`)
   assert.match(await run(image, ['--version']), new RegExp(`commit ${readCommit().slice(0, 12)}, Node 24`))
@@ -64,7 +62,7 @@ try {
   printMeasured('server', server)
   printMeasured('embedded', embedded)
   assert.ok(server.peakMib <= maxMemoryMib, `More than ${maxMemoryMib} MiB`)
-  if (!containers) print('compose', 'not started: buildah is missing, or this user is not root')
+  if (!containers) print('compose', 'not started: buildah is missing, or this process may not use it')
   else if (!canStartServers()) print('compose', 'not started: PostgreSQL or redis-server is missing')
   else print('compose', await checkCompose(containers))
 } finally {

@@ -17,7 +17,7 @@ export interface Servers {
 /** The folder of PostgreSQL's programs on Debian, with a folder for each version. */
 const debian = '/usr/lib/postgresql'
 
-/** Whether this machine has the programs. Debian's Redis starts in a second, and images of it cannot always be pulled. */
+/** Whether this machine has the programs. Images of them cannot be pulled everywhere. */
 export function canStartServers(): boolean {
   return existsSync(debian) && existsSync('/usr/bin/redis-server')
 }
