@@ -1,4 +1,4 @@
-import { defineConfig } from 'prisma/config'
+import { defineConfig } from 'prisma-cli/config'
 
 // `generate`, `validate` and `format` require the schema engine's binary, which a closed network cannot download, but never
 // run it. So the variable can name any existing file. Migrations run the same engine as WebAssembly

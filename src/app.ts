@@ -1,5 +1,3 @@
-import compress from '@fastify/compress'
-import cors from '@fastify/cors'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { createAuthenticator } from './auth/authenticator.ts'
 import { createTokenVerifier } from './auth/tokens/token-verifier.ts'
@@ -13,7 +11,7 @@ import type { TrustedDocuments } from './graphql/http/trusted-documents.ts'
 import { createOperations } from './graphql/operation/run.ts'
 import { createAuthenticate } from './http/authenticate.ts'
 import { setCommonHeaders } from './http/common-headers.ts'
-import { corsOptions } from './http/cors.ts'
+import { allowOrigins } from './http/cors.ts'
 import { registerHome } from './http/pages/home.ts'
 import { registerReference } from './http/pages/reference.ts'
 import { answerErrors } from './http/plugins/answer-errors.ts'
@@ -119,9 +117,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   logRequests(app, services.metrics)
   reportTiming(app)
   refuseWebSockets(app)
-  if (corsOrigins.length > 0) await app.register(cors, corsOptions(corsOrigins, options.corsHeaders))
-  // Only where a route asks for it. Bodies of requests are never decompressed: a short one could become very long.
-  await app.register(compress, { global: false })
+  if (corsOrigins.length > 0) allowOrigins(app, corsOrigins, options.corsHeaders)
   shedLoad(app, options.load ?? defaultLoad, services.metrics)
 
   registerRoutes(app, (routes) => {

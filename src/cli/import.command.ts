@@ -35,7 +35,7 @@ async function importFiles(files: readonly string[], tenantName: string, rejects
     const startedAt = performance.now()
     let imported = 0
     for (const name of files) {
-      const progress = await showProgress(name, sizes.get(name) ?? 0)
+      const progress = showProgress(name, sizes.get(name) ?? 0)
       const chunks = name === '-' ? process.stdin : createReadStream(name)
       const options = { tenantAppId, onReject, onProgress: progress.update }
       imported += await importFile(database, { name, chunks }, options)

@@ -103,7 +103,7 @@ async function partition({ modulus, cancel = false }: { modulus: number; cancel?
     const onProgress = async (table: string, copied: number, total: number) => {
       if (table !== shown?.table) {
         shown?.progress.end()
-        shown = { table, progress: await showProgress(`Copying ${table}`, total) }
+        shown = { table, progress: showProgress(`Copying ${table}`, total) }
       }
       shown.progress.update(copied)
     }

@@ -1,21 +1,26 @@
+import { styleText } from 'node:util'
+
 /** Shows how far a command has come. */
 export interface Progress {
   update(done: number): void
   end(): void
 }
 
+const width = 40
+
 /** Shows a progress bar on stderr if that is a terminal. In a pipe it would be noise. */
-export async function showProgress(title: string, total: number): Promise<Progress> {
-  if (!process.stderr.isTTY || total <= 0) return { update: () => undefined, end: () => undefined }
-  const { progress } = await import('@clack/prompts')
-  const bar = progress({ max: total, output: process.stderr })
-  let shown = 0
-  bar.start(title)
+export function showProgress(title: string, total: number, out: NodeJS.WriteStream = process.stderr): Progress {
+  if (!out.isTTY || total <= 0) return { update: () => undefined, end: () => undefined }
+  let shown = -1
   return {
     update(done) {
-      bar.advance(done - shown, `${title} ${Math.floor((done / total) * 100)} %`)
-      shown = done
+      const percent = Math.min(Math.floor((done / total) * 100), 100)
+      if (percent === shown) return
+      shown = percent
+      const filled = Math.round((percent / 100) * width)
+      const bar = styleText('green', '█'.repeat(filled), { stream: out }) + '░'.repeat(width - filled)
+      out.write(`\r${title} ${bar} ${percent} %`)
     },
-    end: () => bar.stop(title),
+    end: () => out.write('\n'),
   }
 }

@@ -14,7 +14,7 @@ export function seedCommand(): Command {
       withMigratedDatabase(async (database) => {
         const { seedTenant } = await import('../seed/seed.ts')
         const { id: tenantAppId } = await findTenant(database, name)
-        const progress = await showProgress('Seeding', users)
+        const progress = showProgress('Seeding', users)
         const startedAt = performance.now()
         const rows = await seedTenant(database, { tenantAppId, users, seed, onProgress: progress.update })
         progress.end()

@@ -1,5 +1,5 @@
-import { v7 as uuidv7 } from 'uuid'
 import { isStorableText } from './storable.ts'
+import { createUuids } from './uuid.ts'
 
 /** The ids of one kind of row. */
 export interface Ids {
@@ -12,7 +12,8 @@ export interface Ids {
 /** Ids of the form prefix and UUIDv7: `idsWithPrefix('usr')`. */
 export function idsWithPrefix(name: string): Ids {
   const prefix = `${name}_`
-  return { prefix, create: () => prefix + uuidv7() }
+  const createUuid = createUuids()
+  return { prefix, create: () => prefix + createUuid() }
 }
 
 const maxIdLength = 128

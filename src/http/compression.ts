@@ -1,5 +1,8 @@
-import { constants } from 'node:zlib'
-import type { FastifyCompressOptions } from '@fastify/compress'
+import { pipeline, Readable } from 'node:stream'
+import { brotliCompressSync, constants, createBrotliCompress, createGzip, gzipSync } from 'node:zlib'
+import type { FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify'
+import { LRUCache } from 'lru-cache'
+import { choosePreferred } from './quality-values.ts'
 
 /** Shorter answers fit into one network packet anyway, in bytes. */
 const threshold = 1_024
@@ -11,13 +14,76 @@ const threshold = 1_024
 const syncThreshold = 64 * 1024
 
 /**
- * How answers are compressed if the client accepts it. The levels are the lowest, because the gateway's CPU is scarcer than the
- * network: at level 4, Brotli makes JSON a tenth shorter and takes two to three times as long. docs/performance.md has the measurement.
+ * The levels are the lowest, because the gateway's CPU is scarcer than the network: at level 4, Brotli makes JSON a tenth shorter and takes
+ * two to three times as long. docs/performance.md has the measurement.
  */
-export const compression = {
-  encodings: ['br', 'gzip'],
-  threshold,
-  syncThreshold,
-  brotliOptions: { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } },
-  zlibOptions: { level: 1 },
-} satisfies FastifyCompressOptions
+const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
+const gzip = { level: 1 }
+
+const encoders = {
+  br: {
+    compress: (text: string) => brotliCompressSync(text, brotli),
+    createStream: () => createBrotliCompress(brotli),
+  },
+  gzip: { compress: (text: string) => gzipSync(text, gzip), createStream: () => createGzip(gzip) },
+}
+
+type Encoding = keyof typeof encoders
+
+/** Not events: they would wait for each other. */
+const compressibleType = /^text\/(?!event-stream)|[/+]json\b/
+
+/**
+ * The `onSend` hook of routes whose answers are compressed if the client accepts it. Bodies of requests are never decompressed: a short one
+ * could become very long.
+ */
+export const compressAnswer: onSendHookHandler<unknown> = (request, reply, payload, done) => {
+  const encoding = chooseEncoding(request, reply)
+  if (encoding === undefined) return done(null, payload)
+  const encoder = encoders[encoding]
+  if (payload instanceof Readable) {
+    setHeaders(reply, encoding)
+    // Fastify reads the result, and reports an error that ends it.
+    return done(
+      null,
+      pipeline(payload, encoder.createStream(), () => undefined),
+    )
+  }
+  if (typeof payload !== 'string') return done(null, payload)
+  const length = Buffer.byteLength(payload)
+  if (length < threshold) return done(null, payload)
+  setHeaders(reply, encoding)
+  if (length > syncThreshold) return done(null, encoder.createStream().end(payload))
+  done(null, encoder.compress(payload))
+}
+
+function chooseEncoding({ headers }: FastifyRequest, reply: FastifyReply): Encoding | undefined {
+  const accepted = headers['accept-encoding']
+  if (!accepted || reply.hasHeader('content-encoding')) return undefined
+  if (!compressibleType.test(String(reply.getHeader('content-type') ?? ''))) return undefined
+  return choices.memo(String(accepted)).encoding
+}
+
+/** How many encodings of a header are read. Choosing among the thousands for which a header has room takes 8 ms. */
+const maxEncodings = 20
+
+/** The choices for headers that were sent recently: clients send only a few different ones. Long headers are not kept. */
+const choices = new LRUCache<string, { readonly encoding: Encoding | undefined }>({
+  max: 100,
+  maxEntrySize: 500,
+  sizeCalculation: (_choice, accepted) => accepted.length + 1,
+  memoMethod(accepted) {
+    // Clients name gzip first, and Brotli is shorter.
+    const rankOf = (entry: string) => (entry.trim().startsWith('br') ? 0 : 1)
+    const entries = accepted.split(',', maxEncodings).toSorted((one, other) => rankOf(one) - rankOf(other))
+    const chosen = choosePreferred(entries.join(), ['br', 'gzip', 'identity'])
+    return { encoding: chosen === 'identity' ? undefined : chosen }
+  },
+})
+
+function setHeaders(reply: FastifyReply, encoding: Encoding): void {
+  const vary = [reply.getHeader('vary') ?? []].flat().join(', ')
+  if (!vary.includes('accept-encoding')) reply.header('vary', [vary, 'accept-encoding'].filter(Boolean).join(', '))
+  // The length that a handler has set is that of the plain body.
+  reply.header('content-encoding', encoding).removeHeader('content-length')
+}

@@ -1,4 +1,4 @@
-import type { FastifyCorsOptions } from '@fastify/cors'
+import type { FastifyInstance } from 'fastify'
 
 /** The headers that pages may send: those of the gateway, of traces, and those that Apollo's clients add by themselves. */
 const allowedHeaders = [
@@ -15,17 +15,40 @@ const exposedHeaders = [
   ...['server-timing', 'www-authenticate', 'x-cost', 'x-request-id'],
 ]
 
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'].join(', ')
+
+/** How long a browser remembers what a page may send, in seconds. */
+const maxAgeSeconds = 600
+
 /**
- * The CORS options for pages of the given origins.
+ * Lets pages of other origins call the gateway.
  *
+ * @param origins such as `https://app.example.com`
  * @param headers further headers that the pages may send
+ * @see https://fetch.spec.whatwg.org/#http-cors-protocol
  */
-export function corsOptions(origins: readonly string[], headers: readonly string[] = []): FastifyCorsOptions {
-  return {
-    origin: [...origins],
-    methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
-    allowedHeaders: [...allowedHeaders, ...headers],
-    exposedHeaders,
-    maxAge: 600,
+export function allowOrigins(app: FastifyInstance, origins: readonly string[], headers: readonly string[] = []): void {
+  const allowed = new Set(origins)
+  const preflightHeaders = {
+    'access-control-allow-methods': methods,
+    'access-control-allow-headers': [...allowedHeaders, ...headers].join(', '),
+    'access-control-max-age': maxAgeSeconds,
+    // Safari waits for a body without it.
+    'content-length': 0,
   }
+  const shownHeaders = { 'access-control-expose-headers': exposedHeaders.join(', ') }
+
+  app.addHook('onRequest', (request, reply, done) => {
+    const { origin } = request.headers
+    // Caches must not give the answer for one origin to another.
+    reply.header('vary', [reply.getHeader('vary') ?? [], 'Origin'].flat().join(', '))
+    if (origin === undefined || !allowed.has(origin)) return done()
+    reply.headers({ 'access-control-allow-origin': origin, ...shownHeaders })
+    // A preflight request has no key, so it is answered before keys are checked.
+    if (request.method !== 'OPTIONS') return done()
+    reply.code(204).headers(preflightHeaders).send()
+  })
+
+  // Without a route, the hook would run after the path is not found.
+  app.options('*', (_request, reply) => reply.callNotFound())
 }

@@ -1,5 +1,5 @@
+import { randomUUID } from 'node:crypto'
 import { type FastifyBaseLogger, type FastifyHttpOptions, LogController, type RawServerDefault } from 'fastify'
-import { v4 as uuidv4 } from 'uuid'
 import { answerBadUrl, answerClientError } from './plugins/answer-errors.ts'
 
 /** How long the gateway waits for a client. */
@@ -24,7 +24,7 @@ export function serverOptions(logger: FastifyBaseLogger, timeouts: HttpTimeouts)
   const { headersMilliseconds, requestMilliseconds, keepAliveMilliseconds, idleMilliseconds } = timeouts
   return {
     loggerInstance: logger,
-    genReqId: ({ headers }) => validRequestId(headers['x-request-id']) ?? uuidv4(),
+    genReqId: ({ headers }) => validRequestId(headers['x-request-id']) ?? randomUUID(),
     // log-requests.ts writes one line per request.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     bodyLimit: maxBodyBytes,

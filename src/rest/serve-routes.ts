@@ -6,7 +6,7 @@ import type { Values } from '../graphql/operation/prepare/coerce-variables.ts'
 import type { Operations } from '../graphql/operation/run.ts'
 import { maxPageSize } from '../graphql/schema/connection.ts'
 import type { Authenticate } from '../http/authenticate.ts'
-import { compression } from '../http/compression.ts'
+import { compressAnswer } from '../http/compression.ts'
 import { answerConditionally } from '../http/conditional.ts'
 import { readIdempotencyKey } from '../http/idempotency-key.ts'
 import { contextOf, onSent, viewerOf } from '../http/request.ts'
@@ -81,7 +81,7 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
   app.route({
     method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
     url: route.url,
-    compress: compression,
+    onSend: compressAnswer,
     async onRequest(request) {
       await authenticate(request)
       // REST has no partial answers, so the viewer needs every scope.

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { v7 as uuidv7 } from 'uuid'
 import type { Database } from '../db/database.ts'
+import { formatUuid } from '../db/uuid.ts'
 import { nouns } from '../noun/nouns.ts'
 import { createPerson, type IdScheme, type PersonOptions } from './person.ts'
 
@@ -64,6 +64,7 @@ export async function writePeople(
 function uuidScheme(seed: number): IdScheme {
   return (prefix, ...numbers) => {
     const random = hash('sha256', [prefix, seed, ...numbers].join(), 'buffer')
-    return `${prefix}${uuidv7({ msecs: Date.UTC(2026, 0) + (numbers[0] ?? 0) * 1_000, random })}`
+    const milliseconds = Date.UTC(2026, 0) + (numbers[0] ?? 0) * 1_000
+    return prefix + formatUuid(milliseconds, random.readUInt16BE() & 0xfff, random.subarray(2))
   }
 }

@@ -2,6 +2,7 @@ import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino'
 import { causeOf } from '../db/errors.ts'
 import { createLogBuffer } from './log-buffer.ts'
 import type { Metrics } from './metrics.ts'
+import { createReadableLog } from './readable-log.ts'
 import { createStdoutSink } from './stdout-sink.ts'
 
 /** The part of a pino logger that is used below the servers. */
@@ -9,17 +10,6 @@ export interface Logger {
   error(details: object, message: string): void
   warn(details: object, message: string): void
 }
-
-const readable = {
-  colorize: true,
-  singleLine: true,
-  ignore: 'pid,hostname,tenant,route,operation,status,durationMs,sql',
-  messageFormat:
-    '{msg}{if route} {route}{end}{if operation} {operation}{end}{if status} {status}, {durationMs} ms, {sql} SQL{end}',
-}
-
-// Loading it takes time, and most processes write to a file or a pipe.
-const pretty = process.stdout.isTTY ? (await import('pino-pretty')).prettyFactory(readable) : undefined
 
 export interface LoggerOptions {
   readonly logLevel: string
@@ -41,7 +31,7 @@ export function createLogger({ logLevel, metrics }: LoggerOptions, destination?:
     onRecover: (dropped) => log.warn({ dropped }, 'log lines were dropped'),
   })
   process.once('exit', buffer.end)
-  const log = pino(options, pretty ? { write: (line) => buffer.write(pretty(line)) } : buffer)
+  const log = pino(options, process.stdout.isTTY ? createReadableLog(buffer) : buffer)
   return log
 }
 

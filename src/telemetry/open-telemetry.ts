@@ -9,12 +9,12 @@ import {
   trace,
 } from '@opentelemetry/api'
 import { ExportResultCode, W3CTraceContextPropagator } from '@opentelemetry/core'
-import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base'
 import { isDriverAdapterError } from '@prisma/driver-adapter-utils'
 import type { StatementObserver } from '../db/adapter.ts'
 import type { Logger } from './logger.ts'
+import { createOtlpExporter } from './otlp-exporter.ts'
 import { packageVersion } from './package-version.ts'
 import type { RequestTrace, Tracing } from './tracing.ts'
 
@@ -32,7 +32,7 @@ export function createTracing(log: Logger): Tracing {
   const resource = defaultResource()
     .merge(resourceFromAttributes({ 'service.name': serviceName, 'service.version': packageVersion() }))
     .merge(detectResources({ detectors: [envDetector] }))
-  const spanProcessors = [new BatchSpanProcessor(logFailures(new OTLPTraceExporter(), log))]
+  const spanProcessors = [new BatchSpanProcessor(logFailures(createOtlpExporter(), log))]
   const provider = new BasicTracerProvider({ resource, spanProcessors })
   const tracer = provider.getTracer(serviceName)
   const propagator = new W3CTraceContextPropagator()
@@ -131,7 +131,7 @@ function typeOf(error: unknown): string {
 }
 
 /** Logs when the collector stops and starts accepting spans: one line each, not one per batch. */
-function logFailures(exporter: OTLPTraceExporter, log: Logger): SpanExporter {
+function logFailures(exporter: SpanExporter, log: Logger): SpanExporter {
   let isFailing = false
   return {
     export(spans, done) {
@@ -143,7 +143,6 @@ function logFailures(exporter: OTLPTraceExporter, log: Logger): SpanExporter {
         done(result)
       })
     },
-    forceFlush: () => exporter.forceFlush(),
     shutdown: () => exporter.shutdown(),
   }
 }

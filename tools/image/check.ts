@@ -1,131 +1,70 @@
-// Builds the tree of the image as the Dockerfile does, and starts it as a container would: without npm, as an unprivileged user, from files
-// that nobody may change. Prints its size, the time until it is ready, and its peak memory. No container engine is needed.
+// Builds the image and uses it as a container engine would. Prints its size, the time until it is ready, and its peak memory.
+//
+// Where buildah is installed and this process is root, deploy/image/Dockerfile is built, and the services of compose.yaml are started from it.
+// Otherwise only the files of the image are built, and started without a container.
 //
 //   TEST_DATABASE_URL=postgresql://… npm run check:image
 import assert from 'node:assert/strict'
-import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import pg from 'pg'
+import { buildImage } from './build-image.ts'
+import { buildTree } from './build-tree.ts'
+import { canBuildImages } from './buildah.ts'
+import { checkCompose } from './check-compose.ts'
+import { type Image, readCommit, run } from './image.ts'
+import { type Measured, measure } from './measure.ts'
+import { canStartServers } from './start-servers.ts'
 
-const root = path.resolve(import.meta.dirname, '../..')
 const adminUrl = process.env['TEST_DATABASE_URL']
 if (!adminUrl) throw new Error('Set TEST_DATABASE_URL to the URL of a user who may create databases')
 
-/** The user `nobody`, if this process may start processes of others. */
-const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 const maxMemoryMib = 512
-const maxSizeMib = 700
+const maxSizeMib = 250
 
-const folder = mkdtempSync(path.join(tmpdir(), 'fusion-image-'))
-chmodSync(folder, 0o755)
-const [source, tree, data] = ['source', 'gateway', 'data'].map((name) => path.join(folder, name)) as [
-  string,
-  string,
-  string,
-]
+const print = (name: string, text: string) => process.stdout.write(`${name.padEnd(10)}${text}\n`)
 
-function buildTree(): string {
-  const list = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: root, encoding: 'utf8' })
-  const ignored = /^(test|bench|examples|tools|docs)\//
-  for (const file of list.split('\n').filter((name) => name !== '' && !ignored.test(name))) {
-    cpSync(path.join(root, file), path.join(source, file), { recursive: true })
+function printMeasured(name: string, { readyMilliseconds, peakMib }: Measured): void {
+  print(name, `ready after ${(readyMilliseconds / 1_000).toFixed(1)} s, at most ${peakMib.toFixed(0)} MiB`)
+}
+
+/** Measures a gateway on a new database of PostgreSQL, and on the embedded one. */
+async function measureBoth(image: Image): Promise<{ server: Measured; embedded: Measured }> {
+  const database = `fusion_image_${process.pid}`
+  const admin = new pg.Client({ connectionString: adminUrl })
+  await admin.connect()
+  try {
+    await admin.query(`CREATE DATABASE ${database}`)
+    const url = new URL(adminUrl as string)
+    url.pathname = `/${database}`
+    const env = { DATABASE_URL: url.href }
+    await run(image, ['migrate', 'deploy'], env)
+    await run(image, ['tenants', 'create', 'Image'], env)
+    await run(image, ['seed', '--tenant', 'Image', '--users', '1000'], env)
+    const created = await run(image, ['keys', 'create', '--tenant', 'Image'], env)
+    const readKey = (output: string) => /fus_\w+/.exec(output)?.[0] ?? ''
+    const server = await measure(image, env, () => readKey(created))
+    return { server, embedded: await measure(image, {}, readKey) }
+  } finally {
+    await admin.query(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`)
+    await admin.end()
   }
-  const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim()
-  execFileSync('deploy/image/build.sh', [tree, commit], { cwd: source, stdio: ['ignore', 'ignore', 'inherit'] })
-  rmSync(source, { recursive: true })
-  return commit
 }
 
-/** Starts a command of the image. The Node of the image is the one of this process, and nothing else is on the path. */
-function start(command: string[], env: Record<string, string>) {
-  return spawn(process.execPath, ['src/cli.ts', ...command], {
-    cwd: tree,
-    env: { PATH: path.join(folder, 'empty'), HOST: '127.0.0.1', NODE_ENV: 'production', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    ...user,
-  })
-}
-
-async function run(command: string[], env: Record<string, string> = {}): Promise<string> {
-  const child = start(command, env)
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
-  const [code] = await once(child, 'close')
-  assert.equal(code, 0, output)
-  return output.trim()
-}
-
-interface Served {
-  readonly readyMilliseconds: number
-  readonly peakMib: number
-}
-
-/** Serves requests until the gateway has answered a thousand, and stops it as a container engine does. */
-async function serve(env: Record<string, string>, key: (output: string) => string): Promise<Served> {
-  const started = performance.now()
-  const child = start(['serve'], { PORT: '0', ...env })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
-  const listening = /Server listening at (http:\/\/[\d.:]+)/
-  while (!listening.test(output)) {
-    assert.equal(child.exitCode, null, output)
-    await Promise.race([once(child.stdout, 'data'), once(child, 'close')])
-  }
-  const address = listening.exec(output)?.[1]
-  const isReady = () =>
-    fetch(`${address}/ready`).then(
-      ({ ok }) => ok,
-      () => false,
-    )
-  while (!(await isReady())) assert.equal(child.exitCode, null, output)
-  const readyMilliseconds = performance.now() - started
-  const headers = { 'x-api-key': key(output) }
-  for (let sent = 0; sent < 1_000; sent += 50) {
-    const answers = await Promise.all(
-      Array.from({ length: 50 }, () => fetch(`${address}/users?limit=100`, { headers })),
-    )
-    for (const answer of answers) assert.equal(answer.status, 200, await answer.text())
-  }
-  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
-  const peakMib = Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) / 1_024
-  child.kill('SIGTERM')
-  const [code] = await once(child, 'close')
-  assert.equal(code, 0, output)
-  return { readyMilliseconds, peakMib }
-}
-
-const database = `fusion_image_${process.pid}`
-const admin = new pg.Client({ connectionString: adminUrl })
-await admin.connect()
+const begun = performance.now()
+const containers = canBuildImages() ? buildImage() : undefined
+const image = containers ?? buildTree()
 try {
-  const commit = buildTree()
-  mkdirSync(data, { mode: 0o700 })
-  if (user.uid !== undefined) chownSync(data, user.uid, user.gid)
-  const sizeMib = Number(execFileSync('du', ['-sm', tree], { encoding: 'utf8' }).split('\t')[0])
-  assert.match(await run(['--version']), new RegExp(`commit ${commit.slice(0, 12)}, Node 24`))
-
-  await admin.query(`CREATE DATABASE ${database}`)
-  const url = new URL(adminUrl)
-  url.pathname = `/${database}`
-  const env = { DATABASE_URL: url.href }
-  await run(['migrate', 'deploy'], env)
-  await run(['tenants', 'create', 'Image'], env)
-  await run(['seed', '--tenant', 'Image', '--users', '1000'], env)
-  const created = await run(['keys', 'create', '--tenant', 'Image'], env)
-  const onServer = await serve(env, () => /fus_\w+/.exec(created)?.[0] ?? '')
-  const embedded = await serve({ DATA_DIR: data }, (output) => /fus_\w+/.exec(output)?.[0] ?? '')
-
-  assert.ok(sizeMib <= maxSizeMib, `The tree has ${sizeMib} MiB, more than ${maxSizeMib}`)
-  assert.ok(onServer.peakMib <= maxMemoryMib, `The gateway took ${onServer.peakMib} MiB, more than ${maxMemoryMib}`)
-  const row = ({ readyMilliseconds, peakMib }: Served) =>
-    `ready after ${(readyMilliseconds / 1_000).toFixed(1)} s, at most ${peakMib.toFixed(0)} MiB`
-  process.stdout.write(`size      ${sizeMib} MiB\nserver    ${row(onServer)}\nembedded  ${row(embedded)}\n`)
+  const seconds = ((performance.now() - begun) / 1_000).toFixed(0)
+  print('build', `${containers ? 'image' : 'only the files of the image'}, ${seconds} s`)
+  print('size', `${image.sizeMib} MiB`)
+  assert.ok(image.sizeMib <= maxSizeMib, `More than ${maxSizeMib} MiB`)
+  assert.match(await run(image, ['--version']), new RegExp(`commit ${readCommit().slice(0, 12)}, Node 24`))
+  const { server, embedded } = await measureBoth(image)
+  printMeasured('server', server)
+  printMeasured('embedded', embedded)
+  assert.ok(server.peakMib <= maxMemoryMib, `More than ${maxMemoryMib} MiB`)
+  if (!containers) print('compose', 'not started: buildah is missing, or this process may not use it')
+  else if (!canStartServers()) print('compose', 'not started: PostgreSQL or redis-server is missing')
+  else print('compose', await checkCompose(containers))
 } finally {
-  await admin.query(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`)
-  await admin.end()
-  execFileSync('chmod', ['-R', 'u+w', folder])
-  rmSync(folder, { recursive: true })
+  await image.remove()
 }

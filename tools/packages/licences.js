@@ -21,9 +21,12 @@ const problems = []
 
 function packagesOf(lockFile) {
   const { packages } = JSON.parse(readFileSync(path.join(root, lockFile), 'utf8'))
-  return Object.entries(packages)
-    .filter(([location, { link }]) => location !== '' && !link)
-    .map(([location, entry]) => ({ name: location.replace(/^.*node_modules\//, ''), ...entry }))
+  return (
+    Object.entries(packages)
+      // The project itself and its folders are not from a registry.
+      .filter(([location, { link }]) => location.includes('node_modules/') && !link)
+      .map(([location, entry]) => ({ name: location.replace(/^.*node_modules\//, ''), ...entry }))
+  )
 }
 
 for (const lockFile of globSync('**/package-lock.json', { cwd: root, exclude: ['**/node_modules/**'] })) {

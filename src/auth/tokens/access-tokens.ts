@@ -1,5 +1,5 @@
+import { randomUUID } from 'node:crypto'
 import { errors, type JSONWebKeySet, jwtVerify, SignJWT } from 'jose'
-import { v4 as uuidv4 } from 'uuid'
 import { readScopes, type Scope } from '../scopes.ts'
 import { type SigningKeys, signingAlgorithm } from './signing-keys.ts'
 
@@ -55,7 +55,7 @@ export function createAccessTokens(keys: SigningKeys, issuer: string): AccessTok
         .setSubject(userId ?? keyId)
         .setIssuedAt()
         .setExpirationTime(expiresAt)
-        .setJti(uuidv4())
+        .setJti(randomUUID())
         .sign(key)
     },
     async verify(token) {

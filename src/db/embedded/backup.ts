@@ -1,7 +1,18 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, linkSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import {
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import path from 'node:path'
-import { create, extract, list } from 'tar'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip, createGzip } from 'node:zlib'
+import { packTar, unpackTar } from 'modern-tar/fs'
 import { OperatorError } from '../../errors.ts'
 import { contents, copyFolder } from './copy-folder.ts'
 import { requestCopy } from './copy-requests.ts'
@@ -21,8 +32,7 @@ export async function backUp(dataDir: string, file: string): Promise<void> {
   const copy = (await requestCopy(dataDir)) ?? (await copyLocked(dataDir))
   const unfinished = `${file}.${randomUUID().slice(0, 8)}`
   try {
-    const names = contents.filter((name) => existsSync(path.join(copy, name)))
-    await create({ gzip: true, cwd: copy, file: unfinished, portable: true, mode: 0o600 }, names)
+    await pipeline(packTar(sourcesIn(copy)), createGzip(), createWriteStream(unfinished, { mode: 0o600 }))
     sync(unfinished)
     // Fails if the file exists by now.
     linkSync(unfinished, file)
@@ -30,6 +40,14 @@ export async function backUp(dataDir: string, file: string): Promise<void> {
     rmSync(unfinished, { force: true })
     rmSync(copy, { recursive: true, force: true })
   }
+}
+
+/** What a backup of a folder contains. */
+function sourcesIn(folder: string) {
+  return contents
+    .map((target) => ({ target, source: path.join(folder, target) }))
+    .filter(({ source }) => existsSync(source))
+    .map((one) => ({ ...one, type: statSync(one.source).isDirectory() ? ('directory' as const) : ('file' as const) }))
 }
 
 async function copyLocked(dataDir: string): Promise<string> {
@@ -58,9 +76,8 @@ export async function restore(dataDir: string, file: string): Promise<void> {
         throw new OperatorError(`${dataDir} has a database. Move it away, or choose another DATA_DIR.`)
       }
     }
-    await requireBackup(file)
     mkdirSync(unfinished, { mode: 0o700 })
-    await extract({ cwd: unfinished, file, strict: true, preserveOwner: false })
+    await extract(file, unfinished)
     syncTree(unfinished)
     // The database last: without it, the folder counts as empty.
     for (const name of contents.toReversed()) {
@@ -73,20 +90,22 @@ export async function restore(dataDir: string, file: string): Promise<void> {
   }
 }
 
-/** @throws OperatorError if a file is not a complete archive of a data folder, and of nothing else */
-async function requireBackup(file: string): Promise<void> {
+/** @throws OperatorError if the file is not a complete archive of a data folder, and of nothing else */
+async function extract(file: string, target: string): Promise<void> {
   const names = new Set<string>()
   let isForeign = false
+  const unpack = unpackTar(target, {
+    strict: true,
+    filter({ name, type }) {
+      names.add(name)
+      const [top = ''] = name.split('/')
+      if (!contents.includes(top) || name.includes('..') || !['file', 'directory'].includes(type ?? 'file'))
+        isForeign = true
+      return !isForeign
+    },
+  })
   try {
-    await list({
-      file,
-      strict: true,
-      onReadEntry({ path: name, type }) {
-        names.add(name)
-        const [top = ''] = name.split('/')
-        if (!contents.includes(top) || name.includes('..') || !['File', 'Directory'].includes(type)) isForeign = true
-      },
-    })
+    await pipeline(createReadStream(file), createGunzip(), unpack)
   } catch (error) {
     throw new OperatorError(`${file} is not a complete backup.`, { cause: error })
   }

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import Negotiator from 'negotiator'
 import { GatewayError } from '../../errors.ts'
+import { choosePreferred } from '../../http/quality-values.ts'
 
 /** The media types of answers. Their order matters only if the client names a range, such as `*\/*`. */
 const mediaTypes = [
@@ -50,10 +50,10 @@ const maxRanges = 100
 function preferred<Type extends string>(accept: string, types: readonly Type[]): Type | undefined {
   // An empty header accepts everything, like a missing one.
   const ranges = (accept.replaceAll(/;(?!\s*q\s*=)[^;,]*/gi, '') || '*/*').split(',', maxRanges)
-  // Negotiator prefers what is named first. Clients name multipart first for @defer, and get JSON if they accept it equally.
+  // The first of two equal ranges counts. Clients name multipart first for @defer, and get JSON if they accept it equally.
   const rankOf = (range: string) => (range.trim().startsWith('multipart/') ? 1 : 0)
   ranges.sort((one, other) => rankOf(one) - rankOf(other))
-  return new Negotiator({ headers: { accept: ranges.join() } }).mediaType([...types]) as Type | undefined
+  return choosePreferred(ranges.join(), types)
 }
 
 export function isJsonType(type: MediaType): type is JsonType {

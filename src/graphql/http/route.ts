@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ExecutionResult } from 'graphql'
 import { errorCodes, GatewayError } from '../../errors.ts'
-import { compression } from '../../http/compression.ts'
+import { compressAnswer } from '../../http/compression.ts'
 import { readIdempotencyKey } from '../../http/idempotency-key.ts'
 import { wantsPage } from '../../http/pages/page.ts'
 import { toHttpError } from '../../http/plugins/answer-errors.ts'
@@ -120,7 +120,7 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
 
   registerRoutes(app, (routes) => {
     routes.get('/graphql', {
-      compress: compression,
+      onSend: compressAnswer,
       async onRequest(request) {
         if (!wantsPage(request)) await authenticate(request)
       },
@@ -134,7 +134,7 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
     if (graphiql) routes.get(`${filesPath}/:name`, graphiql.file)
 
     routes.post('/graphql', {
-      compress: compression,
+      onSend: compressAnswer,
       async onRequest(request) {
         await authenticate(request)
       },

@@ -2,9 +2,9 @@ import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import Negotiator from 'negotiator'
 import { GatewayError } from '../../errors.ts'
 import { releaseSlots } from '../plugins/shed-load.ts'
+import { choosePreferred } from '../quality-values.ts'
 
 /** A file that browsers keep for good: its name changes with its content. */
 interface StaticFile {
@@ -43,9 +43,8 @@ export function sendFile(request: FastifyRequest, reply: FastifyReply, files: St
   const file = files.get((request.params as { name: string }).name)
   if (!file) throw new GatewayError('NOT_FOUND', 'There is no such file.')
   releaseSlots(reply)
-  const encodings = request.headers['accept-encoding']?.split(',', maxEncodings).join()
-  const isCompressed =
-    new Negotiator({ headers: { 'accept-encoding': encodings } }).encoding(['gzip', 'identity']) === 'gzip'
+  const encodings = String(request.headers['accept-encoding'] ?? '').split(',', maxEncodings)
+  const isCompressed = choosePreferred(encodings.join(), ['gzip', 'identity']) === 'gzip'
   reply.header('cache-control', 'public, max-age=31536000, immutable').header('vary', 'accept-encoding').type(file.type)
   if (isCompressed) reply.header('content-encoding', 'gzip')
   return isCompressed ? file.compressed : file.content

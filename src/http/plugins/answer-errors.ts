@@ -1,6 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { v4 as uuidv4 } from 'uuid'
 import { clientHasGone, type ErrorCode, errorCodes, GatewayError } from '../../errors.ts'
 import { toGatewayError } from '../../telemetry/gateway-error.ts'
 import { setCommonHeaders } from '../common-headers.ts'
@@ -56,7 +56,7 @@ export function answerClientError(this: FastifyInstance, error: NodeJS.ErrnoExce
     socket.destroy()
     return
   }
-  const requestId = uuidv4()
+  const requestId = randomUUID()
   const [code, message] = parserErrors[error.code ?? ''] ?? ['MALFORMED_REQUEST', 'This is not an HTTP/1.1 request.']
   const { status, title } = errorCodes[code]
   const body = JSON.stringify(toProblem(new GatewayError(code, message), requestId))

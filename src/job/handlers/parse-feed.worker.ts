@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { parseFeed } from 'feedsmith'
+import { type FoundIds, readXmlFeed } from './xml-feed.ts'
 
 /** The ids of a feed's items, and of the feeds that they belong to. */
 export interface FeedIds {
@@ -7,40 +7,30 @@ export interface FeedIds {
   readonly contentGroupIds: readonly string[]
 }
 
-type MaybeId = string | undefined
-
 /** Reads the ids of an RSS, Atom, RDF or JSON feed. The link replaces the id of an item without one, and of an RSS channel. */
 function readIds(text: string): FeedIds {
-  const { items, groups } = findIds(text)
+  const { items, groups } = /^\s*\{/.test(text) ? readJsonFeed(text) : readXmlFeed(text)
   return { contentIds: unique(items), contentGroupIds: unique(groups) }
 }
 
-function findIds(text: string): { items: MaybeId[]; groups: MaybeId[] } {
-  const parsed = parseFeed(text)
-  switch (parsed.format) {
-    case 'atom': {
-      const { id, entries = [] } = parsed.feed
-      return { items: entries.map((entry) => entry.id), groups: [id, ...entries.map(({ source }) => source?.id)] }
-    }
-    case 'json': {
-      const { feed_url: feedUrl, home_page_url: homePage, items = [] } = parsed.feed
-      return { items: items.map(({ id }) => id), groups: [feedUrl ?? homePage] }
-    }
-    case 'rss': {
-      const { link, items = [] } = parsed.feed
-      return {
-        items: items.map((item) => item.guid?.value ?? item.link),
-        groups: [link, ...items.map(({ source }) => source?.url)],
-      }
-    }
-    case 'rdf': {
-      const { link, items = [] } = parsed.feed
-      return { items: items.map((item) => item.link), groups: [link] }
-    }
-  }
+/**
+ * @throws Error if the text is no JSON Feed
+ * @see https://www.jsonfeed.org/version/1.1/
+ */
+function readJsonFeed(text: string): FoundIds {
+  const { version, items, feed_url: feedUrl, home_page_url: homePage } = JSON.parse(text) as Record<string, unknown>
+  if (!String(version).includes('jsonfeed.org/version/')) throw new Error('The JSON is no feed')
+  const entries: unknown[] = Array.isArray(items) ? items : []
+  const ids = entries.map((item) => idOf((item as { readonly id?: unknown } | null)?.id))
+  return { items: ids, groups: [idOf(feedUrl) ?? idOf(homePage)] }
 }
 
-function unique(ids: readonly MaybeId[]): string[] {
+/** Publishers write numbers too, although the specification asks for strings. */
+function idOf(value: unknown): string | undefined {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
+}
+
+function unique(ids: readonly (string | undefined)[]): string[] {
   return [...new Set(ids.filter((id): id is string => id !== undefined && id !== ''))]
 }
 

@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { type ExportResult, ExportResultCode } from '@opentelemetry/core'
+import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-base'
+import { Agent, fetch } from 'undici'
+import { encodeSpans } from './encode-spans.ts'
+
+const defaultTimeoutMilliseconds = 10_000
+const maxAttempts = 5
+const firstPauseMilliseconds = 1_000
+
+/** The statuses of a collector that accepts the spans later. https://opentelemetry.io/docs/specs/otlp/#retryable-response-codes */
+const isRetryable = (status: number) => [429, 502, 503, 504].includes(status)
+
+/**
+ * Creates the exporter of spans: OTLP over HTTP, as JSON. OpenTelemetry's own brings six packages, for logs and metrics too.
+ *
+ * The environment configures it: `OTEL_EXPORTER_OTLP_` or `OTEL_EXPORTER_OTLP_TRACES_`, with `ENDPOINT`, `HEADERS`, `TIMEOUT`, `COMPRESSION`,
+ * `CERTIFICATE`, `CLIENT_KEY` and `CLIENT_CERTIFICATE`.
+ *
+ * @see https://opentelemetry.io/docs/specs/otel/protocol/exporter/
+ */
+export function createOtlpExporter(env = process.env): SpanExporter {
+  const read = (name: string) => env[`OTEL_EXPORTER_OTLP_TRACES_${name}`] || env[`OTEL_EXPORTER_OTLP_${name}`]
+  const base = env['OTEL_EXPORTER_OTLP_ENDPOINT'] ?? 'http://localhost:4318'
+  const url = env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] || `${base.replace(/\/$/, '')}/v1/traces`
+  const timeout = Number(read('TIMEOUT')) || defaultTimeoutMilliseconds
+  const isCompressed = read('COMPRESSION') === 'gzip'
+  const headers = {
+    ...readHeaders(read('HEADERS') ?? ''),
+    'content-type': 'application/json',
+    ...(isCompressed && { 'content-encoding': 'gzip' }),
+  }
+  const dispatcher = new Agent({ connect: readCertificates(read) })
+  const stopped = new AbortController()
+
+  async function post(spans: readonly ReadableSpan[]): Promise<void> {
+    const text = JSON.stringify(encodeSpans(spans))
+    const body = isCompressed ? await promisify(gzip)(text) : text
+    const signal = AbortSignal.any([AbortSignal.timeout(timeout), stopped.signal])
+    for (let attempt = 1; ; attempt += 1) {
+      const failure = await fetch(url, { method: 'POST', headers, body, dispatcher, signal }).then(
+        async (response) => {
+          await response.body?.cancel()
+          if (response.ok) return undefined
+          const error = new Error(`The collector answered with the status ${response.status}`)
+          if (!isRetryable(response.status)) throw error
+          return error
+        },
+        (error: Error) => error,
+      )
+      if (failure === undefined) return
+      if (attempt === maxAttempts || signal.aborted) throw failure
+      // A pause that the timeout ends is followed by no attempt.
+      await setTimeout(firstPauseMilliseconds * 1.5 ** (attempt - 1), undefined, { signal }).catch(() => {
+        throw failure
+      })
+    }
+  }
+
+  return {
+    export(spans, done: (result: ExportResult) => void) {
+      post(spans).then(
+        () => done({ code: ExportResultCode.SUCCESS }),
+        (error: Error) => done({ code: ExportResultCode.FAILED, error }),
+      )
+    },
+    async shutdown() {
+      stopped.abort()
+      await dispatcher.close()
+    },
+  }
+}
+
+/** `key=value,other=value`, with percent-encoded values, as in the header `baggage`. */
+function readHeaders(text: string): Record<string, string> {
+  const pairs = text.split(',').map((pair) => pair.split(/=(.*)/s).map((part) => part.trim()))
+  return Object.fromEntries(
+    pairs.filter(([name, value]) => name && value).map(([name, value]) => [name, decodeURIComponent(value as string)]),
+  )
+}
+
+function readCertificates(read: (name: string) => string | undefined): NonNullable<Agent.Options['connect']> {
+  const files = { ca: read('CERTIFICATE'), key: read('CLIENT_KEY'), cert: read('CLIENT_CERTIFICATE') }
+  const given = Object.entries(files).filter((entry): entry is [string, string] => Boolean(entry[1]))
+  return Object.fromEntries(given.map(([name, file]) => [name, readFileSync(file)]))
+}
