@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
+import packageLock from '../../package-lock.json' with { type: 'json' }
 import { fusion } from '../support/cli.ts'
 import { projectRoot } from '../support/docs.ts'
 
@@ -15,6 +16,12 @@ it('npm run sbom prints a CycloneDX document with every direct dependency, and w
   const direct = Object.entries(packageJson.dependencies).filter(([, version]) => !version.startsWith('file:'))
   expect(names).toEqual(expect.arrayContaining(direct.map(([name]) => name)))
   expect(names).not.toContain('vitest')
+})
+
+it('an installation for production has at most 130 packages', () => {
+  const packages: Record<string, { readonly dev?: boolean }> = packageLock.packages
+  const installed = Object.entries(packages).filter(([path, { dev }]) => path.startsWith('node_modules/') && !dev)
+  expect(installed.length).toBeLessThanOrEqual(130)
 })
 
 it('fusion --version prints the version, the commit and the version of Node', async () => {
