@@ -16,7 +16,7 @@ const { openDatabase } = await import('../../src/db/database.ts')
 const {
   schemas: { schema },
 } = await import('../../src/noun/schema.graphql.ts')
-const { createServices } = await import('../../src/context.ts')
+const { createServices } = await import('../../src/noun/services.ts')
 
 const services = createServices(await openDatabase({ kind: 'postgresql', url: process.env['DATABASE_URL'] ?? '' }))
 const viewer = { tenantAppId: seeded.tenant, tenantName: '', keyId: '', keyName: '', scopes }
