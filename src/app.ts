@@ -30,6 +30,7 @@ import { registerRoutes } from './http/routes.ts'
 import { type HttpTimeouts, serverOptions } from './http/server-options.ts'
 import { type RateLimit, unlimited } from './limits/rate-limit.ts'
 import type { RecentWrites } from './limits/recent-writes.ts'
+import { schemas } from './noun/schema.graphql.ts'
 import { registerOpenApi } from './rest/openapi/document.ts'
 import { serveRoutes } from './rest/serve-routes.ts'
 import type { Tracing } from './telemetry/tracing.ts'
@@ -91,7 +92,7 @@ const defaultLoad: LoadLimits = { maxInFlight: 500, maxInFlightPerKey: 100, maxE
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { services, meter, logger, corsOrigins, keyCacheMilliseconds = 3_000, rateLimit = unlimited } = options
   const app = Fastify(serverOptions(logger, options.timeouts ?? defaultTimeouts))
-  const operations = createOperations({ ...options, rateLimit })
+  const operations = createOperations({ ...options, schemas, rateLimit })
   const keys = createValidKeys(services.database, logger, keyCacheMilliseconds)
   const tokens = createTokenVerifier(services.tokens, options.trustedIssuers ?? [])
   const authenticate = createAuthenticate(createAuthenticator(keys, tokens), meter)

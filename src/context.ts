@@ -5,30 +5,30 @@ import type { Model } from './db/data-model.ts'
 import type { Database } from './db/database.ts'
 import { createLoaders, type Loaders } from './db/read/loaders.ts'
 import { createIdempotency, type Idempotency } from './idempotency/idempotency.ts'
-import { createJobChanges, type JobChanges } from './job/changes/job-changes.ts'
-import type { JobLimits } from './job/job.input.ts'
-import { type Backoff, createJobStore, type JobStore } from './job/store/job-store.ts'
 import { createProcessTurns, type ProcessTurns } from './limits/turns.ts'
 import type { Logger } from './telemetry/logger.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import type { RequestTrace } from './telemetry/tracing.ts'
 
-/** What a process shares between its requests. */
-export interface Services {
-  readonly database: Database
-  readonly jobs: JobStore
-  readonly changes: JobChanges
-  readonly idempotency: Idempotency
+/** What requests use of the services of a process. The domain adds its own by declaration merging (noun/services.ts). */
+export interface RequestServices {
   readonly tokens: AccessTokens
   readonly metrics: Metrics
+}
+
+/** What a process shares between its requests. */
+export interface Services extends RequestServices, EngineServices {}
+
+/** The services that know nothing of the domain. */
+export interface EngineServices extends Pick<RequestServices, 'tokens' | 'metrics'> {
+  readonly database: Database
+  readonly idempotency: Idempotency
   readonly turns: ProcessTurns
   /** The most that a request may read, in characters. */
   readonly maxReadLength: number
 }
 
-export interface ServicesOptions {
-  readonly backoff?: Backoff
-  readonly jobLimits?: JobLimits
+export interface EngineOptions {
   /** The issuer of access tokens. */
   readonly tokenIssuer?: string
   readonly metrics?: Metrics
@@ -41,14 +41,11 @@ const longModels: ReadonlySet<Model> = new Set(['Job'])
 /** No answer may be longer than half of it. */
 const defaultReadLength = 16 * 1024 * 1024
 
-/** Creates the services of an open database. They send no statement before they are used. */
-export function createServices(database: Database, options: ServicesOptions = {}): Services {
-  const { backoff, jobLimits, tokenIssuer = defaultTokenIssuer } = options
-  const { metrics = createMetrics(), maxReadLength = defaultReadLength } = options
+/** Creates the services that know nothing of the domain. They send no statement before they are used. */
+export function createEngineServices(database: Database, options: EngineOptions): EngineServices {
+  const { tokenIssuer = defaultTokenIssuer, metrics = createMetrics(), maxReadLength = defaultReadLength } = options
   return {
     database,
-    jobs: createJobStore(database, { backoff, limits: jobLimits }),
-    changes: createJobChanges(database.driver),
     idempotency: createIdempotency(database),
     tokens: createAccessTokens(createSigningKeys(database), tokenIssuer),
     metrics,
@@ -58,12 +55,8 @@ export function createServices(database: Database, options: ServicesOptions = {}
 }
 
 /** The context of one request, or of one page of a stream. Every resolver and every service gets it. */
-export interface Context extends Pick<Database, 'prisma' | 'insertRow' | 'transact'> {
+export interface Context extends RequestServices, Pick<Database, 'prisma' | 'insertRow' | 'transact'> {
   readonly viewer: Viewer
-  readonly jobs: JobStore
-  readonly changes: JobChanges
-  readonly tokens: AccessTokens
-  readonly metrics: Metrics
   /** Reads rows that the viewer may see. They remember what they have read, so no two requests share them. */
   readonly loaders: Loaders
   readonly log: Logger
@@ -72,7 +65,7 @@ export interface Context extends Pick<Database, 'prisma' | 'insertRow' | 'transa
 }
 
 export function createContext(
-  { database, jobs, changes, tokens, metrics, turns, maxReadLength }: Services,
+  { database, idempotency: _, turns, maxReadLength, ...services }: Services,
   viewer: Viewer,
   log: Logger,
   trace?: RequestTrace,
@@ -84,5 +77,5 @@ export function createContext(
     longModels,
     maxLength: maxReadLength,
   })
-  return { prisma, insertRow, transact, viewer, jobs, changes, tokens, metrics, loaders, log, trace }
+  return { ...services, prisma, insertRow, transact, viewer, loaders, log, trace }
 }

@@ -1,6 +1,5 @@
 import { type GraphQLInputObjectType, type GraphQLInputType, getNullableType, isInputType, typeFromAST } from 'graphql'
 import type { PreparedOperation, Preparer } from '../graphql/operation/prepare/prepare.ts'
-import { schema } from '../graphql/operation/schema.ts'
 import { type Shape, shapeOf } from './shape.ts'
 
 /** A GraphQL operation of this gateway, the shape of its answer, and the types of its variables. */
@@ -17,6 +16,7 @@ export interface StoredOperation {
  * @throws Error if it is not a valid operation of the schema. The gateway does not start then
  */
 export function storeOperation(preparer: Preparer, text: string, path: string): StoredOperation {
+  const { schema } = preparer
   const { operation, errors } = preparer.prepare(text)
   if (!operation) throw new Error(`${text}: ${errors.join('\n')}`)
   const variableTypes = new Map<string, GraphQLInputType>()

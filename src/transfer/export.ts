@@ -1,6 +1,6 @@
 import { scopes } from '../auth/scopes.ts'
 import type { Viewer } from '../auth/viewer.ts'
-import { createContext, createServices } from '../context.ts'
+import { createContext } from '../context.ts'
 import type { Database } from '../db/database.ts'
 import type { TenantApp } from '../db/generated/prisma/client.ts'
 import { execute, statement } from '../db/statement.ts'
@@ -9,6 +9,8 @@ import { createPreparer } from '../graphql/operation/prepare/prepare.ts'
 import { maxPageSize } from '../graphql/schema/connection.ts'
 import type { Export, Json } from '../noun/noun.ts'
 import { nouns } from '../noun/nouns.ts'
+import { schemas } from '../noun/schema.graphql.ts'
+import { createServices } from '../noun/services.ts'
 import { encode, valueAt } from '../rest/shape.ts'
 import { storeOperation } from '../rest/stored-operation.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -31,7 +33,7 @@ export async function beginSnapshot({ sql }: Pick<Database, 'sql'>): Promise<voi
 export async function* exportTenant(database: Database, tenant: TenantApp, log: Logger): AsyncGenerator<Json> {
   // A page of jobs can be longer than a request may read.
   const services = createServices(database, { maxReadLength: Number.POSITIVE_INFINITY })
-  const preparer = createPreparer({ introspection: false, metrics: services.metrics })
+  const preparer = createPreparer({ schemas, introspection: false, metrics: services.metrics })
   const viewer = viewerOf(tenant)
 
   /** Reads pages of records: one page, or all pages of a connection. */

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { type GraphQLInputType, getNamedType, isInputObjectType, isNonNullType } from 'graphql'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { schema } from '../../src/graphql/operation/schema.ts'
+import { schemas } from '../../src/noun/schema.graphql.ts'
 import { routes } from '../../src/rest/routes.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { createOneOfEach, factoriesFor } from '../support/factories.ts'
+
+const { schema } = schemas
 
 let app: TestApp
 let mine: TestTenant

@@ -2,10 +2,12 @@ import { getNamedType, isCompositeType, isInterfaceType, isNullableType, isObjec
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey } from '../../src/auth/key.service.ts'
 import { type FieldScope, scopes } from '../../src/auth/scopes.ts'
-import { executableSchema, guardedSchema, schema } from '../../src/graphql/operation/schema.ts'
+import { schemas } from '../../src/noun/schema.graphql.ts'
 import { routes } from '../../src/rest/routes.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { createOneOfEach, factoriesFor } from '../support/factories.ts'
+
+const { schema, executable: executableSchema, guarded: guardedSchema } = schemas
 
 const fields = Object.values(schema.getTypeMap())
   .filter((type) => (isObjectType(type) || isInterfaceType(type)) && !type.name.startsWith('__'))

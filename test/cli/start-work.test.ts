@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { startWork } from '../../src/cli/process/start-work.ts'
-import { createServices } from '../../src/context.ts'
 import { openDatabase } from '../../src/db/database.ts'
 import { deployMigrations } from '../../src/db/migrations/migrations.ts'
+import { createServices } from '../../src/noun/services.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 
 it('a process with the embedded database gathers the statistics that plans are chosen by', async () => {

@@ -2,10 +2,12 @@ import { readFileSync } from 'node:fs'
 import type { GraphQLArgument } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { diffMigrationsAndSchema, readMigrationStatus } from '../../src/db/migrations/migrations.ts'
-import { printSortedSchema, schema } from '../../src/graphql/operation/schema.ts'
+import { printSortedSchema, schemas } from '../../src/noun/schema.graphql.ts'
 import { routes } from '../../src/rest/routes.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { generateOpenApiTypes, openApiDocument } from '../support/openapi-types.ts'
+
+const { schema } = schemas
 
 let database: TestDatabase
 beforeAll(async () => {

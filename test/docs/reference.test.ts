@@ -4,8 +4,10 @@ import { parse, validate } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { readConfig } from '../../src/config.ts'
-import { schema } from '../../src/graphql/operation/schema.ts'
+import { schemas } from '../../src/noun/schema.graphql.ts'
 import { projectRoot, readBlocks, readPage } from '../support/docs.ts'
+
+const { schema } = schemas
 
 const pages = globSync(['*.md', 'docs/**/*.md', 'bench/*.md', 'examples/*/*.md'], { cwd: projectRoot })
 

@@ -16,10 +16,12 @@ import type { Viewer } from '../../src/auth/viewer.ts'
 import { createContext } from '../../src/context.ts'
 import { executeOperation } from '../../src/graphql/operation/execute.ts'
 import { createPreparer, hasScopes, type PreparedOperation } from '../../src/graphql/operation/prepare/prepare.ts'
-import { schema } from '../../src/graphql/operation/schema.ts'
+import { schemas } from '../../src/noun/schema.graphql.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createOneOfEach } from '../support/factories.ts'
+
+const { schema } = schemas
 
 let app: TestApp
 let viewer: Viewer
@@ -126,7 +128,7 @@ function draftDocument(numbers: readonly number[]): string {
 
 const silentLog = { error: () => undefined, warn: () => undefined }
 
-const preparer = createPreparer({ introspection: true, metrics: createMetrics() })
+const preparer = createPreparer({ schemas, introspection: true, metrics: createMetrics() })
 
 /** Prepares and compiles an operation. Returns undefined if the gateway does not compile it. */
 function prepare(text: string): PreparedOperation | undefined {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { followTrustedDocuments, type TrustedDocuments } from '../../src/graphql/http/trusted-documents.ts'
+import { schemas } from '../../src/noun/schema.graphql.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
@@ -90,7 +91,7 @@ describe('trusted documents', () => {
     const file = path.join(folder, 'documents.json')
     writeFileSync(file, JSON.stringify(documents))
     const log = { info: () => undefined, warn: () => undefined }
-    const trusted = await followTrustedDocuments({ paths: [file], others }, log)
+    const trusted = await followTrustedDocuments({ paths: [file], others }, schemas.schema, log)
     await trusted.close()
     return trusted
   }

@@ -1,8 +1,10 @@
 import { getNamedType, isCompositeType, isObjectType } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { schema } from '../../src/graphql/operation/schema.ts'
+import { schemas } from '../../src/noun/schema.graphql.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { createOneOfEach } from '../support/factories.ts'
+
+const { schema } = schemas
 
 let app: TestApp
 let tenant: TestTenant

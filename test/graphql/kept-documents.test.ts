@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest'
 import { createPreparer } from '../../src/graphql/operation/prepare/prepare.ts'
+import { schemas } from '../../src/noun/schema.graphql.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 
-const create = () => createPreparer({ introspection: true, metrics: createMetrics() })
+const create = () => createPreparer({ schemas, introspection: true, metrics: createMetrics() })
 
 /** Documents of about 2,000 tokens in 6,000 characters: what is kept of each takes more than a MiB. */
 const manyTokens = (at: number) => `query Q${at} { nodes(ids: [${'"x" '.repeat(1_980)}]) { id } }`

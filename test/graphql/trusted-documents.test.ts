@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { followTrustedDocuments, type TrustedDocuments } from '../../src/graphql/http/trusted-documents.ts'
+import { schemas } from '../../src/noun/schema.graphql.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { startGateway } from '../support/cli.ts'
 import { createDataDir } from '../support/data-dir.ts'
@@ -67,7 +68,7 @@ function createLog() {
 /** A gateway that executes only the trusted documents of files, which it compares often. */
 async function follow(...paths: string[]) {
   const log = createLog()
-  const trusted: TrustedDocuments = await followTrustedDocuments({ paths, others: 'reject' }, log, 10)
+  const trusted: TrustedDocuments = await followTrustedDocuments({ paths, others: 'reject' }, schemas.schema, log, 10)
   const gateway = await shared.startAnother({ trustedDocuments: trusted })
   return {
     log,
@@ -117,7 +118,7 @@ describe('trusted documents come from', () => {
 })
 
 describe('the gateway does not start', () => {
-  const start = (...paths: string[]) => followTrustedDocuments({ paths, others: 'reject' }, createLog())
+  const start = (...paths: string[]) => followTrustedDocuments({ paths, others: 'reject' }, schemas.schema, createLog())
 
   it('if two files have different documents with one id, and names both', async () => {
     const [web, app] = [write('web.json', { one: keyName }), write('app.json', { one: scopes })]
@@ -149,7 +150,7 @@ describe('the gateway does not start', () => {
   it('but it starts with documents that do not match the schema, and logs them', async () => {
     const log = createLog()
     const file = write('old.json', { old: '{ gone }', broken: '{' })
-    const trusted = await followTrustedDocuments({ paths: [file], others: 'reject' }, log)
+    const trusted = await followTrustedDocuments({ paths: [file], others: 'reject' }, schemas.schema, log)
     await trusted.close()
     expect(log.lines).toMatchObject([{ documentId: 'old' }, { documentId: 'broken' }])
   })

@@ -16,10 +16,12 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey } from '../../src/auth/key.service.ts'
 import { namesIn } from '../../src/graphql/http/hide-names.ts'
-import { schema } from '../../src/graphql/operation/schema.ts'
+import { schemas } from '../../src/noun/schema.graphql.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { createOneOfEach } from '../support/factories.ts'
 import { openApiDocument } from '../support/openapi-types.ts'
+
+const { schema } = schemas
 
 const runs = Number(process.env['GENERATED_REQUESTS'] ?? 1_500)
 

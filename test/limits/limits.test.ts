@@ -3,6 +3,7 @@ import { createKey } from '../../src/auth/key.service.ts'
 import { createPreparer } from '../../src/graphql/operation/prepare/prepare.ts'
 import { createMemoryCounter } from '../../src/limits/point-counter.ts'
 import { createRateLimit } from '../../src/limits/rate-limit.ts'
+import { schemas } from '../../src/noun/schema.graphql.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf, subscribe } from '../support/events.ts'
@@ -160,7 +161,7 @@ describe('the price of bytes', () => {
 })
 
 describe('the price', () => {
-  const preparer = createPreparer({ introspection: true, metrics: createMetrics() })
+  const preparer = createPreparer({ schemas, introspection: true, metrics: createMetrics() })
   const priceOf = (text: string, variables: object, operationName?: string) =>
     preparer.prepare(text, operationName).operation?.priceOf(variables as Record<string, unknown>)
 

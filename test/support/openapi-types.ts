@@ -1,11 +1,12 @@
 import openapiTypescript, { astToString, type OpenAPI3 } from 'openapi-typescript'
 import { createPreparer } from '../../src/graphql/operation/prepare/prepare.ts'
+import { schemas } from '../../src/noun/schema.graphql.ts'
 import { createOpenApiDocument } from '../../src/rest/openapi/document.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 
 /** The content of /openapi.json. */
 export function openApiDocument() {
-  return createOpenApiDocument(createPreparer({ introspection: true, metrics: createMetrics() }))
+  return createOpenApiDocument(createPreparer({ schemas, introspection: true, metrics: createMetrics() }))
 }
 
 /** The types that a client generates from /openapi.json. */

@@ -9,7 +9,9 @@ import {
   isObjectType,
   isUnionType,
 } from 'graphql'
-import { schema } from '../../src/graphql/operation/schema.ts'
+import { schemas } from '../../src/noun/schema.graphql.ts'
+
+const { schema } = schemas
 
 /** The ids of rows that exist. */
 export interface SampleIds {

@@ -12,7 +12,9 @@ import {
   isNonNullType,
   isObjectType,
 } from 'graphql'
-import { schema } from '../../src/graphql/operation/schema.ts'
+import { schemas } from '../../src/noun/schema.graphql.ts'
+
+const { schema } = schemas
 
 // Cases that follow from the schema, so that a new field is tested too.
 

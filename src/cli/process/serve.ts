@@ -3,7 +3,6 @@ import type { Logger } from 'pino'
 import { createApp } from '../../app.ts'
 import type { TrustedIssuer } from '../../auth/tokens/trusted-issuers.ts'
 import { type Config, readConfig } from '../../config.ts'
-import { createServices } from '../../context.ts'
 import { type Database, openDatabase } from '../../db/database.ts'
 import { deployMigrations } from '../../db/migrations/migrations.ts'
 import { createStatementMeter, type StatementMeter } from '../../db/statement-meter.ts'
@@ -13,6 +12,8 @@ import { serveMetrics } from '../../http/plugins/metrics-route.ts'
 import { createRateLimit } from '../../limits/rate-limit.ts'
 import { createRecentWrites, type SharedMemory } from '../../limits/recent-writes.ts'
 import type { RedisConnection } from '../../limits/redis.ts'
+import { schemas } from '../../noun/schema.graphql.ts'
+import { createServices } from '../../noun/services.ts'
 import { openDemo } from '../../seed/demo.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { createMetrics, type Metrics, measureProcess } from '../../telemetry/metrics.ts'
@@ -48,7 +49,7 @@ export async function serve({ handlers: file, concurrency }: ServeOptions, super
   const metrics = createMetrics()
   const logger = createLogger({ ...config, metrics })
   const { trusted } = config
-  const trustedDocuments = trusted && (await followTrustedDocuments(trusted, logger))
+  const trustedDocuments = trusted && (await followTrustedDocuments(trusted, schemas.schema, logger))
   const tracing = await startTracing(config.traceCollector, logger)
   const meter = createStatementMeter(metrics.observeStatement)
   const database = await open(config, meter, metrics, logger)

@@ -1,6 +1,6 @@
 import { readConfig } from '../../config.ts'
-import { createServices } from '../../context.ts'
 import { serveMetrics } from '../../http/plugins/metrics-route.ts'
+import { createServices } from '../../noun/services.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { createMetrics, measureProcess } from '../../telemetry/metrics.ts'
 import { withMigratedDatabase } from '../with-database.ts'

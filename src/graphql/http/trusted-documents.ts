@@ -1,8 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
-import { parse, validate } from 'graphql'
+import { type GraphQLSchema, parse, validate } from 'graphql'
 import type { Logger as PinoLogger } from 'pino'
 import { OperatorError } from '../../errors.ts'
-import { schema } from '../operation/schema.ts'
 import { type Documents, listDocumentFiles, readDocumentFile } from './document-files.ts'
 
 /** The documents of clients, as their builds have collected them. */
@@ -53,6 +52,7 @@ const defaultPollMilliseconds = 2_000
  */
 export async function followTrustedDocuments(
   { paths, others }: TrustedDocumentsSettings,
+  schema: GraphQLSchema,
   log: Log,
   pollMilliseconds = defaultPollMilliseconds,
 ): Promise<TrustedDocuments> {
@@ -62,7 +62,7 @@ export async function followTrustedDocuments(
   let byId = merge(files)
   let texts: ReadonlySet<string> = new Set(byId.values())
   let problems = new Map<string, string>()
-  await warnOfInvalid(byId, new Set(), log)
+  await warnOfInvalid(schema, byId, new Set(), log)
 
   async function update(): Promise<void> {
     const found = new Map<string, string>()
@@ -84,7 +84,7 @@ export async function followTrustedDocuments(
     const before = texts
     texts = new Set(byId.values())
     log.info({ documents: byId.size, files: [...files.keys()] }, 'the trusted documents have changed')
-    await warnOfInvalid(byId, before, log)
+    await warnOfInvalid(schema, byId, before, log)
   }
 
   let isClosed = false
@@ -169,16 +169,21 @@ function areSame(some: DocumentFiles, others: DocumentFiles): boolean {
 }
 
 /** Logs the documents that are invalid in this schema, except for those that are known. Requests run in between. */
-async function warnOfInvalid(byId: Documents, known: ReadonlySet<string>, log: Log): Promise<void> {
+async function warnOfInvalid(
+  schema: GraphQLSchema,
+  byId: Documents,
+  known: ReadonlySet<string>,
+  log: Log,
+): Promise<void> {
   for (const [documentId, text] of byId) {
     if (known.has(text)) continue
-    const problem = problemOf(text)
+    const problem = problemOf(schema, text)
     if (problem !== undefined) log.warn({ documentId, problem }, 'a trusted document is invalid')
     await setImmediate()
   }
 }
 
-function problemOf(text: string): string | undefined {
+function problemOf(schema: GraphQLSchema, text: string): string | undefined {
   try {
     return validate(schema, parse(text))[0]?.message
   } catch (error) {

@@ -6,8 +6,7 @@ import { releaseSlots } from '../../http/plugins/shed-load.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { toClientError } from '../operation/client-error.ts'
 import type { OperationAnswer } from '../operation/operation-request.ts'
-import type { Preparation, PreparedOperation } from '../operation/prepare/prepare.ts'
-import { schema } from '../operation/schema.ts'
+import type { Preparation, PreparedOperation, Preparer } from '../operation/prepare/prepare.ts'
 import type { SubscriptionAnswer } from '../operation/subscribe.ts'
 import { withMessage, withoutNames } from './client-result.ts'
 import type { MediaType } from './negotiate.ts'
@@ -22,6 +21,11 @@ export interface YogaRequest {
   run(operation: PreparedOperation): Promise<OperationAnswer>
   /** @param signal aborts when the client has gone */
   subscribe(operation: PreparedOperation, signal: AbortSignal): Promise<SubscriptionAnswer>
+}
+
+interface YogaOptions {
+  readonly operations: Pick<Preparer, 'schema'>
+  readonly introspection: boolean
 }
 
 interface YogaInput extends Pick<YogaRequest, 'params' | 'prepared'> {
@@ -40,7 +44,7 @@ const connectionHeaders = new Set([
  *
  * @throws GatewayError, from the function, if the operation is rejected
  */
-export function createYogaAnswers(log: Logger, options: { readonly introspection: boolean }) {
+export function createYogaAnswers(log: Logger, options: YogaOptions) {
   const yoga = createYogaServer(log, options)
 
   return async (
@@ -90,7 +94,7 @@ export function createYogaAnswers(log: Logger, options: { readonly introspection
 }
 
 /** The operation is prepared before, and executed by graphql/operation, as for every other request. */
-function createYogaServer(log: Logger, { introspection }: { readonly introspection: boolean }) {
+function createYogaServer(log: Logger, { operations: { schema }, introspection }: YogaOptions) {
   return createYoga<YogaInput>({
     schema,
     graphqlEndpoint: '/graphql',

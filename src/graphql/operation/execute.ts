@@ -5,7 +5,6 @@ import type { Logger } from '../../telemetry/logger.ts'
 import { toClientError } from './client-error.ts'
 import type { Values } from './prepare/coerce-variables.ts'
 import { hasScopes, type PreparedOperation } from './prepare/prepare.ts'
-import { executableSchema, guardedSchema } from './schema.ts'
 
 /** An operation to execute, with the variables as the client sent them. */
 export interface Execution {
@@ -42,7 +41,7 @@ async function runOperation({ operation, variables, context }: Execution, event:
 /** The arguments for graphql-js. Fields check scopes only if the viewer lacks one that the operation needs. */
 export function executionArgs(operation: PreparedOperation, context: Context, coerced: Values) {
   return {
-    schema: hasScopes(context.viewer, operation) ? executableSchema : guardedSchema,
+    schema: hasScopes(context.viewer, operation) ? operation.schemas.executable : operation.schemas.guarded,
     document: operation.executable,
     operationName: operation.name ?? null,
     variableValues: coerced,

@@ -11,6 +11,7 @@ import { countErrors, executeOperation } from './execute.ts'
 import { executeOnce } from './execute-once.ts'
 import type { OperationAnswer, OperationRequest } from './operation-request.ts'
 import { createPreparer, type Preparation, type Preparer } from './prepare/prepare.ts'
+import type { Schemas } from './schemas.ts'
 import { createSubscribe, type Subscribe } from './subscribe.ts'
 
 /**
@@ -54,6 +55,7 @@ const charactersPerPoint = 100
 const storedFactor = 10
 
 export interface OperationsOptions {
+  readonly schemas: Schemas
   readonly services: Services
   readonly meter: StatementMeter
   readonly rateLimit: RateLimit
@@ -69,6 +71,7 @@ export interface OperationsOptions {
 
 /** Creates what runs operations. */
 export function createOperations({
+  schemas,
   services,
   meter,
   rateLimit,
@@ -78,7 +81,7 @@ export function createOperations({
   maxUnsentMibPerKey = 256,
 }: OperationsOptions): Operations {
   const { idempotency, metrics } = services
-  const preparer = createPreparer({ introspection, metrics })
+  const preparer = createPreparer({ schemas, introspection, metrics })
   const admissions = createAdmissions(rateLimit)
   const unsent = createKeySlots(
     maxUnsentMibPerKey,

@@ -2,6 +2,7 @@ import {
   type DocumentNode,
   type ExecutionResult,
   type GraphQLInputType,
+  type GraphQLSchema,
   getNamedType,
   getNullableType,
   isInputObjectType,
@@ -11,7 +12,6 @@ import {
 } from 'graphql'
 import { compileQuery, isCompiledQuery } from 'graphql-jit'
 import type { Context } from '../../../context.ts'
-import { executableSchema } from '../schema.ts'
 import type { Values } from './coerce-variables.ts'
 import { allFields, type Selection } from './selection.ts'
 
@@ -34,16 +34,18 @@ const maxFields = 1_000
  * - with a JSON object in the document, in which graphql-jit loses variables;
  * - with more than 1,000 fields.
  *
- * @param document with `Coerced` variables (coerced-variables.ts)
+ * @param schema that accepts `Coerced` variables (coerced-variables.ts)
+ * @param document with such variables
  * @returns undefined if graphql-js is to execute the operation
  */
 export function compileOperation(
+  schema: GraphQLSchema,
   document: DocumentNode,
   operationName: string | undefined,
   selection: Selection,
 ): CompiledOperation | undefined {
   if (selection.hasDirectives || selection.size > maxFields || hasUnsupportedArguments(selection)) return undefined
-  const compiled = compileQuery(executableSchema, document, operationName, { disablingCapturingStackErrors: true })
+  const compiled = compileQuery(schema, document, operationName, { disablingCapturingStackErrors: true })
   return isCompiledQuery(compiled) ? (compiled.query as CompiledOperation) : undefined
 }
 

@@ -1,6 +1,7 @@
 import {
   type DocumentNode,
   GraphQLError,
+  type GraphQLSchema,
   getOperationAST,
   NoSchemaIntrospectionCustomRule,
   type OperationDefinitionNode,
@@ -13,7 +14,7 @@ import type { FieldScope, Scope } from '../../../auth/scopes.ts'
 import type { Viewer } from '../../../auth/viewer.ts'
 import type { ReadPlan } from '../../../db/read/relation.ts'
 import type { Metrics } from '../../../telemetry/metrics.ts'
-import { schema } from '../schema.ts'
+import type { Schemas } from '../schemas.ts'
 import { checkDocumentSize, operationBoundsRule } from './bounds.ts'
 import { coerceVariables, type Values } from './coerce-variables.ts'
 import { declareCoerced } from './coerced-variables.ts'
@@ -39,6 +40,7 @@ export interface PreparedOperation {
   readonly showsSecrets: boolean
   /** The document that the executors get, with `Coerced` variables. */
   readonly executable: DocumentNode
+  readonly schemas: Schemas
   /** The price in points, for variables as the client sent them. */
   priceOf(variables: Values): number
   /** Counts the nodes in the data of an answer. */
@@ -62,12 +64,15 @@ export type Preparation =
 
 /** Prepares operations: parses, validates and analyses each document once. */
 export interface Preparer {
+  /** The schema of the documents. */
+  readonly schema: GraphQLSchema
   prepare(text: string | undefined, operationName?: string | null): Preparation
   /** Whether the operation of the document was prepared before and is kept, or the errors of the document are. */
   isPrepared(text: string, operationName?: string | null): boolean
 }
 
 export interface PreparerOptions {
+  readonly schemas: Schemas
   /** Whether the schema may be introspected. */
   readonly introspection: boolean
   readonly metrics: Metrics
@@ -91,7 +96,8 @@ interface PreparedDocument {
 }
 
 /** Creates a preparer. It keeps the documents that were used last. */
-export function createPreparer({ introspection, metrics }: PreparerOptions): Preparer {
+export function createPreparer({ schemas, introspection, metrics }: PreparerOptions): Preparer {
+  const { schema } = schemas
   const rules = [...specifiedRules, operationBoundsRule, ...(introspection ? [] : [NoSchemaIntrospectionCustomRule])]
   const documents = new LRUCache<string, PreparedDocument>({
     max: maxDocuments,
@@ -118,6 +124,7 @@ export function createPreparer({ introspection, metrics }: PreparerOptions): Pre
   }
 
   return {
+    schema,
     isPrepared(text, operationName) {
       const known = documents.get(text)
       if (!known?.document || known.errors.length > 0) return known !== undefined
@@ -136,7 +143,7 @@ export function createPreparer({ introspection, metrics }: PreparerOptions): Pre
       if (errors.length > 0) return { errors, isBadRequest: false }
       const ready = operations.get(definition)
       if (ready) return { operation: ready }
-      const operation = prepareOperation(document, definition, metrics)
+      const operation = prepareOperation(schemas, document, definition, metrics)
       operations.set(definition, operation)
       prepared.size += operation.size
       keep(text, prepared)
@@ -151,10 +158,12 @@ function badRequest(message: string): Preparation {
 }
 
 function prepareOperation(
+  schemas: Schemas,
   document: DocumentNode,
   definition: OperationDefinitionNode,
   { operationsCompiled }: Metrics,
 ): PreparedOperation {
+  const { schema } = schemas
   const selection = readSelection(schema, document, definition)
   const executable = declareCoerced(document)
   const name = definition.name?.value
@@ -166,7 +175,7 @@ function prepareOperation(
   let calls = 0
   let compiled: CompiledOperation | undefined
   return {
-    ...{ document, definition, name, kind: definition.operation, size: selection.size, executable },
+    ...{ document, definition, name, kind: definition.operation, size: selection.size, executable, schemas },
     scopes: [...scopes],
     showsSecrets: selection.fields.some(({ field }) => field.extensions['isSecret'] === true),
     priceOf: createPrice(definition, selection),
@@ -178,7 +187,7 @@ function prepareOperation(
       // A document that is sent once is not worth compiling.
       if (calls !== 2) return compiled
       operationsCompiled.inc()
-      compiled = compileOperation(executable, name, selection)
+      compiled = compileOperation(schemas.executable, executable, name, selection)
       return compiled
     },
   }
