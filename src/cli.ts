@@ -12,7 +12,7 @@ import { serveCommand } from './cli/serve.command.ts'
 import { signingKeysCommand } from './cli/signing-keys.command.ts'
 import { tenantsCommand } from './cli/tenants.command.ts'
 import { workCommand } from './cli/work.command.ts'
-import { ConnectError, causeOf, isPermissionDenied, isServerLost } from './db/errors.ts'
+import { ConnectError, causeOf, isDatabaseUnavailable, isPermissionDenied, isServerLost } from './db/errors.ts'
 import { OperatorError } from './errors.ts'
 import { fullVersion } from './telemetry/package-version.ts'
 
@@ -56,17 +56,21 @@ function explain(error: unknown): string {
   if (isPermissionDenied(error)) {
     return `The database refused: ${reasonOf(error)}. See what a role needs with: npm run fusion -- migrate deploy --grants ROLE`
   }
-  if (isDriverAdapterError(error)) return `The database refused: ${reasonOf(error)}`
+  if (isDatabaseUnavailable(error) || isDriverAdapterError(error)) return `The database refused: ${reasonOf(error)}`
   // Errors of the system name the call and its arguments: "listen EADDRINUSE: address already in use".
   if (error instanceof Error && 'syscall' in error) return error.message
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 
+/** What the database says: the message of the innermost cause, or of the connection that could not be made. */
 function reasonOf(error: unknown): string {
+  let reason = ''
   for (let cause = error; cause instanceof Object; cause = causeOf(cause)) {
-    if (cause instanceof ConnectError) return cause.message
+    const { originalMessage, message } = cause as { readonly originalMessage?: string; readonly message?: string }
+    reason = originalMessage || message || reason
+    if (cause instanceof ConnectError) break
   }
-  return (isDriverAdapterError(error) && error.cause.originalMessage) || (error as Error).message
+  return reason
 }
 
 function inheritExitOverride(command: Command): void {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defaultTokenIssuer } from './auth/tokens/access-tokens.ts'
 import type { DatabaseLocation } from './db/location.ts'
-import { namesSeveralHosts, problemsOfUrl, severalHosts, sslModes } from './db/postgres/url-problems.ts'
+import { problemsOfSslMode, problemsOfUrl } from './db/postgres/url-problems.ts'
 import { OperatorError } from './errors.ts'
 import type { LoadLimits } from './http/plugins/shed-load.ts'
 import type { HttpTimeouts } from './http/server-options.ts'
@@ -56,13 +56,14 @@ const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 const port = integer('a number from 0 to 65535', 0, 65_535)
 
 const environment = z.object({
-  DATABASE_URL: postgresUrl('must be a URL: postgresql://user@host:port/database').optional(),
-  DATABASE_DIRECT_URL: postgresUrl('must be a URL: postgresql://user@host:port/database').optional(),
-  DATABASE_REPLICA_URLS: list(
-    isPostgresUrl,
-    'must be URLs separated by commas: postgresql://user@host:port/database',
-  ).superRefine((urls, context) => urls.flatMap(problemsOfUrl).forEach(context.addIssue)),
-  PGSSLMODE: z.enum(sslModes, `must be one of ${sslModes.join(', ')}`).optional(),
+  DATABASE_URL: postgresUrl().optional(),
+  DATABASE_DIRECT_URL: postgresUrl().optional(),
+  DATABASE_REPLICA_URLS: list(() => true, '').superRefine((urls, context) =>
+    urls
+      .flatMap((url) => problemsOfUrl(url, `${exampleUrl}, or several separated by commas`))
+      .forEach(context.addIssue),
+  ),
+  PGSSLMODE: z.string().optional(),
   REPLICA_LAG: seconds(5),
   DATABASE_POOL_SIZE: integer('a number of connections from 1 to 1000', 1, 1_000).default(10),
   DATABASE_CONNECT_TIMEOUT: seconds(5),
@@ -138,17 +139,14 @@ function list(isValid: (entry: string) => boolean, message: string) {
     .refine((entries) => entries.every(isValid), { message, abort: true })
 }
 
-function isPostgresUrl(text: string): boolean {
-  return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text)
-}
+const exampleUrl = 'postgresql://user@host:port/database'
 
-/** A URL of a PostgreSQL server, all of whose parts have an effect. */
-function postgresUrl(message: string) {
-  return z.string().superRefine((text, context) => {
-    const otherwise = () => [namesSeveralHosts(text) ? severalHosts : message]
-    const problems = isPostgresUrl(text) ? problemsOfUrl(text) : otherwise()
-    problems.forEach(context.addIssue)
-  })
+/** A URL of a PostgreSQL server, all of whose parts have an effect. A file with it may end with a new line. */
+function postgresUrl() {
+  return z
+    .string()
+    .trim()
+    .superRefine((url, context) => problemsOfUrl(url, exampleUrl).forEach(context.addIssue))
 }
 
 /** @see https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2 */
@@ -172,7 +170,17 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   if (error) {
     throw new OperatorError(error.issues.map(({ path, message }) => `${String(path[0])} ${message}`).join('\n'))
   }
+  requireSslMode(data)
   return toConfig(data)
+}
+
+/** Other programs accept more in PGSSLMODE, so it counts only where it is used. */
+function requireSslMode(env: z.output<typeof environment>): void {
+  const { DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_REPLICA_URLS, PGSSLMODE } = env
+  const urls = [DATABASE_URL, DATABASE_DIRECT_URL, ...DATABASE_REPLICA_URLS].filter((url) => url !== undefined)
+  const isUsed = urls.some((url) => !new URL(url).searchParams.has('sslmode'))
+  const [problem] = isUsed && PGSSLMODE !== undefined ? problemsOfSslMode(PGSSLMODE) : []
+  if (problem !== undefined) throw new OperatorError(`PGSSLMODE ${problem}`)
 }
 
 function toConfig(env: z.output<typeof environment>): Config {

@@ -78,6 +78,9 @@ export function migrateCommand(): Command {
 }
 
 async function deploy({ grants: role }: { grants?: string }): Promise<void> {
+  if (role !== undefined && readConfig().database.kind === 'embedded') {
+    throw new OperatorError('The embedded database has no roles. Set DATABASE_URL to that of a PostgreSQL server.')
+  }
   await withDatabase(async (database) => {
     const applied = await deployMigrations(database, reportCopy)
     const lines = applied.length === 0 ? ['Nothing to apply.'] : applied.map((name) => `Applied ${name}`)

@@ -54,7 +54,13 @@ export function isDatabaseUnavailable(error: unknown): boolean {
 
 /** Whether the server cannot be reached by any statement, not only by this one. */
 export function isServerLost(error: unknown): boolean {
-  return failuresOf(error).some(isLost)
+  const failures = failuresOf(error)
+  return failures.some(isLost) && !failures.some(isCrowded)
+}
+
+/** Whether there is no connection left, of the server or of this process. Those that are open can be used. */
+function isCrowded(failure: Failure): boolean {
+  return stateOf(failure)?.startsWith('53') === true || failure.code === 'EMFILE' || failure.code === 'ENFILE'
 }
 
 function isLost(failure: Failure): boolean {

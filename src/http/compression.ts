@@ -83,7 +83,7 @@ const choices = new LRUCache<string, { readonly encoding: Encoding | undefined }
 
 function setHeaders(reply: FastifyReply, encoding: Encoding): void {
   const vary = [reply.getHeader('vary') ?? []].flat().join(', ')
-  if (!vary.includes('accept-encoding')) reply.header('vary', [vary, 'accept-encoding'].filter(Boolean).join(', '))
+  if (!/accept-encoding/i.test(vary)) reply.header('vary', [vary, 'accept-encoding'].filter(Boolean).join(', '))
   // The length that a handler has set is that of the plain body.
   reply.header('content-encoding', encoding).removeHeader('content-length')
 }

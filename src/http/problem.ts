@@ -35,9 +35,13 @@ export function toProblem({ code, message, fields, details }: GatewayError, requ
 /** Answers a request with a problem document. */
 export function sendProblem(reply: FastifyReply, error: GatewayError): FastifyReply {
   const problem = toProblem(error, reply.request.id)
-  return reply
-    .code(problem.status)
-    .headers(error.headers)
-    .type('application/problem+json; charset=utf-8')
-    .send(JSON.stringify(problem))
+  return (
+    reply
+      .code(problem.status)
+      // A stream that was compressed has failed before its first byte.
+      .removeHeader('content-encoding')
+      .headers(error.headers)
+      .type('application/problem+json; charset=utf-8')
+      .send(JSON.stringify(problem))
+  )
 }

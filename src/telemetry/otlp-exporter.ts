@@ -5,6 +5,7 @@ import { gzip } from 'node:zlib'
 import { type ExportResult, ExportResultCode } from '@opentelemetry/core'
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-base'
 import { Agent, fetch } from 'undici'
+import { OperatorError } from '../errors.ts'
 import { encodeSpans } from './encode-spans.ts'
 
 const defaultTimeoutMilliseconds = 10_000
@@ -76,6 +77,13 @@ export function createOtlpExporter(env = process.env): SpanExporter {
 
 /** `key=value,other=value`, with percent-encoded values, as in the header `baggage`. */
 function readHeaders(text: string): Record<string, string> {
+  try {
+    decodeURIComponent(text)
+  } catch {
+    throw new OperatorError(
+      'OTEL_EXPORTER_OTLP_HEADERS has a % that encodes no character of UTF-8. Write the character % as %25',
+    )
+  }
   const pairs = text.split(',').map((pair) => pair.split(/=(.*)/s).map((part) => part.trim()))
   return Object.fromEntries(
     pairs.filter(([name, value]) => name && value).map(([name, value]) => [name, decodeURIComponent(value as string)]),
@@ -85,5 +93,9 @@ function readHeaders(text: string): Record<string, string> {
 function readCertificates(read: (name: string) => string | undefined): NonNullable<Agent.Options['connect']> {
   const files = { ca: read('CERTIFICATE'), key: read('CLIENT_KEY'), cert: read('CLIENT_CERTIFICATE') }
   const given = Object.entries(files).filter((entry): entry is [string, string] => Boolean(entry[1]))
-  return Object.fromEntries(given.map(([name, file]) => [name, readFileSync(file)]))
+  try {
+    return Object.fromEntries(given.map(([name, file]) => [name, readFileSync(file)]))
+  } catch (error) {
+    throw new OperatorError(`The certificate of OTEL_EXPORTER_OTLP cannot be read: ${(error as Error).message}`)
+  }
 }

@@ -36,6 +36,7 @@ function toText(line: Line): string {
 /** An error has its stack on lines of its own, and its cause below. */
 function errorOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return ''
-  const { stack, cause, message } = error as { stack?: string; cause?: unknown; message?: string }
-  return `\n    ${(stack ?? message ?? '').replaceAll('\n', '\n    ')}${errorOf(cause)}`
+  const { stack, cause, message, code } = error as { stack?: string; cause?: unknown; message?: string; code?: unknown }
+  const text = (stack ?? message ?? '').replaceAll('\n', '\n    ')
+  return `\n    ${code === undefined ? '' : `${code}: `}${text}${errorOf(cause)}`
 }

@@ -47,7 +47,7 @@ describe.skipIf(!canCreateClusters)('a PostgreSQL server that asks for a passwor
       { DATABASE_URL: cluster.url },
       { DATABASE_URL: without, PGPASSWORD: awkwardPassword },
       { DATABASE_URL: without, PGPASSFILE: passwordFile },
-      { DATABASE_URL: without, HOME: folder },
+      { DATABASE_URL: without, HOME: folder, PGPASSWORD: '' },
     ]) {
       expect(await fusion(['tenants', 'list'], env)).toMatchObject(one)
     }
@@ -112,6 +112,27 @@ describe.skipIf(!canCreateClusters)('a PostgreSQL server that asks for a passwor
     expect(grants).toMatchObject(one)
     await run(cluster.ownerUrl, grants.stdout)
     expect(await fusion(['tenants', 'list'], { DATABASE_URL: url.href })).toMatchObject(one)
+    expect(await fusion(['migrate', 'deploy', '--grants', 'nobody'], { DATABASE_URL: cluster.ownerUrl })).toMatchObject(
+      {
+        code: 1,
+        stderr: 'There is no role nobody. Create it first.\n',
+      },
+    )
+  })
+
+  it('says in one line what it refuses', async () => {
+    const url = new URL(cluster.url)
+    url.searchParams.set('options', '-c default_transaction_read_only=on')
+    expect(await fusion(['tenants', 'create', 'Acme'], { DATABASE_URL: url.href })).toMatchObject({
+      code: 1,
+      stderr: 'The database refused: cannot execute INSERT in a read-only transaction\n',
+    })
+    await runAsAdmin('CREATE DATABASE empty')
+    url.pathname = '/empty'
+    url.search = new URL(cluster.url).search
+    const { code, stderr } = await fusion(['migrate', 'deploy'], { DATABASE_URL: url.href })
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^[^\n]*permission denied for schema public[^\n]*\n$/)
   })
 })
 

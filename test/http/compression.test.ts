@@ -1,10 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import http from 'node:http'
+import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
 import { brotliDecompressSync, createBrotliDecompress, gunzipSync } from 'node:zlib'
+import Fastify from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { compressAnswer } from '../../src/http/compression.ts'
+import { answerErrors } from '../../src/http/plugins/answer-errors.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf, subscribe } from '../support/events.ts'
 
@@ -174,6 +178,23 @@ describe('the streamed list, compressed', () => {
     await app.database.runAsOwner('ALTER TABLE user_away RENAME TO "user"')
     expect(response.complete).toBe(false)
     expect(text).not.toContain(']}]}')
+  })
+
+  it('is an error that can be read, if it fails before its first byte', async () => {
+    const server = Fastify()
+    answerErrors(server)
+    const failing = () =>
+      Readable.from(
+        (async function* () {
+          await setImmediate()
+          yield* []
+          throw new Error('no page')
+        })(),
+      )
+    server.get('/', { onSend: compressAnswer }, (_request, reply) => reply.type('application/json').send(failing()))
+    const answer = await server.inject({ url: '/', headers: { 'accept-encoding': 'br' } })
+    expect([answer.statusCode, answer.headers['content-encoding']]).toEqual([500, undefined])
+    expect(answer.json()).toMatchObject({ code: 'INTERNAL' })
   })
 })
 

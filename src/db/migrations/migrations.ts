@@ -176,7 +176,8 @@ async function withEngine<Result>(
     return await work(engine)
   } catch (error) {
     const isOfEngine = error instanceof Error && error.name === 'SchemaConnectorError'
-    throw isOfEngine ? new OperatorError(error.message, { cause: error }) : error
+    // Below its message it lists its functions.
+    throw isOfEngine ? new OperatorError(error.message.replace(/\n +0: .*/s, ''), { cause: error }) : error
   } finally {
     engine.free()
   }

@@ -8,7 +8,14 @@ export class Client extends pg.Client {
   constructor(config?: string | pg.ClientConfig) {
     super(config)
     const connect = this.connect.bind(this) as (done: OnConnect) => void
-    const connectOrFail = (done: OnConnect) => connect((error) => done(error && this.fail(error), this))
+    const connectOrFail = (done: OnConnect) => {
+      try {
+        connect((error) => done(error && this.fail(error), this))
+      } catch (error) {
+        // Node does not accept the address.
+        done(this.fail(error as Error))
+      }
+    }
     this.connect = ((done?: OnConnect) => {
       if (done) return connectOrFail(done)
       return new Promise((resolve, reject) => connectOrFail((error) => (error ? reject(error) : resolve(this))))
@@ -24,18 +31,20 @@ export class Client extends pg.Client {
 }
 
 /** Says why no connection could be made, for an operator. Never has the password. */
-function explain(error: Error, { host, port, user }: pg.Client): string {
+function explain(error: Error, { host, port, user, password }: pg.Client): string {
   const { message, code, syscall, severity } = error as pg.DatabaseError & NodeJS.ErrnoException
   const server = `${host}:${port}`
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `the host of ${server} is unknown`
   if (code === 'ECONNREFUSED' || code === 'ENOENT') return `nothing answers at ${server}`
   if (syscall !== undefined || error instanceof AggregateError) return `nothing answers at ${server} (${code})`
+  // With SCRAM, this side finds that there is none.
+  const isMissing = /client password must be a/.test(message) || (code === '28P01' && !password)
+  if (isMissing) return `${server} asks for the password of the role ${user}, and none is set`
   if (code === '28P01') return `${server} rejected the password of the role ${user}`
-  if (/client password must be a/.test(message))
-    return `${server} asks for the password of the role ${user}, and none is set`
   if (severity !== undefined) return `${server} refused the connection: ${message} (${code})`
   if (/^(timeout expired|Connection terminated)/.test(message)) {
     return `${server} closed the connection or did not answer in time`
   }
-  return `${server}: ${message}`
+  // Node adds advice about its own options.
+  return `${server}: ${message.replace(/; if the root CA is .*/, '. Set sslrootcert')}`
 }

@@ -8,5 +8,7 @@ import pgpass from 'pgpass'
  * @returns undefined, which its types do not allow either, if no line of the file matches
  */
 export function readPasswordFile(connection?: Parameters<typeof pgpass>[0]): Promise<string> {
+  // An empty variable counts as unset, but not for pgpass.
+  if (process.env['PGPASSWORD'] === '') delete process.env['PGPASSWORD']
   return new Promise((resolve) => connection && pgpass(connection, (password) => resolve(password as string)))
 }

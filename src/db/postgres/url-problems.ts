@@ -5,40 +5,62 @@ const urlParameters = new Set([
 ])
 
 /** The modes of libpq without those that try TLS and go on without it: node-postgres does not try. */
-export const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'] as const
+const sslModes = ['disable', 'require', 'verify-ca', 'verify-full']
 
-export const severalHosts = 'must name one host. Put a load balancer or a proxy in front of several'
+/**
+ * Says what is wrong with the URL of a PostgreSQL server. Parts that would be ignored or misread are wrong too: other tools know them, and
+ * an operator would count on them.
+ *
+ * @param example of a URL, for texts that are none
+ * @returns the ends of sentences that begin with the name of a variable. They never have a part of a password
+ */
+export function problemsOfUrl(text: string, example: string): string[] {
+  if (/#/.test(text)) return ['has a #. Write it as %23']
+  if (!isPostgresUrl(text)) return [namesSeveralHosts(text) ? severalHosts : `must be a URL: ${example}`]
+  const { username, searchParams, pathname, search } = new URL(text)
+  // The name of the role is taken for the host then, and a part of the password for the rest.
+  if (username === '' && /@/.test(pathname + search))
+    return ['has a / or a ? before the host. Write them as %2F and %3F']
+  return [
+    ...(namesSeveralHosts(text) || searchParams.get('host')?.includes(',') ? [severalHosts] : []),
+    ...(isDecodable(text) ? [] : ['has a % that encodes no character of UTF-8. Write the character % as %25']),
+    ...(/\s/.test(text) ? ['has a space. Write it as %20'] : []),
+    ...problemsOfParameters(searchParams),
+  ]
+}
+
+const severalHosts = 'must name one host. Put a load balancer or a proxy in front of several'
+
+function problemsOfParameters(parameters: URLSearchParams): string[] {
+  const mode = parameters.get('sslmode')
+  const port = parameters.get('port')
+  return [
+    ...(port !== null && !(/^\d+$/.test(port) && Number(port) > 0 && Number(port) < 65_536)
+      ? ['has a port that is no number from 1 to 65535']
+      : []),
+    ...(mode === null ? [] : problemsOfSslMode(mode).map((problem) => `has an sslmode that ${problem}`)),
+    ...(mode === 'verify-ca' && !parameters.has('sslrootcert') ? ['needs sslrootcert with sslmode=verify-ca'] : []),
+    ...[...new Set(parameters.keys())].filter((name) => !urlParameters.has(name)).map(problemOfParameter),
+  ]
+}
+
+/** Says what is wrong with an sslmode. */
+export function problemsOfSslMode(mode: string): string[] {
+  return sslModes.includes(mode) ? [] : [`is not supported. Use one of ${sslModes.join(', ')}`]
+}
+
+function problemOfParameter(name: string): string {
+  return name === 'ssl' ? 'has the parameter ssl. Use sslmode' : `has the parameter ${name}, which would have no effect`
+}
 
 /** Whether a URL lists several hosts, as libpq accepts: `postgresql://a:5432,b:5432/app`. With ports it is no URL for others. */
-export function namesSeveralHosts(text: string): boolean {
+function namesSeveralHosts(text: string): boolean {
   const [, authority = ''] = /^postgres(?:ql)?:\/\/([^/?#]*)/.exec(text) ?? []
   return authority.slice(authority.lastIndexOf('@') + 1).includes(',')
 }
 
-/**
- * Says what is wrong with the parts of a valid URL that would be ignored or misread: other tools know them, and an operator would count
- * on them.
- *
- * @returns the ends of sentences that begin with the name of a variable
- */
-export function problemsOfUrl(text: string): string[] {
-  const { searchParams, hash } = new URL(text)
-  const names = [...new Set(searchParams.keys())]
-  const mode = searchParams.get('sslmode')
-  return [
-    ...(searchParams.get('host')?.includes(',') || namesSeveralHosts(text) ? [severalHosts] : []),
-    ...(isDecodable(text) ? [] : ['has a % that encodes nothing. Write the character % as %25']),
-    ...(/\s/.test(text) ? ['has a space. Write it as %20'] : []),
-    ...(hash === '' ? [] : ['has a #. Write it as %23']),
-    ...(mode === null || sslModes.some((known) => known === mode)
-      ? []
-      : [`has an unknown sslmode. It must be one of ${sslModes.join(', ')}`]),
-    ...names
-      .filter((name) => !urlParameters.has(name))
-      .map((name) =>
-        name === 'ssl' ? 'has the parameter ssl. Use sslmode' : `has the parameter ${name}, which would have no effect`,
-      ),
-  ]
+function isPostgresUrl(text: string): boolean {
+  return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text)
 }
 
 function isDecodable(text: string): boolean {

@@ -1,4 +1,5 @@
 import type { SqlDriverAdapter, SqlQuery, SqlResultSet } from '@prisma/driver-adapter-utils'
+import { isServerLost } from '../errors.ts'
 
 /** A streaming replica. */
 export interface Replica {
@@ -19,6 +20,7 @@ export type ReplicaObserver = (name: string, isUsable: boolean, reason?: unknown
 /** Creates a replica, unusable at first. */
 export function createReplica(name: string, adapter: Promise<SqlDriverAdapter>, observe: ReplicaObserver): Replica {
   let isIncluded = false
+  let isReported = false
   let usableUntil = 0
   /** The reads that wait for an answer. A server that hangs gives none for a long time. */
   const waiting = new Set<(reason: unknown) => void>()
@@ -38,7 +40,9 @@ export function createReplica(name: string, adapter: Promise<SqlDriverAdapter>, 
       }),
 
     exclude(reason) {
-      if (!isIncluded) return
+      // One that was never usable is reported once, if it cannot be reached: at first it only has to be measured.
+      if (!isIncluded && (isReported || !isServerLost(reason))) return
+      isReported = true
       isIncluded = false
       observe(name, false, reason)
       for (const reject of waiting) reject(reason)

@@ -157,6 +157,7 @@ function sendError(reply: FastifyReply, error: GatewayError): FastifyReply {
   const { code, message, details, headers } = error
   return reply
     .code(errorCodes[code].status)
+    .removeHeader('content-encoding')
     .headers(headers)
     .type(`${jsonTypeOf(reply.request.headers.accept)}; charset=utf-8`)
     .send(JSON.stringify({ errors: [{ message, extensions: { code, ...details } }] }))
