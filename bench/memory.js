@@ -76,7 +76,7 @@ async function load(seconds) {
 }
 
 try {
-  process.stdout.write('| | resident MiB | heap MiB | of it used |\n|---|---|---|---|\n')
+  process.stdout.write('| | resident MiB | heap MiB | heap used, MiB |\n|---|---|---|---|\n')
   await print('at the start')
   await load(Number(options.seconds))
   await print(`after ${options.seconds} s of load`)
