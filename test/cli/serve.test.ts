@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { fusion, startGateway } from '../support/cli.ts'
 import { createDataDir, createEmptyDir } from '../support/data-dir.ts'
 
@@ -124,13 +124,14 @@ describe('serve on the embedded database', () => {
   it.skipIf(!canMount)('refuses a disk that cannot be written, and is not ready while its disk is full', async () => {
     const disk = createEmptyDir()
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=96m', 'tmpfs', disk])
+    onTestFinished(() => void execFileSync('umount', ['--lazy', disk]))
     const DATA_DIR = createDataDir(path.join(disk, 'data'))
     const gateway = await startGateway({ DATA_DIR })
     const isReady = async () => (await fetch(`${gateway.address}/ready`)).status
     expect(await isReady()).toBe(200)
     expect(() => writeFileSync(path.join(disk, 'full'), Buffer.alloc(96 * 2 ** 20))).toThrow('ENOSPC')
     expect(await isReady()).toBe(503)
-    expect(gateway.output()).toMatch(/The disk of \S+ has 0 MiB left, less than 16/)
+    await expect.poll(gateway.output).toMatch(/The disk of \S+ has 0 MiB left, less than 16/)
     rmSync(path.join(disk, 'full'))
     expect(await isReady()).toBe(200)
     await gateway.stop()
@@ -140,7 +141,6 @@ describe('serve on the embedded database', () => {
       ...{ code: 1, stdout: '' },
       stderr: `The data folder ${DATA_DIR} cannot be used: read-only file system (EROFS). Choose another DATA_DIR.\n`,
     })
-    execFileSync('umount', [disk])
   })
 
   it('reports in one line that the port is in use, and keeps every row when it is killed', async () => {

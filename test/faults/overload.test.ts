@@ -119,7 +119,7 @@ describe.skipIf(!canCreateClusters)('a gateway with few descriptors', () => {
     const idle = Array.from({ length: 400 }, () => connect(Number(port), hostname).on('error', () => undefined))
     await Promise.all(idle.map((socket) => Promise.race([once(socket, 'connect'), once(socket, 'close')])))
     expect(await askOnNewConnection()).toBe(200)
-    expect(limited.output()).toContain('there are too many connections')
+    await expect.poll(limited.output).toContain('there are too many connections')
 
     await terminateConnections()
     expect(await askOnOpenConnection()).toBe(200)
