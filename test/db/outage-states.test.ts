@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { temporaryStates } from '../../src/db/errors.ts'
+import { ConnectError, isDatabaseUnavailable, isServerLost, temporaryStates } from '../../src/db/errors.ts'
+import { createReplica } from '../../src/db/replicas/replica.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 let app: TestApp
@@ -67,5 +68,30 @@ describe('an error of the database', () => {
     const line = app.log.findLast(({ msg }) => msg === 'unexpected error')
     expect(JSON.stringify(line)).toContain(message)
     expect(JSON.stringify(line)).toContain(`"code":"${state}"`)
+  })
+})
+
+describe('a failure to connect', () => {
+  const failure = (code: string) =>
+    new ConnectError('no connection', { cause: Object.assign(new Error('x'), { code }) })
+
+  it.each([
+    ['ECONNREFUSED', true],
+    ['28P01', true],
+    ['3D000', true],
+    ['53300', false],
+    ['EMFILE', false],
+  ])('by %s is an outage; that the server is lost: %s', (code, isLost) => {
+    expect(isDatabaseUnavailable(failure(code))).toBe(true)
+    expect(isServerLost(failure(code))).toBe(isLost)
+  })
+
+  it('to a replica that was never used is reported once, and not that it still has to be measured', () => {
+    const reports: unknown[] = []
+    const adapter = Promise.resolve({} as never)
+    const replica = createReplica('replica', adapter, (_name, _isUsable, reason) => reports.push(reason))
+    const unreachable = failure('28P01')
+    for (const reason of [new Error('not measured yet'), unreachable, unreachable]) replica.exclude(reason)
+    expect(reports).toEqual([undefined, unreachable])
   })
 })

@@ -74,10 +74,8 @@ describe.skipIf(!canCreateClusters)('a PostgreSQL server that asks for a passwor
   it.each([
     ['the URL', (search: string) => ({ DATABASE_URL: urlWith(awkwardPassword, search) })],
     ['PGSSLMODE', (search: string) => ({ DATABASE_URL: urlWith(awkwardPassword, ''), PGSSLMODE: search.slice(9) })],
-  ])('is used with each sslmode that psql knows and the server accepts, from %s', async (_, env) => {
-    for (const mode of ['require']) {
-      expect(await fusion(['tenants', 'list'], env(`?sslmode=${mode}`))).toMatchObject(one)
-    }
+  ])('is used with the meaning that psql gives to sslmode, from %s', async (_, env) => {
+    expect(await fusion(['tenants', 'list'], env('?sslmode=require'))).toMatchObject(one)
     // The server accepts only TLS.
     expect(await fusion(['tenants', 'list'], env('?sslmode=disable'))).toMatchObject({
       code: 1,
