@@ -2,7 +2,7 @@ import { defineConfig } from 'prisma-cli/config'
 
 // `generate`, `validate` and `format` require the schema engine's binary, which a closed network cannot download, but never
 // run it. So the variable can name any existing file. Migrations run the same engine as WebAssembly
-// (src/db/migrations/schema-engine.ts).
+// (src/engine/db/migrations/schema-engine.ts).
 if (process.argv.some((word) => ['generate', 'validate', 'format'].includes(word))) {
   process.env['PRISMA_SCHEMA_ENGINE_BINARY'] ??= process.execPath
 }

@@ -12,9 +12,9 @@ import { serveCommand } from './cli/serve.command.ts'
 import { signingKeysCommand } from './cli/signing-keys.command.ts'
 import { tenantsCommand } from './cli/tenants.command.ts'
 import { workCommand } from './cli/work.command.ts'
-import { ConnectError, causeOf, isDatabaseUnavailable, isPermissionDenied, isServerLost } from './db/errors.ts'
-import { OperatorError } from './errors.ts'
-import { fullVersion } from './telemetry/package-version.ts'
+import { ConnectError, causeOf, isDatabaseUnavailable, isPermissionDenied, isServerLost } from './engine/db/errors.ts'
+import { OperatorError } from './engine/errors.ts'
+import { fullVersion } from './engine/telemetry/package-version.ts'
 
 // A reader that stops early (`fusion keys list | head -1`) is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { defaultTokenIssuer } from './auth/tokens/access-tokens.ts'
-import type { DatabaseLocation } from './db/location.ts'
-import { problemsOfSslMode, problemsOfUrl } from './db/postgres/url-problems.ts'
-import { OperatorError } from './errors.ts'
-import type { LoadLimits } from './http/plugins/shed-load.ts'
-import type { HttpTimeouts } from './http/server-options.ts'
-import { defaultJobLimits, type JobLimits } from './job/job.input.ts'
+import { defaultJobLimits, type JobLimits } from './domain/job/job.input.ts'
+import { defaultTokenIssuer } from './engine/auth/tokens/access-tokens.ts'
+import type { DatabaseLocation } from './engine/db/location.ts'
+import { problemsOfSslMode, problemsOfUrl } from './engine/db/postgres/url-problems.ts'
+import { OperatorError } from './engine/errors.ts'
+import type { LoadLimits } from './engine/http/plugins/shed-load.ts'
+import type { HttpTimeouts } from './engine/http/server-options.ts'
 
 /** The configuration of a process. docs/configuration.md describes the variables. */
 export interface Config {

@@ -92,7 +92,7 @@ const files = (given.length > 0 ? given : all.filter((file) => /^src\/.*\.ts$/.t
 
 const copy = mkdtempSync(path.join(tmpdir(), 'fusion-mutants-'))
 try {
-  for (const file of [...all, 'src/db/generated']) {
+  for (const file of [...all, 'src/engine/db/generated']) {
     cpSync(path.join(root, file), path.join(copy, file), { recursive: true })
   }
   symlinkSync(path.join(root, 'node_modules'), path.join(copy, 'node_modules'))

@@ -6,9 +6,9 @@ import PrismaPlugin from '@pothos/plugin-prisma'
 import { PrismaPg } from '@prisma/adapter-pg'
 import { GraphQLJSONObject } from 'graphql-scalars'
 import { createYoga } from 'graphql-yoga'
-import type PrismaTypes from '../../src/db/generated/pothos.ts'
-import { getDatamodel } from '../../src/db/generated/pothos.ts'
-import { PrismaClient } from '../../src/db/generated/prisma/client.ts'
+import type PrismaTypes from '../../src/engine/db/generated/pothos.ts'
+import { getDatamodel } from '../../src/engine/db/generated/pothos.ts'
+import { PrismaClient } from '../../src/engine/db/generated/prisma/client.ts'
 import { seeded } from '../seeded.js'
 
 const { tenant: tenantAppId, small } = seeded

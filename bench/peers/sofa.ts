@@ -4,19 +4,19 @@ import { registerHooks } from 'node:module'
 import { seeded } from '../seeded.js'
 
 // A schema works only with the copy of graphql that created it, so SOFA gets the gateway's copy.
-const gateway = new URL('../../src/noun/schema.graphql.ts', import.meta.url).href
+const gateway = new URL('../../src/domain/schema.graphql.ts', import.meta.url).href
 registerHooks({
   resolve: (specifier, context, next) =>
     next(specifier, /^graphql(\/|$)/.test(specifier) ? { ...context, parentURL: gateway } : context),
 })
 const { useSofa } = await import('sofa-api')
-const { scopes } = await import('../../src/auth/scopes.ts')
-const { createContext } = await import('../../src/context.ts')
-const { openDatabase } = await import('../../src/db/database.ts')
+const { scopes } = await import('../../src/engine/auth/scopes.ts')
+const { createContext } = await import('../../src/engine/context.ts')
+const { openDatabase } = await import('../../src/engine/db/database.ts')
 const {
   schemas: { schema },
-} = await import('../../src/noun/schema.graphql.ts')
-const { createServices } = await import('../../src/noun/services.ts')
+} = await import('../../src/domain/schema.graphql.ts')
+const { createServices } = await import('../../src/domain/services.ts')
 
 const services = createServices(await openDatabase({ kind: 'postgresql', url: process.env['DATABASE_URL'] ?? '' }))
 const viewer = { tenantAppId: seeded.tenant, tenantName: '', keyId: '', keyName: '', scopes }

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { readConfig } from '../config.ts'
-import { OperatorError } from '../errors.ts'
+import { OperatorError } from '../engine/errors.ts'
 
 /** `fusion backup`. Its code is loaded when it is called. */
 export function backupCommand(): Command {
@@ -8,7 +8,7 @@ export function backupCommand(): Command {
     .argument('<file>', 'the file to write. It must not exist')
     .description('write a backup of the embedded database, also while the gateway runs')
     .action(async (file: string) => {
-      const { backUp } = await import('../db/embedded/backup.ts')
+      const { backUp } = await import('../engine/db/embedded/backup.ts')
       await backUp(embeddedFolder('pg_dump'), file)
       process.stdout.write(`Wrote ${file}\n`)
     })
@@ -20,7 +20,7 @@ export function restoreCommand(): Command {
     .argument('<file>', 'a backup')
     .description('restore a backup of the embedded database into DATA_DIR, which must have no database')
     .action(async (file: string) => {
-      const { restore } = await import('../db/embedded/backup.ts')
+      const { restore } = await import('../engine/db/embedded/backup.ts')
       const folder = embeddedFolder('pg_restore')
       await restore(folder, file)
       process.stdout.write(`Restored ${folder}\n`)

@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs'
 import { finished } from 'node:stream/promises'
 import { Command } from 'commander'
 import { readConfig } from '../config.ts'
-import { findTenant } from '../tenant/tenant.service.ts'
+import { findTenant } from '../domain/tenant/tenant.service.ts'
 import { withMigratedDatabase } from './with-database.ts'
 
 /** `fusion export`. Its code is loaded when it is called. */
@@ -15,7 +15,7 @@ export function exportCommand(): Command {
     .action(({ tenant: name, out }: { tenant: string; out?: string }) =>
       withMigratedDatabase(async (database) => {
         const [{ createLogger }, { beginSnapshot, exportTenant }] = await Promise.all([
-          import('../telemetry/logger.ts'),
+          import('../engine/telemetry/logger.ts'),
           import('../transfer/export.ts'),
         ])
         const tenant = await findTenant(database, name)

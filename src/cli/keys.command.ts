@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { createKey, listKeys, revokeKey, rotateKey } from '../auth/key.service.ts'
-import { scopes } from '../auth/scopes.ts'
-import type { ApiKey } from '../db/generated/prisma/client.ts'
-import { findTenant } from '../tenant/tenant.service.ts'
+import { createKey, listKeys, revokeKey, rotateKey } from '../domain/credential/key.service.ts'
+import { findTenant } from '../domain/tenant/tenant.service.ts'
+import { scopes } from '../engine/auth/scopes.ts'
+import type { ApiKey } from '../engine/db/generated/prisma/client.ts'
 import { printTable } from './table.ts'
 import { withMigratedDatabase } from './with-database.ts'
 

@@ -1,15 +1,15 @@
 import { Command } from 'commander'
 import { readConfig } from '../config.ts'
-import { openDatabase } from '../db/database.ts'
-import { grantsFor } from '../db/migrations/grants.ts'
+import { openDatabase } from '../engine/db/database.ts'
+import { grantsFor } from '../engine/db/migrations/grants.ts'
 import {
   createMigration,
   deployMigrations,
   markMigrationRolledBack,
   readMigrationStatus,
-} from '../db/migrations/migrations.ts'
-import { cancelPartitioning, partitionTables } from '../db/partitions/partition-tables.ts'
-import { OperatorError } from '../errors.ts'
+} from '../engine/db/migrations/migrations.ts'
+import { cancelPartitioning, partitionTables } from '../engine/db/partitions/partition-tables.ts'
+import { OperatorError } from '../engine/errors.ts'
 import { defaultModulus, readModulus } from './process/number-options.ts'
 import { type Progress, showProgress } from './progress.ts'
 import { reportCopy, requireMigrations, withDatabase } from './with-database.ts'

@@ -7,7 +7,7 @@ export function schemaCommand(): Command {
     .description('print the GraphQL schema, sorted')
     .option('--out <file>', 'write to this file instead of stdout')
     .action(async ({ out }: { out?: string }) => {
-      const { printSortedSchema } = await import('../noun/schema.graphql.ts')
+      const { printSortedSchema } = await import('../domain/schema.graphql.ts')
       if (out === undefined) process.stdout.write(printSortedSchema())
       else writeFileSync(out, printSortedSchema())
     })

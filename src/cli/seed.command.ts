@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander'
-import { findTenant } from '../tenant/tenant.service.ts'
+import { findTenant } from '../domain/tenant/tenant.service.ts'
 import { showProgress } from './progress.ts'
 import { withMigratedDatabase } from './with-database.ts'
 
@@ -12,7 +12,7 @@ export function seedCommand(): Command {
     .option('--seed <number>', 'the same number creates the same users', readInteger, 1)
     .action(({ tenant: name, users, seed }: { tenant: string; users: number; seed: number }) =>
       withMigratedDatabase(async (database) => {
-        const { seedTenant } = await import('../seed/seed.ts')
+        const { seedTenant } = await import('../domain/seed/seed.ts')
         const { id: tenantAppId } = await findTenant(database, name)
         const progress = showProgress('Seeding', users)
         const startedAt = performance.now()

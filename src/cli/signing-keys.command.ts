@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { listSigningKeys, rotateSigningKey } from '../auth/tokens/signing-keys.ts'
+import { listSigningKeys, rotateSigningKey } from '../engine/auth/tokens/signing-keys.ts'
 import { printTable } from './table.ts'
 import { withMigratedDatabase } from './with-database.ts'
 

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { createTenant, listTenants } from '../tenant/tenant.service.ts'
+import { createTenant, listTenants } from '../domain/tenant/tenant.service.ts'
 import { printTable } from './table.ts'
 import { withMigratedDatabase } from './with-database.ts'
 

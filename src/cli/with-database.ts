@@ -1,7 +1,7 @@
 import { readConfig } from '../config.ts'
-import { type Database, openDatabase } from '../db/database.ts'
-import { deployMigrations, readMigrationStatus } from '../db/migrations/migrations.ts'
-import { OperatorError } from '../errors.ts'
+import { type Database, openDatabase } from '../engine/db/database.ts'
+import { deployMigrations, readMigrationStatus } from '../engine/db/migrations/migrations.ts'
+import { OperatorError } from '../engine/errors.ts'
 
 /** Runs a command on the configured database and closes it. */
 export async function withDatabase<Result>(work: (database: Database) => Promise<Result>): Promise<Result> {

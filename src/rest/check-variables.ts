@@ -1,6 +1,6 @@
 import { type GraphQLInputType, type GraphQLLeafType, isInputObjectType, isListType, isNonNullType } from 'graphql'
-import { type FieldError, invalidInput } from '../errors.ts'
-import { maxListLength, type Values } from '../graphql/operation/prepare/coerce-variables.ts'
+import { type FieldError, invalidInput } from '../engine/errors.ts'
+import { maxListLength, type Values } from '../engine/graphql/operation/prepare/coerce-variables.ts'
 import type { Route } from './route.ts'
 import type { StoredOperation } from './stored-operation.ts'
 

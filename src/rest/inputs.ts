@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type FieldError, GatewayError, invalidField, invalidInput } from '../errors.ts'
+import { type FieldError, GatewayError, invalidField, invalidInput } from '../engine/errors.ts'
 import type { RouteInput } from './route.ts'
 
 /**

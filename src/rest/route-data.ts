@@ -1,5 +1,5 @@
 import type { ExecutionResult } from 'graphql'
-import { GatewayError, invalidInput } from '../errors.ts'
+import { GatewayError, invalidInput } from '../engine/errors.ts'
 import { restNameOf } from './check-variables.ts'
 import type { Route } from './route.ts'
 

@@ -1,5 +1,5 @@
 import { type GraphQLInputObjectType, type GraphQLInputType, getNullableType, isInputType, typeFromAST } from 'graphql'
-import type { PreparedOperation, Preparer } from '../graphql/operation/prepare/prepare.ts'
+import type { PreparedOperation, Preparer } from '../engine/graphql/operation/prepare/prepare.ts'
 import { type Shape, shapeOf } from './shape.ts'
 
 /** A GraphQL operation of this gateway, the shape of its answer, and the types of its variables. */

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import { isDriverAdapterError } from '@prisma/driver-adapter-utils'
-import type { Database } from '../db/database.ts'
-import { isDatabaseUnavailable } from '../db/errors.ts'
-import { RecordError, type Transfer } from '../noun/noun.ts'
-import { nouns } from '../noun/nouns.ts'
+import { RecordError, type Transfer } from '../domain/noun.ts'
+import { nouns } from '../domain/nouns.ts'
+import type { Database } from '../engine/db/database.ts'
+import { isDatabaseUnavailable } from '../engine/db/errors.ts'
 import { readLines } from './read-lines.ts'
 
 /** A file to import. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { generateApiKey, hashApiKey, isWellFormedApiKey } from '../../src/auth/api-key.ts'
-import { createKey, revokeKey } from '../../src/auth/key.service.ts'
+import { createKey, revokeKey } from '../../src/domain/credential/key.service.ts'
+import { generateApiKey, hashApiKey, isWellFormedApiKey } from '../../src/engine/auth/api-key.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 let app: TestApp

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { type GraphQLInputType, getNamedType, isInputObjectType, isNonNullType } from 'graphql'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { schemas } from '../../src/noun/schema.graphql.ts'
+import { schemas } from '../../src/domain/schema.graphql.ts'
 import { routes } from '../../src/rest/routes.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { createOneOfEach, factoriesFor } from '../support/factories.ts'

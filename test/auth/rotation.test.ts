@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { createKey, revokeKey, rotateKey } from '../../src/auth/key.service.ts'
+import { createKey, revokeKey, rotateKey } from '../../src/domain/credential/key.service.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { hasServer } from '../support/postgresql.ts'
 

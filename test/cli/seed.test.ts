@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { seedTenant } from '../../src/seed/seed.ts'
+import { seedTenant } from '../../src/domain/seed/seed.ts'
 import { createTestDatabase, type TestDatabase, withNewSessions } from '../support/database.ts'
 
 /** More than one batch of the seed. */

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { startWork } from '../../src/cli/process/start-work.ts'
-import { openDatabase } from '../../src/db/database.ts'
-import { deployMigrations } from '../../src/db/migrations/migrations.ts'
-import { createServices } from '../../src/noun/services.ts'
-import { createLogger } from '../../src/telemetry/logger.ts'
+import { createServices } from '../../src/domain/services.ts'
+import { openDatabase } from '../../src/engine/db/database.ts'
+import { deployMigrations } from '../../src/engine/db/migrations/migrations.ts'
+import { createLogger } from '../../src/engine/telemetry/logger.ts'
 
 it('a process with the embedded database gathers the statistics that plans are chosen by', async () => {
   const database = await openDatabase({ kind: 'embedded', dataDir: 'memory' })

@@ -1,6 +1,6 @@
 import { createClient } from 'graphql-sse'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createKey, revokeKey } from '../../src/auth/key.service.ts'
+import { createKey, revokeKey } from '../../src/domain/credential/key.service.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf, subscribe } from '../support/events.ts'
 import { factoriesFor } from '../support/factories.ts'

@@ -2,10 +2,10 @@ import type { FastifyInstance } from 'fastify'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createApp } from '../../src/app.ts'
-import { createStatementMeter } from '../../src/db/statement-meter.ts'
-import { createServices } from '../../src/noun/services.ts'
-import { openDemo } from '../../src/seed/demo.ts'
-import { createLogger } from '../../src/telemetry/logger.ts'
+import { openDemo } from '../../src/domain/seed/demo.ts'
+import { createServices } from '../../src/domain/services.ts'
+import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
+import { createLogger } from '../../src/engine/telemetry/logger.ts'
 import {
   answerTo,
   findChromium,

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { accountsOfUser } from '../../src/account/account.rows.ts'
-import type { Prisma } from '../../src/db/generated/prisma/client.ts'
-import type { Branch } from '../../src/db/read/relation.ts'
-import { emailsOfProfile } from '../../src/email-record/email-record.rows.ts'
-import { profileOfAccount } from '../../src/profile/profile.rows.ts'
-import { userById } from '../../src/user/user.rows.ts'
+import { accountsOfUser } from '../../src/domain/account/account.rows.ts'
+import { emailsOfProfile } from '../../src/domain/email-record/email-record.rows.ts'
+import { profileOfAccount } from '../../src/domain/profile/profile.rows.ts'
+import { userById } from '../../src/domain/user/user.rows.ts'
+import type { Prisma } from '../../src/engine/db/generated/prisma/client.ts'
+import type { Branch } from '../../src/engine/db/read/relation.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 interface Json {

@@ -1,9 +1,9 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import { openDatabase } from '../../src/db/database.ts'
-import { deployMigrations, readMigrationStatus } from '../../src/db/migrations/migrations.ts'
-import { createTenant } from '../../src/tenant/tenant.service.ts'
+import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
+import { openDatabase } from '../../src/engine/db/database.ts'
+import { deployMigrations, readMigrationStatus } from '../../src/engine/db/migrations/migrations.ts'
 import { createDataDir, createEmptyDir } from '../support/data-dir.ts'
 
 it('an embedded database is copied before migrations change it, once, and the copy opens as it was', async () => {

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { openEmbedded } from '../../src/db/embedded/embedded.ts'
+import { openEmbedded } from '../../src/engine/db/embedded/embedded.ts'
 import { fusion } from '../support/cli.ts'
 import { createEmptyDir } from '../support/data-dir.ts'
 

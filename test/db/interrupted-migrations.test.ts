@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Database, openDatabase } from '../../src/db/database.ts'
-import { deployMigrations, readMigrationStatus } from '../../src/db/migrations/migrations.ts'
-import { createTenant } from '../../src/tenant/tenant.service.ts'
+import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
+import { type Database, openDatabase } from '../../src/engine/db/database.ts'
+import { deployMigrations, readMigrationStatus } from '../../src/engine/db/migrations/migrations.ts'
 import { killedAfter } from '../support/killed-driver.ts'
 import { createDatabaseOfOwner, dropDatabase, hasServer, ownerUrl } from '../support/postgresql.ts'
 

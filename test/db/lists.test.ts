@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Condition, ListRequest } from '../../src/db/read/list.ts'
-import { byCount, byText, byTime } from '../../src/db/read/order.ts'
+import type { Condition, ListRequest } from '../../src/engine/db/read/list.ts'
+import { byCount, byText, byTime } from '../../src/engine/db/read/order.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { factoriesFor } from '../support/factories.ts'
 

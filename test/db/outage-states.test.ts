@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ConnectError, isDatabaseUnavailable, isServerLost, temporaryStates } from '../../src/db/errors.ts'
-import { createReplica } from '../../src/db/replicas/replica.ts'
+import { ConnectError, isDatabaseUnavailable, isServerLost, temporaryStates } from '../../src/engine/db/errors.ts'
+import { createReplica } from '../../src/engine/db/replicas/replica.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 let app: TestApp

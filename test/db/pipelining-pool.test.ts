@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { PipeliningPool } from '../../src/db/postgres/pipelining-pool.ts'
+import { PipeliningPool } from '../../src/engine/db/postgres/pipelining-pool.ts'
 import { createDatabaseOfOwner, dropDatabase, hasServer, ownerUrl } from '../support/postgresql.ts'
 
 describe.skipIf(!hasServer)('short reads in one turn of the event loop', () => {

@@ -2,14 +2,14 @@ import type { FastifyInstance } from 'fastify'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createApp } from '../../src/app.ts'
-import { createKey } from '../../src/auth/key.service.ts'
-import type { Services } from '../../src/context.ts'
-import { type Database, openDatabase } from '../../src/db/database.ts'
-import { deployMigrations } from '../../src/db/migrations/migrations.ts'
-import { createStatementMeter } from '../../src/db/statement-meter.ts'
-import { createServices } from '../../src/noun/services.ts'
-import { createLogger } from '../../src/telemetry/logger.ts'
-import { createTenant } from '../../src/tenant/tenant.service.ts'
+import { createKey } from '../../src/domain/credential/key.service.ts'
+import { createServices } from '../../src/domain/services.ts'
+import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
+import type { Services } from '../../src/engine/context.ts'
+import { type Database, openDatabase } from '../../src/engine/db/database.ts'
+import { deployMigrations } from '../../src/engine/db/migrations/migrations.ts'
+import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
+import { createLogger } from '../../src/engine/telemetry/logger.ts'
 import { type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
 
 let cluster: Cluster
@@ -209,7 +209,7 @@ describe.skipIf(!canCreateClusters)('on large tables, PostgreSQL uses the indexe
   )
 
   it('claims and the search for expired leases', async () => {
-    const { leaseLost } = await import('../../src/job/worker/upkeep.ts')
+    const { leaseLost } = await import('../../src/domain/job/worker/upkeep.ts')
     const { jobs } = services
     const request = { jobTypes: ['type_0', 'type_1'], limit: 2, leaseSeconds: 30 }
     const before = cluster.readLog().length

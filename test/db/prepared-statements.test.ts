@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createDatabase, type Database } from '../../src/db/database.ts'
-import { openPostgres } from '../../src/db/postgres/postgres.ts'
-import { byTime } from '../../src/db/read/order.ts'
-import { query, statement } from '../../src/db/statement.ts'
+import { createDatabase, type Database } from '../../src/engine/db/database.ts'
+import { openPostgres } from '../../src/engine/db/postgres/postgres.ts'
+import { byTime } from '../../src/engine/db/read/order.ts'
+import { query, statement } from '../../src/engine/db/statement.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { hasServer } from '../support/postgresql.ts'
 

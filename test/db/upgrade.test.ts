@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Services } from '../../src/context.ts'
-import type { Job } from '../../src/db/generated/prisma/client.ts'
-import { deployMigrations, readMigrationStatus } from '../../src/db/migrations/migrations.ts'
-import { leaseLost } from '../../src/job/worker/upkeep.ts'
-import { startWorker } from '../../src/job/worker/worker.ts'
-import { createServices } from '../../src/noun/services.ts'
+import { leaseLost } from '../../src/domain/job/worker/upkeep.ts'
+import { startWorker } from '../../src/domain/job/worker/worker.ts'
+import { createServices } from '../../src/domain/services.ts'
+import type { Services } from '../../src/engine/context.ts'
+import type { Job } from '../../src/engine/db/generated/prisma/client.ts'
+import { deployMigrations, readMigrationStatus } from '../../src/engine/db/migrations/migrations.ts'
 import { createDatabaseFrom, type TestDatabase } from '../support/database.ts'
 
 // A dump of version 0.1.0 with jobs in every state of two tenants. That version ran jobs with a queue library.

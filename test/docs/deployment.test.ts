@@ -188,6 +188,6 @@ describe('the Dockerfile', () => {
     ])
     expect(lines.join('\n')).toMatch(/HEALTHCHECK [^\n]*\\\n +CMD \["node", "--eval", ".*\/health/)
     const ignored = readFileSync(path.join(projectRoot, '.dockerignore'), 'utf8').split('\n')
-    expect(ignored).toEqual(expect.arrayContaining(['**/node_modules', '.git', 'data', 'src/db/generated']))
+    expect(ignored).toEqual(expect.arrayContaining(['**/node_modules', '.git', 'data', 'src/engine/db/generated']))
   })
 })

@@ -7,7 +7,7 @@ import { createSubscriptions, type Subscribe } from '../../examples/frontends/su
 import { createTokenBackend } from '../../examples/frontends/token-backend.ts'
 import { createTokens, type Tokens } from '../../examples/frontends/tokens.ts'
 import { createUrqlClient } from '../../examples/frontends/urql.ts'
-import { createKey, revokeKey } from '../../src/auth/key.service.ts'
+import { createKey, revokeKey } from '../../src/domain/credential/key.service.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { readBlocks, readPage } from '../support/docs.ts'
 import { addressOf, subscribe } from '../support/events.ts'

@@ -4,7 +4,7 @@ import { parse, validate } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { readConfig } from '../../src/config.ts'
-import { schemas } from '../../src/noun/schema.graphql.ts'
+import { schemas } from '../../src/domain/schema.graphql.ts'
 import { projectRoot, readBlocks, readPage } from '../support/docs.ts'
 
 const { schema } = schemas

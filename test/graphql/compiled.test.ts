@@ -11,13 +11,17 @@ import {
   validate,
 } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { scopes } from '../../src/auth/scopes.ts'
-import type { Viewer } from '../../src/auth/viewer.ts'
-import { createContext } from '../../src/context.ts'
-import { executeOperation } from '../../src/graphql/operation/execute.ts'
-import { createPreparer, hasScopes, type PreparedOperation } from '../../src/graphql/operation/prepare/prepare.ts'
-import { schemas } from '../../src/noun/schema.graphql.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { schemas } from '../../src/domain/schema.graphql.ts'
+import { scopes } from '../../src/engine/auth/scopes.ts'
+import type { Viewer } from '../../src/engine/auth/viewer.ts'
+import { createContext } from '../../src/engine/context.ts'
+import { executeOperation } from '../../src/engine/graphql/operation/execute.ts'
+import {
+  createPreparer,
+  hasScopes,
+  type PreparedOperation,
+} from '../../src/engine/graphql/operation/prepare/prepare.ts'
+import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createOneOfEach } from '../support/factories.ts'
 

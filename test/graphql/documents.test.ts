@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { followTrustedDocuments, type TrustedDocuments } from '../../src/graphql/http/trusted-documents.ts'
-import { schemas } from '../../src/noun/schema.graphql.ts'
+import { schemas } from '../../src/domain/schema.graphql.ts'
+import { followTrustedDocuments, type TrustedDocuments } from '../../src/engine/graphql/http/trusted-documents.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')

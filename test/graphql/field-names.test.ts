@@ -1,6 +1,6 @@
 import { getNamedType, isCompositeType, isObjectType } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { schemas } from '../../src/noun/schema.graphql.ts'
+import { schemas } from '../../src/domain/schema.graphql.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { createOneOfEach } from '../support/factories.ts'
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { createPreparer } from '../../src/graphql/operation/prepare/prepare.ts'
-import { schemas } from '../../src/noun/schema.graphql.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { schemas } from '../../src/domain/schema.graphql.ts'
+import { createPreparer } from '../../src/engine/graphql/operation/prepare/prepare.ts'
+import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 
 const create = () => createPreparer({ schemas, introspection: true, metrics: createMetrics() })
 

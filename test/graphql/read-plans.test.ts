@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { accountsOfUser } from '../../src/account/account.rows.ts'
-import { createKey } from '../../src/auth/key.service.ts'
-import type { Scope } from '../../src/auth/scopes.ts'
-import { byTime } from '../../src/db/read/order.ts'
-import type { Branch } from '../../src/db/read/relation.ts'
-import { seedTenant } from '../../src/seed/seed.ts'
+import { accountsOfUser } from '../../src/domain/account/account.rows.ts'
+import { createKey } from '../../src/domain/credential/key.service.ts'
+import { seedTenant } from '../../src/domain/seed/seed.ts'
+import type { Scope } from '../../src/engine/auth/scopes.ts'
+import { byTime } from '../../src/engine/db/read/order.ts'
+import type { Branch } from '../../src/engine/db/read/relation.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 let app: TestApp

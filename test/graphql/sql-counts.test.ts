@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { seedTenant } from '../../src/seed/seed.ts'
+import { seedTenant } from '../../src/domain/seed/seed.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 let app: TestApp

@@ -14,9 +14,9 @@ import {
   isObjectType,
 } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createKey } from '../../src/auth/key.service.ts'
-import { namesIn } from '../../src/graphql/http/hide-names.ts'
-import { schemas } from '../../src/noun/schema.graphql.ts'
+import { createKey } from '../../src/domain/credential/key.service.ts'
+import { schemas } from '../../src/domain/schema.graphql.ts'
+import { namesIn } from '../../src/engine/graphql/http/hide-names.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { createOneOfEach } from '../support/factories.ts'
 import { openApiDocument } from '../support/openapi-types.ts'

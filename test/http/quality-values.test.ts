@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { choosePreferred } from '../../src/http/quality-values.ts'
+import { choosePreferred } from '../../src/engine/http/quality-values.ts'
 
 it.each([
   ['gzip, br', ['br', 'gzip'], 'gzip'],

@@ -2,11 +2,11 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createFetchContent } from '../../src/job/handlers/fetch-content.ts'
-import { fetchLimited } from '../../src/job/handlers/fetch-limited.ts'
-import { readFeed } from '../../src/job/handlers/read-feed.ts'
-import type { JobHandler } from '../../src/job/worker/handler.ts'
-import { createPrivateNetworks } from '../../src/network/private-networks.ts'
+import { createFetchContent } from '../../src/domain/job/handlers/fetch-content.ts'
+import { fetchLimited } from '../../src/domain/job/handlers/fetch-limited.ts'
+import { readFeed } from '../../src/domain/job/handlers/read-feed.ts'
+import type { JobHandler } from '../../src/domain/job/worker/handler.ts'
+import { createPrivateNetworks } from '../../src/engine/network/private-networks.ts'
 
 const servers: Server[] = []
 afterEach(() => {

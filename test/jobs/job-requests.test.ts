@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createKey } from '../../src/auth/key.service.ts'
+import { createKey } from '../../src/domain/credential/key.service.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { factoriesFor } from '../support/factories.ts'
 import { jobClient, present } from '../support/jobs.ts'
@@ -158,7 +158,7 @@ describe('cancelJob and retryJob', () => {
   })
 
   it('need the scope jobs:write', async () => {
-    const { createKey } = await import('../../src/auth/key.service.ts')
+    const { createKey } = await import('../../src/domain/credential/key.service.ts')
     const { key } = await createKey(app.database, { tenantAppId: tenant.tenantAppId, name: 'r', scopes: ['jobs:read'] })
     for (const mutation of [
       'createJob(input: { jobType: "x" })',

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { JobStatus } from '../../src/db/generated/prisma/enums.ts'
-import { leaseLost } from '../../src/job/worker/upkeep.ts'
+import { leaseLost } from '../../src/domain/job/worker/upkeep.ts'
+import type { JobStatus } from '../../src/engine/db/generated/prisma/enums.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { jobClient, present } from '../support/jobs.ts'
 

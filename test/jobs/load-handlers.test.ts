@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { loadHandlers } from '../../src/job/worker/load-handlers.ts'
+import { loadHandlers } from '../../src/domain/job/worker/load-handlers.ts'
 import { createEmptyDir } from '../support/data-dir.ts'
 
 const folder = createEmptyDir()

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
-import { createBufferedCounter } from '../../src/limits/buffered-counter.ts'
-import { createMemoryCounter, type PointCounter } from '../../src/limits/point-counter.ts'
+import { createBufferedCounter } from '../../src/engine/limits/buffered-counter.ts'
+import { createMemoryCounter, type PointCounter } from '../../src/engine/limits/point-counter.ts'
 
 /** A counter that several processes ask. It remembers what they have asked. */
 function createShared(points: number, now?: () => number) {

@@ -1,9 +1,9 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { createRateLimit, type RateLimit } from '../../src/limits/rate-limit.ts'
-import { createRecentWrites } from '../../src/limits/recent-writes.ts'
-import { connectToRedis, type RedisConnection } from '../../src/limits/redis.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { createRateLimit, type RateLimit } from '../../src/engine/limits/rate-limit.ts'
+import { createRecentWrites } from '../../src/engine/limits/recent-writes.ts'
+import { connectToRedis, type RedisConnection } from '../../src/engine/limits/redis.ts'
+import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 import { startProxy, type TcpProxy } from '../support/proxy.ts'
 
 const redisPort = Number(process.env['TEST_REDIS_PORT'] ?? 6379)

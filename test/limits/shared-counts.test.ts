@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest'
-import { createRateLimit } from '../../src/limits/rate-limit.ts'
-import { createRecentWrites } from '../../src/limits/recent-writes.ts'
-import { createSharedCounts } from '../../src/limits/shared-counts.ts'
+import { createRateLimit } from '../../src/engine/limits/rate-limit.ts'
+import { createRecentWrites } from '../../src/engine/limits/recent-writes.ts'
+import { createSharedCounts } from '../../src/engine/limits/shared-counts.ts'
 
 const log = { error: () => undefined, warn: () => undefined }
 

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { createKeySlots } from '../../src/limits/key-slots.ts'
-import { createProcessTurns } from '../../src/limits/turns.ts'
+import { createKeySlots } from '../../src/engine/limits/key-slots.ts'
+import { createProcessTurns } from '../../src/engine/limits/turns.ts'
 
 /** Starts work that ends when the test says so. Records which work has started, and how much runs at a time. */
 function record() {

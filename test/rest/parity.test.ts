@@ -1,8 +1,8 @@
 import { getOperationAST, parse } from 'graphql'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { seedTenant } from '../../src/domain/seed/seed.ts'
 import type { Route } from '../../src/rest/route.ts'
 import { routes } from '../../src/rest/routes.ts'
-import { seedTenant } from '../../src/seed/seed.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { createOneOfEach, factoriesFor } from '../support/factories.ts'
 

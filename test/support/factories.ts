@@ -1,9 +1,9 @@
-import { accountIds } from '../../src/account/account.rows.ts'
-import type { Prisma } from '../../src/db/generated/prisma/client.ts'
-import { emailRecordIds } from '../../src/email-record/email-record.rows.ts'
-import { jobIds } from '../../src/job/job.rows.ts'
-import { profileIds } from '../../src/profile/profile.rows.ts'
-import { userIds } from '../../src/user/user.rows.ts'
+import { accountIds } from '../../src/domain/account/account.rows.ts'
+import { emailRecordIds } from '../../src/domain/email-record/email-record.rows.ts'
+import { jobIds } from '../../src/domain/job/job.rows.ts'
+import { profileIds } from '../../src/domain/profile/profile.rows.ts'
+import { userIds } from '../../src/domain/user/user.rows.ts'
+import type { Prisma } from '../../src/engine/db/generated/prisma/client.ts'
 import type { TestApp, TestTenant } from './app.ts'
 
 type Given<Input> = Partial<Omit<Input, 'tenantAppId'>>

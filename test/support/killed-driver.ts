@@ -1,5 +1,5 @@
-import type { Connector } from '../../src/db/adapter.ts'
-import type { Driver } from '../../src/db/driver.ts'
+import type { Connector } from '../../src/engine/db/adapter.ts'
+import type { Driver } from '../../src/engine/db/driver.ts'
 
 /** A driver whose migrating session ends after `steps` statements, as if its process were killed: none follows, and none reports. */
 export function killedAfter(driver: Driver, steps: number): Driver {

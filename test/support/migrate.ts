@@ -1,6 +1,6 @@
-import { type Database, openDatabase } from '../../src/db/database.ts'
-import { grantsFor } from '../../src/db/migrations/grants.ts'
-import { deployMigrations } from '../../src/db/migrations/migrations.ts'
+import { type Database, openDatabase } from '../../src/engine/db/database.ts'
+import { grantsFor } from '../../src/engine/db/migrations/grants.ts'
+import { deployMigrations } from '../../src/engine/db/migrations/migrations.ts'
 
 /** The role in a URL. */
 export function roleOf(url: string): string {

@@ -1,8 +1,8 @@
 import openapiTypescript, { astToString, type OpenAPI3 } from 'openapi-typescript'
-import { createPreparer } from '../../src/graphql/operation/prepare/prepare.ts'
-import { schemas } from '../../src/noun/schema.graphql.ts'
+import { schemas } from '../../src/domain/schema.graphql.ts'
+import { createPreparer } from '../../src/engine/graphql/operation/prepare/prepare.ts'
+import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 import { createOpenApiDocument } from '../../src/rest/openapi/document.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
 
 /** The content of /openapi.json. */
 export function openApiDocument() {

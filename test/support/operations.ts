@@ -9,7 +9,7 @@ import {
   isObjectType,
   isUnionType,
 } from 'graphql'
-import { schemas } from '../../src/noun/schema.graphql.ts'
+import { schemas } from '../../src/domain/schema.graphql.ts'
 
 const { schema } = schemas
 

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import type { TestProject } from 'vitest/node'
-import { openDatabase } from '../../src/db/database.ts'
-import { deployMigrations } from '../../src/db/migrations/migrations.ts'
-import { partitionTables } from '../../src/db/partitions/partition-tables.ts'
+import { openDatabase } from '../../src/engine/db/database.ts'
+import { deployMigrations } from '../../src/engine/db/migrations/migrations.ts'
+import { partitionTables } from '../../src/engine/db/partitions/partition-tables.ts'
 import { migrate } from './migrate.ts'
 import {
   appRole,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { createOneOfEach } from '../support/factories.ts'
 

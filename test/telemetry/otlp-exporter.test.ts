@@ -6,7 +6,7 @@ import { gunzipSync } from 'node:zlib'
 import { ExportResultCode } from '@opentelemetry/core'
 import { BasicTracerProvider, type ReadableSpan, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createOtlpExporter } from '../../src/telemetry/otlp-exporter.ts'
+import { createOtlpExporter } from '../../src/engine/telemetry/otlp-exporter.ts'
 
 const closers: (() => void)[] = []
 afterEach(() => {

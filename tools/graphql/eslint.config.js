@@ -1,6 +1,6 @@
 import graphql from '@graphql-eslint/eslint-plugin'
 
-const operations = ['src/graphql/http/graphiql-tabs/*.graphql', 'tools/graphql/operations/*.graphql']
+const operations = ['src/engine/graphql/http/graphiql-tabs/*.graphql', 'tools/graphql/operations/*.graphql']
 
 const shared = {
   plugins: { '@graphql-eslint': graphql },

@@ -1,4 +1,4 @@
-import { openDemo } from '../../src/seed/demo.ts'
+import { openDemo } from '../../src/domain/seed/demo.ts'
 import { startTestApp } from '../../test/support/app.ts'
 import { openApiDocument } from '../../test/support/openapi-types.ts'
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Logger } from '../../telemetry/logger.ts'
+import type { Logger } from '../../engine/telemetry/logger.ts'
 import type { OnStopRequest } from './stop-requests.ts'
 
 /** The part of the time for stopping that is reserved for closing the database. */

@@ -1,23 +1,23 @@
 import { write } from 'node:fs'
 import type { Logger } from 'pino'
 import { createApp } from '../../app.ts'
-import type { TrustedIssuer } from '../../auth/tokens/trusted-issuers.ts'
 import { type Config, readConfig } from '../../config.ts'
-import { type Database, openDatabase } from '../../db/database.ts'
-import { deployMigrations } from '../../db/migrations/migrations.ts'
-import { createStatementMeter, type StatementMeter } from '../../db/statement-meter.ts'
-import { followTrustedDocuments } from '../../graphql/http/trusted-documents.ts'
-import { listen } from '../../http/listen.ts'
-import { serveMetrics } from '../../http/plugins/metrics-route.ts'
-import { createRateLimit } from '../../limits/rate-limit.ts'
-import { createRecentWrites, type SharedMemory } from '../../limits/recent-writes.ts'
-import type { RedisConnection } from '../../limits/redis.ts'
-import { schemas } from '../../noun/schema.graphql.ts'
-import { createServices } from '../../noun/services.ts'
-import { openDemo } from '../../seed/demo.ts'
-import { createLogger } from '../../telemetry/logger.ts'
-import { createMetrics, type Metrics, measureProcess } from '../../telemetry/metrics.ts'
-import { startTracing } from '../../telemetry/start-tracing.ts'
+import { schemas } from '../../domain/schema.graphql.ts'
+import { openDemo } from '../../domain/seed/demo.ts'
+import { createServices } from '../../domain/services.ts'
+import type { TrustedIssuer } from '../../engine/auth/tokens/trusted-issuers.ts'
+import { type Database, openDatabase } from '../../engine/db/database.ts'
+import { deployMigrations } from '../../engine/db/migrations/migrations.ts'
+import { createStatementMeter, type StatementMeter } from '../../engine/db/statement-meter.ts'
+import { followTrustedDocuments } from '../../engine/graphql/http/trusted-documents.ts'
+import { listen } from '../../engine/http/listen.ts'
+import { serveMetrics } from '../../engine/http/plugins/metrics-route.ts'
+import { createRateLimit } from '../../engine/limits/rate-limit.ts'
+import { createRecentWrites, type SharedMemory } from '../../engine/limits/recent-writes.ts'
+import type { RedisConnection } from '../../engine/limits/redis.ts'
+import { createLogger } from '../../engine/telemetry/logger.ts'
+import { createMetrics, type Metrics, measureProcess } from '../../engine/telemetry/metrics.ts'
+import { startTracing } from '../../engine/telemetry/start-tracing.ts'
 import { requireMigrations } from '../with-database.ts'
 import { exitAtLatest, exitWhenDone, stopAnswering } from './lifecycle.ts'
 import { maxConnectionsOf } from './max-connections.ts'
@@ -119,14 +119,14 @@ function open({ database }: Config, meter: StatementMeter, metrics: Metrics, log
 
 async function openRedis({ redisUrl }: Config, log: Logger): Promise<RedisConnection | undefined> {
   if (redisUrl === undefined) return undefined
-  const { connectToRedis } = await import('../../limits/redis.ts')
+  const { connectToRedis } = await import('../../engine/limits/redis.ts')
   return connectToRedis(redisUrl, log)
 }
 
 async function openTrustedIssuersOf(config: Config, database: Database, log: Logger): Promise<TrustedIssuer[]> {
   const { trustedIssuersFile: file, tokenIssuer, fetchPrivateNetworks: allowPrivateNetworks } = config
   if (file === undefined) return []
-  const { openTrustedIssuers } = await import('../../auth/tokens/trusted-issuers.ts')
+  const { openTrustedIssuers } = await import('../../engine/auth/tokens/trusted-issuers.ts')
   return openTrustedIssuers(database, file, tokenIssuer, { log, allowPrivateNetworks })
 }
 

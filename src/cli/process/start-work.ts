@@ -1,11 +1,11 @@
 import type { Config } from '../../config.ts'
-import type { Services } from '../../context.ts'
-import { removeExpiredAnswers } from '../../idempotency/idempotency.ts'
-import type { JobHandlers } from '../../job/worker/handler.ts'
-import { loadHandlers } from '../../job/worker/load-handlers.ts'
-import { startUpkeep } from '../../job/worker/upkeep.ts'
-import { startWorker } from '../../job/worker/worker.ts'
-import type { Logger } from '../../telemetry/logger.ts'
+import type { JobHandlers } from '../../domain/job/worker/handler.ts'
+import { loadHandlers } from '../../domain/job/worker/load-handlers.ts'
+import { startUpkeep } from '../../domain/job/worker/upkeep.ts'
+import { startWorker } from '../../domain/job/worker/worker.ts'
+import type { Services } from '../../engine/context.ts'
+import { removeExpiredAnswers } from '../../engine/idempotency/idempotency.ts'
+import type { Logger } from '../../engine/telemetry/logger.ts'
 import { graceOf } from './lifecycle.ts'
 import { defaultLeaseSeconds } from './number-options.ts'
 
@@ -16,7 +16,7 @@ import { defaultLeaseSeconds } from './number-options.ts'
  */
 export async function readHandlers(config: Config, file: string | undefined): Promise<JobHandlers> {
   // Processes that run no jobs do not load the HTTP client of this handler.
-  const { createFetchContent } = await import('../../job/handlers/fetch-content.ts')
+  const { createFetchContent } = await import('../../domain/job/handlers/fetch-content.ts')
   const fetchContent = createFetchContent({ allowPrivateNetworks: config.fetchPrivateNetworks })
   return new Map([['fetch_content', fetchContent], ...(file === undefined ? [] : await loadHandlers(file))])
 }

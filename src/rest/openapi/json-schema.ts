@@ -8,7 +8,7 @@ import {
   isNonNullType,
 } from 'graphql'
 import { z } from 'zod'
-import { jsonSchemaOf, requiredOf } from '../../input/json-schema.ts'
+import { jsonSchemaOf, requiredOf } from '../../engine/input/json-schema.ts'
 import type { Body } from '../route.ts'
 import { keepsNull, type ObjectShape, type Shape } from '../shape.ts'
 

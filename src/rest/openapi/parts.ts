@@ -1,6 +1,6 @@
-import { type ErrorCode, errorCodes, invalidField } from '../../errors.ts'
-import { idempotencyKeyPattern } from '../../http/idempotency-key.ts'
-import { toProblem } from '../../http/problem.ts'
+import { type ErrorCode, errorCodes, invalidField } from '../../engine/errors.ts'
+import { idempotencyKeyPattern } from '../../engine/http/idempotency-key.ts'
+import { toProblem } from '../../engine/http/problem.ts'
 import type { Json } from './json-schema.ts'
 
 /** Describes errors of the registry, by status. */

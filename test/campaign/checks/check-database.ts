@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { openDatabase } from '../../../src/db/database.ts'
+import { openDatabase } from '../../../src/engine/db/database.ts'
 import { checkJobHistory } from '../../support/job-history.ts'
 import { jobTypes } from '../ledger.ts'
 

@@ -1,4 +1,4 @@
-import { errorCodes, isErrorCode } from '../../../src/errors.ts'
+import { errorCodes, isErrorCode } from '../../../src/engine/errors.ts'
 
 /** An answer of a gateway. */
 export interface Answer {

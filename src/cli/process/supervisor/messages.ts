@@ -1,6 +1,6 @@
 // What the supervisor and its children send each other, as JSON. After a rolling restart the children can be of a newer version
 // than their supervisor, so a change of these messages must let both understand each other.
-import type { SharedCounts } from '../../../limits/shared-counts.ts'
+import type { SharedCounts } from '../../../engine/limits/shared-counts.ts'
 import type { MetricsReport } from './sum-metrics.ts'
 
 /** What a child can call in its supervisor. */

@@ -1,7 +1,0 @@
-import { idsWithPrefix } from '../db/ids.ts'
-import { many, one } from '../db/read/relation.ts'
-
-export const accountIds = idsWithPrefix('acc')
-
-export const accountById = one('Account', 'id')
-export const accountsOfUser = many('Account', 'userId')

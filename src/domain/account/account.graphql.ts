@@ -1,0 +1,155 @@
+import type { AccountStatus as AccountStatusRow } from '../../engine/db/generated/prisma/enums.ts'
+import { byTime } from '../../engine/db/read/order.ts'
+import { builder } from '../../engine/graphql/schema/builder.ts'
+import { defineList } from '../../engine/graphql/schema/list.ts'
+import { defineMutation } from '../../engine/graphql/schema/mutation.ts'
+import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
+import { defineOrder } from '../../engine/graphql/schema/order.ts'
+import { loadRow, referencedRowOf, rowsOf } from '../../engine/graphql/schema/rows.ts'
+import { User } from '../user/user.graphql.ts'
+import { userById } from '../user/user.rows.ts'
+import { accountById, accountIds, accountsOfUser } from './account.rows.ts'
+import { accountConditions, linkAccount, unlinkAccount, updateAccount } from './account.service.ts'
+
+const AccountStatus = builder.enumType('AccountStatus', {
+  description: 'Whether the platform lets the tenant read the account.',
+  values: {
+    CONNECTED: { description: 'It does.' },
+    EXPIRED: { description: 'The permission has expired. The user must connect the account again.' },
+    DISCONNECTED: { description: 'The permission was withdrawn.' },
+  } satisfies Record<AccountStatusRow, { description: string }>,
+})
+
+export const Account = builder.prismaObject('Account', {
+  scope: 'inherited',
+  description: "A user's account on a platform.",
+  interfaces: [Node],
+  fields: (t) => ({
+    platform: t.exposeString('platform', { description: 'The platform in upper case, such as `YOUTUBE`.' }),
+    platformAccountId: t.exposeString('platformAccountId', { description: 'The id of the account on the platform.' }),
+    displayName: t.exposeString('displayName', { description: 'The name that the platform shows.' }),
+    status: t.expose('status', { type: AccountStatus, description: 'Whether the platform lets the tenant read it.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The creation time.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'The time of the last change.' }),
+    user: t.field({
+      type: User,
+      scope: 'users:read',
+      description: 'The user that the account belongs to.',
+      ...referencedRowOf(userById, 'userId'),
+    }),
+  }),
+})
+
+registerNode('Account', accountIds, 'users:read', accountById)
+
+builder.prismaObjectField(User, 'accounts', (t) =>
+  t.field({
+    type: [Account],
+    scope: 'users:read',
+    description: "The user's platform accounts, oldest first.",
+    ...rowsOf(accountsOfUser, 'id'),
+  }),
+)
+
+builder.queryField('account', (t) =>
+  t.field({
+    type: Account,
+    nullable: true,
+    scope: 'users:read',
+    description: 'Returns the account with this id, or null if your tenant has none.',
+    args: { id: t.arg.id({ required: true, description: 'The id of the account.' }) },
+    resolve: (_, { id }, { loaders }) => loadRow(loaders, accountById, id),
+  }),
+)
+
+const AccountFilter = builder.inputType('AccountFilter', {
+  description: 'Selects accounts. An absent or null field does not restrict the list.',
+  fields: (t) => ({
+    platform: t.string({ description: 'The platform in upper case.' }),
+    userId: t.id({ description: 'The id of the user.' }),
+    status: t.field({ type: AccountStatus, description: 'The state.' }),
+    search: t.string({ description: 'A part of the display name or of the platform account id. Case is ignored.' }),
+    updatedAfter: t.field({ type: 'DateTime', description: 'Changed after this time.' }),
+  }),
+})
+
+defineList('accounts', {
+  model: 'Account',
+  type: Account,
+  plural: 'accounts',
+  scope: 'users:read',
+  description: "Lists your tenant's accounts.",
+  filter: AccountFilter,
+  order: defineOrder(
+    'Account',
+    'accounts',
+    {
+      CREATED_AT: { description: 'The creation time.', by: (direction) => byTime('createdAt', direction) },
+      UPDATED_AT: { description: 'The time of the last change.', by: (direction) => byTime('updatedAt', direction) },
+    },
+    { field: 'CREATED_AT', direction: 'ASC' },
+  ),
+  defaultOrder: 'Oldest first',
+  searches: ['platform', 'status', 'search'],
+  conditionsOf: accountConditions,
+})
+
+const LinkAccountInput = builder.inputType('LinkAccountInput', {
+  description: 'The input of `linkAccount`.',
+  fields: (t) => ({
+    userId: t.id({ required: true, description: 'The id of the user.' }),
+    platform: t.string({ required: true, description: 'The platform in upper case, such as `YOUTUBE`.' }),
+    platformAccountId: t.string({
+      required: true,
+      description: 'The id of the account on the platform: 1–128 characters. It is unique per platform in your tenant.',
+    }),
+    displayName: t.string({ required: true, description: 'The name that the platform shows: 1–200 characters.' }),
+    status: t.field({ type: AccountStatus, description: 'The state. `CONNECTED` by default.' }),
+    id: t.id({ description: 'The id to give the account, if it comes from another system. Generated if absent.' }),
+  }),
+})
+
+defineMutation('linkAccount', {
+  scope: 'users:write',
+  description:
+    'Links a platform account to a user. Linking it to the same user again returns the first link unchanged. An account ' +
+    'of another user is rejected with CONFLICT.',
+  input: LinkAccountInput,
+  inputDescription: 'The account to link.',
+  results: [{ field: 'account', type: Account, description: 'The linked account.' }],
+  run: linkAccount,
+})
+
+const UpdateAccountInput = builder.inputType('UpdateAccountInput', {
+  description: 'The input of `updateAccount`. The platform and the platform account id cannot change.',
+  fields: (t) => ({
+    id: t.id({ required: true, description: 'The id of the account.' }),
+    displayName: t.string({ description: 'The name that the platform shows: 1–200 characters. Null keeps it.' }),
+    status: t.field({ type: AccountStatus, description: 'The state. Null keeps it.' }),
+  }),
+})
+
+defineMutation('updateAccount', {
+  scope: 'users:write',
+  description: 'Changes an account.',
+  input: UpdateAccountInput,
+  inputDescription: 'The changes.',
+  results: [{ field: 'account', type: Account, description: 'The changed account.', scope: 'users:read' }],
+  hasOneWrite: true,
+  run: updateAccount,
+})
+
+const UnlinkAccountInput = builder.inputType('UnlinkAccountInput', {
+  description: 'The input of `unlinkAccount`.',
+  fields: (t) => ({ id: t.id({ required: true, description: 'The id of the account.' }) }),
+})
+
+defineMutation('unlinkAccount', {
+  scope: 'users:write',
+  description: 'Unlinks an account and deletes its profile and emails.',
+  input: UnlinkAccountInput,
+  inputDescription: 'The account to unlink.',
+  results: [{ field: 'unlinkedAccountId', type: 'ID', description: 'The id of the unlinked account.' }],
+  hasOneWrite: true,
+  run: unlinkAccount,
+})

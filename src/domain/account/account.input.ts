@@ -1,0 +1,31 @@
+import { z } from 'zod'
+import { AccountStatus } from '../../engine/db/generated/prisma/enums.ts'
+import { atMost, filledText, filterText, id, upperCaseWord } from '../../engine/input/rules.ts'
+
+/** The fields of an account that clients set, as the database stores them. */
+export const accountFields = { platform: upperCaseWord, platformAccountId: filledText, displayName: filledText }
+
+const status = z.enum(AccountStatus)
+
+const displayName = accountFields.displayName.check(atMost(200))
+
+/** The input of `linkAccount`. */
+export const accountLink = z.object({
+  /** The id of an account that comes from another system. */
+  id: id.nullish(),
+  userId: z.string(),
+  platform: accountFields.platform,
+  platformAccountId: accountFields.platformAccountId.check(atMost(128)),
+  displayName,
+  status: status.nullish(),
+})
+
+/** The input of `updateAccount`. Null keeps a value. */
+export const accountChange = z.object({ displayName: displayName.nullish(), status: status.nullish() })
+
+/** The texts of the filter of `accounts`. */
+export const accountFilter = z.object({
+  platform: filterText.nullish(),
+  userId: filterText.nullish(),
+  search: filterText.nullish(),
+})

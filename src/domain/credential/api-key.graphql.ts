@@ -1,0 +1,101 @@
+import { byTime } from '../../engine/db/read/order.ts'
+import { builder } from '../../engine/graphql/schema/builder.ts'
+import { readPageRequest, toConnection } from '../../engine/graphql/schema/connection.ts'
+import { defineMutation } from '../../engine/graphql/schema/mutation.ts'
+import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
+import { asParent } from '../../engine/graphql/schema/rows.ts'
+import { createApiKey, readApiKeyPage, revokeApiKey } from './api-key.service.ts'
+import { keyById, keyIds } from './key.rows.ts'
+
+const ApiKey = builder.prismaObject('ApiKey', {
+  scope: 'inherited',
+  description: 'An API key of your tenant. The key itself is shown only when it is created.',
+  interfaces: [Node],
+  fields: (t) => ({
+    name: t.exposeString('name', { description: 'The name.' }),
+    scopes: t.exposeStringList('scopes', { description: 'What the key may do.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The creation time.' }),
+    expiresAt: t.expose('expiresAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'The time when the key expires. Null: never.',
+    }),
+    revokedAt: t.expose('revokedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'The time when the key was revoked.',
+    }),
+    lastUsedAt: t.expose('lastUsedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'The time when the key, or a token of it, was last used, to a minute.',
+    }),
+  }),
+})
+
+registerNode('ApiKey', keyIds, 'keys:write', keyById, { isPrefixed: true })
+
+builder.queryField('apiKeys', (t) =>
+  t.connection(
+    {
+      type: ApiKey,
+      scope: 'keys:write',
+      description: "Lists your tenant's API keys, oldest first, also those that are revoked or have expired.",
+      resolve: async (_, args, context) => {
+        const page = readPageRequest(args, byTime('createdAt', 'ASC'))
+        return toConnection(page, (await readApiKeyPage(context, page)).map(asParent<'ApiKey'>))
+      },
+    },
+    { name: 'ApiKeyConnection', scope: 'inherited', description: 'A page of API keys.' },
+    { name: 'ApiKeyEdge', scope: 'inherited', description: 'An API key and its cursor.' },
+  ),
+)
+
+const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
+  description: 'The input of `createApiKey`.',
+  fields: (t) => ({
+    name: t.string({ required: true, description: 'The name: 1–200 characters in one line.' }),
+    scopes: t.stringList({
+      description: 'What the key may do: some of the scopes of the key of this request. All of them by default.',
+    }),
+    expiresAt: t.field({
+      type: 'DateTime',
+      description: 'The time when the key expires. By default when the key or token of this request expires.',
+    }),
+  }),
+})
+
+defineMutation('createApiKey', {
+  scope: 'keys:write',
+  description: 'Creates an API key of your tenant, which can have 20 valid keys then.',
+  input: CreateApiKeyInput,
+  inputDescription: 'The key to create.',
+  isSecret: true,
+  results: [
+    { field: 'apiKey', type: ApiKey, description: 'The new key.', value: ({ row }) => row },
+    {
+      field: 'key',
+      type: 'String',
+      description: 'The key itself. It is shown only now.',
+      value: ({ key }) => key,
+    },
+  ],
+  hasOneWrite: true,
+  run: createApiKey,
+})
+
+const RevokeApiKeyInput = builder.inputType('RevokeApiKeyInput', {
+  description: 'The input of `revokeApiKey`.',
+  fields: (t) => ({ id: t.id({ required: true, description: 'The id of the key.' }) }),
+})
+
+defineMutation('revokeApiKey', {
+  scope: 'keys:write',
+  description:
+    'Revokes an API key of your tenant. The key, its access tokens and their streams end within five seconds. Revoking it again changes nothing.',
+  input: RevokeApiKeyInput,
+  inputDescription: 'The key to revoke.',
+  results: [{ field: 'apiKey', type: ApiKey, description: 'The revoked key.' }],
+  hasOneWrite: true,
+  run: revokeApiKey,
+})

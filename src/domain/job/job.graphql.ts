@@ -1,0 +1,134 @@
+import type { JobStatus as JobStatusRow } from '../../engine/db/generated/prisma/enums.ts'
+import { byTime } from '../../engine/db/read/order.ts'
+import { builder } from '../../engine/graphql/schema/builder.ts'
+import { defineList } from '../../engine/graphql/schema/list.ts'
+import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
+import { defineOrder } from '../../engine/graphql/schema/order.ts'
+import { loadRow } from '../../engine/graphql/schema/rows.ts'
+import type { JsonObject } from '../../engine/graphql/schema/scalars.ts'
+import { jobConditions } from './job.list.ts'
+import { type JobFailure, jobById, jobIds } from './job.rows.ts'
+
+export const JobStatus = builder.enumType('JobStatus', {
+  description: 'The state of a job.',
+  values: {
+    PENDING: { description: 'The job waits for a worker.' },
+    RUNNING: { description: 'A worker runs the job.' },
+    SUCCEEDED: { description: 'The job succeeded and has its result.' },
+    FAILED: { description: 'The job failed, and no attempt is left.' },
+    CANCELLED: { description: 'The job was cancelled.' },
+  } satisfies Record<JobStatusRow, { description: string }>,
+})
+
+const JobError = builder.objectRef<JobFailure>('JobError').implement({
+  scope: 'inherited',
+  description: 'Why an attempt of a job failed.',
+  fields: (t) => ({
+    code: t.exposeString('code', { description: 'The error code, such as `TIMEOUT` or `LEASE_LOST`.' }),
+    message: t.exposeString('message', { description: 'The error message.' }),
+    attempt: t.exposeInt('attempt', { description: 'The number of the attempt, from 1.' }),
+    at: t.field({ type: 'DateTime', description: 'The time of the failure.', resolve: ({ at }) => new Date(at) }),
+  }),
+})
+
+export const Job = builder.prismaObject('Job', {
+  scope: 'inherited',
+  description: 'Asynchronous work with a payload, a result and attempts.',
+  interfaces: [Node],
+  fields: (t) => ({
+    status: t.expose('status', { type: JobStatus, description: 'The state of the job.' }),
+    jobType: t.exposeString('jobType', {
+      nullable: true,
+      description: 'The type of the job, such as `fetch_content`.',
+    }),
+    payload: t.field({
+      type: 'JSONObject',
+      nullable: true,
+      description: 'The input of the job.',
+      resolve: ({ payload }) => payload as JsonObject | null,
+    }),
+    result: t.field({
+      type: 'JSONObject',
+      nullable: true,
+      description: 'The output of the job.',
+      resolve: ({ result }) => result as JsonObject | null,
+    }),
+    attempts: t.exposeInt('attempts', { description: 'The number of times the job was started.' }),
+    maxAttempts: t.exposeInt('maxAttempts', {
+      nullable: true,
+      description: 'The maximum number of attempts. Null for an imported job.',
+    }),
+    error: t.field({
+      type: JobError,
+      nullable: true,
+      description: 'The error of the last failed attempt. Null if no attempt failed or the job succeeded.',
+      resolve: ({ error }) => error as JobFailure | null,
+    }),
+    progress: t.exposeFloat('progress', {
+      nullable: true,
+      description: 'The progress of this attempt from 0 to 1, if its worker reports it.',
+    }),
+    progressMessage: t.exposeString('progressMessage', {
+      nullable: true,
+      description: 'What this attempt is doing, in the words of its worker.',
+    }),
+    runAt: t.expose('runAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'The job does not start before this time. Null for an imported job, which no worker runs.',
+    }),
+    startedAt: t.expose('startedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'The start of the present attempt, or of the last one if the job is finished.',
+    }),
+    finishedAt: t.expose('finishedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'The time when the job succeeded, failed or was cancelled.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The creation time.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'The time of the last change.' }),
+  }),
+})
+
+registerNode('Job', jobIds, 'jobs:read', jobById)
+
+export const JobFilter = builder.inputType('JobFilter', {
+  description: 'Selects jobs. An absent or null field does not restrict the list.',
+  fields: (t) => ({
+    status: t.field({ type: JobStatus, description: 'The state.' }),
+    jobType: t.string({ description: 'The exact type.' }),
+    createdAfter: t.field({ type: 'DateTime', description: 'Created after this time.' }),
+    createdBefore: t.field({ type: 'DateTime', description: 'Created before this time.' }),
+  }),
+})
+
+builder.queryField('job', (t) =>
+  t.field({
+    type: Job,
+    nullable: true,
+    scope: 'jobs:read',
+    description: 'Returns the job with this id, or null if your tenant has none.',
+    args: { id: t.arg.id({ required: true, description: 'The id of the job.' }) },
+    resolve: (_, { id }, { loaders }) => loadRow(loaders, jobById, id),
+  }),
+)
+
+defineList('jobs', {
+  model: 'Job',
+  type: Job,
+  plural: 'jobs',
+  scope: 'jobs:read',
+  description: "Lists your tenant's jobs.",
+  filter: JobFilter,
+  order: defineOrder(
+    'Job',
+    'jobs',
+    { CREATED_AT: { description: 'The creation time.', by: (direction) => byTime('createdAt', direction) } },
+    { field: 'CREATED_AT', direction: 'ASC' },
+  ),
+  defaultOrder: 'Oldest first',
+  searches: [],
+  conditionsOf: jobConditions,
+})

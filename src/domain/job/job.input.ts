@@ -1,0 +1,95 @@
+import { z } from 'zod'
+import { fieldErrorCodeOf } from '../../engine/input/parse-input.ts'
+import { filterText, integer, matching, rule, storedObject, text, withoutProtoKey } from '../../engine/input/rules.ts'
+
+/** The type of a job, which selects its handler. */
+export const jobType = text(64).check(
+  matching(/^[A-Za-z][\w.-]*$/, 'must be a letter, then letters, digits, underscores, hyphens and periods'),
+)
+
+/** How long the payload and the result of a job may be, as JSON, in KiB. */
+export interface JobLimits {
+  readonly payloadKib: number
+  readonly resultKib: number
+}
+
+export const defaultJobLimits: JobLimits = { payloadKib: 64, resultKib: 256 }
+
+/** The rules of inputs whose limits are configured. */
+export type JobRules = ReturnType<typeof createJobRules>
+
+/** Creates the rules for payloads and results. */
+export function createJobRules({ payloadKib, resultKib }: JobLimits) {
+  const result = storedObject(resultKib).check(withoutProtoKey)
+  return {
+    /** The result of a job. */
+    result,
+    /** The input of `createJob`. */
+    newJob: z.object({
+      jobType,
+      payload: storedObject(payloadKib).check(withoutProtoKey).nullish(),
+      /** 3 by default. */
+      maxAttempts: integer(1, 100).nullish(),
+      /** The job does not start earlier. Now by default. */
+      runAt: z.date().nullish(),
+      /** A second call with the same key returns the job of the first one. */
+      idempotencyKey: text(128).nullish(),
+    }),
+    /** The input of `completeJob`, without the id and the token. */
+    resultInput: z.object({ result: result.nullish() }),
+  }
+}
+
+/** The longest code and message of a failure, in characters. */
+export const maxCodeLength = 64
+export const maxMessageLength = 2_000
+
+const maxJobTypes = 50
+
+/** The most jobs that an operation can claim. */
+export const maxClaims = 100
+const leaseSeconds = integer(1, 3_600)
+  .nullish()
+  .transform((seconds) => seconds ?? 60)
+
+const jobTypes = z.array(z.string()).check(
+  rule((types) => {
+    if (types.length === 0) return { code: 'REQUIRED', message: 'must name a job type' }
+    if (types.length > maxJobTypes) return { code: 'TOO_LONG', message: `must have at most ${maxJobTypes} entries` }
+    const { error } = z.array(jobType).safeParse(types)
+    return error?.issues[0] && { code: fieldErrorCodeOf(error.issues[0]), message: error.issues[0].message }
+  }),
+)
+
+/** The input of `claimJobs`. */
+export const claimInput = z.object({
+  limit: integer(1, maxClaims)
+    .nullish()
+    .transform((limit) => limit ?? 1),
+  leaseSeconds,
+  jobTypes,
+})
+
+/** How the worker that holds a job names it. */
+export interface HeldJobInput {
+  readonly id: string
+  readonly leaseToken: string
+}
+
+/** The inputs of the mutations of a worker, without the id and the token. */
+export const extendInput = z.object({ leaseSeconds })
+export const progressInput = z.object({
+  progress: z.number().min(0, 'must be from 0 to 1').max(1, 'must be from 0 to 1'),
+  message: text(maxMessageLength).nullish(),
+})
+export const failureInput = z.object({
+  code: text(maxCodeLength),
+  message: text(maxMessageLength),
+  retryable: z
+    .boolean()
+    .nullish()
+    .transform((isRetryable) => isRetryable ?? true),
+})
+
+/** The texts of the filter of `jobs`. */
+export const jobFilter = z.object({ jobType: filterText.nullish() })

@@ -1,0 +1,58 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { z } from 'zod'
+import type { Database } from '../../engine/db/database.ts'
+import type { Job } from '../../engine/db/generated/prisma/client.ts'
+import { RecordError, type Transfer } from '../noun.ts'
+import { jobRecord, jobSelection } from './job.record.ts'
+
+type JobRecord = z.output<typeof jobRecord>
+
+/** Jobs. An imported job is a record: no worker runs it. */
+export const jobTransfer: Transfer<JobRecord> = {
+  recognisedBy: 'status',
+  record: jobRecord,
+  write: writeJobs,
+  export: {
+    operation: `query ExportJobs($first: Int, $after: String) {
+      jobs(first: $first, after: $after) { nodes { ${jobSelection} } pageInfo { hasNextPage endCursor } }
+    }`,
+    path: 'jobs.nodes',
+    connection: 'jobs',
+  },
+}
+
+/**
+ * Writes jobs. A record without a creation time gets the present time. Jobs that workers of this database run are skipped
+ * if the record equals them.
+ *
+ * @throws RecordError if the record of such a job differs from it
+ */
+async function writeJobs(database: Database, tenantAppId: string, jobs: readonly JobRecord[]): Promise<void> {
+  const ids = jobs.map(({ id }) => id)
+  const existing = await database.reads.batch('Job', 'id', { tenantAppId }, ids)
+  const byId = new Map(existing.map((job) => [job.id, job]))
+  const imported = jobs.filter((record) => {
+    const job = byId.get(record.id)
+    if (!job || job.runAt === null) return true
+    if (!equals(record, job)) throw new RecordError(`the job ${job.id} exists and was not imported`)
+    return false
+  })
+  const now = new Date()
+  await database.insertRows('Job', {
+    fields: ['tenantAppId', 'id', 'status', 'jobType', 'payload', 'result', 'attempts', 'createdAt', 'updatedAt'],
+    rows: imported.map(({ id, status, job_type, payload, result, attempts, created_at, updated_at }) => [
+      ...[tenantAppId, id, status.toUpperCase(), job_type],
+      ...[payload && JSON.stringify(payload), result && JSON.stringify(result), attempts],
+      created_at ?? byId.get(id)?.createdAt ?? now,
+      updated_at ?? byId.get(id)?.updatedAt ?? now,
+    ]),
+    onConflict: { update: ['status', 'jobType', 'payload', 'result', 'attempts', 'createdAt', 'updatedAt'] },
+  })
+}
+
+function equals({ status, job_type, payload, result, attempts, updated_at }: JobRecord, job: Job): boolean {
+  return isDeepStrictEqual(
+    [status.toUpperCase(), job_type, payload, result, attempts, updated_at ?? job.updatedAt],
+    [job.status, job.jobType, job.payload, job.result, job.attempts, job.updatedAt],
+  )
+}

@@ -1,0 +1,125 @@
+import { builder } from '../../engine/graphql/schema/builder.ts'
+import { defineMutation } from '../../engine/graphql/schema/mutation.ts'
+import { Job } from './job.graphql.ts'
+import { claim, complete, extend, fail, report } from './job.work.service.ts'
+import type { JobLease as JobLeaseShape } from './store/leases.ts'
+
+const JobLease = builder.objectRef<JobLeaseShape>('JobLease').implement({
+  scope: 'inherited',
+  description: 'A job that a worker holds. When the lease expires, the attempt fails with `LEASE_LOST`.',
+  fields: (t) => ({
+    job: t.field({ type: Job, description: 'The job.', resolve: ({ job }) => job }),
+    leaseToken: t.exposeString('leaseToken', {
+      description: 'Proves that the worker holds the job. Each start of the job has its own token.',
+    }),
+    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'The time when the lease expires.' }),
+  }),
+})
+
+const idDescription = 'The id of the job.'
+const tokenDescription = 'The token of the lease. A stale token is rejected with CONFLICT.'
+const leaseSecondsDescription = 'The duration of the lease from now: 1–3600 seconds. 60 by default.'
+const theJob = { field: 'job', type: Job, description: 'The job.' }
+
+const ClaimJobsInput = builder.inputType('ClaimJobsInput', {
+  description: 'The input of `claimJobs`.',
+  fields: (t) => ({
+    jobTypes: t.stringList({
+      required: true,
+      description: 'The types that the worker can handle: at most 50. Jobs of the first type are claimed first.',
+    }),
+    limit: t.int({ description: 'The maximum number of jobs: 1–100. 1 by default.' }),
+    leaseSeconds: t.int({ description: leaseSecondsDescription }),
+  }),
+})
+
+defineMutation('claimJobs', {
+  scope: 'jobs:work',
+  description: 'Claims due jobs and starts them. No other worker gets them before the lease expires.',
+  input: ClaimJobsInput,
+  inputDescription: 'The jobs to claim.',
+  results: [{ field: 'leases', type: [JobLease], description: 'The claimed jobs. Empty if none is due.' }],
+  hasOneWrite: true,
+  run: claim,
+})
+
+const ExtendJobLeaseInput = builder.inputType('ExtendJobLeaseInput', {
+  description: 'The input of `extendJobLease`.',
+  fields: (t) => ({
+    id: t.id({ required: true, description: idDescription }),
+    leaseToken: t.string({ required: true, description: tokenDescription }),
+    leaseSeconds: t.int({ description: leaseSecondsDescription }),
+  }),
+})
+
+defineMutation('extendJobLease', {
+  scope: 'jobs:work',
+  description: 'Extends the lease of a job.',
+  input: ExtendJobLeaseInput,
+  inputDescription: 'The lease to extend.',
+  results: [{ field: 'lease', type: JobLease, description: 'The extended lease.' }],
+  hasOneWrite: true,
+  run: extend,
+})
+
+const ReportJobProgressInput = builder.inputType('ReportJobProgressInput', {
+  description: 'The input of `reportJobProgress`.',
+  fields: (t) => ({
+    id: t.id({ required: true, description: idDescription }),
+    leaseToken: t.string({ required: true, description: tokenDescription }),
+    progress: t.float({ required: true, description: 'The progress from 0 to 1.' }),
+    message: t.string({ description: 'What the worker is doing: at most 2,000 characters.' }),
+  }),
+})
+
+defineMutation('reportJobProgress', {
+  scope: 'jobs:work',
+  description: 'Reports the progress of a job to its subscribers.',
+  input: ReportJobProgressInput,
+  inputDescription: 'The progress.',
+  results: [theJob],
+  hasOneWrite: true,
+  run: report,
+})
+
+const CompleteJobInput = builder.inputType('CompleteJobInput', {
+  description: 'The input of `completeJob`.',
+  fields: (t) => ({
+    id: t.id({ required: true, description: idDescription }),
+    leaseToken: t.string({ required: true, description: tokenDescription }),
+    result: t.field({ type: 'JSONObject', description: 'The output of the job.' }),
+  }),
+})
+
+defineMutation('completeJob', {
+  scope: 'jobs:work',
+  description: 'Marks a running job as succeeded.',
+  input: CompleteJobInput,
+  inputDescription: 'The result.',
+  results: [theJob],
+  hasOneWrite: true,
+  run: complete,
+})
+
+const FailJobInput = builder.inputType('FailJobInput', {
+  description: 'The input of `failJob`.',
+  fields: (t) => ({
+    id: t.id({ required: true, description: idDescription }),
+    leaseToken: t.string({ required: true, description: tokenDescription }),
+    code: t.string({ required: true, description: 'The error code: at most 64 characters.' }),
+    message: t.string({ required: true, description: 'The error message: at most 2,000 characters.' }),
+    retryable: t.boolean({ description: 'Whether another attempt can succeed. True by default.' }),
+  }),
+})
+
+defineMutation('failJob', {
+  scope: 'jobs:work',
+  description:
+    'Reports that an attempt failed. If the failure is retryable and attempts are left, the job waits for the next one, ' +
+    'longer each time; otherwise it fails.',
+  input: FailJobInput,
+  inputDescription: 'The failure.',
+  results: [theJob],
+  hasOneWrite: true,
+  run: fail,
+})

@@ -1,0 +1,173 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isDatabaseUnavailable } from '../../../engine/db/errors.ts'
+import { GatewayError } from '../../../engine/errors.ts'
+import type { Logger } from '../../../engine/telemetry/logger.ts'
+import { type JobRules, maxCodeLength, maxMessageLength } from '../job.input.ts'
+import type { Failure, HeldJob, JobStore } from '../store/job-store.ts'
+import { completeJob, extendLease, failJob, type JobLease, reportProgress } from '../store/leases.ts'
+import { type JobHandler, PermanentError } from './handler.ts'
+
+/** A job that a handler of this process works on. */
+export interface RunningJob {
+  readonly lease: JobLease
+  /** Tells the handler to stop. */
+  abort(reason: Error): void
+  /** Resolves when the outcome is stored, or cannot be. Never rejects. A handler that ignores the signal may still run. */
+  readonly ended: Promise<void>
+}
+
+interface RunJobOptions {
+  readonly jobs: JobStore
+  readonly lease: JobLease
+  readonly handler: JobHandler
+  readonly leaseSeconds: number
+  readonly log: Logger
+}
+
+/** How long a handler may take to stop. It is less than the process has left when the worker is stopped (cli/process/lifecycle.ts). */
+const abortGraceMilliseconds = 500
+
+/** Runs a handler on a claimed job, extends its lease, and stores the outcome. */
+export function runJob({ jobs, lease, handler, leaseSeconds, log }: RunJobOptions): RunningJob {
+  const { job, leaseToken } = lease
+  const held: HeldJob = { tenantAppId: job.tenantAppId, id: job.id, leaseToken }
+  const controller = new AbortController()
+  const { signal } = controller
+  const heartbeat = setInterval(() => void extend(), (leaseSeconds * 1_000) / 3)
+  let expiry = expireIn()
+  const reporter = createReporter(jobs, held, log)
+
+  async function extend(): Promise<void> {
+    // Measured from before the statement, so that the lease does not end here later than in the database.
+    const next = expireIn()
+    try {
+      await extendLease(jobs, held, leaseSeconds)
+      clearTimeout(expiry)
+      expiry = next
+    } catch (error) {
+      clearTimeout(next)
+      if (error instanceof GatewayError) lose(error)
+      // The lease is still valid until it expires.
+      else log.warn({ err: error, job: job.id }, 'the lease of a job could not be extended; it is tried again')
+    }
+  }
+
+  function expireIn(): NodeJS.Timeout {
+    return setTimeout(() => lose(new Error('The lease could not be extended in time')), leaseSeconds * 1_000)
+  }
+
+  function lose(cause: Error): void {
+    controller.abort(Object.assign(new Error('The worker no longer holds the job', { cause }), { code: 'LEASE_LOST' }))
+  }
+
+  async function attempt(): Promise<object | null> {
+    const context = { signal, attempt: job.attempts, progress: reporter.report }
+    const result = await handler(job.payload as never, context)
+    return result === undefined || result === null ? null : checkResult(result, jobs.rules)
+  }
+
+  async function run(): Promise<void> {
+    try {
+      const outcome = await Promise.race([attempt().then(succeeded, failed), abandoned(signal)])
+      await reporter.settled()
+      await store(outcome)
+    } catch (error) {
+      log.error({ err: error, job: job.id }, 'a job could not be ended')
+    } finally {
+      clearInterval(heartbeat)
+      clearTimeout(expiry)
+    }
+  }
+
+  /** Stores the outcome. While the database is unavailable it tries again, until the job is no longer the worker's to run. */
+  async function store(outcome: Outcome): Promise<void> {
+    for (;;) {
+      try {
+        if ('result' in outcome) await completeJob(jobs, held, outcome.result)
+        else await failJob(jobs, held, outcome.failure)
+        return
+      } catch (error) {
+        if (signal.aborted) return
+        if (!isDatabaseUnavailable(error)) {
+          log.warn({ err: error, job: job.id }, 'the outcome of a job could not be stored')
+          return
+        }
+        await sleep(500)
+      }
+    }
+  }
+
+  return { lease, abort: (reason) => controller.abort(reason), ended: run() }
+}
+
+/** Stores progress, one report at a time. A report that is replaced before it is stored is dropped. */
+function createReporter(jobs: JobStore, held: HeldJob, log: Logger) {
+  let next: { progress: number; message: string | null } | undefined
+  let storing: Promise<void> | undefined
+  async function storeAll(): Promise<void> {
+    while (next) {
+      const { progress, message } = next
+      next = undefined
+      await reportProgress(jobs, held, progress, message).catch((error: unknown) => {
+        log.warn({ err: error, job: held.id }, 'the progress of a job could not be stored')
+      })
+    }
+    storing = undefined
+  }
+  return {
+    report(fraction: number, message?: string) {
+      next = { progress: Math.min(Math.max(fraction, 0), 1) || 0, message: message ?? null }
+      storing ??= storeAll()
+    },
+    settled: async () => storing,
+  }
+}
+
+type Outcome = { readonly result: object | null } | { readonly failure: Failure }
+
+function succeeded(result: object | null): Outcome {
+  return { result }
+}
+
+/** The failure of an attempt. A handler can throw anything. */
+function failed(error: unknown): Outcome {
+  const { name, message, code } = Object(error) as { name?: unknown; message?: unknown; code?: unknown }
+  const text =
+    [message, error].find((value) => typeof value === 'string') ?? 'The handler threw a value that is not an error'
+  const word = [code, name].find((value) => typeof value === 'string' && value !== '') ?? 'Error'
+  return {
+    failure: {
+      code: String(word).slice(0, maxCodeLength),
+      message: String(text).slice(0, maxMessageLength),
+      isRetryable: name !== 'PermanentError',
+    },
+  }
+}
+
+/** @throws PermanentError if the result is not a JSON object that can be stored */
+function checkResult(result: unknown, rules: JobRules): object {
+  const plain = toJson(result)
+  if (typeof plain !== 'object' || plain === null || Array.isArray(plain)) {
+    throw new PermanentError('The handler must return an object or nothing')
+  }
+  const { error } = rules.result.safeParse(plain)
+  if (error) throw new PermanentError(`The result of the handler ${error.issues[0]?.message}`)
+  return plain
+}
+
+/** The value as JSON has it: dates become texts. Circular structures cannot be written. */
+function toJson(value: unknown): unknown {
+  try {
+    return JSON.parse(JSON.stringify(value))
+  } catch (error) {
+    throw new PermanentError('The result of the handler cannot be written as JSON', { cause: error })
+  }
+}
+
+/** Resolves when a handler was told to stop and has not stopped in time. */
+async function abandoned(signal: AbortSignal): Promise<Outcome> {
+  await new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => setTimeout(resolve, abortGraceMilliseconds), { once: true })
+  })
+  return failed(signal.reason)
+}

@@ -1,0 +1,115 @@
+import { z } from 'zod'
+import {
+  atMost,
+  count,
+  filledText,
+  filterText,
+  httpUrl,
+  listOf,
+  nullish,
+  rule,
+  storableText,
+  storedObject,
+  text,
+  time,
+  upperCaseWord,
+  withoutProtoKey,
+} from '../../engine/input/rules.ts'
+
+const hours = z.number().min(0, 'must be 0 or more').lt(1e15, 'must be less than 10^15')
+
+/** The fields of a profile that clients set, as the database stores them. The emails and other lists are not among them. */
+export const profileFields = {
+  username: storableText,
+  url: httpUrl,
+  gender: upperCaseWord,
+  fullName: storableText,
+  firstName: storableText,
+  lastName: storableText,
+  nickName: storableText,
+  displayName: storableText,
+  description: storableText,
+  profilePictureUrl: httpUrl,
+  dateOfBirth: time,
+  category: storableText,
+  websiteUrl: httpUrl,
+  country: storableText,
+  followersCount: count,
+  followingCount: count,
+  subscribersCount: count,
+  contentsCount: count,
+  watchTimeInHours: hours,
+  joinedAt: time,
+  verified: z.boolean(),
+}
+
+const maxListLength = 100
+
+const name = text(500)
+
+const email = z.object({
+  value: filledText.check(atMost(320)),
+  type: text(64)
+    .nullish()
+    .transform((type) => type ?? null),
+  isVerified: z
+    .boolean()
+    .nullish()
+    .transform((isVerified) => isVerified ?? false),
+  isPrimary: z
+    .boolean()
+    .nullish()
+    .transform((isPrimary) => isPrimary ?? false),
+})
+
+/** An email address of a profile, complete. */
+export type Email = z.output<typeof email>
+
+const fieldNames = [...Object.keys(profileFields), 'emails', 'phoneNumbers', 'addresses']
+
+/** Names of fields of a profile, each once. */
+const unsupportedFields = listOf(
+  z
+    .string()
+    .check(
+      rule((name) =>
+        fieldNames.includes(name)
+          ? undefined
+          : { code: 'INVALID_FORMAT', message: `must be the name of a field of the profile: ${fieldNames.join(', ')}` },
+      ),
+    ),
+  maxListLength,
+).transform((names) => [...new Set(names)])
+
+/** The input of `syncProfile`: absent fields keep their value, null clears it, a list replaces the list. */
+export const profileChange = z.object(
+  nullish({
+    ...profileFields,
+    username: name,
+    fullName: name,
+    firstName: name,
+    lastName: name,
+    nickName: name,
+    displayName: name,
+    description: text(10_000),
+    category: name,
+    country: text(64),
+    phoneNumbers: listOf(storedObject(16).check(withoutProtoKey), maxListLength),
+    addresses: listOf(storedObject(16).check(withoutProtoKey), maxListLength),
+    emails: listOf(email, maxListLength),
+    unsupportedFields,
+  }),
+)
+
+/** The filter of `searchProfiles`, without its times. */
+export const profileFilter = z.object(
+  nullish({
+    platform: filterText,
+    country: filterText,
+    category: filterText,
+    search: filterText,
+    verified: z.boolean(),
+    followersMin: count,
+    followersMax: count,
+  }),
+)

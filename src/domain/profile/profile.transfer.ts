@@ -1,0 +1,141 @@
+import type { z } from 'zod'
+import type { Database } from '../../engine/db/database.ts'
+import { execute, query, statement } from '../../engine/db/statement.ts'
+import { type Json, RecordError, type Transfer } from '../noun.ts'
+import { profileFields } from './profile.input.ts'
+import { profileRecord, profileSelection, recordKeyOf } from './profile.record.ts'
+
+type ProfileRecord = z.output<typeof profileRecord>
+
+/** How many profiles one operation returns at most. */
+const maxAccountIds = 500
+
+/** Profiles with their emails. */
+export const profileTransfer: Transfer<ProfileRecord> = {
+  listKey: 'profiles',
+  recognisedBy: 'user_platform',
+  record: profileRecord,
+  write: writeProfiles,
+  export: {
+    operation: `query ExportProfiles($accountIds: [ID!]!) {
+      profiles(accountIds: $accountIds) { account_id: accountId ${profileSelection} }
+    }`,
+    path: 'profiles',
+    belongsTo: { noun: 'user', variablesOf },
+  },
+}
+
+function variablesOf(users: readonly Json[]): Json[] {
+  const accountIds = users.flatMap(({ accounts }) => (accounts as { id: string }[]).map(({ id }) => id))
+  const pages = Math.ceil(accountIds.length / maxAccountIds)
+  return Array.from({ length: pages }, (_, page) => ({
+    accountIds: accountIds.slice(page * maxAccountIds, (page + 1) * maxAccountIds),
+  }))
+}
+
+/** Writes profiles and their emails. The emails of a record replace those of the profile. */
+async function writeProfiles(
+  database: Database,
+  tenantAppId: string,
+  profiles: readonly ProfileRecord[],
+): Promise<void> {
+  const accountIds = await findAccounts(database, tenantAppId, profiles)
+  const emails = profiles.flatMap((profile) => profile.emails.map((email) => ({ profile, email })))
+  await checkEmails(database, tenantAppId, emails)
+  const now = new Date()
+  const fields = Object.keys(profileFields)
+  await database.insertRows('Profile', {
+    fields: [
+      ...['tenantAppId', 'id', 'accountId', 'platform', 'platformAccountId', 'createdAt', 'updatedAt'],
+      ...[...fields, 'phoneNumbers', 'addresses'],
+    ],
+    rows: profiles.map((profile, index) => [
+      ...[tenantAppId, profile.id, accountIds[index] ?? null, profile.user_platform, profile.platform_account_id],
+      ...[now, now],
+      ...fields.map((field) => profile[recordKeyOf(field) as 'username']),
+      ...[JSON.stringify(profile.phone_numbers), JSON.stringify(profile.addresses)],
+    ]),
+    onConflict: { update: [...fields, 'phoneNumbers', 'addresses'] },
+  })
+  await execute(database.sql, deleteOtherEmails, [
+    ...[tenantAppId, profiles.map(({ id }) => id)],
+    profiles.flatMap((profile) => profile.emails.map(({ id }) => id)),
+  ])
+  await database.insertRows('EmailRecord', {
+    fields: ['tenantAppId', 'id', 'profileId', 'value', 'type', 'isVerified', 'isPrimary', 'createdAt', 'updatedAt'],
+    rows: emails.map(({ profile, email }) => {
+      const { id, value, type, is_verified, is_primary, created_at, updated_at } = email
+      return [tenantAppId, id, profile.id, value, type, is_verified, is_primary, created_at, updated_at]
+    }),
+    onConflict: { update: ['value', 'type', 'isVerified', 'isPrimary', 'createdAt', 'updatedAt'] },
+  })
+}
+
+const deleteOtherEmails = statement(
+  'DELETE FROM email_record WHERE tenant_app_id = $1 AND profile_id = ANY($2) AND id <> ALL($3)',
+)
+
+// One look-up in the unique index for each. Given the ids alone, PostgreSQL may compare the trigrams of each of them.
+const findByPlatform = statement(`
+  SELECT account.id, account.platform, account.platform_account_id
+  FROM unnest($2::text[], $3::text[]) AS wanted (platform, platform_account_id)
+  JOIN account ON account.tenant_app_id = $1 AND account.platform = wanted.platform
+    AND account.platform_account_id = wanted.platform_account_id`)
+
+/**
+ * Finds the account of each profile.
+ *
+ * @throws RecordError if an account does not exist, or the record names another account or another profile
+ */
+async function findAccounts(
+  { sql, reads }: Database,
+  tenantAppId: string,
+  profiles: readonly ProfileRecord[],
+): Promise<string[]> {
+  const accounts = await query(sql, findByPlatform, [
+    tenantAppId,
+    profiles.map(({ user_platform }) => user_platform),
+    profiles.map(({ platform_account_id }) => platform_account_id),
+  ])
+  const keyOf = (platform: unknown, platformAccountId: unknown) => `${platform} ${platformAccountId}`
+  const byKey = new Map(accounts.map(([id, platform, platformId]) => [keyOf(platform, platformId), String(id)]))
+  const accountIds = profiles.map(({ account_id, user_platform, platform_account_id }) => {
+    const id = byKey.get(keyOf(user_platform, platform_account_id))
+    if (id === undefined) throw new RecordError(`there is no account ${user_platform} ${platform_account_id}`)
+    if (account_id !== null && account_id !== id) {
+      throw new RecordError(`the account ${account_id} is not ${user_platform} ${platform_account_id}`)
+    }
+    return id
+  })
+  const ofAccounts = await reads.batch('Profile', 'accountId', { tenantAppId }, accountIds)
+  const profileOf = new Map(ofAccounts.map(({ id, accountId }) => [accountId, id]))
+  const ids = profiles.map(({ id }) => id)
+  const accountOf = new Map(
+    (await reads.batch('Profile', 'id', { tenantAppId }, ids)).map(({ id, accountId }) => [id, accountId]),
+  )
+  for (const [index, id] of ids.entries()) {
+    const accountId = accountIds[index] ?? ''
+    const other = profileOf.get(accountId)
+    if (other !== undefined && other !== id) throw new RecordError(`its account already has the profile ${other}`)
+    if ((accountOf.get(id) ?? accountId) !== accountId) {
+      throw new RecordError(`the profile ${id} belongs to another account`)
+    }
+  }
+  return accountIds
+}
+
+/** @throws RecordError if an email belongs to another profile */
+async function checkEmails(
+  { reads }: Database,
+  tenantAppId: string,
+  emails: readonly { readonly profile: ProfileRecord; readonly email: { readonly id: string } }[],
+): Promise<void> {
+  const ids = emails.map(({ email }) => email.id)
+  const existing = await reads.batch('EmailRecord', 'id', { tenantAppId }, ids)
+  const profileOf = new Map(existing.map(({ id, profileId }) => [id, profileId]))
+  for (const { profile, email } of emails) {
+    if ((profileOf.get(email.id) ?? profile.id) !== profile.id) {
+      throw new RecordError(`the email ${email.id} belongs to another profile`)
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { generateApiKey, hashApiKey } from '../../engine/auth/api-key.ts'
+import type { Database } from '../../engine/db/database.ts'
+import { createKey } from '../credential/key.service.ts'
+import { nouns } from '../nouns.ts'
+import { createTenant } from '../tenant/tenant.service.ts'
+import type { IdScheme } from './person.ts'
+import { writePeople } from './seed.ts'
+
+const demoUsers = 25
+
+/** Ids that are easy to type: `usr_demo_1`, `acc_demo_1_2`. */
+const demoIds: IdScheme = (prefix, ...numbers) => `${prefix}demo_${numbers.join('_')}`
+
+/**
+ * Returns the key of the demo tenant. Creates the tenant if the database is empty. The database stores no keys, so the data
+ * folder has this one in a file that only its owner can read. The file is written first: a start that was interrupted
+ * continues from there.
+ *
+ * @param dataDir the folder of the embedded database, or `memory`
+ * @returns undefined if this is not a demo database
+ */
+export async function openDemo(database: Database, dataDir: string): Promise<string | undefined> {
+  const file = dataDir === 'memory' ? undefined : path.join(dataDir, 'demo-key')
+  const stored = file && readIfExists(file)
+  const { prisma } = database
+  if (stored !== undefined && (await prisma.apiKey.findFirst({ where: { hash: hashApiKey(stored) } }))) return stored
+  if (stored === undefined && (await prisma.tenantApp.count()) > 0) return undefined
+  const key = stored ?? generateApiKey()
+  if (file) writeFileSync(file, `${key}\n`, { mode: 0o600 })
+  await createDemoTenant(database, key)
+  return key
+}
+
+/** Skips rows that exist. Creates the key last. */
+async function createDemoTenant(database: Database, key: string): Promise<void> {
+  const name = 'Demo'
+  const existing = await database.prisma.tenantApp.findFirst({ where: { name } })
+  const { id: tenantAppId } = existing ?? (await createTenant(database, name))
+  await writePeople(database, { tenantAppId, seed: 1, idScheme: demoIds }, 1, demoUsers)
+  for (const { seed } of nouns) {
+    const rows = seed?.demoRows?.(tenantAppId) ?? []
+    if (seed) await database.insertRows(seed.model, { fields: seed.fields, rows })
+  }
+  await createKey(database, { tenantAppId, name: 'demo', key })
+}
+
+function readIfExists(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8').trim() || undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,88 @@
+import type { Ids } from '../../engine/db/ids.ts'
+import { createRandom, type Random } from './random.ts'
+
+/** Writes the ids of seeded rows: `idOf('usr_', 7)`, `idOf('acc_', 7, 2)`. */
+export type IdScheme = (prefix: string, ...numbers: readonly number[]) => string
+
+/** A made-up user and the user's accounts, from which each noun makes its rows. */
+export interface Person {
+  readonly tenantAppId: string
+  readonly firstName: string
+  readonly lastName: string
+  readonly fullName: string
+  /** The local part of an email address: `ada.lopez.7`. */
+  readonly handle: string
+  readonly gender: string
+  readonly phone: string
+  readonly createdAt: Date
+  readonly accounts: readonly PersonAccount[]
+  /** The id of a row: of the person, of an account by its number, of the second email of an account, … */
+  idOf(ids: Ids, ...numbers: readonly number[]): string
+  /** Random numbers of one noun. They do not change when another noun draws more of them. */
+  randomOf(noun: string): Random
+}
+
+export interface PersonAccount {
+  /** From 1. */
+  readonly number: number
+  readonly platform: string
+  readonly platformAccountId: string
+  readonly displayName: string
+}
+
+export interface PersonOptions {
+  readonly tenantAppId: string
+  readonly seed: number
+  readonly idScheme: IdScheme
+}
+
+const accountsPerPerson = 3
+
+/** The first person was created at this time, and each later one a second after the one before. */
+const firstCreatedAt = Date.parse('2026-01-01T00:00:00.000Z')
+
+/** Makes up a person. The same seed and number make the same person. */
+export function createPerson({ tenantAppId, seed, idScheme }: PersonOptions, number: number): Person {
+  const randomOf = (noun: string) => createRandom(hash(`${seed}/${number}/${noun}`))
+  const random = randomOf('person')
+  const firstName = random.pick(firstNames)
+  const lastName = random.pick(lastNames)
+  const accounts = Array.from({ length: accountsPerPerson }, (_, index): PersonAccount => {
+    const platform = platforms[(number + index + 1) % platforms.length] ?? 'YOUTUBE'
+    return {
+      number: index + 1,
+      platform,
+      platformAccountId: `${platform.toLowerCase()}-${idScheme('acc_', number, index + 1)}`,
+      displayName: `${firstName} on ${platform.charAt(0)}${platform.slice(1).toLowerCase()}`,
+    }
+  })
+  return {
+    ...{ tenantAppId, firstName, lastName, fullName: `${firstName} ${lastName}` },
+    handle: `${firstName}.${lastName}.${number}`.toLowerCase(),
+    gender: random.pick(['FEMALE', 'MALE', 'OTHER']),
+    phone: `+1555${String(random.below(10_000_000)).padStart(7, '0')}`,
+    createdAt: new Date(firstCreatedAt + number * 1_000),
+    accounts,
+    idOf: ({ prefix }, ...numbers) => idScheme(prefix, number, ...numbers),
+    randomOf,
+  }
+}
+
+/** FNV-1a: a small hash that spreads similar texts. @see https://datatracker.ietf.org/doc/draft-eastlake-fnv */
+function hash(text: string): number {
+  let value = 0x811c9dc5
+  for (let index = 0; index < text.length; index += 1) {
+    value = Math.imul(value ^ text.charCodeAt(index), 0x01000193)
+  }
+  return value >>> 0
+}
+
+const platforms = ['YOUTUBE', 'INSTAGRAM', 'TIKTOK', 'TWITCH', 'X']
+const firstNames = [
+  ...['Ada', 'Alan', 'Anna', 'Barbara', 'Chen', 'Claude', 'Dorothy', 'Edsger', 'Elena', 'Fatima', 'Grace', 'Hedy'],
+  ...['Ivan', 'Joan', 'Kamal', 'Katherine', 'Linus', 'Maria', 'Mei', 'Niklaus', 'Olga', 'Priya', 'Radia', 'Tim'],
+]
+const lastNames = [
+  ...['Abebe', 'Berg', 'Costa', 'Diaz', 'Eriksson', 'Fischer', 'Garcia', 'Haddad', 'Ito', 'Jensen', 'Kaya', 'Lopez'],
+  ...['Moreau', 'Novak', 'Okafor', 'Petrov', 'Quinn', 'Rossi', 'Silva', 'Tanaka', 'Usman', 'Vogel', 'Weber', 'Yilmaz'],
+]

@@ -1,0 +1,70 @@
+import { hash } from 'node:crypto'
+import type { Database } from '../../engine/db/database.ts'
+import { formatUuid } from '../../engine/db/uuid.ts'
+import { nouns } from '../nouns.ts'
+import { createPerson, type IdScheme, type PersonOptions } from './person.ts'
+
+export interface SeedOptions {
+  readonly tenantAppId: string
+  readonly users: number
+  /** The same seed creates the same rows. */
+  readonly seed: number
+  /** Called after each batch with the number of users written so far. */
+  readonly onProgress?: (users: number) => void
+}
+
+const batchSize = 1_000
+const writers = 3
+
+/**
+ * Fills a tenant with made-up users, each with accounts, profiles and emails. Rows that exist are skipped, so running it
+ * again with the same seed changes nothing.
+ *
+ * @returns the number of rows that were written
+ */
+export async function seedTenant(database: Database, options: SeedOptions): Promise<number> {
+  const { tenantAppId, users, seed, onProgress = () => undefined } = options
+  const people: PersonOptions = { tenantAppId, seed, idScheme: uuidScheme(seed) }
+  let written = 0
+  let done = 0
+  let next = 0
+  // Several writers, because one connection uses one core of the server.
+  async function writeBatches(): Promise<void> {
+    while (next < users) {
+      const first = next
+      const count = Math.min(batchSize, users - first)
+      next += count
+      const rows = await writePeople(database, people, first, count)
+      written += rows
+      done += count
+      onProgress(done)
+    }
+  }
+  await Promise.all(Array.from({ length: writers }, writeBatches))
+  return written
+}
+
+/** Writes the rows of people: one statement per noun. */
+export async function writePeople(
+  { insertRows }: Database,
+  options: PersonOptions,
+  first: number,
+  count: number,
+): Promise<number> {
+  const people = Array.from({ length: count }, (_, index) => createPerson(options, first + index))
+  let written = 0
+  for (const { seed } of nouns) {
+    const rows = people.flatMap((person) => seed?.rowsOf?.(person) ?? [])
+    if (seed) written += await insertRows(seed.model, { fields: seed.fields, rows })
+  }
+  return written
+}
+
+/** UUIDv7 ids that follow from the seed and the numbers. */
+function uuidScheme(seed: number): IdScheme {
+  return (prefix, ...numbers) => {
+    const random = hash('sha256', [prefix, seed, ...numbers].join(), 'buffer')
+    const milliseconds = Date.UTC(2026, 0) + (numbers[0] ?? 0) * 1_000
+    return prefix + formatUuid(milliseconds, random.readUInt16BE() & 0xfff, random.subarray(2))
+  }
+}

@@ -1,0 +1,3 @@
+import { idsWithPrefix } from '../../engine/db/ids.ts'
+
+export const tenantIds = idsWithPrefix('ten')

@@ -1,0 +1,35 @@
+import type { Database } from '../../engine/db/database.ts'
+import type { TenantApp } from '../../engine/db/generated/prisma/client.ts'
+import { OperatorError } from '../../engine/errors.ts'
+import { operatorName } from '../../engine/input/rules.ts'
+import { tenantIds } from './tenant.rows.ts'
+
+/**
+ * Creates a tenant.
+ *
+ * @throws OperatorError if the name is blank, longer than 200 characters or one line, or taken
+ */
+export async function createTenant({ prisma }: Pick<Database, 'prisma'>, name: string): Promise<TenantApp> {
+  const parsed = operatorName.safeParse(name)
+  if (!parsed.success) throw new OperatorError('The name of a tenant must have 1–200 characters in one line.')
+  const data = { id: tenantIds.create(), name: parsed.data }
+  const [tenant] = await prisma.tenantApp.createManyAndReturn({ data, skipDuplicates: true })
+  if (!tenant) throw new OperatorError(`A tenant with the name ${parsed.data} already exists.`)
+  return tenant
+}
+
+/** Lists all tenants by name. */
+export function listTenants({ prisma }: Pick<Database, 'prisma'>): Promise<TenantApp[]> {
+  return prisma.tenantApp.findMany({ orderBy: { name: 'asc' } })
+}
+
+/**
+ * Returns the tenant with a name.
+ *
+ * @throws OperatorError if there is none
+ */
+export async function findTenant({ prisma }: Pick<Database, 'prisma'>, name: string): Promise<TenantApp> {
+  const tenant = await prisma.tenantApp.findFirst({ where: { name } })
+  if (!tenant) throw new OperatorError(`No tenant has the name ${name}. See: npm run fusion -- tenants list`)
+  return tenant
+}

@@ -1,0 +1,134 @@
+import { byText, byTime } from '../../engine/db/read/order.ts'
+import { builder } from '../../engine/graphql/schema/builder.ts'
+import { defineList } from '../../engine/graphql/schema/list.ts'
+import { defineMutation } from '../../engine/graphql/schema/mutation.ts'
+import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
+import { defineOrder } from '../../engine/graphql/schema/order.ts'
+import { loadRow } from '../../engine/graphql/schema/rows.ts'
+import { TenantApp } from '../tenant/tenant.graphql.ts'
+import { userById, userIds } from './user.rows.ts'
+import { createUser, deleteUser, updateUser, userConditions } from './user.service.ts'
+
+export const User = builder.prismaObject('User', {
+  scope: 'inherited',
+  description: 'A user of the tenant app.',
+  interfaces: [Node],
+  fields: (t) => ({
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The creation time.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'The time of the last change.' }),
+    name: t.exposeString('name', { description: 'The full name.' }),
+    email: t.exposeString('email', { scope: 'contacts:read', isWithheld: true, description: 'The email address.' }),
+    phone: t.exposeString('phone', { nullable: true, scope: 'contacts:read', description: 'The phone number.' }),
+    tenantAppId: t.exposeID('tenantAppId', { description: 'The id of the tenant app that the user belongs to.' }),
+    tenantApp: t.field({
+      type: TenantApp,
+      description: 'The tenant app that the user belongs to.',
+      resolve: (_user, _args, { viewer: { tenantAppId, tenantName } }) => ({ id: tenantAppId, name: tenantName }),
+    }),
+  }),
+})
+
+registerNode('User', userIds, 'users:read', userById)
+
+const UserFilter = builder.inputType('UserFilter', {
+  description: 'Selects users. An absent or null field does not restrict the list.',
+  fields: (t) => ({
+    email: t.string({ description: 'The exact email address. Needs the scope `contacts:read`.' }),
+    search: t.string({
+      description: 'A part of the name, or of the email address with the scope `contacts:read`. Case is ignored.',
+    }),
+    nameContains: t.string({ description: 'A part of the name. Case is ignored.' }),
+    platform: t.string({ description: 'Users with an account on this platform, in upper case.' }),
+    createdAfter: t.field({ type: 'DateTime', description: 'Created after this time.' }),
+    createdBefore: t.field({ type: 'DateTime', description: 'Created before this time.' }),
+    updatedAfter: t.field({ type: 'DateTime', description: 'Changed after this time.' }),
+    updatedBefore: t.field({ type: 'DateTime', description: 'Changed before this time.' }),
+  }),
+})
+
+builder.queryField('user', (t) =>
+  t.field({
+    type: User,
+    nullable: true,
+    scope: 'users:read',
+    description: 'Returns the user with this id, or null if your tenant has none.',
+    args: { id: t.arg.id({ required: true, description: 'The id of the user.' }) },
+    resolve: (_, { id }, { loaders }) => loadRow(loaders, userById, id),
+  }),
+)
+
+defineList('users', {
+  model: 'User',
+  type: User,
+  plural: 'users',
+  scope: 'users:read',
+  description: "Lists your tenant's users.",
+  filter: UserFilter,
+  order: defineOrder(
+    'User',
+    'users',
+    {
+      CREATED_AT: { description: 'The creation time.', by: (direction) => byTime('createdAt', direction) },
+      UPDATED_AT: { description: 'The time of the last change.', by: (direction) => byTime('updatedAt', direction) },
+      NAME: { description: 'The first 200 characters of the name.', by: (direction) => byText('name', direction) },
+    },
+    { field: 'CREATED_AT', direction: 'ASC' },
+  ),
+  defaultOrder: 'Oldest first',
+  searches: ['search', 'nameContains', 'platform'],
+  conditionsOf: userConditions,
+})
+
+const CreateUserInput = builder.inputType('CreateUserInput', {
+  description: 'The input of `createUser`.',
+  fields: (t) => ({
+    name: t.string({ required: true, description: 'The full name: 1–200 characters, trimmed.' }),
+    email: t.string({ required: true, description: 'The email address: up to 320 characters.' }),
+    phone: t.string({ required: true, description: 'The phone number: 1–64 characters.' }),
+  }),
+})
+
+defineMutation('createUser', {
+  scope: 'users:write',
+  description: 'Creates a user.',
+  input: CreateUserInput,
+  inputDescription: 'The user to create.',
+  results: [{ field: 'user', type: User, description: 'The new user.' }],
+  hasOneWrite: true,
+  run: createUser,
+})
+
+const UpdateUserInput = builder.inputType('UpdateUserInput', {
+  description: 'The input of `updateUser`. Absent fields keep their value.',
+  fields: (t) => ({
+    id: t.id({ required: true, description: 'The id of the user.' }),
+    name: t.string({ description: 'The full name: 1–200 characters, trimmed. Null keeps it.' }),
+    email: t.string({ description: 'The email address: up to 320 characters. Null keeps it.' }),
+    phone: t.string({ description: 'The phone number: 1–64 characters. Null clears it.' }),
+  }),
+})
+
+defineMutation('updateUser', {
+  scope: 'users:write',
+  description: 'Changes a user.',
+  input: UpdateUserInput,
+  inputDescription: 'The changes.',
+  results: [{ field: 'user', type: User, description: 'The changed user.', scope: 'users:read' }],
+  hasOneWrite: true,
+  run: updateUser,
+})
+
+const DeleteUserInput = builder.inputType('DeleteUserInput', {
+  description: 'The input of `deleteUser`.',
+  fields: (t) => ({ id: t.id({ required: true, description: 'The id of the user.' }) }),
+})
+
+defineMutation('deleteUser', {
+  scope: 'users:write',
+  description: "Deletes a user and the user's accounts, profiles and emails.",
+  input: DeleteUserInput,
+  inputDescription: 'The user to delete.',
+  results: [{ field: 'deletedUserId', type: 'ID', description: 'The id of the deleted user.' }],
+  hasOneWrite: true,
+  run: deleteUser,
+})

@@ -1,0 +1,102 @@
+import type { z } from 'zod'
+import { requireScope } from '../../engine/auth/scopes.ts'
+import type { Viewer } from '../../engine/auth/viewer.ts'
+import type { Context } from '../../engine/context.ts'
+import type { User } from '../../engine/db/generated/prisma/client.ts'
+import { isPossibleId } from '../../engine/db/ids.ts'
+import { type Condition, containing, equal, same, type TimeFilter, timesWithin } from '../../engine/db/read/list.ts'
+import { GatewayError, invalidField } from '../../engine/errors.ts'
+import { parseInput } from '../../engine/input/parse-input.ts'
+import { newUser, userChange, userFilter } from './user.input.ts'
+import { userIds } from './user.rows.ts'
+
+/** Limits a list of users. Absent and null do not restrict it. */
+export interface UserFilter extends TimeFilter {
+  readonly email?: string | null | undefined
+  readonly search?: string | null | undefined
+  readonly nameContains?: string | null | undefined
+  readonly platform?: string | null | undefined
+}
+
+/**
+ * The conditions of a filter.
+ *
+ * @throws GatewayError BAD_USER_INPUT if a text of the filter is one that no row can have; FORBIDDEN for an email address, if the viewer
+ *   may not read it: a viewer who can search for it learns it when a user is found
+ */
+export function userConditions(filter: UserFilter, { viewer }: Pick<Context, 'viewer'>): Condition[] {
+  const { email, search, nameContains, platform, ...times } = filter
+  parseInput(userFilter, { email, search, nameContains, platform }, 'filter')
+  if (email != null) requireScope(viewer, 'contacts:read')
+  const searched = viewer.scopes.includes('contacts:read') ? ['name', 'email'] : ['name']
+  return [
+    ...same('email', email),
+    ...containing(searched, search),
+    ...containing(['name'], nameContains),
+    ...equal('platform', platform).map(
+      (where): Condition => ({ is: 'referred to', from: 'Account', by: 'userId', where }),
+    ),
+    ...timesWithin(times),
+  ]
+}
+
+/**
+ * Creates a user of the viewer's tenant.
+ *
+ * @throws GatewayError BAD_USER_INPUT naming every invalid field; FORBIDDEN for a token that is bound to a user
+ */
+export async function createUser({ viewer, insertRow }: Context, input: z.input<typeof newUser>): Promise<User> {
+  if (viewer.userId !== undefined) {
+    throw new GatewayError('FORBIDDEN', 'An access token that is bound to a user cannot create users.')
+  }
+  const fields = parseInput(newUser, input)
+  const now = new Date()
+  const { tenantAppId } = viewer
+  const user = { ...fields, id: userIds.create(), tenantAppId, createdAt: now, updatedAt: now }
+  await insertRow('User', user)
+  return user
+}
+
+/**
+ * Changes a user of the viewer's tenant. Absent fields keep their value.
+ *
+ * @throws GatewayError BAD_USER_INPUT naming every invalid field; NOT_FOUND for `id`
+ */
+export async function updateUser(
+  { viewer, prisma }: Context,
+  { id, ...input }: z.input<typeof userChange> & { readonly id: string },
+): Promise<User> {
+  const { name, email, phone } = parseInput(userChange, input)
+  const data = { ...(name != null && { name }), ...(email != null && { email }), ...(phone !== undefined && { phone }) }
+  if (!isPossibleId(id)) throw userNotFound('id')
+  const where = { tenantAppId: viewer.tenantAppId, id, AND: selfOf(viewer) }
+  const [user] =
+    Object.keys(data).length > 0
+      ? await prisma.user.updateManyAndReturn({ where, data })
+      : await prisma.user.findMany({ where, take: 1 })
+  if (!user) throw userNotFound('id')
+  return user
+}
+
+/**
+ * Deletes a user of the viewer's tenant. Foreign keys delete the user's accounts, profiles and emails in the same statement.
+ *
+ * @returns the id of the deleted user
+ * @throws GatewayError BAD_USER_INPUT with NOT_FOUND
+ */
+export async function deleteUser({ viewer, prisma }: Context, { id }: { id: string }): Promise<string> {
+  const where = { tenantAppId: viewer.tenantAppId, id, AND: selfOf(viewer) }
+  const { count } = isPossibleId(id) ? await prisma.user.deleteMany({ where }) : { count: 0 }
+  if (count === 0) throw userNotFound('id')
+  return id
+}
+
+/** The condition on the users that a viewer may change. */
+export function selfOf({ userId }: Viewer): { readonly id?: string } {
+  return userId === undefined ? {} : { id: userId }
+}
+
+/** The rejection of an id that no user of the tenant has. */
+export function userNotFound(field: string) {
+  return invalidField(field, 'NOT_FOUND', 'is not the id of a user')
+}

@@ -1,5 +1,0 @@
-import { defineNoun } from '../noun/noun.ts'
-import './email-record.graphql.ts'
-import { emailRecordSeed } from './email-record.seed.ts'
-
-defineNoun({ name: 'email record', seed: emailRecordSeed })

@@ -1,0 +1,81 @@
+import { type AccessTokens, createAccessTokens, defaultTokenIssuer } from './auth/tokens/access-tokens.ts'
+import { createSigningKeys } from './auth/tokens/signing-keys.ts'
+import type { Viewer } from './auth/viewer.ts'
+import type { Model } from './db/data-model.ts'
+import type { Database } from './db/database.ts'
+import { createLoaders, type Loaders } from './db/read/loaders.ts'
+import { createIdempotency, type Idempotency } from './idempotency/idempotency.ts'
+import { createProcessTurns, type ProcessTurns } from './limits/turns.ts'
+import type { Logger } from './telemetry/logger.ts'
+import { createMetrics, type Metrics } from './telemetry/metrics.ts'
+import type { RequestTrace } from './telemetry/tracing.ts'
+
+/** What requests use of the services of a process. The domain adds its own by declaration merging (domain/services.ts). */
+export interface RequestServices {
+  readonly tokens: AccessTokens
+  readonly metrics: Metrics
+}
+
+/** What a process shares between its requests. */
+export interface Services extends RequestServices, EngineServices {}
+
+/** The services that know nothing of the domain. */
+export interface EngineServices extends Pick<RequestServices, 'tokens' | 'metrics'> {
+  readonly database: Database
+  readonly idempotency: Idempotency
+  readonly turns: ProcessTurns
+  /** The most that a request may read, in characters. */
+  readonly maxReadLength: number
+}
+
+export interface EngineOptions {
+  /** The issuer of access tokens. */
+  readonly tokenIssuer?: string
+  readonly metrics?: Metrics
+  readonly maxReadLength?: number
+}
+
+/** A job can have hundreds of KiB of payload and result. */
+const longModels: ReadonlySet<Model> = new Set(['Job'])
+
+/** No answer may be longer than half of it. */
+const defaultReadLength = 16 * 1024 * 1024
+
+/** Creates the services that know nothing of the domain. They send no statement before they are used. */
+export function createEngineServices(database: Database, options: EngineOptions): EngineServices {
+  const { tokenIssuer = defaultTokenIssuer, metrics = createMetrics(), maxReadLength = defaultReadLength } = options
+  return {
+    database,
+    idempotency: createIdempotency(database),
+    tokens: createAccessTokens(createSigningKeys(database), tokenIssuer),
+    metrics,
+    turns: createProcessTurns(),
+    maxReadLength,
+  }
+}
+
+/** The context of one request, or of one page of a stream. Every resolver and every service gets it. */
+export interface Context extends RequestServices, Pick<Database, 'prisma' | 'insertRow' | 'transact'> {
+  readonly viewer: Viewer
+  /** Reads rows that the viewer may see. They remember what they have read, so no two requests share them. */
+  readonly loaders: Loaders
+  readonly log: Logger
+  /** The trace of the request, if it is traced. */
+  readonly trace: RequestTrace | undefined
+}
+
+export function createContext(
+  { database, idempotency: _, turns, maxReadLength, ...services }: Services,
+  viewer: Viewer,
+  log: Logger,
+  trace?: RequestTrace,
+): Context {
+  const { prisma, insertRow, transact, reads } = database
+  const loaders = createLoaders(reads, viewer, {
+    search: (read) => turns.searches.take(viewer.keyId, read),
+    objects: (read) => turns.objects.take(viewer.keyId, read),
+    longModels,
+    maxLength: maxReadLength,
+  })
+  return { ...services, prisma, insertRow, transact, viewer, loaders, log, trace }
+}

@@ -1,0 +1,198 @@
+import { setTimeout } from 'node:timers/promises'
+import { PrismaPg } from '@prisma/adapter-pg'
+import pg from 'pg'
+import type { Connector } from '../adapter.ts'
+import type { Driver } from '../driver.ts'
+import type { PoolSettings, ReplicaSettings } from '../location.ts'
+import { createReplica, type ReplicaObserver } from '../replicas/replica.ts'
+import { createReadRouter, type LaggingReader } from '../replicas/route-reads.ts'
+import { isShortRead, statementNameOf } from '../statement.ts'
+import { createConnectionClass } from './connection.ts'
+import { listenOnPostgres } from './listener.ts'
+import { parseUrl } from './parse-url.ts'
+import { PipeliningPool } from './pipelining-pool.ts'
+import { setUpSession } from './session.ts'
+import { TransactionPool } from './transaction-pool.ts'
+import { watchReplicas } from './watch-replicas.ts'
+
+/** The advisory lock of migrations: any number that all gateways share and the schema engine does not use (72707369). */
+const migrationLock = 4_070_226
+
+export interface PostgresOptions {
+  /** The server itself, if the URL is that of PgBouncer in transaction mode. */
+  readonly directUrl?: string | undefined
+  /** Called when an idle connection breaks. */
+  readonly onIdleError?: (error: Error) => void
+  readonly pool?: Partial<PoolSettings> | undefined
+  readonly replicas?: ReplicaSettings | undefined
+  /** Identifies the request that reads now, if replicas may serve it. */
+  readonly laggingReader?: LaggingReader | undefined
+  /** Called when a replica starts or stops being used. */
+  readonly onReplica?: ReplicaObserver | undefined
+}
+
+const defaultPool: PoolSettings = {
+  size: 10,
+  connectMilliseconds: 5_000,
+  acquireMilliseconds: 5_000,
+  statementMilliseconds: 4_000,
+}
+
+/** The server ends a statement after `statement_timeout`. This much later the client gives up on a server that hangs. */
+const lateMilliseconds = 1_000
+
+/** A gateway that hangs within a transaction must not hold its locks for longer. */
+const idleInTransactionMilliseconds = 30_000
+
+/**
+ * Opens a pool of connections to a PostgreSQL server. No connection is made before the first statement, but replicas are
+ * watched from now on.
+ *
+ * @param url `postgresql://user:password@host:port/database`
+ * @throws OperatorError if the certificates that the URL names cannot be used
+ */
+export function openPostgres(url: string, options: PostgresOptions = {}): Driver {
+  const { onIdleError = () => undefined } = options
+  const timeouts = { ...defaultPool, ...options.pool }
+  const { directUrl = url } = options
+  // LISTEN and the lock of migrations belong to a session.
+  const settings = connectionSettings(directUrl, timeouts)
+  const pool =
+    options.directUrl === undefined
+      ? openPool(settings, timeouts, onIdleError)
+      : openTransactionPool(connectionSettings(url, timeouts), timeouts, onIdleError)
+  const replicas = openReplicas(settings, timeouts, options)
+
+  return {
+    ...connectorOf(pool),
+    ...(replicas && { routeRead: replicas.routeRead }),
+    gathersStatistics: true,
+
+    // An advisory lock belongs to a session. So all the work uses one session, which stays open however long a migration
+    // takes. The schema engine takes a lock of its own, but gives up waiting for it after 10 s.
+    async exclusively(work) {
+      const Client = createConnectionClass(timeouts.connectMilliseconds)
+      const application_name = `${settings.application_name}-migrations`
+      const session = new pg.Pool({ ...settings, application_name, Client, max: 1, idleTimeoutMillis: 0 })
+      session.on('error', onIdleError)
+      try {
+        await takeMigrationLock(session)
+        return await work(connectorOf(session))
+      } finally {
+        await session.end()
+      }
+    },
+
+    listen: (channel, events) => listenOnPostgres(settings, channel, events, onIdleError),
+
+    connections: () => ({
+      inUse: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+    }),
+
+    async close() {
+      await replicas?.close()
+      await pool.end()
+    },
+  }
+}
+
+const lockPollMilliseconds = 200
+
+/** Waits for the lock without a statement that waits: an index that is built concurrently waits for all statements to end. */
+async function takeMigrationLock(session: pg.Pool): Promise<void> {
+  const tryLock = async () => {
+    const { rows } = await session.query('SELECT pg_try_advisory_lock($1) AS taken', [migrationLock])
+    return rows[0].taken as boolean
+  }
+  while (!(await tryLock())) await setTimeout(lockPollMilliseconds)
+}
+
+function connectionSettings(url: string, timeouts: PoolSettings): pg.PoolConfig {
+  return {
+    application_name: 'fusion-gateway',
+    ...parseUrl(url),
+    connectionTimeoutMillis: timeouts.connectMilliseconds,
+    onConnect: setUpSession(networkTimeouts(timeouts)),
+  }
+}
+
+function openPool(settings: pg.PoolConfig, timeouts: PoolSettings, onIdleError: (error: Error) => void): pg.Pool {
+  const onConnect = setUpSession({ ...serverTimeouts(timeouts), ...networkTimeouts(timeouts) })
+  const config = { ...settings, ...poolConfig(timeouts), onConnect }
+  return new PipeliningPool(config, ({ name }) => isShortRead(name)).on('error', onIdleError)
+}
+
+function openTransactionPool(
+  { onConnect: _, ...settings }: pg.PoolConfig,
+  timeouts: PoolSettings,
+  onIdleError: (error: Error) => void,
+): pg.Pool {
+  const config = { ...settings, ...poolConfig(timeouts) }
+  return new TransactionPool(config, serverTimeouts(timeouts)).on('error', onIdleError)
+}
+
+/** Without these node-postgres waits forever, both for a connection and for an answer. */
+function poolConfig({ size, connectMilliseconds, acquireMilliseconds, statementMilliseconds }: PoolSettings) {
+  return {
+    max: size,
+    Client: createConnectionClass(connectMilliseconds),
+    connectionTimeoutMillis: acquireMilliseconds,
+    query_timeout: statementMilliseconds + lateMilliseconds,
+  }
+}
+
+function serverTimeouts({ statementMilliseconds }: PoolSettings): Record<string, string> {
+  return {
+    statement_timeout: String(statementMilliseconds),
+    idle_in_transaction_session_timeout: String(idleInTransactionMilliseconds),
+  }
+}
+
+/**
+ * How soon the server notices that the network has lost this process, and so ends its session and its locks: before this process gives
+ * up waiting for an answer, and its client sends the request again.
+ */
+function networkTimeouts({ statementMilliseconds }: PoolSettings): Record<string, string> {
+  return {
+    tcp_user_timeout: String(statementMilliseconds),
+    tcp_keepalives_idle: String(Math.max(1, Math.floor(statementMilliseconds / 2_000))),
+    tcp_keepalives_interval: '1',
+  }
+}
+
+/** Opens a pool for each replica. Returns undefined if there are none, or no read may use them. */
+function openReplicas(primary: pg.PoolConfig, timeouts: PoolSettings, options: PostgresOptions) {
+  const { replicas, laggingReader, onIdleError = () => undefined, onReplica = () => undefined } = options
+  if (!replicas || replicas.urls.length === 0 || !laggingReader) return undefined
+  const opened = replicas.urls.map((url) => {
+    const settings = connectionSettings(url, timeouts)
+    const pool = openPool(settings, timeouts, onIdleError)
+    return { replica: createReplica(new URL(url).host, prismaPg(pool).connect(), onReplica), pool, settings }
+  })
+  const stopWatching = watchReplicas(primary, opened, replicas.lagMilliseconds)
+  return {
+    routeRead: createReadRouter(
+      opened.map(({ replica }) => replica),
+      laggingReader,
+    ),
+    async close() {
+      await stopWatching()
+      await Promise.all(opened.map(({ pool }) => pool.end()))
+    },
+  }
+}
+
+function connectorOf(pool: pg.Pool): Connector {
+  return {
+    factory: prismaPg(pool),
+    runScript: async (script) => void (await pool.query(script)),
+    connectToShadowDatabase: async () => (await import('../embedded/embedded.ts')).connectToShadowDatabase(),
+  }
+}
+
+function prismaPg(pool: pg.Pool): PrismaPg {
+  // The adapter passes the name on, and undefined means no name; the adapter's type is narrower.
+  return new PrismaPg(pool, { statementNameGenerator: (query) => statementNameOf(query) as string })
+}

@@ -1,0 +1,199 @@
+import {
+  type DocumentNode,
+  GraphQLError,
+  type GraphQLSchema,
+  getOperationAST,
+  NoSchemaIntrospectionCustomRule,
+  type OperationDefinitionNode,
+  parse,
+  specifiedRules,
+  validate,
+} from 'graphql'
+import { LRUCache } from 'lru-cache'
+import type { FieldScope, Scope } from '../../../auth/scopes.ts'
+import type { Viewer } from '../../../auth/viewer.ts'
+import type { ReadPlan } from '../../../db/read/relation.ts'
+import type { Metrics } from '../../../telemetry/metrics.ts'
+import { checkDocumentSize, operationBoundsRule } from './bounds.ts'
+import { coerceVariables, type Values } from './coerce-variables.ts'
+import { declareCoerced } from './coerced-variables.ts'
+import { type CompiledOperation, compileOperation } from './compile.ts'
+import { createNodeCount } from './count-nodes.ts'
+import { explainDirective } from './explain-directive.ts'
+import { createPlanner } from './plan.ts'
+import { createPrice } from './price.ts'
+import type { Schemas } from './schemas.ts'
+import { allFields, readSelection } from './selection.ts'
+
+/** A validated operation and all that is known about it before it runs. */
+export interface PreparedOperation {
+  /** As the client sent it. */
+  readonly document: DocumentNode
+  readonly definition: OperationDefinitionNode
+  readonly name: string | undefined
+  readonly kind: 'query' | 'mutation' | 'subscription'
+  /** The number of its fields, with its fragments inlined. */
+  readonly size: number
+  /** The scopes of all its fields. The scope of a `node` is known when it is loaded. */
+  readonly scopes: readonly Scope[]
+  /** Whether its answer has secrets, which are shown only once. */
+  readonly showsSecrets: boolean
+  /** The document that the executors get, with `Coerced` variables. */
+  readonly executable: DocumentNode
+  readonly schemas: Schemas
+  /** The price in points, for variables as the client sent them. */
+  priceOf(variables: Values): number
+  /** Counts the nodes in the data of an answer. */
+  countNodes(data: unknown): number
+  coerce(variables: Values): ReturnType<typeof coerceVariables>
+  /** What it reads, for coerced variables. */
+  planOf(coerced: Values): ReadPlan
+  /** The compiled operation, from the second call on; undefined if graphql-js is to execute it. */
+  compiled(): CompiledOperation | undefined
+}
+
+/** An operation, or the errors of its document. */
+export type Preparation =
+  | { readonly operation: PreparedOperation; readonly errors?: undefined }
+  | {
+      readonly operation?: undefined
+      readonly errors: readonly GraphQLError[]
+      /** Whether the request names no operation. The HTTP status is 400 then, whatever the client accepts. */
+      readonly isBadRequest: boolean
+    }
+
+/** Prepares operations: parses, validates and analyses each document once. */
+export interface Preparer {
+  /** The schema of the documents. */
+  readonly schema: GraphQLSchema
+  prepare(text: string | undefined, operationName?: string | null): Preparation
+  /** Whether the operation of the document was prepared before and is kept, or the errors of the document are. */
+  isPrepared(text: string, operationName?: string | null): boolean
+}
+
+export interface PreparerOptions {
+  readonly schemas: Schemas
+  /** Whether the schema may be introspected. */
+  readonly introspection: boolean
+  readonly metrics: Metrics
+}
+
+/**
+ * The prepared documents that are kept, and their total size: tokens, fields of prepared operations, and characters, of which 32 count
+ * as one. A token, or a field with its compiled code, takes up to 1 KiB, so they take some 250 MiB at most.
+ */
+const maxDocuments = 1_024
+const maxTotalSize = 250_000
+const charactersPerToken = 32
+
+interface PreparedDocument {
+  /** The tokens, and the fields of the operations that are prepared. */
+  size: number
+  /** Undefined if the document has a syntax error. */
+  readonly document?: DocumentNode
+  readonly errors: readonly GraphQLError[]
+  readonly operations: Map<OperationDefinitionNode, PreparedOperation>
+}
+
+/** Creates a preparer. It keeps the documents that were used last. */
+export function createPreparer({ schemas, introspection, metrics }: PreparerOptions): Preparer {
+  const { schema } = schemas
+  const rules = [...specifiedRules, operationBoundsRule, ...(introspection ? [] : [NoSchemaIntrospectionCustomRule])]
+  const documents = new LRUCache<string, PreparedDocument>({
+    max: maxDocuments,
+    maxSize: maxTotalSize,
+    sizeCalculation: ({ size }, text) => size + Math.ceil((text.length + 1) / charactersPerToken),
+  })
+
+  function read(text: string): PreparedDocument {
+    const operations = new Map<OperationDefinitionNode, PreparedOperation>()
+    try {
+      const size = checkDocumentSize(text)
+      const document = parse(text)
+      return { size, document, errors: validate(schema, document, rules).map(explainDirective), operations }
+    } catch (error) {
+      if (error instanceof GraphQLError) return { size: 0, errors: [error], operations }
+      throw error
+    }
+  }
+
+  function keep(text: string, prepared: PreparedDocument): void {
+    // The cache measures a document only when it is added.
+    documents.delete(text)
+    documents.set(text, prepared)
+  }
+
+  return {
+    schema,
+    isPrepared(text, operationName) {
+      const known = documents.get(text)
+      if (!known?.document || known.errors.length > 0) return known !== undefined
+      const definition = getOperationAST(known.document, operationName)
+      return !definition || known.operations.has(definition)
+    },
+    prepare(text, operationName) {
+      if (text === undefined) return badRequest('Must provide query string.')
+      const known = documents.get(text)
+      const prepared = known ?? read(text)
+      if (!known) keep(text, prepared)
+      const { document, errors, operations } = prepared
+      if (!document) return { errors, isBadRequest: false }
+      const definition = getOperationAST(document, operationName)
+      if (!definition) return badRequest('Could not determine what operation to execute.')
+      if (errors.length > 0) return { errors, isBadRequest: false }
+      const ready = operations.get(definition)
+      if (ready) return { operation: ready }
+      const operation = prepareOperation(schemas, document, definition, metrics)
+      operations.set(definition, operation)
+      prepared.size += operation.size
+      keep(text, prepared)
+      return { operation }
+    },
+  }
+}
+
+/** In the words of Yoga. */
+function badRequest(message: string): Preparation {
+  return { errors: [new GraphQLError(message)], isBadRequest: true }
+}
+
+function prepareOperation(
+  schemas: Schemas,
+  document: DocumentNode,
+  definition: OperationDefinitionNode,
+  { operationsCompiled }: Metrics,
+): PreparedOperation {
+  const { schema } = schemas
+  const selection = readSelection(schema, document, definition)
+  const executable = declareCoerced(document)
+  const name = definition.name?.value
+  const scopes = new Set<Scope>()
+  for (const { field } of allFields(selection.fields)) {
+    const scope = field.extensions['scope'] as FieldScope | undefined
+    if (scope !== undefined && scope !== 'inherited') scopes.add(scope)
+  }
+  let calls = 0
+  let compiled: CompiledOperation | undefined
+  return {
+    ...{ document, definition, name, kind: definition.operation, size: selection.size, executable, schemas },
+    scopes: [...scopes],
+    showsSecrets: selection.fields.some(({ field }) => field.extensions['isSecret'] === true),
+    priceOf: createPrice(definition, selection),
+    countNodes: createNodeCount(selection.fields),
+    planOf: createPlanner(selection),
+    coerce: (variables) => coerceVariables(schema, definition, variables),
+    compiled() {
+      calls += 1
+      // A document that is sent once is not worth compiling.
+      if (calls !== 2) return compiled
+      operationsCompiled.inc()
+      compiled = compileOperation(schemas.executable, executable, name, selection)
+      return compiled
+    },
+  }
+}
+
+/** Whether a viewer has every scope that an operation needs. */
+export function hasScopes({ scopes }: Viewer, operation: PreparedOperation): boolean {
+  return operation.scopes.every((scope) => scopes.includes(scope))
+}

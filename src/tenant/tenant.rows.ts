@@ -1,3 +1,0 @@
-import { idsWithPrefix } from '../db/ids.ts'
-
-export const tenantIds = idsWithPrefix('ten')
