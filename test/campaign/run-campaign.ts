@@ -43,11 +43,11 @@ export async function runCampaign({ seconds, seed, print }: CampaignOptions): Pr
     const conditions = createConditions(gateways.length)
     const tally = createTally()
     const ledger = createLedger()
-    const clientOptions = { gateways: addresses, conditions, count: tally.countStatus, note }
     const recovery = { gateways: addresses, key: neighbours.victim, note }
     const startedAt = performance.now()
     const elapsed = () => (performance.now() - startedAt) / 1_000
     const printAt = (line: string) => print(`${elapsed().toFixed(1).padStart(6)} s  ${line}`)
+    const clientOptions = { gateways: addresses, conditions, count: tally.countStatus, note, print: printAt }
     const { attacker } = neighbours
     const lanes = createLanes({ ...recovery, cluster, gateways, workers, attacker, conditions, tally, print: printAt })
 

@@ -48,6 +48,7 @@ export interface ClientOptions {
   /** Called with the status of each answer, or why there is none. */
   readonly count: (condition: Condition, status: string) => void
   readonly note: (problem: string) => void
+  readonly print: (line: string) => void
   /** Aborts when nothing is sent again. */
   readonly end: AbortSignal
 }
@@ -62,7 +63,7 @@ const maxThinkMilliseconds = 400
 /** Codes with which a request may be sent again. */
 const temporaryCodes = new Set(['SERVICE_UNAVAILABLE', 'RATE_LIMITED', 'IDEMPOTENCY_KEY_IN_USE', 'REQUEST_TIMEOUT'])
 
-export function createClient({ gateways, conditions, random, count, note, end }: ClientOptions): Client {
+export function createClient({ gateways, conditions, random, count, note, print, end }: ClientOptions): Client {
   /** Returns undefined if the connection breaks or the client disconnects. */
   async function request(call: Call, gateway: number, milliseconds: number): Promise<Answer | undefined> {
     const { tenant, path, body, method = body ? 'POST' : 'GET', idempotencyKey } = call
@@ -79,7 +80,9 @@ export function createClient({ gateways, conditions, random, count, note, end }:
       })
       const answer = { status: response.status, headers: response.headers, text: await response.text() }
       const codes = codesOf(answer)
-      count(condition(), codes.length > 0 ? `${answer.status} ${codes[0]}` : String(answer.status))
+      const during = condition()
+      count(during, codes.length > 0 ? `${answer.status} ${codes[0]}` : String(answer.status))
+      if (during !== 'during faults' && answer.status >= 500) print(`gateway ${gateway + 1} ${during}: ${answer.text}`)
       check(call, answer)
       return answer
     } catch (error) {

@@ -8,7 +8,7 @@ import PlanPlugin from './plan-plugin.ts'
 import { type JsonObject, scalars } from './scalars.ts'
 import ScopePlugin from './scope-plugin.ts'
 
-/** The Pothos builder of the schema. The nouns define their types with it; noun/schema.graphql.ts builds the schema. */
+/** The Pothos builder of the schema. The resources define their types with it; domain/schema.graphql.ts builds the schema. */
 export const builder = new SchemaBuilder<{
   Context: Context
   PrismaTypes: PrismaTypes
