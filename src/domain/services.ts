@@ -20,7 +20,7 @@ export interface ServicesOptions extends EngineOptions {
 export function createServices(database: Database, options: ServicesOptions = {}): Services {
   const { backoff, jobLimits, ...engineOptions } = options
   return {
-    ...createEngineServices(database, engineOptions),
+    ...createEngineServices(database, { userModel: 'User', longModels: ['Job'] }, engineOptions),
     jobs: createJobStore(database, { backoff, limits: jobLimits }),
     changes: createJobChanges(database.driver),
   }

@@ -24,8 +24,23 @@ export interface EngineServices extends Pick<RequestServices, 'tokens' | 'metric
   readonly database: Database
   readonly idempotency: Idempotency
   readonly turns: ProcessTurns
+  readonly reading: ReadSettings
+}
+
+/** What the reads of requests must know. */
+interface ReadSettings {
+  /** The model of the users that access tokens are bound to. */
+  readonly userModel: Model
+  /** The models whose rows can have hundreds of KiB of JSON. */
+  readonly longModels: ReadonlySet<Model>
   /** The most that a request may read, in characters. */
-  readonly maxReadLength: number
+  readonly maxLength: number
+}
+
+/** What the engine must know of the data model. */
+export interface ModelOptions {
+  readonly userModel: Model
+  readonly longModels: readonly Model[]
 }
 
 export interface EngineOptions {
@@ -35,14 +50,15 @@ export interface EngineOptions {
   readonly maxReadLength?: number
 }
 
-/** A job can have hundreds of KiB of payload and result. */
-const longModels: ReadonlySet<Model> = new Set(['Job'])
-
 /** No answer may be longer than half of it. */
 const defaultReadLength = 16 * 1024 * 1024
 
 /** Creates the services that know nothing of the domain. They send no statement before they are used. */
-export function createEngineServices(database: Database, options: EngineOptions): EngineServices {
+export function createEngineServices(
+  database: Database,
+  { userModel, longModels }: ModelOptions,
+  options: EngineOptions,
+): EngineServices {
   const { tokenIssuer = defaultTokenIssuer, metrics = createMetrics(), maxReadLength = defaultReadLength } = options
   return {
     database,
@@ -50,7 +66,7 @@ export function createEngineServices(database: Database, options: EngineOptions)
     tokens: createAccessTokens(createSigningKeys(database), tokenIssuer),
     metrics,
     turns: createProcessTurns(),
-    maxReadLength,
+    reading: { userModel, longModels: new Set(longModels), maxLength: maxReadLength },
   }
 }
 
@@ -65,17 +81,23 @@ export interface Context extends RequestServices, Pick<Database, 'prisma' | 'ins
 }
 
 export function createContext(
-  { database, idempotency: _, turns, maxReadLength, ...services }: Services,
+  { database, idempotency: _, turns, reading, ...services }: Services,
   viewer: Viewer,
   log: Logger,
   trace?: RequestTrace,
 ): Context {
   const { prisma, insertRow, transact, reads } = database
-  const loaders = createLoaders(reads, viewer, {
-    search: (read) => turns.searches.take(viewer.keyId, read),
-    objects: (read) => turns.objects.take(viewer.keyId, read),
-    longModels,
-    maxLength: maxReadLength,
-  })
+  const { tenantAppId, userId } = viewer
+  const within = userId === undefined ? undefined : { model: reading.userModel, id: userId }
+  const loaders = createLoaders(
+    reads,
+    { tenantAppId, within },
+    {
+      search: (read) => turns.searches.take(viewer.keyId, read),
+      objects: (read) => turns.objects.take(viewer.keyId, read),
+      longModels: reading.longModels,
+      maxLength: reading.maxLength,
+    },
+  )
   return { ...services, prisma, insertRow, transact, viewer, loaders, log, trace }
 }

@@ -1,11 +1,11 @@
 import type { DataModel, Model } from '../data-model.ts'
 import type { Parameter } from '../statement.ts'
 
-/** Who owns the rows to read: a tenant, or one of its users. */
+/** Who owns the rows to read: a tenant, or one of its rows, such as a user. */
 export interface Owner {
   readonly tenantAppId: string
-  /** With it, only this user and what belongs to the user is read. */
-  readonly userId?: string | undefined
+  /** With it, only this row and what belongs to it is read. */
+  readonly within?: { readonly model: Model; readonly id: string } | undefined
 }
 
 /** The condition that every statement has on the rows that it reads. */
@@ -16,33 +16,32 @@ export interface Ownership {
   conditionOn(model: Model): string
 }
 
+const ofTenant = '"tenant_app_id" = $1'
+
 /**
- * Creates the function that returns the condition for an owner. Foreign keys say what belongs to a user: an account by its
- * `user_id`, a profile by its account. A row without such a foreign key, such as a job, belongs to no user.
+ * Creates the function that returns the condition for an owner. Foreign keys say what belongs to a row: to a user belong its
+ * accounts by their `user_id`, and profiles by their accounts. A row without such a foreign key, such as a job, belongs to no user.
  */
 export function createOwnerships(model: DataModel): (owner: Owner) => Ownership {
-  const ofTenant = () => '"tenant_app_id" = $1'
-
-  function ofUser(of: Model): string {
-    const tenant = ofTenant()
-    if (of === 'User') return `${tenant} AND "id" = $2`
+  function conditionWithin(root: Model, of: Model): string {
+    if (of === root) return `${ofTenant} AND "id" = $2`
     const parts = model(of).parents.flatMap(({ model: parent, field }) => {
-      if (!isOfUser(parent)) return []
+      if (!belongsTo(root, parent)) return []
       const { column } = model(of).columnOf(field)
       // An array makes PostgreSQL use the index on the foreign key.
-      return parent === 'User'
+      return parent === root
         ? [`"${column}" = $2`]
-        : [`"${column}" = ANY (ARRAY(SELECT "id" FROM "${model(parent).name}" WHERE ${ofUser(parent)}))`]
+        : [`"${column}" = ANY (ARRAY(SELECT "id" FROM "${model(parent).name}" WHERE ${conditionWithin(root, parent)}))`]
     })
-    return [tenant, ...(parts.length > 0 ? parts : ['$2::text IS NULL'])].join(' AND ')
+    return [ofTenant, ...(parts.length > 0 ? parts : ['$2::text IS NULL'])].join(' AND ')
   }
 
-  function isOfUser(of: Model): boolean {
-    return of === 'User' || model(of).parents.some((parent) => isOfUser(parent.model))
+  function belongsTo(root: Model, of: Model): boolean {
+    return of === root || model(of).parents.some((parent) => belongsTo(root, parent.model))
   }
 
-  return ({ tenantAppId, userId }) =>
-    userId === undefined
-      ? { parameters: [tenantAppId], conditionOn: ofTenant }
-      : { parameters: [tenantAppId, userId], conditionOn: ofUser }
+  return ({ tenantAppId, within }) =>
+    within === undefined
+      ? { parameters: [tenantAppId], conditionOn: () => ofTenant }
+      : { parameters: [tenantAppId, within.id], conditionOn: (of) => conditionWithin(within.model, of) }
 }

@@ -56,9 +56,9 @@ export function createReads(
   // Columns belong to one model and one field. The kind of the relation and the kind of owner decide the rest of the text.
   const texts = new WeakMap<SelectedColumns, Map<string, string>>()
 
-  function textOf(relation: Relation, selected: SelectedColumns, owned: Ownership): string {
+  function textOf(relation: Relation, selected: SelectedColumns, owned: Ownership, { within }: Owner): string {
     const known = texts.get(selected) ?? new Map<string, string>()
-    const key = `${relation.kind} ${owned.parameters.length}`
+    const key = `${relation.kind} ${within?.model}`
     const text = known.get(key)
     if (text !== undefined) return text
     // `= ANY` has one text for any number of keys. Prisma's `IN` has one per number.
@@ -77,7 +77,7 @@ export function createReads(
     const columnsOf = columnsOfPlan(plan)
     const selected = columnsOf(relation)
     const owned = ownershipOf(owner)
-    const text = textOf(relation, selected, owned)
+    const text = textOf(relation, selected, owned, owner)
     const root = { model: relation.model, columns: selected, text, owned, parameters: [...owned.parameters, keys] }
     return readTree({ ...root, isShortRead: true, isPage: false }, branches, columnsOf, onReceived)
   }
