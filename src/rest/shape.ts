@@ -10,6 +10,7 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from 'graphql'
+import { metadataOf } from '../engine/graphql/schema/field-metadata.ts'
 
 /** What REST knows of an operation's answer: the keys in their order, and the type of each value. */
 export type Shape = ObjectShape | ListShape | LeafShape
@@ -69,7 +70,7 @@ function readShape(type: GraphQLOutputType, selectionSet: SelectionSetNode | und
     return {
       key: selection.alias?.value ?? selection.name.value,
       // REST answers only viewers who may read the field.
-      nullable: !isNonNullType(field.type) && field.extensions['isWithheld'] !== true,
+      nullable: !isNonNullType(field.type) && !metadataOf(field).isWithheld,
       description: field.description ?? undefined,
       shape: readShape(field.type, selection.selectionSet),
     }

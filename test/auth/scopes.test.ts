@@ -2,7 +2,8 @@ import { getNamedType, isCompositeType, isInterfaceType, isNullableType, isObjec
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { schemas } from '../../src/domain/schema.graphql.ts'
-import { type FieldScope, scopes } from '../../src/engine/auth/scopes.ts'
+import { scopes } from '../../src/engine/auth/scopes.ts'
+import { metadataOf } from '../../src/engine/graphql/schema/field-metadata.ts'
 import { routes } from '../../src/rest/routes.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { createOneOfEach, factoriesFor } from '../support/factories.ts'
@@ -16,7 +17,7 @@ const fields = Object.values(schema.getTypeMap())
     return own.map((field) => ({ name: `${type.name}.${field.name}`, type: type.name, field }))
   })
 
-const scopeOf = (field: (typeof fields)[number]['field']) => field.extensions['scope'] as FieldScope | undefined
+const scopeOf = (field: (typeof fields)[number]['field']) => metadataOf(field).scope
 
 let app: TestApp
 let tenant: TestTenant

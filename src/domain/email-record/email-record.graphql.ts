@@ -34,6 +34,7 @@ builder.prismaObjectField(Profile, 'emails', (t) =>
     scope: 'contacts:read',
     isWithheld: true,
     description: 'The email addresses, oldest first.',
-    ...rowsOf(emailsOfProfile, 'id', { listLength: 2 }),
+    cost: { length: 2 },
+    ...rowsOf(emailsOfProfile, 'id'),
   }),
 )

@@ -38,6 +38,7 @@ defineMutation('claimJobs', {
   description: 'Claims due jobs and starts them. No other worker gets them before the lease expires.',
   input: ClaimJobsInput,
   inputDescription: 'The jobs to claim.',
+  cost: { page: 'input.limit' },
   results: [{ field: 'leases', type: [JobLease], description: 'The claimed jobs. Empty if none is due.' }],
   hasOneWrite: true,
   run: claim,

@@ -1,8 +1,6 @@
 import { byCount, byTime } from '../../engine/db/read/order.ts'
 import { invalidField } from '../../engine/errors.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
-import type { Columns } from '../../engine/graphql/schema/columns.ts'
-import type { ListLength } from '../../engine/graphql/schema/field-price.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
 import { defineMutation } from '../../engine/graphql/schema/mutation.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
@@ -103,7 +101,7 @@ export const Profile = builder.prismaObject('Profile', {
     syncedAt: t.field({
       type: 'DateTime',
       description: 'The time of the last synchronization.',
-      extensions: { columns: ['syncedAt', 'updatedAt'] satisfies Columns },
+      columns: ['syncedAt', 'updatedAt'],
       // Rows that were written before this column existed were synchronized when they last changed.
       resolve: ({ syncedAt, updatedAt }) => syncedAt ?? updatedAt,
     }),
@@ -139,7 +137,7 @@ const maxAccountIds = 500
 builder.queryField('profiles', (t) =>
   t.field({
     type: [Profile],
-    extensions: { listLength: { asArgument: 'accountIds' } satisfies ListLength },
+    cost: { length: { asArgument: 'accountIds' } },
     scope: 'profiles:read',
     description: `Returns the profiles of up to ${maxAccountIds} accounts, in the order of the ids. Each profile is returned once, and unknown ids are ignored.`,
     args: { accountIds: t.arg.idList({ required: true, description: 'The ids of the accounts.' }) },

@@ -1,7 +1,7 @@
 import type { Model } from '../../engine/db/data-model.ts'
 import type { JobStatus as JobStatusRow } from '../../engine/db/generated/prisma/enums.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
-import { type ExtraPoints, pointsOfScan } from '../../engine/graphql/schema/field-price.ts'
+import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
 import { JobStatus } from '../job/job.graphql.ts'
 
 interface Count {
@@ -27,14 +27,14 @@ const JobStatusCount = builder.objectRef<Count>('JobStatusCount').implement({
   }),
 })
 
-const extensions = { extraPoints: (() => pointsOfScan) satisfies ExtraPoints }
+const cost = { extra: () => pointsOfScan }
 
 const TenantStats = builder.objectRef<object>('TenantStats').implement({
   scope: 'inherited',
   description: 'Numbers of your tenant. Each field is counted only if requested, with a statement of its own.',
   fields: (t) => {
     const countOf = (model: Model, description: string) =>
-      t.int({ description, extensions, resolve: (_stats, _args, { loaders }) => loaders.count(model, []) })
+      t.int({ description, cost, resolve: (_stats, _args, { loaders }) => loaders.count(model, []) })
     return {
       users: countOf('User', 'The number of users.'),
       accounts: countOf('Account', 'The number of accounts.'),
@@ -42,7 +42,7 @@ const TenantStats = builder.objectRef<object>('TenantStats').implement({
       accountsByPlatform: t.field({
         type: [PlatformCount],
         description: 'The number of accounts on each platform, the largest first.',
-        extensions,
+        cost,
         resolve: async (_stats, _args, { loaders }) => [...(await loaders.countBy('Account', 'platform'))],
       }),
       jobsByStatus: t.field({
@@ -50,7 +50,7 @@ const TenantStats = builder.objectRef<object>('TenantStats').implement({
         scope: 'jobs:read',
         isWithheld: true,
         description: 'The number of jobs in each state that some job has, the largest first.',
-        extensions,
+        cost,
         resolve: async (_stats, _args, { loaders }) => [...(await loaders.countBy('Job', 'status'))],
       }),
     }

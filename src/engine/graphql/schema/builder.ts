@@ -4,6 +4,7 @@ import RelayPlugin from '@pothos/plugin-relay'
 import type { Context } from '../../context.ts'
 import type PrismaTypes from '../../db/generated/pothos.ts'
 import { getDatamodel } from '../../db/generated/pothos.ts'
+import MetadataPlugin from './field-metadata.ts'
 import PlanPlugin from './plan-plugin.ts'
 import { type JsonObject, scalars } from './scalars.ts'
 import ScopePlugin from './scope-plugin.ts'
@@ -23,7 +24,8 @@ export const builder = new SchemaBuilder<{
     SafeInt: { Input: number; Output: number }
   }
 }>({
-  plugins: [ScopePlugin, PlanPlugin, PrismaPlugin, RelayPlugin],
+  // The last plugin sees a field first.
+  plugins: [ScopePlugin, PlanPlugin, PrismaPlugin, RelayPlugin, MetadataPlugin],
   defaultFieldNullability: false,
   prisma: {
     client: (context) => context.prisma,

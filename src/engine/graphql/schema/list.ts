@@ -6,7 +6,7 @@ import type { Condition } from '../../db/read/list.ts'
 import { windowOf } from '../../db/read/page.ts'
 import { builder } from './builder.ts'
 import { readPageRequest, toConnection } from './connection.ts'
-import { type ExtraPoints, pointsOfScan } from './field-price.ts'
+import { type FieldCost, pointsOfScan } from './field-metadata.ts'
 import type { defineOrder } from './order.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
@@ -41,7 +41,7 @@ export function defineList<M extends Model, Filter extends object>(
   options: ListOptions<M, Filter>,
 ): void {
   const { model, type, plural, scope, description, filter, order, searches, conditionsOf } = options
-  const pointsOfFilter: ExtraPoints = ({ filter: given }) =>
+  const pointsOfFilter: FieldCost['extra'] = ({ filter: given }) =>
     searches.some((field) => (given as Partial<Filter> | null | undefined)?.[field] != null) ? pointsOfScan : 0
 
   builder.queryField(name, (t) =>
@@ -50,7 +50,7 @@ export function defineList<M extends Model, Filter extends object>(
         type,
         scope,
         description: `${description} ${options.defaultOrder} by default.`,
-        extensions: { extraPoints: pointsOfFilter },
+        cost: { extra: pointsOfFilter },
         args: {
           filter: t.arg({ type: filter, description: `Selects ${plural}. All by default.` }),
           orderBy: t.arg({ type: order.type, description: `The order. ${options.defaultOrder} by default.` }),
@@ -71,7 +71,7 @@ export function defineList<M extends Model, Filter extends object>(
         fields: (connection) => ({
           totalCount: connection.int({
             description: `The number of ${plural} in the whole list. It is counted only if requested.`,
-            extensions: { extraPoints: (() => pointsOfScan) satisfies ExtraPoints },
+            cost: { extra: () => pointsOfScan },
             resolve: (parent, _, { loaders }) =>
               loaders.count(model, (parent as unknown as { conditions: Condition[] }).conditions),
           }),

@@ -3,6 +3,7 @@ import type { FieldScope, Scope } from '../../auth/scopes.ts'
 import type { Context } from '../../context.ts'
 import { type FieldError, GatewayError } from '../../errors.ts'
 import { builder } from './builder.ts'
+import type { FieldCost, FieldMetadata } from './field-metadata.ts'
 import { UserError } from './user-error.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
@@ -29,8 +30,8 @@ interface MutationOptions<Input extends object, Result> {
   readonly description: string
   readonly input: InputObjectRef<Types, Input>
   readonly inputDescription: string
-  /** Whether the result is a secret that is shown only once. It is not stored for an idempotency key. */
-  readonly isSecret?: boolean
+  readonly isSecret?: FieldMetadata['isSecret']
+  readonly cost?: FieldCost
   /** The fields of the payload that show the result. */
   readonly results: readonly ResultField<Result>[]
   /** Whether `run` writes with one statement, which needs no transaction. */
@@ -54,6 +55,7 @@ export function defineMutation<Input extends object, Result>(
     inputDescription,
     results,
     isSecret = false,
+    cost = {},
     hasOneWrite = false,
     run,
   }: MutationOptions<Input, Result>,
@@ -101,7 +103,8 @@ export function defineMutation<Input extends object, Result>(
       type: payload,
       scope,
       description,
-      extensions: { isSecret },
+      isSecret,
+      cost,
       args: { input: t.arg({ type: input, required: true, description: inputDescription }) },
       // TypeScript does not follow the type of an argument whose input type is a parameter.
       resolve: (_, args, context) => resolve(context, (args as unknown as { input: Input }).input),

@@ -5,7 +5,6 @@ import type { Ids } from '../../db/ids.ts'
 import type { Relation } from '../../db/read/relation.ts'
 import { invalidField } from '../../errors.ts'
 import { builder } from './builder.ts'
-import type { ListLength } from './field-price.ts'
 
 interface NodeRow {
   readonly id: string
@@ -99,7 +98,7 @@ builder.queryFields((t) => ({
   }),
   nodes: t.field({
     type: [Node],
-    extensions: { listLength: { asArgument: 'ids' } satisfies ListLength },
+    cost: { length: { asArgument: 'ids' } },
     nullable: { list: false, items: true },
     scope: 'inherited',
     description: `Returns the objects with up to ${maxNodes} ids, in the order of the ids, with null for ids that your tenant does not have. Needs the scopes of their types.`,

@@ -2,7 +2,6 @@ import type { Context } from '../../context.ts'
 import type { Model, Row } from '../../db/data-model.ts'
 import type { Loaders } from '../../db/read/loaders.ts'
 import type { Relation, SelectedRow } from '../../db/read/relation.ts'
-import type { ListLength } from './field-price.ts'
 
 // Rows as the parents of fields. Pothos types a parent as a whole row. A loaded row has its id, the columns that the operation
 // names, and the ids that its relations start from; a field's resolver reads the column of its own name or such an id, so nothing
@@ -14,12 +13,6 @@ export function asParent<M extends Model>(row: SelectedRow<M>): Row<M> {
 }
 
 type MaybePromise<Value> = Value | Promise<Value>
-
-/** A field that loads a relation, and the field of its parent that holds the id. The relation can be read with the parent. */
-export interface RelationField {
-  readonly relation: Relation
-  readonly from: string
-}
 
 /** Loads the row that has an id; null if there is none. */
 export function loadRow<M extends Model>(
@@ -33,7 +26,7 @@ export function loadRow<M extends Model>(
 /** The options of a field that returns the row of a relation: `...rowOf(profileOfAccount, 'id')`. */
 export function rowOf<M extends Model, From extends string>(relation: Relation<M, SelectedRow<M> | null>, from: From) {
   return {
-    extensions: { relation: { relation, from } satisfies RelationField },
+    relation: { relation, from },
     resolve: (parent: Readonly<Record<From, string>>, _args: object, { loaders }: Context) =>
       loadRow(loaders, relation, parent[from]),
   }
@@ -47,9 +40,9 @@ export function referencedRowOf<M extends Model, From extends string>(
   relation: Relation<M, SelectedRow<M> | null>,
   from: From,
 ) {
-  const { extensions, resolve } = rowOf(relation, from)
+  const { resolve, ...options } = rowOf(relation, from)
   return {
-    extensions,
+    ...options,
     resolve: (parent: Readonly<Record<From, string>>, args: object, context: Context) => {
       const row = resolve(parent, args, context)
       return row instanceof Promise ? row.then(present) : present(row)
@@ -62,18 +55,13 @@ function present<Value>(row: Value | null): Value {
   return row
 }
 
-/**
- * The options of a field that returns the rows of a relation, oldest first: `...rowsOf(accountsOfUser, 'id')`.
- *
- * @param extensions further extensions of the field
- */
+/** The options of a field that returns the rows of a relation, oldest first: `...rowsOf(accountsOfUser, 'id')`. */
 export function rowsOf<M extends Model, From extends string>(
   relation: Relation<M, readonly SelectedRow<M>[]>,
   from: From,
-  extensions: { readonly listLength?: ListLength } = {},
 ) {
   return {
-    extensions: { ...extensions, relation: { relation, from } satisfies RelationField },
+    relation: { relation, from },
     resolve: (parent: Readonly<Record<From, string>>, _args: object, { loaders }: Context) =>
       loaders.load(relation, parent[from]) as unknown as MaybePromise<Row<M>[]>,
   }

@@ -2,6 +2,7 @@ import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTyp
 import { type GraphQLFieldResolver, type GraphQLResolveInfo, isNullableType } from 'graphql'
 import { type FieldScope, requireScope } from '../../auth/scopes.ts'
 import type { Context } from '../../context.ts'
+import { metadataOf } from './field-metadata.ts'
 
 declare global {
   export namespace PothosSchemaTypes {
@@ -13,39 +14,23 @@ declare global {
       /** Whether each field checks the scopes of the viewer before it resolves. */
       guarded?: boolean
     }
-
-    interface BaseTypeOptions<Types extends SchemaTypes> {
-      /** The scope for the fields of this type that do not name one. */
-      scope?: FieldScope
-    }
-
-    interface FieldOptions {
-      /** The scope that a viewer needs for this field. */
-      scope?: FieldScope
-      /** Whether the field is null for viewers without the scope, although it always has a value. */
-      isWithheld?: boolean
-    }
   }
 }
 
 const name = 'scope' as const
 
 /**
- * Adds the option `scope` to types and fields. In a guarded schema a viewer without the scope gets FORBIDDEN for the field,
+ * Guards the fields that need a scope. In a guarded schema a viewer without the scope gets FORBIDDEN for the field,
  * and its resolver does not run. A nullable field is null for each row then, with one error. The description of a field names its scope
  * (docs/decisions/0006-scopes-by-our-own-plugin.md).
  */
 class ScopePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(field: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
-    const scope = this.scopeOf(field)
+    const scope = scopeOf(field)
     if (!scope) return field
-    const { isWithheld = false } = field.pothosOptions
-    const extensions = { ...field.extensions, scope, isWithheld }
-    if (scope === 'inherited') return { ...field, extensions }
     return {
       ...field,
-      ...(isWithheld && { type: { ...field.type, nullable: true } as typeof field.type }),
-      extensions,
+      ...(metadataOf(field).isWithheld && { type: { ...field.type, nullable: true } as typeof field.type }),
       description: `${field.description ?? ''} Needs the scope \`${scope}\`.`.trim(),
     }
   }
@@ -54,8 +39,8 @@ class ScopePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     resolve: GraphQLFieldResolver<unknown, Types['Context'], object>,
     field: PothosOutputFieldConfig<Types>,
   ): GraphQLFieldResolver<unknown, Types['Context'], object> {
-    const scope = this.scopeOf(field)
-    if (!this.options.guarded || !scope || scope === 'inherited') return resolve
+    const scope = scopeOf(field)
+    if (!this.options.guarded || !scope) return resolve
     return (parent, args, context, info) => {
       const { viewer } = context as unknown as Context
       const isAllowed = viewer.scopes.includes(scope)
@@ -71,10 +56,12 @@ class ScopePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   ): GraphQLFieldResolver<unknown, Types['Context'], object> | undefined {
     return subscribe && this.wrapResolve(subscribe, field)
   }
+}
 
-  private scopeOf({ pothosOptions, parentType }: PothosOutputFieldConfig<Types>): FieldScope | undefined {
-    return pothosOptions.scope ?? this.buildCache.getTypeConfig(parentType).pothosOptions.scope
-  }
+/** The scope that a viewer needs besides access to the object. */
+function scopeOf(field: Parameters<typeof metadataOf>[0]): Exclude<FieldScope, 'inherited'> | undefined {
+  const { scope } = metadataOf(field)
+  return scope === 'inherited' ? undefined : scope
 }
 
 /** The fields whose error was reported, by execution: each has an object of variables of its own. */

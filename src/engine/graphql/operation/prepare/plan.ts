@@ -1,7 +1,6 @@
 import type { Model } from '../../../db/data-model.ts'
 import type { Branch, ReadPlan } from '../../../db/read/relation.ts'
-import type { Columns } from '../../schema/columns.ts'
-import type { RelationField } from '../../schema/rows.ts'
+import { metadataOf } from '../../schema/field-metadata.ts'
 import type { Values } from './coerce-variables.ts'
 import { isNode } from './price.ts'
 import { allFields, type Condition, type SelectedField, type Selection } from './selection.ts'
@@ -108,7 +107,7 @@ function branchesOf(fields: readonly SelectedField[], values: Values): Branch[] 
     const [first] = group
     if (!first) return []
     const { parent, field } = first
-    const relation = relationOf(field)
+    const { relation } = metadataOf(field)
     if (relation) return [{ parent: parent.name as Model, ...relation, branches: branchesOf(selections, values) }]
     // Another field of a row returns other rows, which a resolver reads.
     return isNode(parent) ? [] : branchesOf(selections, values)
@@ -116,13 +115,9 @@ function branchesOf(fields: readonly SelectedField[], values: Values): Branch[] 
 }
 
 /** The columns that a field reads: the one where its relation starts, those that it declares, or the one of its own name. */
-function columnsOf(field: SelectedField['field']): Columns {
-  const columns = field.extensions['columns'] as Columns | undefined
-  return columns ?? [relationOf(field)?.from ?? field.name]
-}
-
-function relationOf({ extensions }: SelectedField['field']): RelationField | undefined {
-  return extensions['relation'] as RelationField | undefined
+function columnsOf(field: SelectedField['field']): readonly string[] {
+  const { columns, relation } = metadataOf(field)
+  return columns ?? [relation?.from ?? field.name]
 }
 
 function isIncluded(conditions: readonly Condition[], values: Values): boolean {

@@ -10,10 +10,11 @@ import {
   validate,
 } from 'graphql'
 import { LRUCache } from 'lru-cache'
-import type { FieldScope, Scope } from '../../../auth/scopes.ts'
+import type { Scope } from '../../../auth/scopes.ts'
 import type { Viewer } from '../../../auth/viewer.ts'
 import type { ReadPlan } from '../../../db/read/relation.ts'
 import type { Metrics } from '../../../telemetry/metrics.ts'
+import { metadataOf } from '../../schema/field-metadata.ts'
 import { checkDocumentSize, operationBoundsRule } from './bounds.ts'
 import { coerceVariables, type Values } from './coerce-variables.ts'
 import { declareCoerced } from './coerced-variables.ts'
@@ -169,7 +170,7 @@ function prepareOperation(
   const name = definition.name?.value
   const scopes = new Set<Scope>()
   for (const { field } of allFields(selection.fields)) {
-    const scope = field.extensions['scope'] as FieldScope | undefined
+    const { scope } = metadataOf(field)
     if (scope !== undefined && scope !== 'inherited') scopes.add(scope)
   }
   let calls = 0
@@ -177,7 +178,7 @@ function prepareOperation(
   return {
     ...{ document, definition, name, kind: definition.operation, size: selection.size, executable, schemas },
     scopes: [...scopes],
-    showsSecrets: selection.fields.some(({ field }) => field.extensions['isSecret'] === true),
+    showsSecrets: selection.fields.some(({ field }) => metadataOf(field).isSecret === true),
     priceOf: createPrice(definition, selection),
     countNodes: createNodeCount(selection.fields),
     planOf: createPlanner(selection),

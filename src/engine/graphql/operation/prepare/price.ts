@@ -10,7 +10,7 @@ import {
   valueFromASTUntyped,
 } from 'graphql'
 import { defaultPageSize, maxPageSize } from '../../schema/connection.ts'
-import type { ExtraPoints, ListLength } from '../../schema/field-price.ts'
+import { metadataOf } from '../../schema/field-metadata.ts'
 import type { Values } from './coerce-variables.ts'
 import type { SelectedField, Selection } from './selection.ts'
 
@@ -63,10 +63,10 @@ class Pricing {
     return points
   }
 
-  private extraOf({ field: { extensions }, node }: SelectedField): number {
-    const extraPoints = extensions['extraPoints'] as ExtraPoints | undefined
+  private extraOf({ field, node }: SelectedField): number {
+    const { extra } = metadataOf(field).cost ?? {}
     const names = node.arguments?.map(({ name }) => name.value) ?? []
-    return extraPoints?.(Object.fromEntries(names.map((name) => [name, this.argument(node, name)]))) ?? 0
+    return extra?.(Object.fromEntries(names.map((name) => [name, this.argument(node, name)]))) ?? 0
   }
 
   private ofField({ field, node, type, selections }: SelectedField, page: number | undefined, isRoot: boolean): number {
@@ -82,16 +82,23 @@ class Pricing {
   }
 
   /** The page size in the arguments of a field; undefined if it has no such argument. */
-  private pageOf({ args }: GraphQLField<unknown, unknown>, node: FieldNode): number | undefined {
-    const has = (name: string) => args.some((arg) => arg.name === name)
-    if (has('first')) return toPageSize(this.argument(node, 'first') ?? this.argument(node, 'last') ?? defaultPageSize)
-    const limit = has('input') ? (this.argument(node, 'input') as { limit?: unknown } | null | undefined)?.limit : null
-    return limit == null ? undefined : toPageSize(limit)
+  private pageOf(field: GraphQLField<unknown, unknown>, node: FieldNode): number | undefined {
+    if (field.args.some(({ name }) => name === 'first')) {
+      return toPageSize(this.argument(node, 'first') ?? this.argument(node, 'last') ?? defaultPageSize)
+    }
+    const [name, ...path] = metadataOf(field).cost?.page?.split('.') ?? []
+    if (name === undefined) return undefined
+    const given = this.argument(node, name) as object | null | undefined
+    const size = path.reduce<unknown>(
+      (value, key) => (value as Record<string, unknown> | null | undefined)?.[key],
+      given,
+    )
+    return size == null ? undefined : toPageSize(size)
   }
 
   /** The length that a field declares. */
-  private lengthOf({ extensions }: GraphQLField<unknown, unknown>, node: FieldNode): number | undefined {
-    const length = extensions['listLength'] as ListLength | undefined
+  private lengthOf(field: GraphQLField<unknown, unknown>, node: FieldNode): number | undefined {
+    const { length } = metadataOf(field).cost ?? {}
     if (length === undefined || typeof length === 'number') return length
     const list = this.argument(node, length.asArgument)
     return Array.isArray(list) ? list.length : 1

@@ -1,0 +1,73 @@
+import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core'
+import type { FieldScope } from '../../auth/scopes.ts'
+import type { Relation } from '../../db/read/relation.ts'
+
+/** What a field costs besides one point for each node, and how long its lists are. */
+export interface FieldCost {
+  /** The path of the argument with the page size, if it is neither `first` nor `last`: `input.limit`. */
+  readonly page?: string
+  /** The length of the list: a number, or the argument whose entries it has. */
+  readonly length?: number | { readonly asArgument: string }
+  /** Further points, for the arguments as the client sent them. */
+  readonly extra?: (args: Readonly<Record<string, unknown>>) => number
+}
+
+/** What the gateway knows of a field besides its type and its resolver. Fields declare it as options. */
+export interface FieldMetadata {
+  /** The scope that a viewer needs for this field. By default that of its type. */
+  readonly scope?: FieldScope | undefined
+  /** Whether the field is null for viewers without the scope, although it always has a value. */
+  readonly isWithheld?: boolean
+  /** Whether the result is a secret that is shown only once. It is not stored for an idempotency key. */
+  readonly isSecret?: boolean
+  readonly cost?: FieldCost
+  /** The relation that the field loads, and the field of its parent that holds the id. It can be read with the parent. */
+  readonly relation?: { readonly relation: Relation; readonly from: string }
+  /** The columns that the field reads, if they are not the one of its own name. */
+  readonly columns?: readonly string[]
+}
+
+/** The extra points of a field whose statement looks at rows that it does not return: a count, a search. */
+export const pointsOfScan = 50
+
+declare global {
+  export namespace PothosSchemaTypes {
+    interface Plugins<Types extends SchemaTypes> {
+      metadata: MetadataPlugin<Types>
+    }
+
+    interface BaseTypeOptions<Types extends SchemaTypes> {
+      /** The scope for the fields of this type that do not name one. */
+      scope?: FieldScope
+    }
+
+    interface FieldOptions extends FieldMetadata {}
+  }
+}
+
+const name = 'metadata' as const
+
+/** Keeps the metadata of a field in the schema, for those who read operations. */
+class MetadataPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
+  override onOutputFieldConfig(field: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
+    const { scope, isWithheld, isSecret, cost, relation, columns } = field.pothosOptions as FieldMetadata
+    const ofType = this.buildCache.getTypeConfig(field.parentType).pothosOptions.scope
+    const metadata = { scope: scope ?? ofType, isWithheld, isSecret, cost, relation, columns }
+    return { ...field, extensions: { ...field.extensions, [name]: metadata } }
+  }
+}
+
+SchemaBuilder.registerPlugin(name, MetadataPlugin)
+
+export default name
+
+const none: FieldMetadata = {}
+
+/** The metadata of a field. GraphQL's own fields, such as `__typename`, have none. */
+export function metadataOf({
+  extensions,
+}: {
+  readonly extensions?: Readonly<Record<string, unknown>> | null | undefined
+}) {
+  return (extensions?.[name] as FieldMetadata | undefined) ?? none
+}
