@@ -1,6 +1,8 @@
 import type { AccountStatus as AccountStatusRow } from '../../engine/db/generated/prisma/enums.ts'
+import { after, containing, equal } from '../../engine/db/read/list.ts'
 import { byTime } from '../../engine/db/read/order.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
+import { defineFilter } from '../../engine/graphql/schema/filter.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
 import { defineMutation } from '../../engine/graphql/schema/mutation.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
@@ -9,7 +11,7 @@ import { loadRow, referencedRowOf, rowsOf } from '../../engine/graphql/schema/ro
 import { User } from '../user/user.graphql.ts'
 import { userById } from '../user/user.rows.ts'
 import { accountById, accountIds, accountsOfUser } from './account.rows.ts'
-import { accountConditions, linkAccount, unlinkAccount, updateAccount } from './account.service.ts'
+import { linkAccount, unlinkAccount, updateAccount } from './account.service.ts'
 
 const AccountStatus = builder.enumType('AccountStatus', {
   description: 'Whether the platform lets the tenant read the account.',
@@ -62,36 +64,35 @@ builder.queryField('account', (t) =>
   }),
 )
 
-const AccountFilter = builder.inputType('AccountFilter', {
-  description: 'Selects accounts. An absent or null field does not restrict the list.',
-  fields: (t) => ({
-    platform: t.string({ description: 'The platform in upper case.' }),
-    userId: t.id({ description: 'The id of the user.' }),
-    status: t.field({ type: AccountStatus, description: 'The state.' }),
-    search: t.string({ description: 'A part of the display name or of the platform account id. Case is ignored.' }),
-    updatedAfter: t.field({ type: 'DateTime', description: 'Changed after this time.' }),
-  }),
-})
-
 defineList('accounts', {
   model: 'Account',
   type: Account,
   plural: 'accounts',
   scope: 'users:read',
   description: "Lists your tenant's accounts.",
-  filter: AccountFilter,
-  order: defineOrder(
-    'Account',
-    'accounts',
-    {
-      CREATED_AT: { description: 'The creation time.', by: (direction) => byTime('createdAt', direction) },
-      UPDATED_AT: { description: 'The time of the last change.', by: (direction) => byTime('updatedAt', direction) },
-    },
-    { field: 'CREATED_AT', direction: 'ASC' },
-  ),
-  defaultOrder: 'Oldest first',
-  searches: ['platform', 'status', 'search'],
-  conditionsOf: accountConditions,
+  selection: {
+    filter: defineFilter('AccountFilter', 'accounts', (f) => ({
+      platform: f.text({ description: 'The platform in upper case.', isSearch: true, where: equal('platform') }),
+      userId: f.id({ description: 'The id of the user.', where: equal('userId') }),
+      status: f.value(AccountStatus, { description: 'The state.', isSearch: true, where: equal('status') }),
+      search: f.text({
+        description: 'A part of the display name or of the platform account id. Case is ignored.',
+        isSearch: true,
+        where: containing('displayName', 'platformAccountId'),
+      }),
+      updatedAfter: f.time({ description: 'Changed after this time.', where: after('updatedAt') }),
+    })),
+    order: defineOrder(
+      'Account',
+      'accounts',
+      {
+        CREATED_AT: { description: 'The creation time.', by: (direction) => byTime('createdAt', direction) },
+        UPDATED_AT: { description: 'The time of the last change.', by: (direction) => byTime('updatedAt', direction) },
+      },
+      { field: 'CREATED_AT', direction: 'ASC' },
+    ),
+    defaultOrder: 'Oldest first',
+  },
 })
 
 const LinkAccountInput = builder.inputType('LinkAccountInput', {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AccountStatus } from '../../engine/db/generated/prisma/enums.ts'
-import { atMost, filledText, filterText, id, upperCaseWord } from '../../engine/input/rules.ts'
+import { atMost, filledText, id, upperCaseWord } from '../../engine/input/rules.ts'
 
 /** The fields of an account that clients set, as the database stores them. */
 export const accountFields = { platform: upperCaseWord, platformAccountId: filledText, displayName: filledText }
@@ -22,10 +22,3 @@ export const accountLink = z.object({
 
 /** The input of `updateAccount`. Null keeps a value. */
 export const accountChange = z.object({ displayName: displayName.nullish(), status: status.nullish() })
-
-/** The texts of the filter of `accounts`. */
-export const accountFilter = z.object({
-  platform: filterText.nullish(),
-  userId: filterText.nullish(),
-  search: filterText.nullish(),
-})

@@ -2,38 +2,13 @@ import type { z } from 'zod'
 import { ofUser } from '../../engine/auth/viewer.ts'
 import type { Context } from '../../engine/context.ts'
 import { isForeignKeyViolation } from '../../engine/db/errors.ts'
-import type { Account, AccountStatus } from '../../engine/db/generated/prisma/client.ts'
+import type { Account } from '../../engine/db/generated/prisma/client.ts'
 import { isPossibleId } from '../../engine/db/ids.ts'
-import { type Condition, containing, equal, type TimeFilter, timesWithin } from '../../engine/db/read/list.ts'
 import { invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/parse-input.ts'
 import { selfOf, userNotFound } from '../user/user.service.ts'
-import { accountChange, accountFilter, accountLink } from './account.input.ts'
+import { accountChange, accountLink } from './account.input.ts'
 import { accountIds } from './account.rows.ts'
-
-/** Limits a list of accounts. Absent and null do not restrict it. */
-export interface AccountFilter extends Pick<TimeFilter, 'updatedAfter'> {
-  readonly platform?: string | null | undefined
-  readonly userId?: string | null | undefined
-  readonly status?: AccountStatus | null | undefined
-  readonly search?: string | null | undefined
-}
-
-/**
- * The conditions of a filter.
- *
- * @throws GatewayError BAD_USER_INPUT if a text of the filter is one that no row can have
- */
-export function accountConditions({ updatedAfter, ...filter }: AccountFilter): Condition[] {
-  const { platform, userId, search } = parseInput(accountFilter, filter, 'filter')
-  return [
-    ...equal('platform', platform),
-    ...equal('userId', userId),
-    ...equal('status', filter.status),
-    ...containing(['displayName', 'platformAccountId'], search),
-    ...timesWithin({ updatedAfter }),
-  ]
-}
 
 /**
  * Links a platform account to a user. Linking it to the same user again returns the first link unchanged.

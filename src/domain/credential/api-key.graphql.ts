@@ -1,10 +1,8 @@
-import { byTime } from '../../engine/db/read/order.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
-import { readPageRequest, toConnection } from '../../engine/graphql/schema/connection.ts'
+import { defineList } from '../../engine/graphql/schema/list.ts'
 import { defineMutation } from '../../engine/graphql/schema/mutation.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
-import { asParent } from '../../engine/graphql/schema/rows.ts'
-import { createApiKey, readApiKeyPage, revokeApiKey } from './api-key.service.ts'
+import { createApiKey, revokeApiKey } from './api-key.service.ts'
 import { keyById, keyIds } from './key.rows.ts'
 
 const ApiKey = builder.prismaObject('ApiKey', {
@@ -35,21 +33,13 @@ const ApiKey = builder.prismaObject('ApiKey', {
 
 registerNode('ApiKey', keyIds, 'keys:write', keyById, { isPrefixed: true })
 
-builder.queryField('apiKeys', (t) =>
-  t.connection(
-    {
-      type: ApiKey,
-      scope: 'keys:write',
-      description: "Lists your tenant's API keys, oldest first, also those that are revoked or have expired.",
-      resolve: async (_, args, context) => {
-        const page = readPageRequest(args, byTime('createdAt', 'ASC'))
-        return toConnection(page, (await readApiKeyPage(context, page)).map(asParent<'ApiKey'>))
-      },
-    },
-    { name: 'ApiKeyConnection', scope: 'inherited', description: 'A page of API keys.' },
-    { name: 'ApiKeyEdge', scope: 'inherited', description: 'An API key and its cursor.' },
-  ),
-)
+defineList('apiKeys', {
+  model: 'ApiKey',
+  type: ApiKey,
+  plural: 'API keys',
+  scope: 'keys:write',
+  description: "Lists your tenant's API keys, also those that are revoked or have expired.",
+})
 
 const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
   description: 'The input of `createApiKey`.',

@@ -3,8 +3,6 @@ import { isScope } from '../../engine/auth/scopes.ts'
 import type { Context } from '../../engine/context.ts'
 import type { ApiKey } from '../../engine/db/generated/prisma/client.ts'
 import { isPossibleId } from '../../engine/db/ids.ts'
-import type { ListedRow } from '../../engine/db/read/list.ts'
-import { type PageRequest, windowOf } from '../../engine/db/read/page.ts'
 import { invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/parse-input.ts'
 import { atMost, filledText, matching, rule } from '../../engine/input/rules.ts'
@@ -59,11 +57,6 @@ export async function createApiKey(
     throw invalidField('name', 'CONFLICT', `cannot be given to a further key: the tenant has ${maxKeys}. Revoke one`)
   }
   return createKey({ prisma }, { tenantAppId, name, scopes: granted, expiresAt: expiresAt ?? latest })
-}
-
-/** Reads a page of the keys of the viewer's tenant. There is one row more than the page has if there are more. */
-export function readApiKeyPage({ loaders }: Context, page: PageRequest): Promise<ListedRow<'ApiKey'>[]> {
-  return loaders.list('ApiKey', { conditions: [], ...windowOf(page) })
 }
 
 /**

@@ -1,12 +1,13 @@
 import type { JobStatus as JobStatusRow } from '../../engine/db/generated/prisma/enums.ts'
+import { after, before, equal } from '../../engine/db/read/list.ts'
 import { byTime } from '../../engine/db/read/order.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
+import { defineFilter } from '../../engine/graphql/schema/filter.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { defineOrder } from '../../engine/graphql/schema/order.ts'
 import { loadRow } from '../../engine/graphql/schema/rows.ts'
 import type { JsonObject } from '../../engine/graphql/schema/scalars.ts'
-import { jobConditions } from './job.list.ts'
 import { type JobFailure, jobById, jobIds } from './job.rows.ts'
 
 export const JobStatus = builder.enumType('JobStatus', {
@@ -94,16 +95,6 @@ export const Job = builder.prismaObject('Job', {
 
 registerNode('Job', jobIds, 'jobs:read', jobById)
 
-export const JobFilter = builder.inputType('JobFilter', {
-  description: 'Selects jobs. An absent or null field does not restrict the list.',
-  fields: (t) => ({
-    status: t.field({ type: JobStatus, description: 'The state.' }),
-    jobType: t.string({ description: 'The exact type.' }),
-    createdAfter: t.field({ type: 'DateTime', description: 'Created after this time.' }),
-    createdBefore: t.field({ type: 'DateTime', description: 'Created before this time.' }),
-  }),
-})
-
 builder.queryField('job', (t) =>
   t.field({
     type: Job,
@@ -115,20 +106,27 @@ builder.queryField('job', (t) =>
   }),
 )
 
+export const JobFilter = defineFilter('JobFilter', 'jobs', (f) => ({
+  status: f.value(JobStatus, { description: 'The state.', where: equal('status') }),
+  jobType: f.text({ description: 'The exact type.', where: equal('jobType') }),
+  createdAfter: f.time({ description: 'Created after this time.', where: after('createdAt') }),
+  createdBefore: f.time({ description: 'Created before this time.', where: before('createdAt') }),
+}))
+
 defineList('jobs', {
   model: 'Job',
   type: Job,
   plural: 'jobs',
   scope: 'jobs:read',
   description: "Lists your tenant's jobs.",
-  filter: JobFilter,
-  order: defineOrder(
-    'Job',
-    'jobs',
-    { CREATED_AT: { description: 'The creation time.', by: (direction) => byTime('createdAt', direction) } },
-    { field: 'CREATED_AT', direction: 'ASC' },
-  ),
-  defaultOrder: 'Oldest first',
-  searches: [],
-  conditionsOf: jobConditions,
+  selection: {
+    filter: JobFilter,
+    order: defineOrder(
+      'Job',
+      'jobs',
+      { CREATED_AT: { description: 'The creation time.', by: (direction) => byTime('createdAt', direction) } },
+      { field: 'CREATED_AT', direction: 'ASC' },
+    ),
+    defaultOrder: 'Oldest first',
+  },
 })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { fieldErrorCodeOf } from '../../engine/input/parse-input.ts'
-import { filterText, integer, matching, rule, storedObject, text, withoutProtoKey } from '../../engine/input/rules.ts'
+import { integer, matching, rule, storedObject, text, withoutProtoKey } from '../../engine/input/rules.ts'
 
 /** The type of a job, which selects its handler. */
 export const jobType = text(64).check(
@@ -90,6 +90,3 @@ export const failureInput = z.object({
     .nullish()
     .transform((isRetryable) => isRetryable ?? true),
 })
-
-/** The texts of the filter of `jobs`. */
-export const jobFilter = z.object({ jobType: filterText.nullish() })

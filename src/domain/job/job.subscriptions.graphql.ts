@@ -1,11 +1,11 @@
 import type { Job as JobRow } from '../../engine/db/generated/prisma/client.ts'
 import { byTime } from '../../engine/db/read/order.ts'
+import type { SelectedRow } from '../../engine/db/read/relation.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
 import { readPageRequest } from '../../engine/graphql/schema/connection.ts'
 import { asParent } from '../../engine/graphql/schema/rows.ts'
 import { followJob, followJobs } from './changes/follow-jobs.ts'
 import { Job, JobFilter } from './job.graphql.ts'
-import type { ListedJob } from './job.list.ts'
 
 builder.subscriptionFields((t) => ({
   job: t.field({
@@ -25,11 +25,14 @@ builder.subscriptionFields((t) => ({
       "Sends your tenant's newest jobs now, newest first, and later the jobs that have changed; several changes at once are sent as one. A job that no longer has " +
       'the state of the filter is sent once more.',
     args: {
-      filter: t.arg({ type: JobFilter, description: 'Selects jobs. All by default.' }),
+      filter: t.arg({ type: JobFilter.type, description: 'Selects jobs. All by default.' }),
       first: t.arg.int({ description: 'The number of jobs to send first: 1–500. 20 by default.' }),
     },
-    subscribe: (_, { filter, first }, context) =>
-      followJobs(context, { filter: filter ?? {}, page: readPageRequest({ first }, byTime('createdAt', 'DESC')) }),
-    resolve: (jobs: ListedJob[]) => jobs.map(asParent<'Job'>),
+    subscribe: (_, { filter, first }, context) => {
+      const { status, ...unchanging } = filter ?? {}
+      const conditions = JobFilter.conditionsOf(unchanging, context)
+      return followJobs(context, { status, conditions, page: readPageRequest({ first }, byTime('createdAt', 'DESC')) })
+    },
+    resolve: (jobs: SelectedRow<'Job'>[]) => jobs.map(asParent<'Job'>),
   }),
 }))

@@ -1,6 +1,8 @@
+import { after, atLeast, atMost, containing, equal, equalLongText } from '../../engine/db/read/list.ts'
 import { byCount, byTime } from '../../engine/db/read/order.ts'
 import { invalidField } from '../../engine/errors.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
+import { defineFilter } from '../../engine/graphql/schema/filter.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
 import { defineMutation } from '../../engine/graphql/schema/mutation.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
@@ -10,7 +12,7 @@ import type { JsonObject } from '../../engine/graphql/schema/scalars.ts'
 import { Account } from '../account/account.graphql.ts'
 import { accountById } from '../account/account.rows.ts'
 import { profileById, profileIds, profileOfAccount } from './profile.rows.ts'
-import { profileConditions, syncProfile } from './profile.service.ts'
+import { syncProfile } from './profile.service.ts'
 
 /** Counts are bigint, because some channels exceed 2^31. Stored counts never exceed 2^53. */
 const toSafeInt = (count: bigint | null) => (count === null ? null : Number(count))
@@ -151,42 +153,53 @@ builder.queryField('profiles', (t) =>
   }),
 )
 
-const ProfileFilter = builder.inputType('ProfileFilter', {
-  description: 'Selects profiles. An absent or null field does not restrict the list.',
-  fields: (t) => ({
-    platform: t.string({ description: 'The platform in upper case.' }),
-    country: t.string({ description: 'The country code.' }),
-    category: t.string({ description: 'The category or niche.' }),
-    search: t.string({ description: 'A part of the user name, the full name or the display name. Case is ignored.' }),
-    verified: t.boolean({ description: 'Whether the platform has verified the profile.' }),
-    followersMin: t.field({ type: 'SafeInt', description: 'At least this number of followers.' }),
-    followersMax: t.field({ type: 'SafeInt', description: 'At most this number of followers.' }),
-    updatedAfter: t.field({ type: 'DateTime', description: 'Changed after this time.' }),
-  }),
-})
-
 defineList('searchProfiles', {
   model: 'Profile',
   type: Profile,
   plural: 'profiles',
   scope: 'profiles:read',
   description: "Lists your tenant's profiles.",
-  filter: ProfileFilter,
-  order: defineOrder(
-    'Profile',
-    'profiles',
-    {
-      FOLLOWERS_COUNT: {
-        description: 'The number of followers. Profiles without a number come last.',
-        by: (direction) => byCount('followersCount', direction),
+  selection: {
+    filter: defineFilter('ProfileFilter', 'profiles', (f) => ({
+      platform: f.text({ description: 'The platform in upper case.', isSearch: true, where: equal('platform') }),
+      country: f.text({ description: 'The country code.', isSearch: true, where: equalLongText('country') }),
+      category: f.text({ description: 'The category or niche.', isSearch: true, where: equalLongText('category') }),
+      search: f.text({
+        description: 'A part of the user name, the full name or the display name. Case is ignored.',
+        isSearch: true,
+        where: containing('username', 'fullName', 'displayName'),
+      }),
+      verified: f.boolean({
+        description: 'Whether the platform has verified the profile.',
+        isSearch: true,
+        where: equal('verified'),
+      }),
+      followersMin: f.count({
+        description: 'At least this number of followers.',
+        isSearch: true,
+        where: atLeast('followersCount'),
+      }),
+      followersMax: f.count({
+        description: 'At most this number of followers.',
+        isSearch: true,
+        where: atMost('followersCount'),
+      }),
+      updatedAfter: f.time({ description: 'Changed after this time.', where: after('updatedAt') }),
+    })),
+    order: defineOrder(
+      'Profile',
+      'profiles',
+      {
+        FOLLOWERS_COUNT: {
+          description: 'The number of followers. Profiles without a number come last.',
+          by: (direction) => byCount('followersCount', direction),
+        },
+        UPDATED_AT: { description: 'The time of the last change.', by: (direction) => byTime('updatedAt', direction) },
       },
-      UPDATED_AT: { description: 'The time of the last change.', by: (direction) => byTime('updatedAt', direction) },
-    },
-    { field: 'FOLLOWERS_COUNT', direction: 'DESC' },
-  ),
-  defaultOrder: 'Most followers first',
-  searches: ['platform', 'country', 'category', 'search', 'verified', 'followersMin', 'followersMax'],
-  conditionsOf: profileConditions,
+      { field: 'FOLLOWERS_COUNT', direction: 'DESC' },
+    ),
+    defaultOrder: 'Most followers first',
+  },
 })
 
 const EmailInput = builder.inputType('EmailInput', {

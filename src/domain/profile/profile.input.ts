@@ -3,7 +3,6 @@ import {
   atMost,
   count,
   filledText,
-  filterText,
   httpUrl,
   listOf,
   nullish,
@@ -98,18 +97,5 @@ export const profileChange = z.object(
     addresses: listOf(storedObject(16).check(withoutProtoKey), maxListLength),
     emails: listOf(email, maxListLength),
     unsupportedFields,
-  }),
-)
-
-/** The filter of `searchProfiles`, without its times. */
-export const profileFilter = z.object(
-  nullish({
-    platform: filterText,
-    country: filterText,
-    category: filterText,
-    search: filterText,
-    verified: z.boolean(),
-    followersMin: count,
-    followersMax: count,
   }),
 )

@@ -2,45 +2,11 @@ import type { z } from 'zod'
 import type { Context } from '../../engine/context.ts'
 import type { EmailRecord, Prisma, Profile } from '../../engine/db/generated/prisma/client.ts'
 import { isPossibleId } from '../../engine/db/ids.ts'
-import {
-  type Condition,
-  containing,
-  countWithin,
-  equal,
-  same,
-  type TimeFilter,
-  timesWithin,
-} from '../../engine/db/read/list.ts'
 import { parseInput } from '../../engine/input/parse-input.ts'
 import { accountNotFound } from '../account/account.service.ts'
 import { emailRecordIds } from '../email-record/email-record.rows.ts'
-import { type Email, profileChange, profileFilter } from './profile.input.ts'
+import { type Email, profileChange } from './profile.input.ts'
 import { profileIds } from './profile.rows.ts'
-
-/** Limits a list of profiles. Absent and null do not restrict it. */
-export type ProfileFilter = z.input<typeof profileFilter> & Pick<TimeFilter, 'updatedAfter'>
-
-/**
- * The conditions of a filter.
- *
- * @throws GatewayError BAD_USER_INPUT if a value of the filter is one that no row can have
- */
-export function profileConditions({ updatedAfter, ...filter }: ProfileFilter): Condition[] {
-  const { platform, country, category, search, verified, followersMin, followersMax } = parseInput(
-    profileFilter,
-    filter,
-    'filter',
-  )
-  return [
-    ...equal('platform', platform),
-    ...same('country', country),
-    ...same('category', category),
-    ...containing(['username', 'fullName', 'displayName'], search),
-    ...equal('verified', verified),
-    ...countWithin('followersCount', followersMin, followersMax),
-    ...timesWithin({ updatedAfter }),
-  ]
-}
 
 /**
  * Creates or changes the profile of an account. An email that stays (same value and type) keeps its id and creation time.

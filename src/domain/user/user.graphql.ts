@@ -1,5 +1,7 @@
+import { after, before, containing, equal, equalLongText } from '../../engine/db/read/list.ts'
 import { byText, byTime } from '../../engine/db/read/order.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
+import { defineFilter } from '../../engine/graphql/schema/filter.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
 import { defineMutation } from '../../engine/graphql/schema/mutation.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
@@ -7,7 +9,7 @@ import { defineOrder } from '../../engine/graphql/schema/order.ts'
 import { loadRow } from '../../engine/graphql/schema/rows.ts'
 import { TenantApp } from '../tenant/tenant.graphql.ts'
 import { userById, userIds } from './user.rows.ts'
-import { createUser, deleteUser, updateUser, userConditions } from './user.service.ts'
+import { createUser, deleteUser, updateUser } from './user.service.ts'
 
 export const User = builder.prismaObject('User', {
   scope: 'inherited',
@@ -30,22 +32,6 @@ export const User = builder.prismaObject('User', {
 
 registerNode('User', userIds, 'users:read', userById)
 
-const UserFilter = builder.inputType('UserFilter', {
-  description: 'Selects users. An absent or null field does not restrict the list.',
-  fields: (t) => ({
-    email: t.string({ description: 'The exact email address. Needs the scope `contacts:read`.' }),
-    search: t.string({
-      description: 'A part of the name, or of the email address with the scope `contacts:read`. Case is ignored.',
-    }),
-    nameContains: t.string({ description: 'A part of the name. Case is ignored.' }),
-    platform: t.string({ description: 'Users with an account on this platform, in upper case.' }),
-    createdAfter: t.field({ type: 'DateTime', description: 'Created after this time.' }),
-    createdBefore: t.field({ type: 'DateTime', description: 'Created before this time.' }),
-    updatedAfter: t.field({ type: 'DateTime', description: 'Changed after this time.' }),
-    updatedBefore: t.field({ type: 'DateTime', description: 'Changed before this time.' }),
-  }),
-})
-
 builder.queryField('user', (t) =>
   t.field({
     type: User,
@@ -63,20 +49,46 @@ defineList('users', {
   plural: 'users',
   scope: 'users:read',
   description: "Lists your tenant's users.",
-  filter: UserFilter,
-  order: defineOrder(
-    'User',
-    'users',
-    {
-      CREATED_AT: { description: 'The creation time.', by: (direction) => byTime('createdAt', direction) },
-      UPDATED_AT: { description: 'The time of the last change.', by: (direction) => byTime('updatedAt', direction) },
-      NAME: { description: 'The first 200 characters of the name.', by: (direction) => byText('name', direction) },
-    },
-    { field: 'CREATED_AT', direction: 'ASC' },
-  ),
-  defaultOrder: 'Oldest first',
-  searches: ['search', 'nameContains', 'platform'],
-  conditionsOf: userConditions,
+  selection: {
+    filter: defineFilter('UserFilter', 'users', (f) => ({
+      email: f.text({
+        description: 'The exact email address. Needs the scope `contacts:read`.',
+        scope: 'contacts:read',
+        where: equalLongText('email'),
+      }),
+      search: f.text({
+        description: 'A part of the name, or of the email address with the scope `contacts:read`. Case is ignored.',
+        isSearch: true,
+        where: (value, { viewer }) =>
+          (viewer.scopes.includes('contacts:read') ? containing('name', 'email') : containing('name'))(value),
+      }),
+      nameContains: f.text({
+        description: 'A part of the name. Case is ignored.',
+        isSearch: true,
+        where: containing('name'),
+      }),
+      platform: f.text({
+        description: 'Users with an account on this platform, in upper case.',
+        isSearch: true,
+        where: (value) => ({ is: 'referred to', from: 'Account', by: 'userId', where: equal('platform')(value) }),
+      }),
+      createdAfter: f.time({ description: 'Created after this time.', where: after('createdAt') }),
+      createdBefore: f.time({ description: 'Created before this time.', where: before('createdAt') }),
+      updatedAfter: f.time({ description: 'Changed after this time.', where: after('updatedAt') }),
+      updatedBefore: f.time({ description: 'Changed before this time.', where: before('updatedAt') }),
+    })),
+    order: defineOrder(
+      'User',
+      'users',
+      {
+        CREATED_AT: { description: 'The creation time.', by: (direction) => byTime('createdAt', direction) },
+        UPDATED_AT: { description: 'The time of the last change.', by: (direction) => byTime('updatedAt', direction) },
+        NAME: { description: 'The first 200 characters of the name.', by: (direction) => byText('name', direction) },
+      },
+      { field: 'CREATED_AT', direction: 'ASC' },
+    ),
+    defaultOrder: 'Oldest first',
+  },
 })
 
 const CreateUserInput = builder.inputType('CreateUserInput', {

@@ -1,44 +1,12 @@
 import type { z } from 'zod'
-import { requireScope } from '../../engine/auth/scopes.ts'
 import type { Viewer } from '../../engine/auth/viewer.ts'
 import type { Context } from '../../engine/context.ts'
 import type { User } from '../../engine/db/generated/prisma/client.ts'
 import { isPossibleId } from '../../engine/db/ids.ts'
-import { type Condition, containing, equal, same, type TimeFilter, timesWithin } from '../../engine/db/read/list.ts'
 import { GatewayError, invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/parse-input.ts'
-import { newUser, userChange, userFilter } from './user.input.ts'
+import { newUser, userChange } from './user.input.ts'
 import { userIds } from './user.rows.ts'
-
-/** Limits a list of users. Absent and null do not restrict it. */
-export interface UserFilter extends TimeFilter {
-  readonly email?: string | null | undefined
-  readonly search?: string | null | undefined
-  readonly nameContains?: string | null | undefined
-  readonly platform?: string | null | undefined
-}
-
-/**
- * The conditions of a filter.
- *
- * @throws GatewayError BAD_USER_INPUT if a text of the filter is one that no row can have; FORBIDDEN for an email address, if the viewer
- *   may not read it: a viewer who can search for it learns it when a user is found
- */
-export function userConditions(filter: UserFilter, { viewer }: Pick<Context, 'viewer'>): Condition[] {
-  const { email, search, nameContains, platform, ...times } = filter
-  parseInput(userFilter, { email, search, nameContains, platform }, 'filter')
-  if (email != null) requireScope(viewer, 'contacts:read')
-  const searched = viewer.scopes.includes('contacts:read') ? ['name', 'email'] : ['name']
-  return [
-    ...same('email', email),
-    ...containing(searched, search),
-    ...containing(['name'], nameContains),
-    ...equal('platform', platform).map(
-      (where): Condition => ({ is: 'referred to', from: 'Account', by: 'userId', where }),
-    ),
-    ...timesWithin(times),
-  ]
-}
 
 /**
  * Creates a user of the viewer's tenant.

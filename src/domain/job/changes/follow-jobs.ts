@@ -1,9 +1,9 @@
 import type { Context } from '../../../engine/context.ts'
-import type { Job } from '../../../engine/db/generated/prisma/client.ts'
-import type { Condition } from '../../../engine/db/read/list.ts'
+import type { Job, JobStatus } from '../../../engine/db/generated/prisma/client.ts'
+import { type Condition, equal } from '../../../engine/db/read/list.ts'
 import { byTime } from '../../../engine/db/read/order.ts'
-import type { PageRequest } from '../../../engine/db/read/page.ts'
-import { type JobFilter, jobConditions, type ListedJob, readJobPage } from '../job.list.ts'
+import { type PageRequest, windowOf } from '../../../engine/db/read/page.ts'
+import type { SelectedRow } from '../../../engine/db/read/relation.ts'
 import { isFinished } from '../store/transitions.ts'
 import { type Follower, maxChanges } from './job-changes.ts'
 
@@ -30,28 +30,33 @@ export async function followJob(context: Context, { id }: { readonly id: string 
   return liveValues(follower, { readPresent: read, readChanged: read, readMissed: read, isOver: () => isOver })
 }
 
+/** Which jobs are followed. */
+export interface JobSelection {
+  readonly status: JobStatus | null | undefined
+  /** The conditions on what never changes of a job. */
+  readonly conditions: readonly Condition[]
+  /** The jobs of the first value, newest first. */
+  readonly page: PageRequest
+}
+
 /**
  * Follows the tenant's jobs that match a filter: first the newest ones, then those that change. A job that no longer has
  * the state of the filter is included once more. After missed notifications all jobs that changed meanwhile are included, whatever
  * their state: they may have had the state of the filter. If there are more than `maxChanges`, those that changed first are left out.
  *
- * @param page the jobs of the first value, newest first
- * @throws GatewayError BAD_USER_INPUT if a text of the filter is one that no row can have
  */
 export async function followJobs(
   context: Context,
-  { filter, page }: { readonly filter: JobFilter; readonly page: PageRequest },
-): Promise<LiveValues<ListedJob[]>> {
+  { status, conditions, page }: JobSelection,
+): Promise<LiveValues<SelectedRow<'Job'>[]>> {
   const { viewer, loaders, jobs: store, changes } = context
-  const { status, ...unchanging } = filter
-  const conditions = jobConditions(unchanging)
   const follower = await changes.follow(
     (change) =>
       change.tenantAppId === viewer.tenantAppId &&
       (status == null || change.status === status || change.before === status),
   )
   /** Reads the jobs that changed last, in the order of their changes. */
-  async function read(condition: Condition): Promise<ListedJob[]> {
+  async function read(condition: Condition): Promise<SelectedRow<'Job'>[]> {
     const jobs = await loaders.list('Job', {
       conditions: [...conditions, condition],
       order: byTime('updatedAt', 'ASC'),
@@ -60,7 +65,9 @@ export async function followJobs(
     })
     return jobs.toReversed()
   }
-  const readNewest = async () => (await readJobPage(context, filter, page)).slice(0, page.size)
+  const ofNewest = status == null ? conditions : [...conditions, equal('status')(status)]
+  const readNewest = async () =>
+    (await loaders.list('Job', { conditions: ofNewest, ...windowOf(page) })).slice(0, page.size)
   let isCurrentUntil = new Date()
 
   return liveValues(follower, {

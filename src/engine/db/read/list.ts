@@ -3,14 +3,13 @@ import type { Parameter } from '../statement.ts'
 import { byCount } from './order.ts'
 import type { Ownership } from './owner.ts'
 import { maxLimit, type Window } from './page.ts'
-import type { SelectedRow } from './relation.ts'
 
 /** A condition on the rows of a list. */
 export type Condition =
   | { readonly field: string; readonly is: '=' | '<' | '>' | '<=' | '>='; readonly value: string | Date }
   | { readonly field: string; readonly is: 'in'; readonly value: readonly string[] }
   /** Equal to a text that can be too long for an index. The index has its first 200 characters. */
-  | { readonly field: string; readonly is: 'same'; readonly value: string }
+  | { readonly field: string; readonly is: 'long text'; readonly value: string }
   /** A number of things, by the indexes of its order. Rows without a number do not meet it. */
   | { readonly field: string; readonly is: 'at least' | 'at most'; readonly value: number }
   /** The text is a part of one of the fields. Case is ignored. */
@@ -22,9 +21,6 @@ export type Condition =
 export interface ListRequest extends Window {
   readonly conditions: readonly Condition[]
 }
-
-/** A row of a list: its id, and the fields that its order and the operation need. */
-export type ListedRow<M extends Model> = SelectedRow<M>
 
 /**
  * The statement that reads rows of a list. Its last parameter is the limit.
@@ -94,7 +90,7 @@ function createClause(model: DataModel, of: Model, owned: Ownership) {
         // The indexes for searches have the tenant in this form, so that no other statement uses them. `$1` is the tenant.
         return `"tenant_app_id" || '' = $1 AND (${columns.join(' OR ')})`
       }
-      case 'same': {
+      case 'long text': {
         const column = `"${table.columnOf(condition.field).column}"`
         const value = parameter(condition.value, 'text')
         return `left(${column}, 200) = left(${value}, 200) AND ${column} = ${value}`
@@ -125,46 +121,39 @@ function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&')
 }
 
-/** Limits on times of rows. Absent and null do not restrict the list. */
-export interface TimeFilter {
-  readonly createdAfter?: Date | null | undefined
-  readonly createdBefore?: Date | null | undefined
-  readonly updatedAfter?: Date | null | undefined
-  readonly updatedBefore?: Date | null | undefined
-}
+// The conditions of a field, for a value: `equal('platform')('YOUTUBE')`.
 
-/** The conditions of times strictly between two others. */
-export function timesWithin({ createdAfter, createdBefore, updatedAfter, updatedBefore }: TimeFilter): Condition[] {
-  const limits = [
-    ...[['createdAt', '>', createdAfter] as const, ['createdAt', '<', createdBefore] as const],
-    ...[['updatedAt', '>', updatedAfter] as const, ['updatedAt', '<', updatedBefore] as const],
-  ]
-  return limits.flatMap(([field, is, value]) => (value == null ? [] : [{ field, is, value }]))
-}
+/** The field has the value. */
+export const equal =
+  (field: string) =>
+  (value: string | boolean): Condition => ({ field, is: '=', value: String(value) })
 
-/** The condition that a field has a value. None if there is no value. */
-export function equal(field: string, value: string | boolean | null | undefined): Condition[] {
-  return value == null ? [] : [{ field, is: '=', value: String(value) }]
-}
+/** The field has the text, which can be too long for an index. */
+export const equalLongText =
+  (field: string) =>
+  (value: string): Condition => ({ field, is: 'long text', value })
 
-/** The condition that a text has a value, which can be too long for an index. None if there is no value. */
-export function same(field: string, value: string | null | undefined): Condition[] {
-  return value == null ? [] : [{ field, is: 'same', value }]
-}
+/** The text is a part of one of the fields. Case is ignored. */
+export const containing =
+  (...fields: readonly string[]) =>
+  (value: string): Condition => ({ fields, is: 'contains', value })
 
-/** The conditions that a number of things is within limits. */
-export function countWithin(
-  field: string,
-  min: number | null | undefined,
-  max: number | null | undefined,
-): Condition[] {
-  return [
-    ...(min == null ? [] : [{ field, is: 'at least' as const, value: min }]),
-    ...(max == null ? [] : [{ field, is: 'at most' as const, value: max }]),
-  ]
-}
+/** The time is after another one. */
+export const after =
+  (field: string) =>
+  (value: Date): Condition => ({ field, is: '>', value })
 
-/** The condition that a text is a part of one of the fields. None if there is no text. */
-export function containing(fields: readonly string[], value: string | null | undefined): Condition[] {
-  return value == null ? [] : [{ fields, is: 'contains', value }]
-}
+/** The time is before another one. */
+export const before =
+  (field: string) =>
+  (value: Date): Condition => ({ field, is: '<', value })
+
+/** The number of things has at least a value. */
+export const atLeast =
+  (field: string) =>
+  (value: number): Condition => ({ field, is: 'at least', value })
+
+/** The number of things has at most a value. */
+export const atMost =
+  (field: string) =>
+  (value: number): Condition => ({ field, is: 'at most', value })

@@ -2,10 +2,10 @@ import DataLoader from 'dataloader'
 import { GatewayError } from '../../errors.ts'
 import type { Model } from '../data-model.ts'
 import { isPossibleId } from '../ids.ts'
-import type { Condition, ListedRow, ListRequest } from './list.ts'
+import type { Condition, ListRequest } from './list.ts'
 import type { Owner } from './owner.ts'
 import type { Reads, ValueCount } from './reads.ts'
-import { type Branch, noPlan, type ReadPlan, type Relation } from './relation.ts'
+import { type Branch, noPlan, type ReadPlan, type Relation, type SelectedRow } from './relation.ts'
 import type { Level } from './tree.ts'
 
 /** The reads of one request. They return rows of one owner only. */
@@ -16,7 +16,7 @@ export interface Loaders {
    */
   load<Result>(relation: Relation<Model, Result>, key: string): Result | Promise<Result>
   /** Reads rows of a list, with one statement. */
-  list<M extends Model>(model: M, request: ListRequest): Promise<ListedRow<M>[]>
+  list<M extends Model>(model: M, request: ListRequest): Promise<SelectedRow<M>[]>
   /** Counts the rows that meet the conditions, with one statement. */
   count(model: Model, conditions: readonly Condition[]): Promise<number>
   /** Counts the rows for each value of a field, with one statement. */
