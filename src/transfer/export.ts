@@ -1,5 +1,5 @@
-import type { Export, Json } from '../domain/noun.ts'
-import { nouns } from '../domain/nouns.ts'
+import { domain } from '../domain/domain.ts'
+import type { Export, Json } from '../domain/resource.ts'
 import { schemas } from '../domain/schema.graphql.ts'
 import { createServices } from '../domain/services.ts'
 import { scopes } from '../engine/auth/scopes.ts'
@@ -53,10 +53,10 @@ export async function* exportTenant(database: Database, tenant: TenantApp, log: 
     } while (after !== undefined)
   }
 
-  for (const { name, transfer } of nouns) {
+  for (const { name, transfer } of domain) {
     if (!transfer?.export.connection) continue
-    const followers = nouns.flatMap(({ transfer: other }) =>
-      other?.export.belongsTo?.noun === name ? [{ ...other.export, ...other.export.belongsTo }] : [],
+    const followers = domain.flatMap(({ transfer: other }) =>
+      other?.export.belongsTo?.resource === name ? [{ ...other.export, ...other.export.belongsTo }] : [],
     )
     for await (const page of pages(transfer.export, { first: maxPageSize })) {
       yield* page

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { isDriverAdapterError } from '@prisma/driver-adapter-utils'
-import { RecordError, type Transfer } from '../domain/noun.ts'
-import { nouns } from '../domain/nouns.ts'
+import { domain } from '../domain/domain.ts'
+import { RecordError, type Transfer } from '../domain/resource.ts'
 import type { Database } from '../engine/db/database.ts'
 import { isDatabaseUnavailable } from '../engine/db/errors.ts'
 import { readLines } from './read-lines.ts'
@@ -40,7 +40,7 @@ type Reject = (item: Pick<Item, 'line' | 'text'>, reason: string) => void
 const batchSize = 1_000
 
 /** What can be imported, and the names for messages. */
-const transfers = nouns.flatMap(({ name, transfer }) => (transfer ? [{ name, transfer }] : []))
+const transfers = domain.flatMap(({ name, transfer }) => (transfer ? [{ name, transfer }] : []))
 
 /**
  * Imports a file of records, one per line. A line may also be a whole answer of the REST interface (`{"users":[…]}`). Ids are

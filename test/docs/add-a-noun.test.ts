@@ -16,7 +16,7 @@ import { type CodeBlock, projectRoot, readBlocks } from '../support/docs.ts'
 
 let copy: string
 beforeAll(() => {
-  copy = mkdtempSync(path.join(tmpdir(), 'fusion-noun-'))
+  copy = mkdtempSync(path.join(tmpdir(), 'fusion-resource-'))
   const ignored = new Set(['.git', 'data'].map((name) => path.join(projectRoot, name)))
   const isIgnored = (file: string) => ignored.has(file) || path.basename(file) === 'node_modules'
   cpSync(projectRoot, copy, { recursive: true, filter: (file) => !isIgnored(file) })
@@ -57,8 +57,8 @@ function run(script: string): void {
 }
 
 describe('CONTRIBUTING.md', () => {
-  it('adds a noun that passes npm run check', { timeout: 240_000 }, () => {
-    for (const block of readBlocks('CONTRIBUTING.md', 'Add a noun')) follow(block)
+  it('adds a resource that passes npm run check', { timeout: 240_000 }, () => {
+    for (const block of readBlocks('CONTRIBUTING.md', 'Add a resource')) follow(block)
     expect(readFileSync(path.join(copy, 'schema.graphql'), 'utf8')).toContain('createNote(')
   })
 })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { accountsOfUser } from '../../src/domain/account/account.rows.ts'
+import { accountsOfUser } from '../../src/domain/account/account.ts'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { seedTenant } from '../../src/domain/seed/seed.ts'
 import type { Scope } from '../../src/engine/auth/scopes.ts'

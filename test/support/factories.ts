@@ -1,8 +1,8 @@
-import { accountIds } from '../../src/domain/account/account.rows.ts'
-import { emailRecordIds } from '../../src/domain/email-record/email-record.rows.ts'
-import { jobIds } from '../../src/domain/job/job.rows.ts'
-import { profileIds } from '../../src/domain/profile/profile.rows.ts'
-import { userIds } from '../../src/domain/user/user.rows.ts'
+import { accountIds } from '../../src/domain/account/account.ts'
+import { emailRecordIds } from '../../src/domain/email-record/email-record.ts'
+import { jobIds } from '../../src/domain/job/job.ts'
+import { profileIds } from '../../src/domain/profile/profile.ts'
+import { userIds } from '../../src/domain/user/user.ts'
 import type { Prisma } from '../../src/engine/db/generated/prisma/client.ts'
 import type { TestApp, TestTenant } from './app.ts'
 

@@ -9,9 +9,9 @@ import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { defineOrder } from '../../engine/graphql/schema/order.ts'
 import { loadRow, referencedRowOf, rowsOf } from '../../engine/graphql/schema/rows.ts'
 import { User } from '../user/user.graphql.ts'
-import { userById } from '../user/user.rows.ts'
-import { accountById, accountIds, accountsOfUser } from './account.rows.ts'
+import { userById } from '../user/user.ts'
 import { linkAccount, unlinkAccount, updateAccount } from './account.service.ts'
+import { accountById, accountIds, accountsOfUser } from './account.ts'
 
 const AccountStatus = builder.enumType('AccountStatus', {
   description: 'Whether the platform lets the tenant read the account.',

@@ -1,14 +1,14 @@
 import type { z } from 'zod'
-import { ofUser } from '../../engine/auth/viewer.ts'
+import { ownedBy } from '../../engine/auth/viewer.ts'
 import type { Context } from '../../engine/context.ts'
 import { isForeignKeyViolation } from '../../engine/db/errors.ts'
 import type { Account } from '../../engine/db/generated/prisma/client.ts'
 import { isPossibleId } from '../../engine/db/ids.ts'
 import { invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/parse-input.ts'
-import { selfOf, userNotFound } from '../user/user.service.ts'
+import { userNotFound } from '../user/user.service.ts'
 import { accountChange, accountLink } from './account.input.ts'
-import { accountIds } from './account.rows.ts'
+import { accountIds } from './account.ts'
 
 /**
  * Links a platform account to a user. Linking it to the same user again returns the first link unchanged.
@@ -20,7 +20,7 @@ export async function linkAccount({ viewer, prisma }: Context, input: z.input<ty
   const { tenantAppId } = viewer
   const { id, userId, status, ...fields } = parseInput(accountLink, input)
   const { platform, platformAccountId } = fields
-  const owner = { tenantAppId, id: userId, AND: selfOf(viewer) }
+  const owner = { ...ownedBy(viewer, 'id'), id: userId }
   if (!isPossibleId(userId) || !(await prisma.user.findFirst({ where: owner }))) throw userNotFound('userId')
   const now = new Date()
   const row = { ...fields, tenantAppId, id: id ?? accountIds.create(), userId, status: status ?? 'CONNECTED' }
@@ -50,7 +50,7 @@ export async function updateAccount(
   const { displayName, status } = parseInput(accountChange, input)
   const data = { ...(displayName != null && { displayName }), ...(status != null && { status }) }
   if (!isPossibleId(id)) throw accountNotFound('id')
-  const where = { tenantAppId: viewer.tenantAppId, id, ...ofUser(viewer) }
+  const where = { ...ownedBy(viewer, 'userId'), id }
   const [account] =
     Object.keys(data).length > 0
       ? await prisma.account.updateManyAndReturn({ where, data })
@@ -66,7 +66,7 @@ export async function updateAccount(
  * @throws GatewayError BAD_USER_INPUT with NOT_FOUND
  */
 export async function unlinkAccount({ viewer, prisma }: Context, { id }: { id: string }): Promise<string> {
-  const where = { tenantAppId: viewer.tenantAppId, id, ...ofUser(viewer) }
+  const where = { ...ownedBy(viewer, 'userId'), id }
   const { count } = isPossibleId(id) ? await prisma.account.deleteMany({ where }) : { count: 0 }
   if (count === 0) throw accountNotFound('id')
   return id

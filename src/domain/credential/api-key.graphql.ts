@@ -3,7 +3,7 @@ import { defineList } from '../../engine/graphql/schema/list.ts'
 import { defineMutation } from '../../engine/graphql/schema/mutation.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { createApiKey, revokeApiKey } from './api-key.service.ts'
-import { keyById, keyIds } from './key.rows.ts'
+import { keyById, keyIds } from './key.ts'
 
 const ApiKey = builder.prismaObject('ApiKey', {
   scope: 'inherited',

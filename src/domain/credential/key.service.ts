@@ -4,7 +4,7 @@ import type { Database } from '../../engine/db/database.ts'
 import type { ApiKey } from '../../engine/db/generated/prisma/client.ts'
 import { OperatorError } from '../../engine/errors.ts'
 import { operatorName } from '../../engine/input/rules.ts'
-import { keyIds } from './key.rows.ts'
+import { keyIds } from './key.ts'
 
 export interface NewKey {
   readonly tenantAppId: string

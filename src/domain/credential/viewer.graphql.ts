@@ -3,7 +3,7 @@ import { builder } from '../../engine/graphql/schema/builder.ts'
 import { loadRow } from '../../engine/graphql/schema/rows.ts'
 import { TenantApp } from '../tenant/tenant.graphql.ts'
 import { User } from '../user/user.graphql.ts'
-import { userById } from '../user/user.rows.ts'
+import { userById } from '../user/user.ts'
 
 const Viewer = builder.objectRef<Pick<Context, 'viewer' | 'loaders'>>('Viewer').implement({
   scope: 'inherited',

@@ -2,8 +2,8 @@ import { builder } from '../../engine/graphql/schema/builder.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { referencedRowOf, rowsOf } from '../../engine/graphql/schema/rows.ts'
 import { Profile } from '../profile/profile.graphql.ts'
-import { profileById } from '../profile/profile.rows.ts'
-import { emailRecordById, emailRecordIds, emailsOfProfile } from './email-record.rows.ts'
+import { profileById } from '../profile/profile.ts'
+import { emailRecordById, emailRecordIds, emailsOfProfile } from './email-record.ts'
 
 const EmailRecord = builder.prismaObject('EmailRecord', {
   scope: 'inherited',

@@ -8,7 +8,7 @@ import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { defineOrder } from '../../engine/graphql/schema/order.ts'
 import { loadRow } from '../../engine/graphql/schema/rows.ts'
 import type { JsonObject } from '../../engine/graphql/schema/scalars.ts'
-import { type JobFailure, jobById, jobIds } from './job.rows.ts'
+import { type JobFailure, jobById, jobIds } from './job.ts'
 
 export const JobStatus = builder.enumType('JobStatus', {
   description: 'The state of a job.',

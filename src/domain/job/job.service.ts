@@ -5,7 +5,7 @@ import type { Job } from '../../engine/db/generated/prisma/client.ts'
 import { invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/parse-input.ts'
 import { type JobRules, jobType as jobTypeRule } from './job.input.ts'
-import { jobIds } from './job.rows.ts'
+import { jobIds } from './job.ts'
 import { jobNotFound } from './store/job-store.ts'
 import { canMake, rejectedTransition, type Transition } from './store/transitions.ts'
 

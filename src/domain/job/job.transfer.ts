@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
 import type { Database } from '../../engine/db/database.ts'
 import type { Job } from '../../engine/db/generated/prisma/client.ts'
-import { RecordError, type Transfer } from '../noun.ts'
+import { RecordError, type Transfer } from '../resource.ts'
 import { jobRecord, jobSelection } from './job.record.ts'
 
 type JobRecord = z.output<typeof jobRecord>

@@ -10,9 +10,9 @@ import { defineOrder } from '../../engine/graphql/schema/order.ts'
 import { loadRow, referencedRowOf, rowOf } from '../../engine/graphql/schema/rows.ts'
 import type { JsonObject } from '../../engine/graphql/schema/scalars.ts'
 import { Account } from '../account/account.graphql.ts'
-import { accountById } from '../account/account.rows.ts'
-import { profileById, profileIds, profileOfAccount } from './profile.rows.ts'
+import { accountById } from '../account/account.ts'
 import { syncProfile } from './profile.service.ts'
+import { profileById, profileIds, profileOfAccount } from './profile.ts'
 
 /** Counts are bigint, because some channels exceed 2^31. Stored counts never exceed 2^53. */
 const toSafeInt = (count: bigint | null) => (count === null ? null : Number(count))

@@ -1,8 +1,8 @@
 import type { InsertValue } from '../../engine/db/insert.ts'
-import { accountIds } from '../account/account.rows.ts'
-import type { Seed } from '../noun.ts'
+import { accountIds } from '../account/account.ts'
+import type { Seed } from '../resource.ts'
 import type { Person } from '../seed/person.ts'
-import { profileIds } from './profile.rows.ts'
+import { profileIds } from './profile.ts'
 
 const fields = [
   ...['tenantAppId', 'id', 'accountId', 'platform', 'platformAccountId', 'username', 'url', 'gender'],

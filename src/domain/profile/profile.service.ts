@@ -4,9 +4,9 @@ import type { EmailRecord, Prisma, Profile } from '../../engine/db/generated/pri
 import { isPossibleId } from '../../engine/db/ids.ts'
 import { parseInput } from '../../engine/input/parse-input.ts'
 import { accountNotFound } from '../account/account.service.ts'
-import { emailRecordIds } from '../email-record/email-record.rows.ts'
+import { emailRecordIds } from '../email-record/email-record.ts'
 import { type Email, profileChange } from './profile.input.ts'
-import { profileIds } from './profile.rows.ts'
+import { profileIds } from './profile.ts'
 
 /**
  * Creates or changes the profile of an account. An email that stays (same value and type) keeps its id and creation time.

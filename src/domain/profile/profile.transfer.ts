@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Database } from '../../engine/db/database.ts'
 import { execute, query, statement } from '../../engine/db/statement.ts'
-import { type Json, RecordError, type Transfer } from '../noun.ts'
+import { type Json, RecordError, type Transfer } from '../resource.ts'
 import { profileFields } from './profile.input.ts'
 import { profileRecord, profileSelection, recordKeyOf } from './profile.record.ts'
 
@@ -21,7 +21,7 @@ export const profileTransfer: Transfer<ProfileRecord> = {
       profiles(accountIds: $accountIds) { account_id: accountId ${profileSelection} }
     }`,
     path: 'profiles',
-    belongsTo: { noun: 'user', variablesOf },
+    belongsTo: { resource: 'user', variablesOf },
   },
 }
 

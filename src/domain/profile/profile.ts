@@ -1,6 +1,7 @@
-import { defineNoun } from '../noun.ts'
-import './profile.graphql.ts'
-import { profileSeed } from './profile.seed.ts'
-import { profileTransfer } from './profile.transfer.ts'
+import { idsWithPrefix } from '../../engine/db/ids.ts'
+import { one } from '../../engine/db/read/relation.ts'
 
-defineNoun({ name: 'profile', transfer: profileTransfer, seed: profileSeed })
+export const profileIds = idsWithPrefix('prf')
+
+export const profileById = one('Profile', 'id')
+export const profileOfAccount = one('Profile', 'accountId')

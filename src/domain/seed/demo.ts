@@ -3,7 +3,7 @@ import path from 'node:path'
 import { generateApiKey, hashApiKey } from '../../engine/auth/api-key.ts'
 import type { Database } from '../../engine/db/database.ts'
 import { createKey } from '../credential/key.service.ts'
-import { nouns } from '../nouns.ts'
+import { domain } from '../domain.ts'
 import { createTenant } from '../tenant/tenant.service.ts'
 import type { IdScheme } from './person.ts'
 import { writePeople } from './seed.ts'
@@ -39,7 +39,7 @@ async function createDemoTenant(database: Database, key: string): Promise<void> 
   const existing = await database.prisma.tenantApp.findFirst({ where: { name } })
   const { id: tenantAppId } = existing ?? (await createTenant(database, name))
   await writePeople(database, { tenantAppId, seed: 1, idScheme: demoIds }, 1, demoUsers)
-  for (const { seed } of nouns) {
+  for (const { seed } of domain) {
     const rows = seed?.demoRows?.(tenantAppId) ?? []
     if (seed) await database.insertRows(seed.model, { fields: seed.fields, rows })
   }

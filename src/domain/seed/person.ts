@@ -4,7 +4,7 @@ import { createRandom, type Random } from './random.ts'
 /** Writes the ids of seeded rows: `idOf('usr_', 7)`, `idOf('acc_', 7, 2)`. */
 export type IdScheme = (prefix: string, ...numbers: readonly number[]) => string
 
-/** A made-up user and the user's accounts, from which each noun makes its rows. */
+/** A made-up user and the user's accounts, from which each resource makes its rows. */
 export interface Person {
   readonly tenantAppId: string
   readonly firstName: string
@@ -18,8 +18,8 @@ export interface Person {
   readonly accounts: readonly PersonAccount[]
   /** The id of a row: of the person, of an account by its number, of the second email of an account, … */
   idOf(ids: Ids, ...numbers: readonly number[]): string
-  /** Random numbers of one noun. They do not change when another noun draws more of them. */
-  randomOf(noun: string): Random
+  /** Random numbers of one resource. They do not change when another one draws more of them. */
+  randomOf(resource: string): Random
 }
 
 export interface PersonAccount {
@@ -43,7 +43,7 @@ const firstCreatedAt = Date.parse('2026-01-01T00:00:00.000Z')
 
 /** Makes up a person. The same seed and number make the same person. */
 export function createPerson({ tenantAppId, seed, idScheme }: PersonOptions, number: number): Person {
-  const randomOf = (noun: string) => createRandom(hash(`${seed}/${number}/${noun}`))
+  const randomOf = (resource: string) => createRandom(hash(`${seed}/${number}/${resource}`))
   const random = randomOf('person')
   const firstName = random.pick(firstNames)
   const lastName = random.pick(lastNames)

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Database } from '../../engine/db/database.ts'
 import { formatUuid } from '../../engine/db/uuid.ts'
-import { nouns } from '../nouns.ts'
+import { domain } from '../domain.ts'
 import { createPerson, type IdScheme, type PersonOptions } from './person.ts'
 
 export interface SeedOptions {
@@ -44,7 +44,7 @@ export async function seedTenant(database: Database, options: SeedOptions): Prom
   return written
 }
 
-/** Writes the rows of people: one statement per noun. */
+/** Writes the rows of people: one statement per resource. */
 export async function writePeople(
   { insertRows }: Database,
   options: PersonOptions,
@@ -53,7 +53,7 @@ export async function writePeople(
 ): Promise<number> {
   const people = Array.from({ length: count }, (_, index) => createPerson(options, first + index))
   let written = 0
-  for (const { seed } of nouns) {
+  for (const { seed } of domain) {
     const rows = people.flatMap((person) => seed?.rowsOf?.(person) ?? [])
     if (seed) written += await insertRows(seed.model, { fields: seed.fields, rows })
   }

@@ -2,7 +2,7 @@ import type { Database } from '../../engine/db/database.ts'
 import type { TenantApp } from '../../engine/db/generated/prisma/client.ts'
 import { OperatorError } from '../../engine/errors.ts'
 import { operatorName } from '../../engine/input/rules.ts'
-import { tenantIds } from './tenant.rows.ts'
+import { tenantIds } from './tenant.ts'
 
 /**
  * Creates a tenant.

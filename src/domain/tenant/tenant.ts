@@ -1,5 +1,3 @@
-import { defineNoun } from '../noun.ts'
-import './tenant-stats.graphql.ts'
-import './tenant.graphql.ts'
+import { idsWithPrefix } from '../../engine/db/ids.ts'
 
-defineNoun({ name: 'tenant' })
+export const tenantIds = idsWithPrefix('ten')

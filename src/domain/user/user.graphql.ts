@@ -8,8 +8,8 @@ import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { defineOrder } from '../../engine/graphql/schema/order.ts'
 import { loadRow } from '../../engine/graphql/schema/rows.ts'
 import { TenantApp } from '../tenant/tenant.graphql.ts'
-import { userById, userIds } from './user.rows.ts'
 import { createUser, deleteUser, updateUser } from './user.service.ts'
+import { userById, userIds } from './user.ts'
 
 export const User = builder.prismaObject('User', {
   scope: 'inherited',

@@ -1,12 +1,12 @@
 import type { z } from 'zod'
-import type { Viewer } from '../../engine/auth/viewer.ts'
+import { ownedBy } from '../../engine/auth/viewer.ts'
 import type { Context } from '../../engine/context.ts'
 import type { User } from '../../engine/db/generated/prisma/client.ts'
 import { isPossibleId } from '../../engine/db/ids.ts'
 import { GatewayError, invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/parse-input.ts'
 import { newUser, userChange } from './user.input.ts'
-import { userIds } from './user.rows.ts'
+import { userIds } from './user.ts'
 
 /**
  * Creates a user of the viewer's tenant.
@@ -37,7 +37,7 @@ export async function updateUser(
   const { name, email, phone } = parseInput(userChange, input)
   const data = { ...(name != null && { name }), ...(email != null && { email }), ...(phone !== undefined && { phone }) }
   if (!isPossibleId(id)) throw userNotFound('id')
-  const where = { tenantAppId: viewer.tenantAppId, id, AND: selfOf(viewer) }
+  const where = { ...ownedBy(viewer, 'id'), id }
   const [user] =
     Object.keys(data).length > 0
       ? await prisma.user.updateManyAndReturn({ where, data })
@@ -53,15 +53,10 @@ export async function updateUser(
  * @throws GatewayError BAD_USER_INPUT with NOT_FOUND
  */
 export async function deleteUser({ viewer, prisma }: Context, { id }: { id: string }): Promise<string> {
-  const where = { tenantAppId: viewer.tenantAppId, id, AND: selfOf(viewer) }
+  const where = { ...ownedBy(viewer, 'id'), id }
   const { count } = isPossibleId(id) ? await prisma.user.deleteMany({ where }) : { count: 0 }
   if (count === 0) throw userNotFound('id')
   return id
-}
-
-/** The condition on the users that a viewer may change. */
-export function selfOf({ userId }: Viewer): { readonly id?: string } {
-  return userId === undefined ? {} : { id: userId }
 }
 
 /** The rejection of an id that no user of the tenant has. */

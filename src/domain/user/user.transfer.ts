@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Database } from '../../engine/db/database.ts'
-import { RecordError, type Transfer } from '../noun.ts'
+import { RecordError, type Transfer } from '../resource.ts'
 import { fullUserSelection, userRecord } from './user.record.ts'
 
 type UserRecord = z.output<typeof userRecord>

@@ -5,7 +5,7 @@ import type { FieldErrorCode } from '../errors.ts'
 import { hasProtoKey, isShallow } from './json.ts'
 import type { Bounds, RuleDef } from './json-schema.ts'
 
-// The rules of inputs. The inputs of a noun are built from them, for GraphQL, REST and import alike.
+// The rules of inputs. The inputs of a resource are built from them, for GraphQL, REST and import alike.
 
 interface Refusal {
   readonly code: FieldErrorCode

@@ -6,7 +6,7 @@ export type IdField<M extends Model> = Extract<keyof Row<M>, 'id' | `${string}Id
 /** A row with the field that is always read: its id. It has others too, but only those that the operation needs. */
 export type SelectedRow<M extends Model> = Pick<Row<M>, 'id'>
 
-/** A read of rows by an id: the row that has it, or all rows that have it. A noun declares its relations once. */
+/** A read of rows by an id: the row that has it, or all rows that have it. A resource declares its relations once. */
 export interface Relation<M extends Model = Model, Result = unknown> {
   readonly kind: 'one' | 'many'
   readonly model: M

@@ -28,17 +28,17 @@ interface OrderInput {
  * @param byDefault the order without an input
  */
 export function defineOrder(
-  noun: string,
+  typename: string,
   plural: string,
   fields: Readonly<Record<string, OrderField>>,
   byDefault: OrderInput,
 ) {
-  const FieldType = builder.enumType(`${noun}OrderField`, {
+  const FieldType = builder.enumType(`${typename}OrderField`, {
     description: `The fields by which ${plural} can be ordered. Ties are ordered by id.`,
     values: Object.fromEntries(Object.entries(fields).map(([name, { description }]) => [name, { description }])),
   })
   return {
-    type: builder.inputType(`${noun}Order`, {
+    type: builder.inputType(`${typename}Order`, {
       description: `The order of a list of ${plural}.`,
       fields: (t) => ({
         field: t.field({ type: FieldType, required: true, description: 'The field to order by.' }),

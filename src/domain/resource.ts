@@ -4,11 +4,11 @@ import type { Database } from '../engine/db/database.ts'
 import type { InsertValue } from '../engine/db/insert.ts'
 import type { Person } from './seed/person.ts'
 
-/** One kind of object of the domain: what import, export and seeding need to know of it. */
-export interface Noun {
+/** A kind of object of the domain: what import, export and seeding must know of it. */
+export interface Resource {
   /** Its name in messages: `user`. */
   readonly name: string
-  /** How its records are imported and exported. Absent if it is part of another noun's records. */
+  /** How its records are imported and exported. Absent if it is part of another resource's records. */
   readonly transfer?: Transfer
   /** Its rows in seeded data. */
   readonly seed?: Seed
@@ -17,7 +17,7 @@ export interface Noun {
 /** An object of JSON. */
 export type Json = Record<string, unknown>
 
-/** The import and the export of a noun. Its records have the format of the REST interface. */
+/** The import and the export of a resource. Its records have the format of the REST interface. */
 export interface Transfer<Record = never> {
   /** The key under which REST answers list such records: `users`. An import accepts such an answer. */
   readonly listKey?: string
@@ -40,11 +40,11 @@ export interface Export {
   readonly path: string
   /**
    * The connection that is read page by page, with the variables `first` and `after`. Without it, the records belong to
-   * the records of another noun, and follow each page of them.
+   * the records of another resource, and follow each page of them.
    */
   readonly connection?: string
-  /** The noun whose records come first, and the variables of the operation for a page of them. */
-  readonly belongsTo?: { readonly noun: string; variablesOf(records: readonly Json[]): Json[] }
+  /** The resource whose records come first, and the variables of the operation for a page of them. */
+  readonly belongsTo?: { readonly resource: string; variablesOf(records: readonly Json[]): Json[] }
   /** Keys of the records that are not exported. */
   readonly without?: readonly string[]
 }
@@ -54,7 +54,7 @@ export class RecordError extends Error {
   override readonly name = 'RecordError'
 }
 
-/** The rows of a noun in seeded data. */
+/** The rows of a resource in seeded data. */
 export interface Seed {
   readonly model: Model
   readonly fields: readonly string[]
@@ -62,14 +62,4 @@ export interface Seed {
   rowsOf?(person: Person): InsertValue[][]
   /** Further rows of the demo tenant. */
   demoRows?(tenantAppId: string): InsertValue[][]
-}
-
-const defined: Noun[] = []
-
-/** Every noun, in the order of the imports in nouns.ts. */
-export const nouns: readonly Noun[] = defined
-
-/** Defines a noun. */
-export function defineNoun(noun: Noun): void {
-  defined.push(noun)
 }

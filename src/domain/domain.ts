@@ -1,0 +1,18 @@
+import { accountSeed } from './account/account.ts'
+import { emailRecordSeed } from './email-record/email-record.ts'
+import { jobTransfer } from './job/job.transfer.ts'
+import { jobSeed } from './job/job.ts'
+import { profileSeed } from './profile/profile.seed.ts'
+import { profileTransfer } from './profile/profile.transfer.ts'
+import type { Resource } from './resource.ts'
+import { userTransfer } from './user/user.transfer.ts'
+import { userSeed } from './user/user.ts'
+
+/** The resources that are seeded, imported or exported. One comes after those that its rows refer to. */
+export const domain: readonly Resource[] = [
+  { name: 'user', seed: userSeed, transfer: userTransfer },
+  { name: 'account', seed: accountSeed },
+  { name: 'profile', seed: profileSeed, transfer: profileTransfer },
+  { name: 'email record', seed: emailRecordSeed },
+  { name: 'job', seed: jobSeed, transfer: jobTransfer },
+]
