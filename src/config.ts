@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import { defaultJobLimits, type JobLimits } from './domain/job/job.input.ts'
-import { defaultTokenIssuer } from './engine/auth/tokens/access-tokens.ts'
+import type { JobLimits } from './domain/job/job.input.ts'
+import type { Backoff } from './domain/job/store/job-store.ts'
 import type { DatabaseLocation } from './engine/db/location.ts'
 import { problemsOfSslMode, problemsOfUrl } from './engine/db/postgres/url-problems.ts'
 import { OperatorError } from './engine/errors.ts'
 import type { LoadLimits } from './engine/http/plugins/shed-load.ts'
 import type { HttpTimeouts } from './engine/http/server-options.ts'
 
-/** The configuration of a process. docs/configuration.md describes the variables. */
+/** The configuration of a process. docs/configuration.md describes the variables. No default stands anywhere else. */
 export interface Config {
   readonly database: DatabaseLocation
   readonly host: string
@@ -30,6 +30,10 @@ export interface Config {
   /** The files and folders of trusted documents, and what happens to other documents. */
   readonly trusted: { readonly paths: readonly string[]; readonly others: 'log' | 'reject' } | undefined
   readonly jobLimits: JobLimits
+  /** How long a failed job waits. No variable sets it. */
+  readonly backoff: Backoff
+  /** The most that a request may read, in characters: no response may be longer than half of it. No variable sets it. */
+  readonly maxReadLength: number
   /** How long finished jobs are kept; 0: forever. */
   readonly jobRetentionDays: number
   /** Whether `fetch_content` may fetch from private networks. */
@@ -89,13 +93,13 @@ const environment = z.object({
   INTROSPECTION: onOff.optional(),
   TRUSTED_DOCUMENTS: list(() => true, ''),
   TRUSTED_DOCUMENTS_MODE: z.enum(['off', 'log', 'only'], 'must be off, log or only').default('only'),
-  MAX_JOB_PAYLOAD_KIB: kibibytes(defaultJobLimits.payloadKib),
-  MAX_JOB_RESULT_KIB: kibibytes(defaultJobLimits.resultKib),
+  MAX_JOB_PAYLOAD_KIB: kibibytes(64),
+  MAX_JOB_RESULT_KIB: kibibytes(256),
   JOB_RETENTION_DAYS: integer('a number of days from 0 (forever) to 36500', 0, 36_500).default(30),
   FETCH_PRIVATE_NETWORKS: onOff.default(false),
   RATE_LIMIT: integer('a number of points, 0 (no limit) or more', 0).default(600_000),
   RATE_LIMIT_PER_USER: integer('a number of points, 0 (no limit) or more', 0).default(60_000),
-  TOKEN_ISSUER: z.string().default(defaultTokenIssuer),
+  TOKEN_ISSUER: z.string().default('urn:fusion-gateway'),
   TRUSTED_ISSUERS: z.string().optional(),
   REDIS_URL: url(/^rediss?:\/\//, 'redis://host:port').optional(),
   CORS_ORIGINS: list(isOrigin, 'must be origins such as https://app.example.com, without a path, separated by commas'),
@@ -214,6 +218,8 @@ function toConfig(env: z.output<typeof environment>): Config {
         ? undefined
         : { paths: env.TRUSTED_DOCUMENTS, others: env.TRUSTED_DOCUMENTS_MODE === 'only' ? 'reject' : 'log' },
     jobLimits: { payloadKib: env.MAX_JOB_PAYLOAD_KIB, resultKib: env.MAX_JOB_RESULT_KIB },
+    backoff: { delaySeconds: 5, maxDelaySeconds: 3_600 },
+    maxReadLength: 16 * 1024 * 1024,
     jobRetentionDays: env.JOB_RETENTION_DAYS,
     fetchPrivateNetworks: env.FETCH_PRIVATE_NETWORKS,
     corsOrigins: env.CORS_ORIGINS,

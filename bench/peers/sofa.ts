@@ -16,9 +16,11 @@ const { openDatabase } = await import('../../src/engine/db/database.ts')
 const {
   schemas: { schema },
 } = await import('../../src/domain/schema.graphql.ts')
+const { readConfig } = await import('../../src/config.ts')
 const { createServices } = await import('../../src/domain/services.ts')
 
-const services = createServices(await openDatabase({ kind: 'postgresql', url: process.env['DATABASE_URL'] ?? '' }))
+const config = readConfig()
+const services = createServices(await openDatabase(config.database), config)
 const viewer = { tenantAppId: seeded.tenant, tenantName: '', keyId: '', keyName: '', scopes }
 const log = { error: () => undefined, warn: () => undefined }
 

@@ -14,16 +14,19 @@ export function exportCommand(): Command {
     .option('--out <file>', 'write to this file instead of stdout')
     .action(({ tenant: name, out }: { tenant: string; out?: string }) =>
       withMigratedDatabase(async (database) => {
-        const [{ createLogger }, { beginSnapshot, exportTenant }] = await Promise.all([
+        const [{ createServices }, { createLogger }, { beginSnapshot, exportTenant }] = await Promise.all([
+          import('../domain/services.ts'),
           import('../engine/telemetry/logger.ts'),
           import('../transfer/export.ts'),
         ])
         const tenant = await findTenant(database, name)
         const target = out === undefined ? process.stdout : createWriteStream(out, { mode: 0o600 })
-        const log = createLogger(readConfig(), process.stderr)
+        const config = readConfig()
+        const log = createLogger(config, process.stderr)
+        const services = createServices(database, { ...config, maxReadLength: Number.POSITIVE_INFINITY })
         await database.transact(async () => {
           await beginSnapshot(database)
-          for await (const record of exportTenant(database, tenant, log)) {
+          for await (const record of exportTenant(services, tenant, log)) {
             if (!target.write(`${JSON.stringify(record)}\n`)) await once(target, 'drain')
           }
         })

@@ -12,16 +12,15 @@ declare module '../engine/context.ts' {
 }
 
 export interface ServicesOptions extends EngineOptions {
-  readonly backoff?: Backoff
-  readonly jobLimits?: JobLimits
+  readonly backoff: Backoff
+  readonly jobLimits: JobLimits
 }
 
 /** Creates the services of an open database. They send no statement before they are used. */
-export function createServices(database: Database, options: ServicesOptions = {}): Services {
-  const { backoff, jobLimits, ...engineOptions } = options
+export function createServices(database: Database, options: ServicesOptions): Services {
   return {
-    ...createEngineServices(database, { userModel: 'User', longModels: ['Job'] }, engineOptions),
-    jobs: createJobStore(database, { backoff, limits: jobLimits }),
+    ...createEngineServices(database, { userModel: 'User', longModels: ['Job'] }, options),
+    jobs: createJobStore(database, options),
     changes: createJobChanges(database.driver),
   }
 }

@@ -1,4 +1,4 @@
-import { type AccessTokens, createAccessTokens, defaultTokenIssuer } from './auth/tokens/access-tokens.ts'
+import { type AccessTokens, createAccessTokens } from './auth/tokens/access-tokens.ts'
 import { createSigningKeys } from './auth/tokens/signing-keys.ts'
 import type { Viewer } from './auth/viewer.ts'
 import type { Model } from './db/data-model.ts'
@@ -45,21 +45,18 @@ export interface ModelOptions {
 
 export interface EngineOptions {
   /** The issuer of access tokens. */
-  readonly tokenIssuer?: string
+  readonly tokenIssuer: string
+  /** The most that a request may read, in characters. */
+  readonly maxReadLength: number
   readonly metrics?: Metrics
-  readonly maxReadLength?: number
 }
-
-/** No answer may be longer than half of it. */
-const defaultReadLength = 16 * 1024 * 1024
 
 /** Creates the services that know nothing of the domain. They send no statement before they are used. */
 export function createEngineServices(
   database: Database,
   { userModel, longModels }: ModelOptions,
-  options: EngineOptions,
+  { tokenIssuer, maxReadLength, metrics = createMetrics() }: EngineOptions,
 ): EngineServices {
-  const { tokenIssuer = defaultTokenIssuer, metrics = createMetrics(), maxReadLength = defaultReadLength } = options
   return {
     database,
     idempotency: createIdempotency(database),

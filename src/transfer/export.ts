@@ -1,10 +1,9 @@
 import { domain } from '../domain/domain.ts'
 import type { Export, Json } from '../domain/resource.ts'
 import { schemas } from '../domain/schema.graphql.ts'
-import { createServices } from '../domain/services.ts'
 import { scopes } from '../engine/auth/scopes.ts'
 import type { Viewer } from '../engine/auth/viewer.ts'
-import { createContext } from '../engine/context.ts'
+import { createContext, type Services } from '../engine/context.ts'
 import type { Database } from '../engine/db/database.ts'
 import type { TenantApp } from '../engine/db/generated/prisma/client.ts'
 import { execute, statement } from '../engine/db/statement.ts'
@@ -29,10 +28,10 @@ export async function beginSnapshot({ sql }: Pick<Database, 'sql'>): Promise<voi
 /**
  * Exports every record of a tenant in the format of the REST interface: users with their accounts, each page followed by its
  * profiles, then jobs. It holds one page at a time.
+ *
+ * @param services those of a process that may read pages of any length: a page of jobs can be longer than a request may read
  */
-export async function* exportTenant(database: Database, tenant: TenantApp, log: Logger): AsyncGenerator<Json> {
-  // A page of jobs can be longer than a request may read.
-  const services = createServices(database, { maxReadLength: Number.POSITIVE_INFINITY })
+export async function* exportTenant(services: Services, tenant: TenantApp, log: Logger): AsyncGenerator<Json> {
   const preparer = createPreparer({ schemas, introspection: false, metrics: services.metrics })
   const viewer = viewerOf(tenant)
 

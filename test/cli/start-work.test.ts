@@ -4,6 +4,7 @@ import { createServices } from '../../src/domain/services.ts'
 import { openDatabase } from '../../src/engine/db/database.ts'
 import { deployMigrations } from '../../src/engine/db/migrations/migrations.ts'
 import { createLogger } from '../../src/engine/telemetry/logger.ts'
+import { settings } from '../support/settings.ts'
 
 it('a process with the embedded database gathers the statistics that plans are chosen by', async () => {
   const database = await openDatabase({ kind: 'embedded', dataDir: 'memory' })
@@ -11,7 +12,7 @@ it('a process with the embedded database gathers the statistics that plans are c
   await database.prisma.tenantApp.createMany({
     data: Array.from({ length: 50 }, (_, index) => ({ id: `ten_${index}`, name: `Tenant ${index}` })),
   })
-  const services = createServices(database)
+  const services = createServices(database, settings)
   const estimate = async () => {
     const rows = await database.prisma.$queryRaw<
       { reltuples: number }[]

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seedTenant } from '../../src/domain/seed/seed.ts'
+import { createServices } from '../../src/domain/services.ts'
 import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
 import type { TenantApp } from '../../src/engine/db/generated/prisma/client.ts'
 import { beginSnapshot, exportTenant } from '../../src/transfer/export.ts'
@@ -11,6 +12,7 @@ import { withNewSessions } from '../support/database.ts'
 import { createOneOfEach, factoriesFor } from '../support/factories.ts'
 import { jobClient } from '../support/jobs.ts'
 import { hasServer } from '../support/postgresql.ts'
+import { settings } from '../support/settings.ts'
 
 let app: TestApp
 
@@ -19,11 +21,12 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
+const exporting = () => createServices(app.database, { ...settings, maxReadLength: Number.POSITIVE_INFINITY })
 const silentLog = { error: () => undefined, warn: () => undefined }
 
 async function exportText(tenant: TenantApp): Promise<string> {
   let text = ''
-  for await (const record of exportTenant(app.database, tenant, silentLog)) text += `${JSON.stringify(record)}\n`
+  for await (const record of exportTenant(exporting(), tenant, silentLog)) text += `${JSON.stringify(record)}\n`
   return text
 }
 
@@ -206,7 +209,7 @@ it.skipIf(!hasServer)('an export is of one moment, whatever is written meanwhile
   const exported = await app.database.transact(async () => {
     await beginSnapshot(app.database)
     let users = 0
-    for await (const record of exportTenant(app.database, tenant, silentLog)) {
+    for await (const record of exportTenant(exporting(), tenant, silentLog)) {
       if ('accounts' in record) users += 1
       if (users === 1)
         await outside(async () => void (await app.database.prisma.user.deleteMany({ where: { tenantAppId } })))

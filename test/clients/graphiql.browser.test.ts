@@ -16,6 +16,7 @@ import {
 } from '../support/chromium.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { patientLoad } from '../support/patient-load.ts'
+import { settings } from '../support/settings.ts'
 
 const executablePath = findChromium('GraphiQL in a browser')
 
@@ -32,7 +33,7 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
     database = await createTestDatabase()
     demoKey = await openDemo(database, 'memory')
     const logger = createLogger({ logLevel: 'silent' })
-    const services = createServices(database)
+    const services = createServices(database, settings)
     const options = {
       services,
       meter: createStatementMeter(),

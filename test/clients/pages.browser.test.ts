@@ -9,6 +9,7 @@ import { createLogger } from '../../src/engine/telemetry/logger.ts'
 import { findChromium, launchChromium, openPage, otherHostName } from '../support/chromium.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { patientLoad } from '../support/patient-load.ts'
+import { settings } from '../support/settings.ts'
 
 const executablePath = findChromium('The pages in a browser')
 
@@ -25,7 +26,7 @@ describe.skipIf(executablePath === undefined)('in a browser', () => {
     database = await createTestDatabase()
     demoKey = await openDemo(database, 'memory')
     const options = {
-      ...{ services: createServices(database), meter: createStatementMeter(), load: patientLoad },
+      ...{ services: createServices(database, settings), meter: createStatementMeter(), load: patientLoad },
       ...{ logger: createLogger({ logLevel: 'silent' }), introspection: true, corsOrigins: [] },
     }
     gateways = [

@@ -10,6 +10,7 @@ import { createEmptyDir } from '../support/data-dir.ts'
 import { readBlocks } from '../support/docs.ts'
 import { createOneOfEach } from '../support/factories.ts'
 import { createDatabaseOfOwner, dropDatabase, hasServer, ownerUrl } from '../support/postgresql.ts'
+import { locationOf } from '../support/settings.ts'
 
 const tables = [
   'tenant_app',
@@ -40,7 +41,7 @@ describe.skipIf(!hasServer)('a dump of PostgreSQL', () => {
     const [block] = readBlocks('docs/operating.md').filter(({ code }) => code.includes('pg_restore'))
     const env = { ...process.env, DATABASE_URL: app.database.ownerUrl, RESTORED_DATABASE_URL: ownerUrl(name) }
     await promisify(execFile)('sh', ['-ec', block?.code ?? 'false'], { cwd: path.resolve(folder), env })
-    const restored = await openDatabase({ kind: 'postgresql', url: ownerUrl(name) })
+    const restored = await openDatabase(locationOf(ownerUrl(name)))
     expect(await rowsOf(restored)).toEqual(await rowsOf(app.database))
     expect(await readMigrationStatus(restored.sql)).toMatchObject({ pending: [], failed: [], unknown: [] })
     await restored.close()

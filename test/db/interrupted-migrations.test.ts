@@ -5,6 +5,7 @@ import { type Database, openDatabase } from '../../src/engine/db/database.ts'
 import { deployMigrations, readMigrationStatus } from '../../src/engine/db/migrations/migrations.ts'
 import { killedAfter } from '../support/killed-driver.ts'
 import { createDatabaseOfOwner, dropDatabase, hasServer, ownerUrl } from '../support/postgresql.ts'
+import { locationOf } from '../support/settings.ts'
 
 /** The statements before the migration that creates indexes: of each migration the record of its start, its script, the record of its end. */
 const transactionalSteps = 30
@@ -15,7 +16,7 @@ describe.skipIf(!hasServer)('migrate deploy that is killed', () => {
   beforeEach(async () => {
     name = `fusion_killed_${randomUUID().slice(0, 8)}`
     await createDatabaseOfOwner(name)
-    database = await openDatabase({ kind: 'postgresql', url: ownerUrl(name) })
+    database = await openDatabase(locationOf(ownerUrl(name)))
   })
   afterEach(async () => {
     await database.close()

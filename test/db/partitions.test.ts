@@ -18,6 +18,7 @@ import {
   ownerUrl,
   runAsAdmin,
 } from '../support/postgresql.ts'
+import { locationOf } from '../support/settings.ts'
 
 const tables = ['"user"', 'account', 'email_record', 'idempotent_answer', 'job', 'profile']
 
@@ -30,7 +31,7 @@ describe.skipIf(!hasServer)('migrate partition', () => {
     name = `fusion_partition_${randomUUID().slice(0, 8)}`
     await createDatabaseOfOwner(name)
     env = { DATABASE_URL: ownerUrl(name) }
-    database = await openDatabase({ kind: 'postgresql', url: ownerUrl(name) })
+    database = await openDatabase(locationOf(ownerUrl(name)))
     await deployMigrations(database)
     tenantAppId = (await createTenant(database, 'First')).id
     await seedTenant(database, { tenantAppId, users: 30, seed: 1 })

@@ -11,6 +11,7 @@ import { deployMigrations } from '../../src/engine/db/migrations/migrations.ts'
 import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
 import { createLogger } from '../../src/engine/telemetry/logger.ts'
 import { type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
+import { locationOf, settings } from '../support/settings.ts'
 
 let cluster: Cluster
 let database: Database
@@ -24,14 +25,14 @@ const explain = { session_preload_libraries: 'auto_explain', 'auto_explain.log_m
 beforeAll(async () => {
   if (!canCreateClusters) return
   cluster = await createCluster(explain)
-  database = await openDatabase({ kind: 'postgresql', url: cluster.ownerUrl })
+  database = await openDatabase(locationOf(cluster.ownerUrl))
   await deployMigrations(database)
   // Plans do not depend on values, so they are made for a tenant of average size.
   const tenants: { id: string }[] = []
   for (let number = 1; number <= 20; number += 1) tenants.push(await createTenant(database, `Tenant ${number}`))
   await createRows(tenants.map(({ id }, index) => [id, index === 0 ? 100_000 : 1_000]))
   key = (await createKey(database, { tenantAppId: tenants[0]?.id ?? '', name: 'k' })).key
-  services = createServices(database)
+  services = createServices(database, settings)
   const logger = createLogger({ logLevel: 'silent' })
   app = await createApp({
     services,

@@ -10,6 +10,7 @@ import { createLogger } from '../../src/engine/telemetry/logger.ts'
 import { fusion, startGateway } from '../support/cli.ts'
 import { subscribe } from '../support/events.ts'
 import { createDatabaseOfOwner, dropDatabase, hasServer, ownerUrl, runAsAdminOn } from '../support/postgresql.ts'
+import { locationOf, settings } from '../support/settings.ts'
 
 describe.skipIf(!hasServer)('on a PostgreSQL server', () => {
   const name = `fusion_fresh_${randomUUID().slice(0, 8)}`
@@ -55,9 +56,7 @@ describe.skipIf(!hasServer)('on a PostgreSQL server', () => {
   it('ten deployments in one process run without a conflict', async () => {
     const other = `${name}_ten`
     await createDatabaseOfOwner(other)
-    const databases = await Promise.all(
-      Array.from({ length: 10 }, () => openDatabase({ kind: 'postgresql', url: ownerUrl(other) })),
-    )
+    const databases = await Promise.all(Array.from({ length: 10 }, () => openDatabase(locationOf(ownerUrl(other)))))
     const applied = await Promise.all(databases.map((one) => deployMigrations(one)))
     expect(applied.filter((names) => names.length > 0)).toHaveLength(1)
     const { pending, failed } = await readMigrationStatus((databases[0] as (typeof databases)[number]).sql)
@@ -107,10 +106,10 @@ describe.skipIf(!hasServer)('on a PostgreSQL server', () => {
 
 describe('while the database is unreachable', () => {
   it('REST, GraphQL and /ready answer 503 with Retry-After, and /health answers 200', async () => {
-    const database = await openDatabase({ kind: 'postgresql', url: 'postgresql://nobody@127.0.0.1:1/none' })
+    const database = await openDatabase(locationOf('postgresql://nobody@127.0.0.1:1/none'))
     const logger = createLogger({ logLevel: 'silent' })
     const app = await createApp({
-      services: createServices(database),
+      services: createServices(database, settings),
       ...{ meter: createStatementMeter(), logger, graphiql: false, introspection: false, corsOrigins: [] },
     })
     const headers = { 'x-api-key': generateApiKey() }

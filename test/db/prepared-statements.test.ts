@@ -5,6 +5,7 @@ import { byTime } from '../../src/engine/db/read/order.ts'
 import { query, statement } from '../../src/engine/db/statement.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { hasServer } from '../support/postgresql.ts'
+import { locationOf } from '../support/settings.ts'
 
 describe.skipIf(!hasServer)('the prepared statements of a connection', () => {
   let template: TestDatabase
@@ -12,7 +13,7 @@ describe.skipIf(!hasServer)('the prepared statements of a connection', () => {
   beforeAll(async () => {
     template = await createTestDatabase()
     // All statements use one connection, so its prepared statements can be counted.
-    database = await createDatabase(openPostgres(template.url ?? '', { pool: { size: 1 } }))
+    database = await createDatabase(openPostgres(template.url ?? '', locationOf(template.url ?? '', { size: 1 })))
   })
   afterAll(async () => {
     await database.close()

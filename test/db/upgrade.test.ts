@@ -8,6 +8,7 @@ import type { Services } from '../../src/engine/context.ts'
 import type { Job } from '../../src/engine/db/generated/prisma/client.ts'
 import { deployMigrations, readMigrationStatus } from '../../src/engine/db/migrations/migrations.ts'
 import { createDatabaseFrom, type TestDatabase } from '../support/database.ts'
+import { settings } from '../support/settings.ts'
 
 // A dump of version 0.1.0 with jobs in every state of two tenants. That version ran jobs with a queue library.
 const dump = readFileSync(path.join(import.meta.dirname, '../fixtures/release-0.1.0.sql'), 'utf8')
@@ -17,7 +18,7 @@ let services: Services
 
 beforeAll(async () => {
   database = await createDatabaseFrom(dump)
-  services = createServices(database)
+  services = createServices(database, settings)
   // The due times of the dump have passed, except for those in 2099, and its leases are still valid.
   await run(`UPDATE job SET run_at = now() - interval '1 minute' WHERE run_at < '2090-01-01'`)
   await run(`UPDATE job SET lease_expires_at = now() + interval '1 hour' WHERE status = 'RUNNING'`)

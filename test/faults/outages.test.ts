@@ -7,6 +7,7 @@ import { isDatabaseUnavailable } from '../../src/engine/db/errors.ts'
 import { type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
 import { type ListeningGateway, listen, prepare } from '../support/gateway.ts'
 import { startProxy, type TcpProxy } from '../support/proxy.ts'
+import { locationOf } from '../support/settings.ts'
 
 const pool = { connectMilliseconds: 500, acquireMilliseconds: 500, statementMilliseconds: 500 }
 
@@ -243,7 +244,7 @@ describe.skipIf(!canCreateClusters)(
       const url = new URL(cluster.adminUrl)
       // Without TLS, which adds a number of answers that depends on its version.
       ;[url.search, url.port] = ['', String(proxy.port)]
-      const { transact, prisma, close } = await openDatabase({ kind: 'postgresql', url: url.href, pool })
+      const { transact, prisma, close } = await openDatabase(locationOf(url.href, pool))
       await query(killAll)
       // The two answers before belong to the exchange of the password.
       proxy.hang(2)

@@ -6,6 +6,7 @@ import type { PoolSettings } from '../../src/engine/db/location.ts'
 import { type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
 import { type ListeningGateway, listen, prepare } from '../support/gateway.ts'
 import { startProxy, type TcpProxy } from '../support/proxy.ts'
+import { locationOf } from '../support/settings.ts'
 
 let primary: Cluster
 let replica: Cluster
@@ -21,7 +22,7 @@ beforeAll(async () => {
   if (!canCreateClusters) return
   primary = await createCluster()
   ;({ tenantAppId, key: writer } = await prepare(primary))
-  const database = await openDatabase({ kind: 'postgresql', url: primary.url })
+  const database = await openDatabase(locationOf(primary.url))
   reader = (await createKey(database, { tenantAppId, name: 'reader' })).key
   await database.close()
   replica = await primary.createReplica()

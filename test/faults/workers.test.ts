@@ -13,6 +13,7 @@ import { startCommand } from '../support/cli.ts'
 import { type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
 import { checkJobHistory, recordJobHistory } from '../support/job-history.ts'
 import { migrate, roleOf } from '../support/migrate.ts'
+import { locationOf, settings } from '../support/settings.ts'
 
 const handlersFile = path.resolve(import.meta.dirname, '../fixtures/handlers.ts')
 const silentLog = { error: () => undefined, warn: () => undefined }
@@ -26,8 +27,8 @@ beforeAll(async () => {
   if (!canCreateClusters) return
   cluster = await createCluster()
   await migrate(cluster.ownerUrl, roleOf(cluster.url), recordJobHistory)
-  database = await openDatabase({ kind: 'postgresql', url: cluster.url })
-  services = createServices(database, { backoff: { delaySeconds: 0, maxDelaySeconds: 1 } })
+  database = await openDatabase(locationOf(cluster.url))
+  services = createServices(database, { ...settings, backoff: { delaySeconds: 0, maxDelaySeconds: 1 } })
   tenantAppId = (await createTenant(database, 'Faults')).id
 })
 afterAll(async () => {
@@ -78,9 +79,7 @@ describe.skipIf(!canCreateClusters)('every job ends exactly once', () => {
       ],
     ])
     const pools = await Promise.all(
-      Array.from({ length: 10 }, async () =>
-        createServices(await openDatabase({ kind: 'postgresql', url: cluster.url })),
-      ),
+      Array.from({ length: 10 }, async () => createServices(await openDatabase(locationOf(cluster.url)), settings)),
     )
     const workers = pools.map(({ jobs, changes }) =>
       startWorker({ jobs, changes, handlers, log: silentLog, concurrency: 10, leaseSeconds: 30 }),
@@ -137,7 +136,7 @@ describe.skipIf(!canCreateClusters)('every job ends exactly once', () => {
           },
         ],
       ])
-      const own = createServices(await openDatabase({ kind: 'postgresql', url: cluster.url }))
+      const own = createServices(await openDatabase(locationOf(cluster.url)), settings)
       const { database, jobs, changes } = own
       const stopUpkeep = startUpkeep({ jobs, log: silentLog, retentionDays: 0, intervalMilliseconds: 200 })
       const worker = startWorker({ jobs, changes, handlers, log: silentLog, concurrency: 5, leaseSeconds: 2 })

@@ -1,4 +1,5 @@
 // Runs the suite on partitioned tables, and proves that each statement reads one partition: `npm run test:partitioned`.
+
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -8,6 +9,7 @@ import { openDatabase } from '../../src/engine/db/database.ts'
 import { deployMigrations } from '../../src/engine/db/migrations/migrations.ts'
 import { partitionTables } from '../../src/engine/db/partitions/partition-tables.ts'
 import { createDatabaseOfOwner, dropDatabase, hasServer, ownerUrl, prepareServer } from '../support/postgresql.ts'
+import { locationOf } from '../support/settings.ts'
 import { exceptions } from './exceptions.ts'
 import { type ExplainedStatement, explainStatements, readStatements } from './explain-statements.ts'
 
@@ -49,7 +51,7 @@ async function explain(): Promise<ExplainedStatement[]> {
   const name = `fusion_partitioned_${process.pid}`
   await createDatabaseOfOwner(name)
   try {
-    const database = await openDatabase({ kind: 'postgresql', url: ownerUrl(name) })
+    const database = await openDatabase(locationOf(ownerUrl(name)))
     await deployMigrations(database)
     await partitionTables(database.driver, { modulus })
     await database.close()

@@ -2,6 +2,7 @@ import { createKey } from '../../src/domain/credential/key.service.ts'
 import { openDatabase } from '../../src/engine/db/database.ts'
 import type { Cluster } from '../support/cluster.ts'
 import { migrate, roleOf } from '../support/migrate.ts'
+import { locationOf } from '../support/settings.ts'
 
 /** A tenant whose rows contain the tenant's mark in every text. */
 export interface MarkedTenant {
@@ -34,7 +35,7 @@ export async function createMarkedTenants(
   count: number,
 ): Promise<MarkedTenant[]> {
   await migrate(ownerUrl, roleOf(url))
-  const database = await openDatabase({ kind: 'postgresql', url })
+  const database = await openDatabase(locationOf(url))
   const { prisma } = database
   const tenants: MarkedTenant[] = []
   for (let number = 0; number < count; number += 1) {

@@ -9,6 +9,7 @@ import { createLogger } from '../../src/engine/telemetry/logger.ts'
 import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 import { patientLoad } from './patient-load.ts'
+import { settings } from './settings.ts'
 
 /** A tenant and a key with all scopes. */
 export interface TestTenant {
@@ -92,7 +93,11 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
     const log: Record<string, unknown>[] = []
     logs.push(log)
     const logger = createLogger({ logLevel: 'info' }, { write: (line) => void log.push(JSON.parse(line)) })
-    const services = createServices(database, { backoff: { delaySeconds: 1, maxDelaySeconds: 1 }, metrics })
+    const services = createServices(database, {
+      ...settings,
+      backoff: { delaySeconds: 1, maxDelaySeconds: 1 },
+      metrics,
+    })
     // Keys are not cached, so a revocation takes effect at once. test/auth/authentication.test.ts tests the cache.
     const app = await createApp({
       keyCacheMilliseconds: 0,

@@ -7,6 +7,7 @@ import { createDatabase, type Database, type DatabaseOptions } from '../../src/e
 import { createEmbeddedDriver, extensions, openEmbedded } from '../../src/engine/db/embedded/embedded.ts'
 import { openPostgres } from '../../src/engine/db/postgres/postgres.ts'
 import { createDatabaseOfOwner, databaseUrl, dropDatabase, hasServer, ownerUrl, run, runAsAdmin } from './postgresql.ts'
+import { locationOf } from './settings.ts'
 
 /** A migrated, empty database for one test, on PGlite or PostgreSQL. */
 export interface TestDatabase extends Database {
@@ -41,7 +42,7 @@ export async function withNewSessions<Result>(
   work: (database: Database) => Promise<Result>,
 ): Promise<Result> {
   if (database.url === undefined) return work(database)
-  const other = await createDatabase(openPostgres(database.url, { pool: patientPool }))
+  const other = await createDatabase(openPostgres(database.url, locationOf(database.url, patientPool)))
   try {
     return await work(other)
   } finally {
@@ -86,7 +87,7 @@ async function createOnServer(options = ''): Promise<string> {
 }
 
 async function openOnServer(name: string, options: DatabaseOptions, url = databaseUrl(name)): Promise<TestDatabase> {
-  const database = await createDatabase(openPostgres(url, { pool: patientPool }), options)
+  const database = await createDatabase(openPostgres(url, locationOf(url, patientPool)), options)
   return {
     ...database,
     url,

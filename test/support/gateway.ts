@@ -13,6 +13,7 @@ import { createLogger } from '../../src/engine/telemetry/logger.ts'
 import type { Cluster } from './cluster.ts'
 import { migrate, roleOf } from './migrate.ts'
 import { patientLoad } from './patient-load.ts'
+import { locationOf, settings } from './settings.ts'
 
 /** A listening gateway in this process, on a PostgreSQL server that the test can break. */
 export interface ListeningGateway {
@@ -51,7 +52,7 @@ export async function listen(
     return end
   }
   const database = await openDatabase(
-    { kind: 'postgresql', url, pool, replicas },
+    { ...locationOf(url, pool), replicas },
     { observe, laggingReader: meter.laggingReader, ...(onReplica && { onReplica }) },
   )
   const log: Record<string, unknown>[] = []
@@ -60,7 +61,7 @@ export async function listen(
     log.push(JSON.parse(line))
     for (const wake of waiting) wake()
   }
-  const services = createServices(database)
+  const services = createServices(database, settings)
   const app = await createApp({
     ...{ services, meter, logger: createLogger({ logLevel: 'info' }, { write }) },
     recentWrites: replicas && createRecentWrites(replicas.lagMilliseconds),
@@ -94,7 +95,7 @@ export async function prepare({
   ownerUrl,
 }: Pick<Cluster, 'url' | 'ownerUrl'>): Promise<{ readonly tenantAppId: string; readonly key: string }> {
   await migrate(ownerUrl, roleOf(url))
-  const database = await openDatabase({ kind: 'postgresql', url })
+  const database = await openDatabase(locationOf(url))
   const { id: tenantAppId } = await createTenant(database, 'Faults')
   const { key } = await createKey(database, { tenantAppId, name: 'faults' })
   await database.close()

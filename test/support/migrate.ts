@@ -1,6 +1,7 @@
 import { type Database, openDatabase } from '../../src/engine/db/database.ts'
 import { grantsFor } from '../../src/engine/db/migrations/grants.ts'
 import { deployMigrations } from '../../src/engine/db/migrations/migrations.ts'
+import { locationOf } from './settings.ts'
 
 /** The role in a URL. */
 export function roleOf(url: string): string {
@@ -20,7 +21,7 @@ export async function migrate(
   role: string,
   afterwards: (database: Database) => Promise<unknown> = async () => undefined,
 ): Promise<void> {
-  const database = await openDatabase({ kind: 'postgresql', url: ownerUrl, pool })
+  const database = await openDatabase(locationOf(ownerUrl, pool))
   try {
     await deployMigrations(database)
     await database.sql.executeScript(await grantsFor(database.sql, role))

@@ -8,6 +8,7 @@ import { type RunningGateway, startGateway } from './cli.ts'
 import type { Cluster } from './cluster.ts'
 import { prepare } from './gateway.ts'
 import { peakMemory } from './memory.ts'
+import { locationOf } from './settings.ts'
 import type { Seen } from './victim.ts'
 
 /** Two tenants: one attacks, the other one wants to read a user. */
@@ -27,7 +28,7 @@ export interface Damage {
 /** Fills an empty database with two tenants. The attacker's has 100,000 users with accounts and profiles, and jobs. */
 export async function createNeighbours(cluster: Pick<Cluster, 'url' | 'ownerUrl' | 'adminUrl'>): Promise<Neighbours> {
   const { tenantAppId, key: attacker } = await prepare(cluster)
-  const database = await openDatabase({ kind: 'postgresql', url: cluster.url })
+  const database = await openDatabase(locationOf(cluster.url))
   const other = await createTenant(database, 'Victim')
   const { key: victim } = await createKey(database, { tenantAppId: other.id, name: 'victim' })
   await database.close()

@@ -13,8 +13,6 @@ export interface JobLimits {
   readonly resultKib: number
 }
 
-export const defaultJobLimits: JobLimits = { payloadKib: 64, resultKib: 256 }
-
 /** The rules of inputs whose limits are configured. */
 export type JobRules = ReturnType<typeof createJobRules>
 

@@ -5,7 +5,7 @@ export type DatabaseLocation =
       readonly url: string
       /** The server itself, if `url` is that of PgBouncer in transaction mode. */
       readonly directUrl?: string | undefined
-      readonly pool?: Partial<PoolSettings>
+      readonly pool: PoolSettings
       readonly replicas?: ReplicaSettings | undefined
     }
   | { readonly kind: 'embedded'; readonly dataDir: string }

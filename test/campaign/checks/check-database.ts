@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { openDatabase } from '../../../src/engine/db/database.ts'
 import { checkJobHistory } from '../../support/job-history.ts'
+import { locationOf } from '../../support/settings.ts'
 import { jobTypes } from '../ledger.ts'
 
 /** Columns whose values have the mark of their tenant. */
@@ -25,7 +26,7 @@ export async function checkDatabase(url: string): Promise<{ readonly attempts: n
     problems.push(...rows.map(({ id, tenant_app_id, text }) => `${id} of ${tenant_app_id} has ${text}`))
   }
   await session.end()
-  const database = await openDatabase({ kind: 'postgresql', url })
+  const database = await openDatabase(locationOf(url))
   const history = await checkJobHistory(database, [...jobTypes])
   await database.close()
   return { attempts: history.attempts, problems: [...problems, ...history.problems] }

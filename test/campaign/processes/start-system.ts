@@ -3,6 +3,7 @@ import { createMarkedTenants, type MarkedTenant } from '../../soak/tenants.ts'
 import { type Cluster, createCluster } from '../../support/cluster.ts'
 import { recordJobHistory } from '../../support/job-history.ts'
 import { createNeighbours, type Neighbours } from '../../support/neighbours.ts'
+import { locationOf } from '../../support/settings.ts'
 import { type SupervisedGateway, startSupervisedGateway, startSupervisedWorker } from './start-processes.ts'
 import type { SupervisedProcess } from './supervised-process.ts'
 
@@ -43,7 +44,7 @@ export async function startSystem(note: (problem: string) => void): Promise<Syst
     const { url } = cluster
     const neighbours = await createNeighbours(cluster)
     const tenants = await createMarkedTenants(cluster, tenantCount)
-    const database = await openDatabase({ kind: 'postgresql', url: cluster.ownerUrl })
+    const database = await openDatabase(locationOf(cluster.ownerUrl))
     await recordJobHistory(database)
     await database.close()
     const gateways = [

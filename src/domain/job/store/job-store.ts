@@ -4,7 +4,7 @@ import { isPossibleId } from '../../../engine/db/ids.ts'
 import { selectColumns } from '../../../engine/db/read/columns.ts'
 import { execute, type Parameter, query, type Statement, statement } from '../../../engine/db/statement.ts'
 import { type GatewayError, invalidField } from '../../../engine/errors.ts'
-import { createJobRules, defaultJobLimits, type JobLimits, type JobRules } from '../job.input.ts'
+import { createJobRules, type JobLimits, type JobRules } from '../job.input.ts'
 import { claimOfAllTenants, claimOfTenant } from './claim.ts'
 import { statesBefore } from './transitions.ts'
 
@@ -13,8 +13,6 @@ export interface Backoff {
   readonly delaySeconds: number
   readonly maxDelaySeconds: number
 }
-
-const defaultBackoff: Backoff = { delaySeconds: 5, maxDelaySeconds: 3_600 }
 
 export interface JobKey {
   readonly tenantAppId: string
@@ -89,14 +87,14 @@ export interface JobStore {
 }
 
 export interface JobStoreOptions {
-  readonly backoff?: Backoff | undefined
-  readonly limits?: JobLimits | undefined
+  readonly backoff: Backoff
+  readonly jobLimits: JobLimits
 }
 
 /** Creates the job store of a migrated database. */
 export function createJobStore(
   { sql, model }: Pick<Database, 'sql' | 'model'>,
-  { backoff: { delaySeconds, maxDelaySeconds } = defaultBackoff, limits = defaultJobLimits }: JobStoreOptions = {},
+  { backoff: { delaySeconds, maxDelaySeconds }, jobLimits }: JobStoreOptions,
 ): JobStore {
   const { list, toRow } = selectColumns(model('Job'))
   const columns = list
@@ -117,7 +115,7 @@ export function createJobStore(
   const failureOf = ({ code, message, isRetryable }: Failure) => [code, message, String(isRetryable), ...backoff]
 
   return {
-    rules: createJobRules(limits),
+    rules: createJobRules(jobLimits),
     // No statement is sent for an id that no row can have.
     find: async (key) => (isPossibleId(key.id) ? row(statements.find, keyOf(key)) : undefined),
     findByIdempotencyKey: (...key) => row(statements.findByIdempotencyKey, key),

@@ -31,9 +31,6 @@ export interface AccessTokens {
 /** The type of the tokens. @see https://www.rfc-editor.org/rfc/rfc9068 */
 const type = 'at+jwt'
 
-/** The issuer and the audience of tokens, unless the configuration names another one. */
-export const defaultTokenIssuer = 'urn:fusion-gateway'
-
 /** How long a token can be valid. The public key of a retired pair is kept for longer. */
 export const maxLifetimeSeconds = 86_400
 

@@ -23,19 +23,12 @@ export interface PostgresOptions {
   readonly directUrl?: string | undefined
   /** Called when an idle connection breaks. */
   readonly onIdleError?: (error: Error) => void
-  readonly pool?: Partial<PoolSettings> | undefined
+  readonly pool: PoolSettings
   readonly replicas?: ReplicaSettings | undefined
   /** Identifies the request that reads now, if replicas may serve it. */
   readonly laggingReader?: LaggingReader | undefined
   /** Called when a replica starts or stops being used. */
   readonly onReplica?: ReplicaObserver | undefined
-}
-
-const defaultPool: PoolSettings = {
-  size: 10,
-  connectMilliseconds: 5_000,
-  acquireMilliseconds: 5_000,
-  statementMilliseconds: 4_000,
 }
 
 /** The server ends a statement after `statement_timeout`. This much later the client gives up on a server that hangs. */
@@ -51,10 +44,8 @@ const idleInTransactionMilliseconds = 30_000
  * @param url `postgresql://user:password@host:port/database`
  * @throws OperatorError if the certificates that the URL names cannot be used
  */
-export function openPostgres(url: string, options: PostgresOptions = {}): Driver {
-  const { onIdleError = () => undefined } = options
-  const timeouts = { ...defaultPool, ...options.pool }
-  const { directUrl = url } = options
+export function openPostgres(url: string, options: PostgresOptions): Driver {
+  const { pool: timeouts, directUrl = url, onIdleError = () => undefined } = options
   // LISTEN and the lock of migrations belong to a session.
   const settings = connectionSettings(directUrl, timeouts)
   const pool =
