@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Model } from '../engine/db/data-model.ts'
 import type { Database } from '../engine/db/database.ts'
-import type { InsertValue } from '../engine/db/insert.ts'
+import type { InsertedRow } from '../engine/db/insert.ts'
 import type { Person } from './seed/person.ts'
 
 /** A kind of object of the domain: what import, export and seeding must know of it. */
@@ -57,9 +57,8 @@ export class RecordError extends Error {
 /** The rows of a resource in seeded data. */
 export interface Seed {
   readonly model: Model
-  readonly fields: readonly string[]
-  /** The rows of one person, with a value for each field. The same person always has the same rows. */
-  rowsOf?(person: Person): InsertValue[][]
+  /** The rows of one person. The same person always has the same rows. */
+  rowsOf?(person: Person): InsertedRow[]
   /** Further rows of the demo tenant. */
-  demoRows?(tenantAppId: string): InsertValue[][]
+  demoRows?(tenantAppId: string): InsertedRow[]
 }

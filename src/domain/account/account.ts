@@ -10,24 +10,19 @@ export const accountsOfUser = many('Account', 'userId')
 
 export const accountSeed: Seed = {
   model: 'Account',
-  fields: [
-    'tenantAppId',
-    'id',
-    'userId',
-    'platform',
-    'platformAccountId',
-    'displayName',
-    'status',
-    'createdAt',
-    'updatedAt',
-  ],
-  rowsOf(person) {
-    const { tenantAppId, idOf, accounts, createdAt } = person
-    const random = person.randomOf('account')
-    return accounts.map(({ number, platform, platformAccountId, displayName }) => [
-      ...[tenantAppId, idOf(accountIds, number), idOf(userIds)],
-      ...[platform, platformAccountId, displayName, random.pick(statuses), createdAt, createdAt],
-    ])
+  rowsOf({ tenantAppId, idOf, accounts, createdAt, randomOf }) {
+    const random = randomOf('account')
+    return accounts.map(({ number, platform, platformAccountId, displayName }) => ({
+      tenantAppId,
+      id: idOf(accountIds, number),
+      userId: idOf(userIds),
+      platform,
+      platformAccountId,
+      displayName,
+      status: random.pick(statuses),
+      createdAt,
+      updatedAt: createdAt,
+    }))
   },
 }
 

@@ -12,14 +12,20 @@ const types = ['personal', 'work']
 
 export const emailRecordSeed: Seed = {
   model: 'EmailRecord',
-  fields: ['tenantAppId', 'id', 'profileId', 'value', 'type', 'isVerified', 'isPrimary', 'createdAt', 'updatedAt'],
   rowsOf({ tenantAppId, idOf, accounts, handle, createdAt, randomOf }) {
     const random = randomOf('email')
     return accounts.flatMap(({ number }) =>
-      types.map((type, index) => [
-        ...[tenantAppId, idOf(emailRecordIds, number, index + 1), idOf(profileIds, number)],
-        ...[`${handle}@${type}.example.com`, type, random.next() < 0.7, index === 0, createdAt, createdAt],
-      ]),
+      types.map((type, index) => ({
+        tenantAppId,
+        id: idOf(emailRecordIds, number, index + 1),
+        profileId: idOf(profileIds, number),
+        value: `${handle}@${type}.example.com`,
+        type,
+        isVerified: random.next() < 0.7,
+        isPrimary: index === 0,
+        createdAt,
+        updatedAt: createdAt,
+      })),
     )
   },
 }

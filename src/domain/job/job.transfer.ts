@@ -38,16 +38,21 @@ async function writeJobs(database: Database, tenantAppId: string, jobs: readonly
     return false
   })
   const now = new Date()
-  await database.insertRows('Job', {
-    fields: ['tenantAppId', 'id', 'status', 'jobType', 'payload', 'result', 'attempts', 'createdAt', 'updatedAt'],
-    rows: imported.map(({ id, status, job_type, payload, result, attempts, created_at, updated_at }) => [
-      ...[tenantAppId, id, status.toUpperCase(), job_type],
-      ...[payload && JSON.stringify(payload), result && JSON.stringify(result), attempts],
-      created_at ?? byId.get(id)?.createdAt ?? now,
-      updated_at ?? byId.get(id)?.updatedAt ?? now,
-    ]),
-    onConflict: { update: ['status', 'jobType', 'payload', 'result', 'attempts', 'createdAt', 'updatedAt'] },
-  })
+  await database.insertRows(
+    'Job',
+    imported.map(({ id, status, job_type: jobType, payload, result, attempts, created_at, updated_at }) => ({
+      tenantAppId,
+      id,
+      status: status.toUpperCase(),
+      jobType,
+      payload: payload && JSON.stringify(payload),
+      result: result && JSON.stringify(result),
+      attempts,
+      createdAt: created_at ?? byId.get(id)?.createdAt ?? now,
+      updatedAt: updated_at ?? byId.get(id)?.updatedAt ?? now,
+    })),
+    { update: ['status', 'jobType', 'payload', 'result', 'attempts', 'createdAt', 'updatedAt'] },
+  )
 }
 
 function equals({ status, job_type, payload, result, attempts, updated_at }: JobRecord, job: Job): boolean {

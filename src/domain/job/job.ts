@@ -23,10 +23,12 @@ const createdAt = new Date('2026-01-01T00:00:00.000Z')
 /** Jobs of the demo tenant. They have no `runAt`, so no worker runs them. */
 export const jobSeed: Seed = {
   model: 'Job',
-  fields: ['tenantAppId', 'id', 'status', 'jobType', 'payload', 'result', 'attempts', 'createdAt', 'updatedAt'],
-  demoRows: (tenantAppId) => [
-    [tenantAppId, 'job_demo_1', 'SUCCEEDED', 'fetch_content', payload, result, 1, createdAt, createdAt],
-    [tenantAppId, 'job_demo_2', 'PENDING', 'fetch_content', payload, null, 0, createdAt, createdAt],
-    [tenantAppId, 'job_demo_3', 'FAILED', 'fetch_content', payload, null, 3, createdAt, createdAt],
-  ],
+  demoRows(tenantAppId) {
+    const job = { tenantAppId, jobType: 'fetch_content', payload, createdAt, updatedAt: createdAt }
+    return [
+      { ...job, id: 'job_demo_1', status: 'SUCCEEDED', result, attempts: 1 },
+      { ...job, id: 'job_demo_2', status: 'PENDING', result: null, attempts: 0 },
+      { ...job, id: 'job_demo_3', status: 'FAILED', result: null, attempts: 3 },
+    ]
+  },
 }

@@ -44,31 +44,42 @@ async function writeProfiles(
   await checkEmails(database, tenantAppId, emails)
   const now = new Date()
   const fields = Object.keys(profileFields)
-  await database.insertRows('Profile', {
-    fields: [
-      ...['tenantAppId', 'id', 'accountId', 'platform', 'platformAccountId', 'createdAt', 'updatedAt'],
-      ...[...fields, 'phoneNumbers', 'addresses'],
-    ],
-    rows: profiles.map((profile, index) => [
-      ...[tenantAppId, profile.id, accountIds[index] ?? null, profile.user_platform, profile.platform_account_id],
-      ...[now, now],
-      ...fields.map((field) => profile[recordKeyOf(field) as 'username']),
-      ...[JSON.stringify(profile.phone_numbers), JSON.stringify(profile.addresses)],
-    ]),
-    onConflict: { update: [...fields, 'phoneNumbers', 'addresses'] },
-  })
+  await database.insertRows(
+    'Profile',
+    profiles.map((profile, index) => ({
+      tenantAppId,
+      id: profile.id,
+      accountId: accountIds[index] ?? null,
+      platform: profile.user_platform,
+      platformAccountId: profile.platform_account_id,
+      createdAt: now,
+      updatedAt: now,
+      ...Object.fromEntries(fields.map((field) => [field, profile[recordKeyOf(field) as 'username']])),
+      phoneNumbers: JSON.stringify(profile.phone_numbers),
+      addresses: JSON.stringify(profile.addresses),
+    })),
+    { update: [...fields, 'phoneNumbers', 'addresses'] },
+  )
   await execute(database.sql, deleteOtherEmails, [
-    ...[tenantAppId, profiles.map(({ id }) => id)],
-    profiles.flatMap((profile) => profile.emails.map(({ id }) => id)),
+    tenantAppId,
+    profiles.map(({ id }) => id),
+    emails.map(({ email }) => email.id),
   ])
-  await database.insertRows('EmailRecord', {
-    fields: ['tenantAppId', 'id', 'profileId', 'value', 'type', 'isVerified', 'isPrimary', 'createdAt', 'updatedAt'],
-    rows: emails.map(({ profile, email }) => {
-      const { id, value, type, is_verified, is_primary, created_at, updated_at } = email
-      return [tenantAppId, id, profile.id, value, type, is_verified, is_primary, created_at, updated_at]
-    }),
-    onConflict: { update: ['value', 'type', 'isVerified', 'isPrimary', 'createdAt', 'updatedAt'] },
-  })
+  await database.insertRows(
+    'EmailRecord',
+    emails.map(({ profile, email }) => ({
+      tenantAppId,
+      id: email.id,
+      profileId: profile.id,
+      value: email.value,
+      type: email.type,
+      isVerified: email.is_verified,
+      isPrimary: email.is_primary,
+      createdAt: email.created_at,
+      updatedAt: email.updated_at,
+    })),
+    { update: ['value', 'type', 'isVerified', 'isPrimary', 'createdAt', 'updatedAt'] },
+  )
 }
 
 const deleteOtherEmails = statement(

@@ -41,7 +41,7 @@ async function createDemoTenant(database: Database, key: string): Promise<void> 
   await writePeople(database, { tenantAppId, seed: 1, idScheme: demoIds }, 1, demoUsers)
   for (const { seed } of domain) {
     const rows = seed?.demoRows?.(tenantAppId) ?? []
-    if (seed) await database.insertRows(seed.model, { fields: seed.fields, rows })
+    if (seed) await database.insertRows(seed.model, rows)
   }
   await createKey(database, { tenantAppId, name: 'demo', key })
 }

@@ -55,7 +55,7 @@ export async function writePeople(
   let written = 0
   for (const { seed } of domain) {
     const rows = people.flatMap((person) => seed?.rowsOf?.(person) ?? [])
-    if (seed) written += await insertRows(seed.model, { fields: seed.fields, rows })
+    if (seed) written += await insertRows(seed.model, rows)
   }
   return written
 }

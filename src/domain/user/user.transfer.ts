@@ -40,21 +40,36 @@ async function writeUsers(database: Database, tenantAppId: string, users: readon
       throw new RecordError(`the account ${account.id} has another platform or platform account id`)
     }
   }
-  await database.insertRows('User', {
-    fields: ['tenantAppId', 'id', 'name', 'email', 'phone', 'createdAt', 'updatedAt'],
-    rows: users.map(({ id, name, email, phone, created_at, updated_at }) => [
-      ...[tenantAppId, id, name, email, phone, created_at, updated_at],
-    ]),
-    onConflict: { update: ['name', 'email', 'phone', 'createdAt', 'updatedAt'] },
-  })
-  await database.insertRows('Account', {
-    fields: ['tenantAppId', 'id', 'userId', 'platform', 'platformAccountId', 'displayName', 'createdAt', 'updatedAt'],
-    rows: accounts.map(({ user, account, index }) => {
+  await database.insertRows(
+    'User',
+    users.map(({ id, name, email, phone, created_at: createdAt, updated_at: updatedAt }) => ({
+      tenantAppId,
+      id,
+      name,
+      email,
+      phone,
+      createdAt,
+      updatedAt,
+    })),
+    { update: ['name', 'email', 'phone', 'createdAt', 'updatedAt'] },
+  )
+  await database.insertRows(
+    'Account',
+    accounts.map(({ user, account, index }) => {
       // A record does not have the creation time of an account, but its position in the list, which follows that time.
       const createdAt = new Date(user.created_at.getTime() + index)
-      const { id, user_platform, platform_account_id, display_name } = account
-      return [tenantAppId, id, user.id, user_platform, platform_account_id, display_name, createdAt, createdAt]
+      const { id, user_platform: platform, platform_account_id: platformAccountId, display_name: displayName } = account
+      return {
+        tenantAppId,
+        id,
+        userId: user.id,
+        platform,
+        platformAccountId,
+        displayName,
+        createdAt,
+        updatedAt: createdAt,
+      }
     }),
-    onConflict: { update: ['displayName'] },
-  })
+    { update: ['displayName'] },
+  )
 }

@@ -8,8 +8,15 @@ export const userById = one('User', 'id')
 
 export const userSeed: Seed = {
   model: 'User',
-  fields: ['tenantAppId', 'id', 'name', 'email', 'phone', 'createdAt', 'updatedAt'],
-  rowsOf({ tenantAppId, idOf, fullName, handle, phone, createdAt }) {
-    return [[tenantAppId, idOf(userIds), fullName, `${handle}@example.com`, phone, createdAt, createdAt]]
-  },
+  rowsOf: ({ tenantAppId, idOf, fullName, handle, phone, createdAt }) => [
+    {
+      tenantAppId,
+      id: idOf(userIds),
+      name: fullName,
+      email: `${handle}@example.com`,
+      phone,
+      createdAt,
+      updatedAt: createdAt,
+    },
+  ],
 }

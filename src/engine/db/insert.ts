@@ -11,12 +11,8 @@ export type InsertValue = string | number | bigint | boolean | Date | null
  */
 export type OnConflict = 'skip' | { readonly update: readonly string[] }
 
-/** Rows to insert: the fields that they set, and a list of values per row in the same order. */
-export interface InsertRows {
-  readonly fields: readonly string[]
-  readonly rows: readonly (readonly InsertValue[])[]
-  readonly onConflict?: OnConflict
-}
+/** A row to insert: values by field. */
+export type InsertedRow = Readonly<Record<string, InsertValue>>
 
 /** Inserts rows, without the query engine of Prisma Client (docs/decisions/0001-bypass-prisma-client-for-reads.md). */
 export interface Inserts {
@@ -25,9 +21,11 @@ export interface Inserts {
   /**
    * Inserts any number of rows with one statement: the values of a column are one array parameter.
    *
+   * @param rows rows with the same fields
+   * @param onConflict `skip` by default
    * @returns the number of rows that were inserted or changed
    */
-  insertRows(model: Model, rows: InsertRows): Promise<number>
+  insertRows(model: Model, rows: readonly InsertedRow[], onConflict?: OnConflict): Promise<number>
 }
 
 /** Creates the inserts of a database. */
@@ -39,7 +37,7 @@ export function createInserts(sql: SqlQueryable, model: DataModel): Inserts {
       const table = model(modelName)
       const insert = insertsOfRow.get(modelName) ?? statement(insertRowText(table))
       insertsOfRow.set(modelName, insert)
-      const values: Readonly<Record<string, InsertValue>> = row
+      const values: InsertedRow = row
       await execute(
         sql,
         insert,
@@ -47,13 +45,14 @@ export function createInserts(sql: SqlQueryable, model: DataModel): Inserts {
       )
     },
 
-    async insertRows(modelName, { fields, rows, onConflict = 'skip' }) {
-      if (rows.length === 0) return 0
+    async insertRows(modelName, rows, onConflict = 'skip') {
+      const fields = Object.keys(rows[0] ?? {})
+      if (fields.length === 0) return 0
       const insert = statement(insertRowsText(model(modelName), fields, onConflict))
       return execute(
         sql,
         insert,
-        fields.map((_, index) => rows.map((row) => toText(row[index] ?? null))),
+        fields.map((field) => rows.map((row) => toText(row[field] ?? null))),
       )
     },
   }
