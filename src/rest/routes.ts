@@ -11,8 +11,12 @@ import type { Parameter, Route } from './route.ts'
 const userErrors = 'userErrors { code message field }'
 
 const userId: Parameter = {
-  ...{ in: 'path', name: 'id', variable: 'id', description: 'The id of the user.' },
-  ...{ rules: id, example: 'usr_demo_1' },
+  in: 'path',
+  name: 'id',
+  variable: 'id',
+  description: 'The id of the user.',
+  rules: id,
+  example: 'usr_demo_1',
 }
 
 /** The most accounts whose profiles a request reads. */
@@ -148,8 +152,12 @@ export const routes: readonly Route[] = [
     }`,
     parameters: [
       {
-        ...{ in: 'path', name: 'id', variable: 'id', description: 'The id of the job.' },
-        ...{ rules: id, example: 'job_demo_1' },
+        in: 'path',
+        name: 'id',
+        variable: 'id',
+        description: 'The id of the job.',
+        rules: id,
+        example: 'job_demo_1',
       },
     ],
     variables: ({ params }) => ({ id: params['id'] }),

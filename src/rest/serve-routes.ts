@@ -35,8 +35,12 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
 
   // Each page has a context of its own, so that its rows are forgotten with it.
   const requestOf = (request: FastifyRequest, reply: FastifyReply, variables: Values): OperationRequest => ({
-    ...{ operation, variables, context: contextOf(request, services) },
-    ...{ statements: request.statements, bodyLength: request.bodyLength, onSent: onSent(reply) },
+    operation,
+    variables,
+    context: contextOf(request, services),
+    statements: request.statements,
+    bodyLength: request.bodyLength,
+    onSent: onSent(reply),
     idempotencyKey: readIdempotencyKey(request, request.body),
   })
 

@@ -38,8 +38,12 @@ export async function createKey(
   if (expiresAt && expiresAt.getTime() <= Date.now()) throw new OperatorError('The expiry must be in the future.')
   const row = await prisma.apiKey.create({
     data: {
-      ...{ tenantAppId, id: keyIds.create(), hash: hashApiKey(key), name: newKey.name },
-      ...{ scopes: [...scopes], expiresAt: expiresAt ?? null },
+      tenantAppId,
+      id: keyIds.create(),
+      hash: hashApiKey(key),
+      name: newKey.name,
+      scopes: [...scopes],
+      expiresAt: expiresAt ?? null,
     },
   })
   return { row, key }

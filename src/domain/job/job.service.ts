@@ -28,7 +28,10 @@ export async function createJob(context: Context, input: NewJob): Promise<Job> {
   const created = await jobs.insert({
     tenantAppId: viewer.tenantAppId,
     id: jobIds.create(),
-    ...{ jobType, payload, runAt, idempotencyKey },
+    jobType,
+    payload,
+    runAt,
+    idempotencyKey,
     maxAttempts: maxAttempts ?? defaultMaxAttempts,
   })
   // A concurrent call has inserted a job with the same key.

@@ -68,7 +68,11 @@ async function replaceEmails(
   await prisma.emailRecord.createMany({
     data: added.map((email) => ({
       ...email,
-      ...{ tenantAppId, profileId, id: emailRecordIds.create(), createdAt: now, updatedAt: now },
+      tenantAppId,
+      profileId,
+      id: emailRecordIds.create(),
+      createdAt: now,
+      updatedAt: now,
     })),
   })
 }

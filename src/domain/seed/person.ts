@@ -45,8 +45,8 @@ const firstCreatedAt = Date.parse('2026-01-01T00:00:00.000Z')
 export function createPerson({ tenantAppId, seed, idScheme }: PersonOptions, number: number): Person {
   const randomOf = (resource: string) => createRandom(hash(`${seed}/${number}/${resource}`))
   const random = randomOf('person')
-  const firstName = random.pick(firstNames)
-  const lastName = random.pick(lastNames)
+  const firstName = random.pick(firstNames.split(' '))
+  const lastName = random.pick(lastNames.split(' '))
   const accounts = Array.from({ length: accountsPerPerson }, (_, index): PersonAccount => {
     const platform = platforms[(number + index + 1) % platforms.length] ?? 'YOUTUBE'
     return {
@@ -57,7 +57,10 @@ export function createPerson({ tenantAppId, seed, idScheme }: PersonOptions, num
     }
   })
   return {
-    ...{ tenantAppId, firstName, lastName, fullName: `${firstName} ${lastName}` },
+    tenantAppId,
+    firstName,
+    lastName,
+    fullName: `${firstName} ${lastName}`,
     handle: `${firstName}.${lastName}.${number}`.toLowerCase(),
     gender: random.pick(['FEMALE', 'MALE', 'OTHER']),
     phone: `+1555${String(random.below(10_000_000)).padStart(7, '0')}`,
@@ -78,11 +81,9 @@ function hash(text: string): number {
 }
 
 const platforms = ['YOUTUBE', 'INSTAGRAM', 'TIKTOK', 'TWITCH', 'X']
-const firstNames = [
-  ...['Ada', 'Alan', 'Anna', 'Barbara', 'Chen', 'Claude', 'Dorothy', 'Edsger', 'Elena', 'Fatima', 'Grace', 'Hedy'],
-  ...['Ivan', 'Joan', 'Kamal', 'Katherine', 'Linus', 'Maria', 'Mei', 'Niklaus', 'Olga', 'Priya', 'Radia', 'Tim'],
-]
-const lastNames = [
-  ...['Abebe', 'Berg', 'Costa', 'Diaz', 'Eriksson', 'Fischer', 'Garcia', 'Haddad', 'Ito', 'Jensen', 'Kaya', 'Lopez'],
-  ...['Moreau', 'Novak', 'Okafor', 'Petrov', 'Quinn', 'Rossi', 'Silva', 'Tanaka', 'Usman', 'Vogel', 'Weber', 'Yilmaz'],
-]
+const firstNames =
+  'Ada Alan Anna Barbara Chen Claude Dorothy Edsger Elena Fatima Grace Hedy ' +
+  'Ivan Joan Kamal Katherine Linus Maria Mei Niklaus Olga Priya Radia Tim'
+const lastNames =
+  'Abebe Berg Costa Diaz Eriksson Fischer Garcia Haddad Ito Jensen Kaya Lopez ' +
+  'Moreau Novak Okafor Petrov Quinn Rossi Silva Tanaka Usman Vogel Weber Yilmaz'

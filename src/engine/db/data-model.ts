@@ -101,7 +101,9 @@ function toTable(modelName: string, model: RuntimeModel): Table {
   const columns = model.fields
     .filter(({ kind }) => kind !== 'object')
     .map((field) => ({
-      ...{ field: field.name, column: field.dbName ?? field.name, type: field.type },
+      field: field.name,
+      column: field.dbName ?? field.name,
+      type: field.type,
       sqlType: sqlTypeOf(field),
     }))
   return {

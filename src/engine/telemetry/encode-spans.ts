@@ -22,7 +22,11 @@ function encodeSpan(span: ReadableSpan) {
   const { traceId, spanId, traceFlags, traceState } = span.spanContext()
   const parent = span.parentSpanContext
   return {
-    ...{ traceId, spanId, parentSpanId: parent?.spanId, traceState: traceState?.serialize(), name: span.name },
+    traceId,
+    spanId,
+    parentSpanId: parent?.spanId,
+    traceState: traceState?.serialize(),
+    name: span.name,
     flags: traceFlags | knowsRemote | (parent?.isRemote ? isRemote : 0),
     // OTLP counts from 1, because 0 is unspecified.
     kind: span.kind + 1,

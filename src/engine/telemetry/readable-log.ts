@@ -2,10 +2,7 @@ import { styleText } from 'node:util'
 import { type DestinationStream, pino } from 'pino'
 
 /** The fields of a line that its text has, or that are the same in every line. */
-const hidden = new Set([
-  ...['level', 'time', 'pid', 'hostname', 'msg', 'err'],
-  ...['tenant', 'route', 'operation', 'status', 'durationMs', 'sql'],
-])
+const hidden = new Set('level time pid hostname msg err tenant route operation status durationMs sql'.split(' '))
 
 const colours = { trace: 'gray', debug: 'blue', info: 'green', warn: 'yellow', error: 'red', fatal: 'bgRed' } as const
 

@@ -122,7 +122,11 @@ export function createJobStore(
     insert: ({ jobType, payload, maxAttempts, runAt, idempotencyKey, ...key }) =>
       row(statements.insert, [
         ...keyOf(key),
-        ...[jobType, toJson(payload), String(maxAttempts), runAt?.toISOString() ?? null, idempotencyKey],
+        jobType,
+        toJson(payload),
+        String(maxAttempts),
+        runAt?.toISOString() ?? null,
+        idempotencyKey,
       ]),
     claim: async (tenantAppId, { jobTypes, limit, leaseSeconds }) =>
       oldestFirst(await rows(statements.claim, [jobTypes, String(limit), String(leaseSeconds), tenantAppId])),

@@ -64,8 +64,12 @@ export function createAccessTokens(keys: SigningKeys, issuer: string): AccessTok
           return key
         },
         {
-          ...{ issuer, audience: issuer, typ: type, algorithms: [signingAlgorithm] },
-          ...{ clockTolerance: clockToleranceSeconds, requiredClaims },
+          issuer,
+          audience: issuer,
+          typ: type,
+          algorithms: [signingAlgorithm],
+          clockTolerance: clockToleranceSeconds,
+          requiredClaims,
         },
       )
       const lifetime = Number(payload.exp) - Number(payload.iat)

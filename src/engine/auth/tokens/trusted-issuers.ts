@@ -78,9 +78,11 @@ function createTrustedIssuer(
   const { issuer, audience, userIdClaim } = settings
   const keys = openIssuerKeys(settings, options)
   const holder = {
-    ...{ tenantAppId: tenant.id, tenantName: tenant.name },
+    tenantAppId: tenant.id,
+    tenantName: tenant.name,
     // Tokens of an issuer share the budget of points that a key would have.
-    ...{ keyId: `${issuer} ${tenant.id}`, keyName: issuer },
+    keyId: `${issuer} ${tenant.id}`,
+    keyName: issuer,
   }
 
   const findKey: JWTVerifyGetKey = async (...token) => {
@@ -95,10 +97,15 @@ function createTrustedIssuer(
   }
 
   return {
-    ...{ issuer, audience },
+    issuer,
+    audience,
     async verify(token) {
       const { payload } = await jwtVerify(token, findKey, {
-        ...{ issuer, audience, algorithms, clockTolerance: clockToleranceSeconds, requiredClaims: ['exp'] },
+        issuer,
+        audience,
+        algorithms,
+        clockTolerance: clockToleranceSeconds,
+        requiredClaims: ['exp'],
       })
       const userId = payload[userIdClaim]
       if (typeof userId !== 'string' || !isPossibleId(userId)) throw invalidToken()

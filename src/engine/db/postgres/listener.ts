@@ -30,7 +30,9 @@ export async function listenOnPostgres(
     const socket = new Socket()
     const connection = new Client({
       ...settings,
-      ...{ keepAlive: true, query_timeout: answerMilliseconds, stream: () => socket },
+      keepAlive: true,
+      query_timeout: answerMilliseconds,
+      stream: () => socket,
     })
     // A server that hangs does not answer the goodbye.
     const disconnect = async () => {

@@ -1,8 +1,10 @@
 /** The parameters of a URL that node-postgres knows. It ignores others. */
-const urlParameters = new Set([
-  ...['application_name', 'client_encoding', 'encoding', 'host', 'options', 'port', 'user', 'password'],
-  ...['lock_timeout', 'sslcert', 'sslkey', 'sslmode', 'sslnegotiation', 'sslrootcert'],
-])
+const urlParameters = new Set(
+  (
+    'application_name client_encoding encoding host options port user password ' +
+    'lock_timeout sslcert sslkey sslmode sslnegotiation sslrootcert'
+  ).split(' '),
+)
 
 /** The modes of libpq without those that try TLS and go on without it: node-postgres does not try. */
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full']

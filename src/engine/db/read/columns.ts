@@ -36,7 +36,9 @@ const unchanged: Decoder = (value) => value
 export function selectColumns(table: Table, isSelected: (column: Column) => boolean = () => true): SelectedColumns {
   const columns = table.columns.filter(isSelected)
   const fields = columns.map(({ field, type }) => ({
-    ...{ field, decode: decoders[type] ?? unchanged, decodeJson: jsonDecoders[type] },
+    field,
+    decode: decoders[type] ?? unchanged,
+    decodeJson: jsonDecoders[type],
   }))
   const aggregates = columns.map(({ column, type }) => `json_agg("${column}"${type === 'BigInt' ? '::text' : ''})`)
   return {

@@ -54,8 +54,10 @@ const atOnce: InTurn = (read) => read()
 const maxObjects = 16
 
 const unlimited: ReadLimits = {
-  ...{ search: atOnce, objects: atOnce },
-  ...{ longModels: new Set(), maxLength: Number.POSITIVE_INFINITY },
+  search: atOnce,
+  objects: atOnce,
+  longModels: new Set(),
+  maxLength: Number.POSITIVE_INFINITY,
 }
 
 /** Creates the reads of one request: a DataLoader for each relation that is loaded. */

@@ -18,7 +18,9 @@ export interface Order {
 /** The order by a time. */
 export function byTime(field: string, direction: Direction): Order {
   return {
-    ...{ direction, field, sqlType: 'timestamptz' },
+    direction,
+    field,
+    sqlType: 'timestamptz',
     expression: (column) => column,
     textOf: (row) => String((row[field] as Date).getTime()),
     parameterOf(text) {
@@ -34,7 +36,9 @@ const maxCharacters = 200
 /** The order by the first 200 characters of a text, in the collation of the database. */
 export function byText(field: string, direction: Direction): Order {
   return {
-    ...{ direction, field, sqlType: 'text' },
+    direction,
+    field,
+    sqlType: 'text',
     expression: (column) => `left(${column}, ${maxCharacters})`,
     textOf: (row) => firstCharacters(String(row[field])),
     parameterOf: (text) => (isStorableText(text) && firstCharacters(text) === text ? text : undefined),
@@ -46,7 +50,9 @@ export function byCount(field: string, direction: Direction): Order {
   // No count is negative or above 2^53 − 1. An expression that is never null has a position for every row.
   const last = direction === 'ASC' ? '9007199254740992' : '-1'
   return {
-    ...{ direction, field, sqlType: 'bigint' },
+    direction,
+    field,
+    sqlType: 'bigint',
     expression: (column) => `coalesce(${column}, ${last})`,
     textOf: (row) => String(row[field] ?? last),
     parameterOf: (text) => (/^(-1|\d{1,16})$/.test(text) ? text : undefined),
