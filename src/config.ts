@@ -115,7 +115,7 @@ function seconds(byDefault: number) {
     .default(byDefault * 1_000)
 }
 
-/** A length that a request's body of 1 MiB can have. */
+/** A size in KiB, at most that of a request's body, 1 MiB. */
 function kibibytes(byDefault: number) {
   return integer('a number of KiB from 1 to 1024', 1, 1_024).default(byDefault)
 }

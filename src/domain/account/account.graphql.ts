@@ -14,9 +14,9 @@ import { linkAccount, unlinkAccount, updateAccount } from './account.service.ts'
 import { accountById, accountIds, accountsOfUser } from './account.ts'
 
 const AccountStatus = builder.enumType('AccountStatus', {
-  description: 'Whether the platform lets the tenant read the account.',
+  description: 'Whether the tenant can read the account on its platform.',
   values: {
-    CONNECTED: { description: 'It does.' },
+    CONNECTED: { description: 'The tenant can read the account.' },
     EXPIRED: { description: 'The permission has expired. The user must connect the account again.' },
     DISCONNECTED: { description: 'The permission was withdrawn.' },
   } satisfies Record<AccountStatusRow, { description: string }>,

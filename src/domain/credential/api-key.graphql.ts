@@ -26,7 +26,7 @@ const ApiKey = builder.prismaObject('ApiKey', {
     lastUsedAt: t.expose('lastUsedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'The time when the key, or a token of it, was last used, to a minute.',
+      description: 'The time when the key or one of its tokens was last used, accurate to the minute.',
     }),
   }),
 })
@@ -57,7 +57,7 @@ const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
 
 defineMutation('createApiKey', {
   scope: 'keys:write',
-  description: 'Creates an API key of your tenant, which can have 20 valid keys then.',
+  description: 'Creates an API key for your tenant. A tenant that has 20 valid keys cannot create another one.',
   input: CreateApiKeyInput,
   inputDescription: 'The key to create.',
   isSecret: true,

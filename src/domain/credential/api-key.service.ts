@@ -54,7 +54,11 @@ export async function createApiKey(
   const now = new Date()
   const isValid = { revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] }
   if ((await prisma.apiKey.count({ where: { tenantAppId, ...isValid } })) >= maxKeys) {
-    throw invalidField('name', 'CONFLICT', `cannot be given to a further key: the tenant has ${maxKeys}. Revoke one`)
+    throw invalidField(
+      'name',
+      'CONFLICT',
+      `cannot be used: the tenant already has ${maxKeys} valid keys. Revoke one first`,
+    )
   }
   return createKey({ prisma }, { tenantAppId, name, scopes: granted, expiresAt: expiresAt ?? latest })
 }

@@ -31,7 +31,7 @@ const cost = { extra: () => pointsOfScan }
 
 const TenantStats = builder.objectRef<object>('TenantStats').implement({
   scope: 'inherited',
-  description: 'Numbers of your tenant. Each field is counted only if requested, with a statement of its own.',
+  description: 'Statistics about your tenant. Each field is counted only if requested, with a statement of its own.',
   fields: (t) => {
     const countOf = (model: Model, description: string) =>
       t.int({ description, cost, resolve: (_stats, _args, { loaders }) => loaders.count(model, []) })
@@ -49,7 +49,7 @@ const TenantStats = builder.objectRef<object>('TenantStats').implement({
         type: [JobStatusCount],
         scope: 'jobs:read',
         isWithheld: true,
-        description: 'The number of jobs in each state that some job has, the largest first.',
+        description: 'The number of jobs in each state, the largest first. States without jobs are left out.',
         cost,
         resolve: async (_stats, _args, { loaders }) => [...(await loaders.countBy('Job', 'status'))],
       }),
@@ -61,7 +61,7 @@ builder.queryField('tenantStats', (t) =>
   t.field({
     type: TenantStats,
     scope: 'users:read',
-    description: 'Returns numbers of your tenant.',
+    description: 'Returns statistics about your tenant.',
     resolve: () => ({}),
   }),
 )

@@ -19,7 +19,7 @@ export type StatementEnd = (error?: unknown) => void
  */
 export type StatementObserver = (sql: string) => StatementEnd | undefined
 
-/** What reaches a database: a driver adapter of Prisma, and what this gateway does in its place. */
+/** How a database is reached: Prisma's driver adapter, and what the gateway does without Prisma. */
 export interface Connector {
   readonly factory: SqlMigrationAwareDriverAdapterFactory
   /**

@@ -10,7 +10,7 @@ export interface KeySlots {
   /**
    * Takes slots of a key, one by default. A user has a quarter of the key's at most.
    *
-   * @returns releases the slots, once however often it is called
+   * @returns a function that releases the slots. Further calls do nothing
    * @throws GatewayError RATE_LIMITED, after a second, if there are too few slots left. A client that tries again at once would
    *   keep the gateway busy otherwise
    */

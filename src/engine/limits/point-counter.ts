@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { RedisConnection } from './redis.ts'
 
-/** What became of points that were to be taken. */
+/** The result of an attempt to take points. */
 interface Taken {
   /** False if the key had not enough points. Then none were taken. */
   readonly isTaken: boolean

@@ -23,8 +23,8 @@ interface Queue {
 /**
  * Creates turns.
  *
- * @param max how much work runs at the same time
- * @param maxPerKey how much work of one key does
+ * @param max how many pieces of work run at a time
+ * @param maxPerKey how many of them one key may have
  * @param pauseAfter how long the next work waits after work that took so many milliseconds
  */
 function createTurns(max: number, maxPerKey: number, pauseAfter = (_milliseconds: number) => 0): Turns {

@@ -57,7 +57,7 @@ export function createTokenVerifier(own: AccessTokens, trusted: readonly Trusted
         verified.delete(name)
         throw invalidToken()
       }
-      // Not again: the time counts from the verification.
+      // The age of a cached token starts with its verification, so a hit does not renew it.
       if (!verified.has(name)) verified.set(name, found)
       return found
     },

@@ -21,7 +21,7 @@ export interface Loaders {
   count(model: Model, conditions: readonly Condition[]): Promise<number>
   /** Counts the rows for each value of a field, with one statement. */
   countBy(model: Model, field: string): Promise<readonly ValueCount[]>
-  /** From now on rows have the fields of the plan and the id. Until then they have all fields. */
+  /** Makes later reads return only the id and the fields of the plan. Before this call, rows have all fields. */
   follow(plan: ReadPlan): void
   /** The same reads for a root field: they also read the relations that the plan has below it, with the same statement. */
   at(rootField: object): Loaders
@@ -33,7 +33,7 @@ type Rows = Record<string, unknown>
 
 const none: readonly Branch[] = []
 
-/** Runs a read when it is its turn. */
+/** Runs a read, possibly after those that wait before it. */
 export type InTurn = <Result>(read: () => Promise<Result>) => Promise<Result>
 
 /** Limits on the reads of a request. */

@@ -45,7 +45,7 @@ export function byText(field: string, direction: Direction): Order {
   }
 }
 
-/** The order by a number of things, of which there can be none. Rows without a number come last, in both directions. */
+/** The order by a count that can be null. Rows without a count come last, in both directions. */
 export function byCount(field: string, direction: Direction): Order {
   // No count is negative or above 2^53 − 1. An expression that is never null has a position for every row.
   const last = direction === 'ASC' ? '9007199254740992' : '-1'
