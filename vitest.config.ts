@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { needsPostgresql } from './test/support/needs-postgresql.ts'
 
 /** The files that take longest start first, so that no worker is still busy with one when the others have finished. */
 const longest = [
@@ -18,67 +19,43 @@ const longest = [
   'cli/seed',
   'telemetry/log-faults',
   'telemetry/tracing',
-].map((name) => path.join(import.meta.dirname, 'test', `${name}.test.ts`))
+].map((name) => path.join(import.meta.dirname, 'test', `${name}.`))
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
-    const isLong = ({ moduleId }: TestSpecification) => longest.includes(moduleId)
+    const isLong = ({ moduleId }: TestSpecification) => longest.some((name) => moduleId.startsWith(name))
     return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
   }
 }
 
 /** Tests of faults that say how soon something is noticed and over. They wait more than they work. */
 const timed = [
-  ...['black-hole', 'listener', 'outages', 'replicas', 'shutdown', 'timeouts'].map(
-    (name) => `test/faults/${name}.test.ts`,
-  ),
-  'test/limits/redis.test.ts',
+  ...['black-hole', 'listener', 'outages', 'replicas', 'shutdown', 'timeouts'].map((name) => `test/faults/${name}.*`),
+  'test/limits/redis.*',
 ]
 
 /** Tests that load the machine, and say how soon others are answered meanwhile. */
-const loads = ['neighbours', 'overload'].map((name) => `test/faults/${name}.test.ts`)
+const loads = ['test/faults/neighbours.*', 'test/faults/overload.*']
 
-const run = process.env['TEST_PARTITIONS'] ? 'partitioned' : process.env['TEST_DATABASE_URL'] ? 'server' : 'embedded'
+const run = process.env['TEST_PARTITIONS'] ? 'partitioned' : process.env['TEST_DATABASE_URL'] ? 'postgres' : 'embedded'
 
-/**
- * The tests of one run only: those of its database, and tests of clients, commands and documents to which the database makes no
- * difference. They are distributed so that no run takes much longer than another.
- */
-const onlyIn = {
-  embedded: [
-    ...['cli/backup', 'cli/serve', 'cli/start-work', 'cli/usage', 'clients/graphiql.browser', 'db/copy-aside'],
-    ...['db/embedded', 'docs/codegen', 'docs/job-handlers', 'docs/packages', 'docs/production', 'docs/proxies'],
-    ...['docs/recipes', 'docs/reference', 'docs/tour', 'graphql/breaking-changes', 'jobs/fetch-content'],
-    ...['jobs/load-handlers', 'limits/buffered-counter', 'limits/redis', 'limits/shared-counts', 'limits/turns'],
-    ...['telemetry/log-buffer', 'telemetry/log-faults', 'telemetry/tracing'],
-  ],
-  server: [
-    'cli/tenants-and-keys',
-    'faults/*',
-    ...['partitions', 'plans', 'point-in-time', 'postgresql', 'tls'].map((name) => `db/${name}`),
-  ],
-  partitioned: [
-    'cli/processes',
-    'clients/pages.browser',
-    'docs/add-a-noun',
-    'docs/creator-dashboard.browser',
-    'docs/frontends',
-  ],
-}
+/** Whether all tests of the run are asked for: `vitest run` without arguments. */
+const isWholeRun = process.argv.length === 3
 
-/** Tests to which partitions make no difference, or that create databases with and without them. */
-const ofAnyShape = ['docs/deployment', 'docs/scaling', 'telemetry/metrics', 'db/interrupted-migrations']
-
-const others = Object.entries({ ...onlyIn, ...(run === 'partitioned' && { ofAnyShape }) })
-  .flatMap(([name, tests]) => (name === run ? [] : tests))
-  .map((name) => `test/${name}.test.ts`)
+/** The tests that each run leaves out, by the suffixes of their names. CONTRIBUTING.md says what the suffixes mean. */
+const others = {
+  embedded: ['postgres', 'once'],
+  postgres: ['embedded', 'once'],
+  partitioned: ['embedded', 'postgres', 'unpartitioned'],
+}[run].map((suffix) => `test/**/*.${suffix}.test.ts`)
 
 // A hundred processes load the same files: each file is compiled once.
 process.env['NODE_COMPILE_CACHE'] ??= path.join(import.meta.dirname, 'node_modules/.cache/compiled')
 
 export default defineConfig({
   test: {
+    reporters: isWholeRun && run === 'embedded' ? ['default', needsPostgresql] : ['default'],
     globalSetup: ['test/support/template.ts'],
     // A database of its own for each file, so files run side by side; the tests of a file run in order.
     pool: 'forks',

@@ -4,40 +4,35 @@ import { createAuthenticator } from './engine/auth/authenticator.ts'
 import { createTokenVerifier } from './engine/auth/tokens/token-verifier.ts'
 import type { TrustedIssuer } from './engine/auth/tokens/trusted-issuers.ts'
 import { createValidKeys } from './engine/auth/valid-keys.ts'
-import type { Services } from './engine/context.ts'
-import type { StatementCount, StatementMeter } from './engine/db/statement-meter.ts'
-import { registerGraphQL } from './engine/graphql/http/route.ts'
-import type { StreamRouteOptions } from './engine/graphql/http/streams/stream-route.ts'
-import type { TrustedDocuments } from './engine/graphql/http/trusted-documents.ts'
-import { createOperations } from './engine/graphql/operation/run.ts'
+import { type GraphQLOptions, registerGraphQL } from './engine/graphql/http/route.ts'
+import { createOperations, type OperationsOptions } from './engine/graphql/operation/run.ts'
 import { createAuthenticate } from './engine/http/authenticate.ts'
-import { setCommonHeaders } from './engine/http/common-headers.ts'
-import { allowOrigins } from './engine/http/cors.ts'
-import { registerHome } from './engine/http/pages/home.ts'
-import { registerReference } from './engine/http/pages/reference.ts'
-import { answerErrors } from './engine/http/plugins/answer-errors.ts'
-import { drainConnections } from './engine/http/plugins/drain.ts'
-import { registerHealth } from './engine/http/plugins/health.ts'
-import { readJsonBodies } from './engine/http/plugins/json-bodies.ts'
-import { serveJwks } from './engine/http/plugins/jwks.ts'
-import { limitConnections } from './engine/http/plugins/limit-connections.ts'
-import { logRequests } from './engine/http/plugins/log-requests.ts'
-import { type MetricsSource, registerMetrics } from './engine/http/plugins/metrics-route.ts'
-import { refuseWebSockets } from './engine/http/plugins/refuse-websockets.ts'
-import { reportTiming } from './engine/http/plugins/server-timing.ts'
-import { type LoadLimits, shedLoad } from './engine/http/plugins/shed-load.ts'
-import { traceRequests } from './engine/http/plugins/trace-requests.ts'
-import { registerRoutes } from './engine/http/routes.ts'
-import { type HttpTimeouts, serverOptions } from './engine/http/server-options.ts'
+import { home } from './engine/http/pages/home.ts'
+import { reference } from './engine/http/pages/reference.ts'
+import { commonHeaders } from './engine/http/plugins/common-headers.ts'
+import { cors } from './engine/http/plugins/cors.ts'
+import { errorHandler } from './engine/http/plugins/error-handler.ts'
+import { health } from './engine/http/plugins/health.ts'
+import { jsonBodies } from './engine/http/plugins/json-bodies.ts'
+import { jwks } from './engine/http/plugins/jwks.ts'
+import { type LoadLimits, loadShedding } from './engine/http/plugins/load-shedding.ts'
+import { type MetricsSource, metrics } from './engine/http/plugins/metrics.ts'
+import { requestLog } from './engine/http/plugins/request-log.ts'
+import { requestState } from './engine/http/plugins/request-state.ts'
+import { requestTraces } from './engine/http/plugins/request-traces.ts'
+import { serverTiming } from './engine/http/plugins/server-timing.ts'
+import { websocketRefusal } from './engine/http/plugins/websocket-refusal.ts'
+import { connectionLimit } from './engine/http/server/connection-limit.ts'
+import { draining } from './engine/http/server/draining.ts'
+import { type HttpTimeouts, serverOptions } from './engine/http/server/server-options.ts'
 import { type RateLimit, unlimited } from './engine/limits/rate-limit.ts'
-import type { RecentWrites } from './engine/limits/recent-writes.ts'
 import type { Tracing } from './engine/telemetry/tracing.ts'
-import { registerOpenApi } from './rest/openapi/document.ts'
-import { serveRoutes } from './rest/serve-routes.ts'
+import { openApi } from './rest/openapi/document.ts'
+import { rest } from './rest/rest.ts'
 
-export interface AppOptions {
-  readonly services: Services
-  readonly meter: StatementMeter
+export interface AppOptions
+  extends Omit<GraphQLOptions, 'operations' | 'authenticate' | 'maxSubscriptionsPerKey'>,
+    Omit<OperationsOptions, 'schemas' | 'rateLimit'> {
   readonly logger: FastifyBaseLogger
   /** Traces requests. Without it none are traced. */
   readonly tracing?: Tracing | undefined
@@ -45,24 +40,12 @@ export interface AppOptions {
   readonly load?: LoadLimits
   /** The maximum number of open connections. Without it there is no limit. */
   readonly maxConnections?: number | undefined
-  /** The maximum number of subscriptions of one key at a time. */
-  readonly maxSubscriptionsPerKey?: number
-  /** The most MiB of long answers that the clients of one key have not read, at a time. */
-  readonly maxUnsentMibPerKey?: number
-  /** The times of answers that are sent while things happen. */
-  readonly streams?: StreamRouteOptions['streams']
   /** The port of `/metrics`. Without it the app serves `/metrics` itself. */
   readonly metricsPort?: number | undefined
   /** What `/metrics` shows. Without it, the metrics of this process. */
   readonly metricsSource?: MetricsSource | undefined
   /** How long `/metrics` gives the same answer. */
   readonly metricsAgeMilliseconds?: number
-  /** Whether browsers that open /graphql get GraphiQL. */
-  readonly graphiql: boolean
-  /** Whether the schema may be explored by introspection and suggestions. */
-  readonly introspection: boolean
-  /** The documents of clients. Without them every document is executed. */
-  readonly trustedDocuments?: TrustedDocuments | undefined
   /** Origins whose pages may call the gateway. */
   readonly corsOrigins: readonly string[]
   /** Further headers that their pages may send. */
@@ -73,71 +56,48 @@ export interface AppOptions {
   readonly trustedIssuers?: readonly TrustedIssuer[]
   /** Without it keys are not limited. */
   readonly rateLimit?: RateLimit
-  /** The keys that have written recently, if there are replicas. */
-  readonly recentWrites?: RecentWrites | undefined
-  /** The key of the demo tenant, which pages show to browsers on this machine. */
-  readonly demoKey?: string | undefined
 }
-
-const defaultTimeouts: HttpTimeouts = {
-  headersMilliseconds: 10_000,
-  requestMilliseconds: 30_000,
-  keepAliveMilliseconds: 72_000,
-  idleMilliseconds: 120_000,
-}
-
-const defaultLoad: LoadLimits = { maxInFlight: 500, maxInFlightPerKey: 100, maxEventLoopDelayMilliseconds: 1_000 }
 
 /** Creates the gateway. It does not listen. Closing it leaves the services open. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
-  const { services, meter, logger, corsOrigins, keyCacheMilliseconds = 3_000, rateLimit = unlimited } = options
-  const app = Fastify(serverOptions(logger, options.timeouts ?? defaultTimeouts))
+  const { services, meter, logger, demoKey, keyCacheMilliseconds = 3_000, rateLimit = unlimited } = options
+  const app = Fastify(serverOptions(logger, options.timeouts))
   const operations = createOperations({ ...options, schemas, rateLimit })
   const keys = createValidKeys(services.database, logger, keyCacheMilliseconds)
   const tokens = createTokenVerifier(services.tokens, options.trustedIssuers ?? [])
   const authenticate = createAuthenticate(createAuthenticator(keys, tokens), meter)
   app.addHook('onClose', () => keys.settle())
 
-  app.decorateRequest('viewer', null)
-  app.decorateRequest('operationName', undefined)
-  app.decorateRequest('statements')
-  app.decorateRequest('bodyLength', 0)
-  // Hooks that wait for nothing call back. A promise for each of them would take several percent of the CPU of a small request.
-  app.addHook('onRequest', (request, reply, done) => {
-    const statements: StatementCount = { statements: 0 }
-    request.statements = statements
-    reply.raw.once('close', () => {
-      statements.isAbandoned = !reply.raw.writableFinished
-    })
-    setCommonHeaders(reply)
-    done()
-  })
-  traceRequests(app, options.tracing)
-  readJsonBodies(app, services.turns.steps)
-  answerErrors(app)
-  logRequests(app, services.metrics)
-  reportTiming(app)
-  refuseWebSockets(app)
-  if (corsOrigins.length > 0) allowOrigins(app, corsOrigins, options.corsHeaders)
-  shedLoad(app, options.load ?? defaultLoad, services.metrics)
-
-  registerRoutes(app, (routes) => {
-    registerHealth(routes, services.database)
-    serveJwks(routes, services.tokens)
-    if (options.metricsPort === undefined) {
-      registerMetrics(routes, options.metricsSource ?? services.metrics.registry, options.metricsAgeMilliseconds)
-    }
-    registerHome(routes, options)
-    registerReference(routes, options.demoKey)
-    registerOpenApi(routes, operations)
-    serveRoutes(routes, { services, operations, authenticate })
-  })
-  // In a scope of its own, because it answers errors in its own format.
+  // The hooks of a request run in the order of this list. A hook that waits for nothing calls back: a promise for each would take several
+  // percent of the CPU of a small request.
+  app.register(requestState)
+  // Before the hooks that reject requests, so that these responses have the headers too, and are traced and logged.
+  app.register(commonHeaders)
+  app.register(requestTraces, { tracing: options.tracing })
+  app.register(requestLog, { metrics: services.metrics })
+  app.register(errorHandler)
+  app.register(jsonBodies, { steps: services.turns.steps })
+  app.register(serverTiming)
+  app.register(websocketRefusal)
+  // Before load is shed, so that pages of other origins can read why.
+  app.register(cors, { origins: options.corsOrigins, headers: options.corsHeaders })
+  app.register(loadShedding, { limits: options.load, metrics: services.metrics })
+  // Routes come after the reader of bodies, which lets a GET have one.
+  app.register(health, { database: services.database })
+  app.register(jwks, { tokens: services.tokens })
+  if (options.metricsPort === undefined) {
+    const source = options.metricsSource ?? services.metrics.registry
+    app.register(metrics, { source, maxAgeMilliseconds: options.metricsAgeMilliseconds })
+  }
+  app.register(home, { graphiql: options.graphiql, demoKey })
+  app.register(reference, { demoKey })
+  app.register(openApi, { preparer: operations })
+  app.register(rest, { services, operations, authenticate })
+  app.register(connectionLimit, { max: options.maxConnections })
+  // In a scope of its own, because its errors have their own format. The scope has the hooks that are registered before it.
   await app.register(async (scope) => registerGraphQL(scope, { ...options, operations, authenticate }))
-
-  // Ends the subscriptions, which would keep the gateway running.
+  // The gateway stops in this order: first /ready, then the subscriptions, which would keep it running, then the connections.
   app.addHook('preClose', () => services.changes.close())
-  limitConnections(app, options.maxConnections)
-  drainConnections(app)
+  await app.register(draining)
   return app
 }

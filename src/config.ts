@@ -4,8 +4,8 @@ import type { Backoff } from './domain/job/store/job-store.ts'
 import type { DatabaseLocation } from './engine/db/location.ts'
 import { problemsOfSslMode, problemsOfUrl } from './engine/db/postgres/url-problems.ts'
 import { OperatorError } from './engine/errors.ts'
-import type { LoadLimits } from './engine/http/plugins/shed-load.ts'
-import type { HttpTimeouts } from './engine/http/server-options.ts'
+import type { LoadLimits } from './engine/http/plugins/load-shedding.ts'
+import type { HttpTimeouts } from './engine/http/server/server-options.ts'
 
 /** The configuration of a process. docs/configuration.md describes the variables. No default stands anywhere else. */
 export interface Config {

@@ -8,7 +8,7 @@ import { brotliDecompressSync, createBrotliDecompress, gunzipSync } from 'node:z
 import Fastify from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { compressAnswer } from '../../src/engine/http/compression.ts'
-import { answerErrors } from '../../src/engine/http/plugins/answer-errors.ts'
+import { errorHandler } from '../../src/engine/http/plugins/error-handler.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf, subscribe } from '../support/events.ts'
 
@@ -182,7 +182,7 @@ describe('the streamed list, compressed', () => {
 
   it('is an error that can be read, if it fails before its first byte', async () => {
     const server = Fastify()
-    answerErrors(server)
+    server.register(errorHandler)
     const failing = () =>
       Readable.from(
         (async function* () {

@@ -1,4 +1,4 @@
-import type { LoadLimits } from '../../src/engine/http/plugins/shed-load.ts'
+import type { LoadLimits } from '../../src/engine/http/plugins/load-shedding.ts'
 
 /** Limits for a gateway that shares its thread with the test, and often with the database, which delay its event loop. */
 export const patientLoad: LoadLimits = {

@@ -1,6 +1,15 @@
 import { METHODS } from 'node:http'
 import type { FastifyInstance, HTTPMethods } from 'fastify'
 import { GatewayError } from '../errors.ts'
+import { plugin } from './plugin.ts'
+
+/** Creates a Fastify plugin with routes. The other methods of their paths are rejected. */
+export function routePlugin<Options extends object>(
+  name: string,
+  register: (app: FastifyInstance, options: Options) => void,
+) {
+  return plugin<Options>(name, (app, options) => registerRoutes(app, () => register(app, options)))
+}
 
 /** Registers routes, and rejects the other methods of their paths with 405 and the header `Allow`. */
 export function registerRoutes(app: FastifyInstance, register: (app: FastifyInstance) => void): void {

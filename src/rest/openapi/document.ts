@@ -1,6 +1,6 @@
-import type { FastifyInstance } from 'fastify'
 import type { ErrorCode } from '../../engine/errors.ts'
 import type { Preparer } from '../../engine/graphql/operation/prepare/prepare.ts'
+import { routePlugin } from '../../engine/http/routes.ts'
 import { jsonSchemaOf } from '../../engine/input/json-schema.ts'
 import { packageVersion } from '../../engine/telemetry/package-version.ts'
 import type { Route } from '../route.ts'
@@ -25,14 +25,14 @@ import {
 } from './parts.ts'
 
 /** Serves the OpenAPI document. It needs no key. */
-export function registerOpenApi(app: FastifyInstance, preparer: Preparer): void {
+export const openApi = routePlugin<{ preparer: Preparer }>('openApi', (app, { preparer }) => {
   const document = JSON.stringify(createOpenApiDocument(preparer), null, 2)
   app.route({
     method: ['GET', 'HEAD'],
     url: '/openapi.json',
     handler: (_request, reply) => reply.type('application/json; charset=utf-8').send(document),
   })
-}
+})
 
 /**
  * Creates the OpenAPI document of the REST interface: paths from the route table, types from the operations and the GraphQL

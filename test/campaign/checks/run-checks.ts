@@ -18,7 +18,7 @@ export interface Usage {
   readonly heaps: readonly number[]
 }
 
-/** The same as in `test/faults/neighbours.test.ts`. */
+/** The same as in `test/faults/neighbours.postgres.test.ts`. */
 const maxMemory = 1_536
 
 /** A gateway uses less than half of it when nothing is under way. */

@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
 import { Registry } from 'prom-client'
-import type { MetricsSource } from '../../../engine/http/plugins/metrics-route.ts'
+import type { MetricsSource } from '../../../engine/http/plugins/metrics.ts'
 import { createSharedCounts, type SharedCounts } from '../../../engine/limits/shared-counts.ts'
 import { createStopRequests, type OnStopRequest } from '../stop-requests.ts'
 import { createCalls } from './calls.ts'

@@ -1,5 +1,5 @@
 import { AggregatorRegistry, type Registry } from 'prom-client'
-import type { MetricsSource } from '../../../engine/http/plugins/metrics-route.ts'
+import type { MetricsSource } from '../../../engine/http/plugins/metrics.ts'
 
 /** Metrics with their values. */
 export type MetricsReport = Awaited<ReturnType<Registry['getMetricsAsJSON']>>

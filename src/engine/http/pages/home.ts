@@ -1,5 +1,6 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { packageVersion } from '../../telemetry/package-version.ts'
+import { routePlugin } from '../routes.ts'
 import { createTextPages, faviconPath, isFromThisMachine, readPageFile, wantsPage } from './page.ts'
 
 export interface HomeOptions {
@@ -16,7 +17,7 @@ interface Link {
 }
 
 /** Serves `/`: what this is and where its parts are, as a page for browsers and as JSON for other clients; and the icon. */
-export function registerHome(app: FastifyInstance, { graphiql, demoKey }: HomeOptions): void {
+export const home = routePlugin<HomeOptions>('home', (app, { graphiql, demoKey }) => {
   const sendTextPage = createTextPages()
   const version = packageVersion()
   const icon = readPageFile('favicon.svg')
@@ -58,7 +59,7 @@ export function registerHome(app: FastifyInstance, { graphiql, demoKey }: HomeOp
         reply.type('image/svg+xml; charset=utf-8').header('cache-control', 'public, max-age=86400').send(icon),
     })
   }
-}
+})
 
 function homeBody(version: string, links: readonly Link[], demo = ''): string {
   return `<header>

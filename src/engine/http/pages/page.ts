@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { releaseSlots } from '../plugins/shed-load.ts'
+import { releaseSlots } from '../plugins/load-shedding.ts'
 
 /** Reads a file of a page. */
 export function readPageFile(name: string): string {

@@ -1,16 +1,17 @@
 import { readFile } from 'node:fs/promises'
-import type { FastifyInstance } from 'fastify'
+import { routePlugin } from '../routes.ts'
 import { faviconPath, isFromThisMachine, readPageFile, setPageHeaders } from './page.ts'
 import { addFile, type StaticFiles, sendFile } from './static-files.ts'
 
 const filesPath = '/docs/files'
 
-/**
- * Serves `/docs`: the REST reference, which Swagger UI renders from `/openapi.json` in the browser.
- *
- * @param demoKey the key of the demo tenant, with which browsers on this machine send requests
- */
-export function registerReference(app: FastifyInstance, demoKey: string | undefined): void {
+export interface ReferenceOptions {
+  /** The key of the demo tenant, with which browsers on this machine send requests. */
+  readonly demoKey?: string | undefined
+}
+
+/** Serves `/docs`: the REST reference, which Swagger UI renders from `/openapi.json` in the browser. */
+export const reference = routePlugin<ReferenceOptions>('reference', (app, { demoKey }) => {
   const files: StaticFiles = new Map()
   let names: Promise<Names> | undefined
 
@@ -38,7 +39,7 @@ export function registerReference(app: FastifyInstance, demoKey: string | undefi
     await load()
     return sendFile(request, reply, files)
   })
-}
+})
 
 /** The names of the files of the page. */
 interface Names {

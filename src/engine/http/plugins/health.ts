@@ -1,7 +1,8 @@
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import type { Database } from '../../db/database.ts'
 import { readMigrationStatus } from '../../db/migrations/migrations.ts'
 import { query, statement } from '../../db/statement.ts'
+import { routePlugin } from '../routes.ts'
 
 const isStandby = statement('SELECT pg_is_in_recovery()')
 
@@ -10,17 +11,13 @@ const isStandby = statement('SELECT pg_is_in_recovery()')
  * database answers, accepts writes, and has every migration of this version. The log has the reason if it does not; the answer has none,
  * because anyone can request it.
  */
-export function registerHealth(app: FastifyInstance, database: Database): void {
+export const health = routePlugin<{ database: Database }>('health', (app, { database }) => {
   let isStopping = false
   app.addHook('preClose', async () => {
     isStopping = true
   })
 
-  app.route({
-    method: ['GET', 'HEAD'],
-    url: '/health',
-    handler: async () => ({ status: 'ok' }),
-  })
+  app.route({ method: ['GET', 'HEAD'], url: '/health', handler: async () => ({ status: 'ok' }) })
 
   app.route({
     method: ['GET', 'HEAD'],
@@ -40,7 +37,7 @@ export function registerHealth(app: FastifyInstance, database: Database): void {
       return notReady(reply)
     },
   })
-}
+})
 
 function notReady(reply: FastifyReply): FastifyReply {
   return reply.code(503).header('retry-after', '5').send({ status: 'not ready' })

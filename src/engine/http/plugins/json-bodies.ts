@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'
 import { excessOf } from '../../input/json.ts'
 import type { Turns } from '../../limits/turns.ts'
+import { plugin } from '../plugin.ts'
 
 /** Bodies from this size on, in bytes, are read in turns. What follows until the first statement belongs to the turn. */
 const longBody = 32 * 1024
@@ -11,7 +12,7 @@ const longBody = 32 * 1024
  * Reads JSON bodies and rejects all others: a browser can send forms and plain text to other origins without asking. A GET may
  * have a body too (GET /fusion/profiles), also without a content type, because existing clients send none.
  */
-export function readJsonBodies(app: FastifyInstance, steps: Turns): void {
+export const jsonBodies = plugin<{ steps: Turns }>('jsonBodies', (app, { steps }) => {
   // No route without a key has a body, so a client without one cannot make the gateway read JSON.
   const parse = (request: FastifyRequest, body: Buffer) => {
     const { viewer, statements } = request
@@ -36,7 +37,7 @@ export function readJsonBodies(app: FastifyInstance, steps: Turns): void {
     }
     return parse(request, body)
   })
-}
+})
 
 function hasOptionalContentType({ method, headers }: FastifyRequest): boolean {
   return method === 'GET' && headers['content-type'] === undefined

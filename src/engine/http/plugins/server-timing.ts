@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import { plugin } from '../plugin.ts'
 
 /**
  * Tells clients with a key how long their answer took, and how many SQL statements it needed. Browsers show the header in their
@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
  *
  * @see https://www.w3.org/TR/server-timing/
  */
-export function reportTiming(app: FastifyInstance): void {
+export const serverTiming = plugin('serverTiming', (app) => {
   app.addHook('onSend', (request, reply, payload, done) => {
     if (request.viewer && typeof payload === 'string') {
       const { statements } = request.statements
@@ -15,4 +15,4 @@ export function reportTiming(app: FastifyInstance): void {
     }
     done()
   })
-}
+})

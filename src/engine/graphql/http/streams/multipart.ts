@@ -1,7 +1,7 @@
 import type { PassThrough } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import type { ExecutionResult } from 'graphql'
-import { releaseSlots } from '../../../http/plugins/shed-load.ts'
+import { releaseSlots } from '../../../http/plugins/load-shedding.ts'
 import type { SubscriptionAnswer } from '../../operation/subscribe.ts'
 import { closeWithClient, createLiveBody } from './live-body.ts'
 import { sendResults } from './send-results.ts'

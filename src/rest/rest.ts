@@ -10,6 +10,7 @@ import { compressAnswer } from '../engine/http/compression.ts'
 import { answerConditionally } from '../engine/http/conditional.ts'
 import { readIdempotencyKey } from '../engine/http/idempotency-key.ts'
 import { contextOf, onSent, viewerOf } from '../engine/http/request.ts'
+import { routePlugin } from '../engine/http/routes.ts'
 import { checkVariables } from './check-variables.ts'
 import type { Route, RouteInput } from './route.ts'
 import { dataOf, notFound } from './route-data.ts'
@@ -25,9 +26,9 @@ export interface RestOptions {
 }
 
 /** Serves the routes of the table. */
-export function serveRoutes(app: FastifyInstance, options: RestOptions): void {
+export const rest = routePlugin<RestOptions>('rest', (app, options) => {
   for (const route of routes) serveRoute(app, route, options)
-}
+})
 
 function serveRoute(app: FastifyInstance, route: Route, { services, operations, authenticate }: RestOptions): void {
   const stored = storeOperation(operations, route.operation, route.answer)

@@ -1,4 +1,11 @@
-import type { FastifyInstance } from 'fastify'
+import { plugin } from '../plugin.ts'
+
+export interface CorsOptions {
+  /** Such as `https://app.example.com`. Without origins no page of another origin may call the gateway. */
+  readonly origins: readonly string[]
+  /** Further headers that the pages may send. */
+  readonly headers?: readonly string[] | undefined
+}
 
 /** The headers that pages may send: those of the gateway, of traces, and those that Apollo's clients add by themselves. */
 const allowedHeaders = [
@@ -20,14 +27,9 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'].join(', ')
 /** How long a browser remembers what a page may send, in seconds. */
 const maxAgeSeconds = 600
 
-/**
- * Lets pages of other origins call the gateway.
- *
- * @param origins such as `https://app.example.com`
- * @param headers further headers that the pages may send
- * @see https://fetch.spec.whatwg.org/#http-cors-protocol
- */
-export function allowOrigins(app: FastifyInstance, origins: readonly string[], headers: readonly string[] = []): void {
+/** Lets pages of other origins call the gateway. @see https://fetch.spec.whatwg.org/#http-cors-protocol */
+export const cors = plugin<CorsOptions>('cors', (app, { origins, headers = [] }) => {
+  if (origins.length === 0) return
   const allowed = new Set(origins)
   const preflightHeaders = {
     'access-control-allow-methods': methods,
@@ -51,4 +53,4 @@ export function allowOrigins(app: FastifyInstance, origins: readonly string[], h
 
   // Without a route, the hook would run after the path is not found.
   app.options('*', (_request, reply) => reply.callNotFound())
-}
+})

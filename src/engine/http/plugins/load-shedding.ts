@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'
 import { createKeySlots } from '../../limits/key-slots.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
+import { plugin } from '../plugin.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -21,6 +22,13 @@ export interface LoadLimits {
   readonly maxEventLoopDelayMilliseconds: number
 }
 
+export interface LoadSheddingOptions {
+  readonly limits?: LoadLimits | undefined
+  readonly metrics: Metrics
+}
+
+const defaultLimits: LoadLimits = { maxInFlight: 500, maxInFlightPerKey: 100, maxEventLoopDelayMilliseconds: 1_000 }
+
 /** Probes and metrics are always answered: they show what is going on. */
 const exempt = new Set(['/health', '/ready', '/metrics'])
 
@@ -28,11 +36,9 @@ const exempt = new Set(['/health', '/ready', '/metrics'])
  * Rejects requests that exceed the limits before their operation is looked at, so that accepted requests stay fast. A request
  * counts from the moment its body has arrived: a client that sends slowly takes no slot.
  */
-export function shedLoad(
-  app: FastifyInstance,
-  { maxInFlight, maxInFlightPerKey, maxEventLoopDelayMilliseconds }: LoadLimits,
-  { requestsInFlight, requestsShed }: Metrics,
-): void {
+export const loadShedding = plugin<LoadSheddingOptions>('loadShedding', (app, { limits = defaultLimits, metrics }) => {
+  const { maxInFlight, maxInFlightPerKey, maxEventLoopDelayMilliseconds } = limits
+  const { requestsInFlight, requestsShed } = metrics
   const isEventLoopLate = watchEventLoop(app, maxEventLoopDelayMilliseconds)
   const slots = createKeySlots(maxInFlightPerKey, 'requests', 'MAX_IN_FLIGHT_PER_KEY')
   // Requests whose bodies arrive take memory, and no slot. Twice as many leave room for those that take a slot meanwhile.
@@ -100,7 +106,7 @@ export function shedLoad(
     setSlots(request, reply, takeSlotOfProcess(slot))
     done()
   })
-}
+})
 
 /** Stops counting a request as in flight: from now on it only waits for events. */
 export function releaseSlots({ request }: FastifyReply): void {

@@ -1,6 +1,11 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { FastifyInstance } from 'fastify'
+import { plugin } from '../plugin.ts'
+
+export interface ConnectionLimitOptions {
+  /** The maximum number of open connections. Without it there is no limit. */
+  readonly max?: number | undefined
+}
 
 /** How often the log says that there are too many connections. */
 const logMilliseconds = 60_000
@@ -14,11 +19,9 @@ const maxPending = 20
  *
  * Closes connections over which a client sends very many requests without waiting for answers. Node starts all requests that have
  * arrived together, up to 64 KiB of them, in one step of the event loop: thousands of short ones would delay everyone else.
- *
- * @param max the number of connections; undefined: any number
  */
-export function limitConnections(app: FastifyInstance, max = Number.POSITIVE_INFINITY): void {
-  const { server, log } = app
+export const connectionLimit = plugin<ConnectionLimitOptions>('connectionLimit', ({ server, log }, options) => {
+  const { max = Number.POSITIVE_INFINITY } = options
   const unused = new Set<Socket>()
   const idle = new Set<Socket>()
   /** How many requests of a connection are under way. */
@@ -78,7 +81,7 @@ export function limitConnections(app: FastifyInstance, max = Number.POSITIVE_INF
     })
     answer(request, response)
   })
-}
+})
 
 /**
  * Closes a connection. Node then creates an error for each of its requests, thousands perhaps, so errors have no stacks meanwhile: writing

@@ -1,14 +1,21 @@
-import type { FastifyInstance } from 'fastify'
-import type { Tracing } from '../../telemetry/tracing.ts'
+import type { RequestTrace, Tracing } from '../../telemetry/tracing.ts'
+import { plugin } from '../plugin.ts'
 
-/** Traces requests. Its hook must run after the one that creates the count of statements. */
-export function traceRequests(app: FastifyInstance, tracing: Tracing | undefined): void {
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The trace of the request, if it is traced. */
+    trace: RequestTrace | undefined
+  }
+}
+
+/** Traces requests, if there is a collector. */
+export const requestTraces = plugin<{ tracing: Tracing | undefined }>('requestTraces', (app, { tracing }) => {
   app.decorateRequest('trace', undefined)
   if (!tracing) return
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const { method, headers, routeOptions } = request
     const trace = tracing.begin({ method, route: routeOptions.url, headers })
-    if (!trace) return
+    if (!trace) return done()
     request.trace = trace
     request.statements.observe = trace.observe
     reply.raw.once('close', () =>
@@ -20,5 +27,6 @@ export function traceRequests(app: FastifyInstance, tracing: Tracing | undefined
         key: request.viewer?.keyName,
       }),
     )
+    done()
   })
-}
+})

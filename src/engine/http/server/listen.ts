@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyListenOptions } from 'fastify'
-import { OperatorError } from '../errors.ts'
+import { OperatorError } from '../../errors.ts'
 
 /**
  * Accepts connections.

@@ -1,8 +1,8 @@
-import type { FastifyInstance } from 'fastify'
 import { GatewayError } from '../../errors.ts'
+import { plugin } from '../plugin.ts'
 
 /** Refuses WebSockets. Node would ignore the upgrade, and the client would wait for it or see an unrelated error. */
-export function refuseWebSockets(app: FastifyInstance): void {
+export const websocketRefusal = plugin('websocketRefusal', (app) => {
   app.addHook('onRequest', ({ headers }, reply, done) => {
     if (headers.upgrade?.toLowerCase() !== 'websocket') return done()
     // What follows on the connection could be frames.
@@ -12,4 +12,4 @@ export function refuseWebSockets(app: FastifyInstance): void {
       'WebSockets are not supported. Subscribe with server-sent events: POST /graphql and accept text/event-stream.',
     )
   })
-}
+})

@@ -1,5 +1,6 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Metrics } from '../../telemetry/metrics.ts'
+import { plugin } from '../plugin.ts'
 
 const maxNameLength = 100
 
@@ -7,13 +8,13 @@ const maxNameLength = 100
  * Logs one line per request, whether it was answered or its client went away: who requested what, the outcome and the cost.
  * The line has the name of the key, and never its secret, a payload or a query string. The metrics record the same.
  */
-export function logRequests(app: FastifyInstance, metrics: Metrics): void {
+export const requestLog = plugin<{ metrics: Metrics }>('requestLog', (app, { metrics }) => {
   app.addHook('onRequest', (request, reply, done) => {
     // Fastify does not call onResponse for an answer that was cut off.
     reply.raw.once('close', () => logRequest(request, reply, metrics))
     done()
   })
-}
+})
 
 /** Logs a request. Its hooks may not have run. */
 export function logRequest(request: FastifyRequest, reply: FastifyReply, metrics?: Metrics): void {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Server, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FastifyInstance } from 'fastify'
+import { plugin } from '../plugin.ts'
 
 /** How long a client may use an open connection for one more request. */
 const graceMilliseconds = 500
@@ -11,7 +11,7 @@ const graceMilliseconds = 500
  * client to close, and only connections that stay silent are closed. Node would close silent connections at once, and lose a
  * request that was just sent; and it would wait forever for connections that never sent one, which browsers open in advance.
  */
-export function drainConnections(app: FastifyInstance): void {
+export const draining = plugin('draining', (app) => {
   const unused = new Set<Socket>()
   app.server.on('connection', (socket: Socket) => {
     unused.add(socket)
@@ -27,4 +27,4 @@ export function drainConnections(app: FastifyInstance): void {
     await Promise.race([closed, sleep(graceMilliseconds, undefined, { ref: false })])
     for (const socket of unused) socket.destroy()
   })
-}
+})

@@ -1,0 +1,36 @@
+import type { FastifyRequest } from 'fastify'
+import { clientHasGone, type ErrorCode, GatewayError } from '../../errors.ts'
+import { toGatewayError } from '../../telemetry/gateway-error.ts'
+import { plugin } from '../plugin.ts'
+import { sendProblem } from '../problem.ts'
+
+/** Errors of Fastify, by code. Its own messages describe its internals. */
+const fastifyErrors: Record<string, readonly [ErrorCode, string]> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ['PAYLOAD_TOO_LARGE', 'The body may have at most 1 MiB.'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['MALFORMED_REQUEST', 'The length of the body differs from content-length.'],
+  FST_ERR_BAD_URL: ['MALFORMED_REQUEST', 'The path is not valid percent-encoding.'],
+}
+
+/** Answers errors with problem documents. GraphQL has an error handler of its own. */
+export const errorHandler = plugin('errorHandler', (app) => {
+  app.setErrorHandler((error, request, reply) => sendProblem(reply, toHttpError(error, request)))
+  app.setNotFoundHandler((_request, reply) =>
+    sendProblem(reply, new GatewayError('NOT_FOUND', 'There is no such route.')),
+  )
+})
+
+/** The error that a client sees for an error of a request. */
+export function toHttpError(error: unknown, request: FastifyRequest): GatewayError {
+  const { code, statusCode } = error as { code?: string; statusCode?: number }
+  const known = code === undefined ? undefined : fastifyErrors[code]
+  if (known) return new GatewayError(...known)
+  // Yoga aborts when the client has gone.
+  if (request.statements?.isAbandoned && (error as Error).name === 'AbortError') return clientHasGone()
+  // The socket of the client, not of the database.
+  const isCutOff = code === 'ECONNRESET' && request.raw.readableAborted
+  if (isCutOff || (statusCode === 400 && code?.startsWith('FST_'))) {
+    return new GatewayError('MALFORMED_REQUEST', 'The request could not be read.')
+  }
+  return toGatewayError(error, request.log)
+}

@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto'
+import type { Duplex } from 'node:stream'
+import {
+  type FastifyBaseLogger,
+  type FastifyHttpOptions,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+  type RawServerDefault,
+} from 'fastify'
+import { type ErrorCode, errorCodes, GatewayError } from '../../errors.ts'
+import { setCommonHeaders } from '../plugins/common-headers.ts'
+import { toHttpError } from '../plugins/error-handler.ts'
+import { logRequest } from '../plugins/request-log.ts'
+import { sendProblem, toProblem } from '../problem.ts'
+
+/** How long the gateway waits for a client. */
+export interface HttpTimeouts {
+  /** For the headers of a request. */
+  readonly headersMilliseconds: number
+  /** For the whole request. */
+  readonly requestMilliseconds: number
+  /** For the next request on a connection. */
+  readonly keepAliveMilliseconds: number
+  /** For any data on a connection in use. */
+  readonly idleMilliseconds: number
+}
+
+const defaultTimeouts: HttpTimeouts = {
+  headersMilliseconds: 10_000,
+  requestMilliseconds: 30_000,
+  keepAliveMilliseconds: 72_000,
+  idleMilliseconds: 120_000,
+}
+
+const maxBodyBytes = 1024 * 1024
+
+/** How often Node looks for connections that exceed their timeouts. */
+const checkMilliseconds = 1_000
+
+/** The options of the HTTP server. */
+export function serverOptions(logger: FastifyBaseLogger, timeouts = defaultTimeouts) {
+  const { headersMilliseconds, requestMilliseconds, keepAliveMilliseconds, idleMilliseconds } = timeouts
+  return {
+    loggerInstance: logger,
+    genReqId: ({ headers }) => validRequestId(headers['x-request-id']) ?? randomUUID(),
+    // request-log.ts writes one line per request.
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    bodyLimit: maxBodyBytes,
+    http: {
+      headersTimeout: headersMilliseconds,
+      connectionsCheckingInterval: Math.min(checkMilliseconds, headersMilliseconds),
+    },
+    requestTimeout: requestMilliseconds,
+    keepAliveTimeout: keepAliveMilliseconds,
+    connectionTimeout: idleMilliseconds,
+    // Requests on open connections are answered while the gateway stops.
+    return503OnClosing: false,
+    exposeHeadRoutes: false,
+    frameworkErrors: answerBadUrl,
+    clientErrorHandler: answerClientError,
+    // An id may be long in percent-encoding. A longer one is answered like any unknown id.
+    routerOptions: { maxParamLength: 16_384 },
+  } satisfies FastifyHttpOptions<RawServerDefault>
+}
+
+/** The client's request id, if a log can hold it. */
+function validRequestId(header: string | string[] | undefined): string | undefined {
+  return typeof header === 'string' && /^[\w.:/+=-]{1,128}$/.test(header) ? header : undefined
+}
+
+/** Answers a request whose URL Fastify cannot route. None of its hooks has run. */
+function answerBadUrl(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  reply.raw.once('close', () => logRequest(request, reply))
+  return sendProblem(setCommonHeaders(reply), toHttpError(error, request))
+}
+
+/** Errors of Node's HTTP parser, by code. Other errors mean that the data is not an HTTP request. */
+const parserErrors: Record<string, readonly [ErrorCode, string]> = {
+  HPE_HEADER_OVERFLOW: ['HEADERS_TOO_LARGE', 'The URL and the headers may have at most 16 KiB together.'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['REQUEST_TIMEOUT', 'The request was not complete in time.'],
+}
+
+/** Answers data that Node could not parse as a request, directly on the socket. */
+function answerClientError(this: FastifyInstance, error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const requestId = randomUUID()
+  const [code, message] = parserErrors[error.code ?? ''] ?? ['MALFORMED_REQUEST', 'This is not an HTTP/1.1 request.']
+  const { status, title } = errorCodes[code]
+  const body = JSON.stringify(toProblem(new GatewayError(code, message), requestId))
+  this.log.info({ requestId, status, code: error.code }, 'not a request')
+  socket.end(
+    `HTTP/1.1 ${status} ${title}\r\nx-request-id: ${requestId}\r\ncache-control: no-store\r\n` +
+      'content-type: application/problem+json; charset=utf-8\r\nconnection: close\r\n' +
+      `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  )
+}
