@@ -7,7 +7,6 @@ import { createValidKeys } from './engine/auth/valid-keys.ts'
 import type { Services } from './engine/context.ts'
 import type { StatementCount, StatementMeter } from './engine/db/statement-meter.ts'
 import { registerGraphQL } from './engine/graphql/http/route.ts'
-import type { StreamRouteOptions } from './engine/graphql/http/streams/stream-route.ts'
 import type { TrustedDocuments } from './engine/graphql/http/trusted-documents.ts'
 import { createOperations } from './engine/graphql/operation/run.ts'
 import { createAuthenticate } from './engine/http/authenticate.ts'
@@ -49,8 +48,8 @@ export interface AppOptions {
   readonly maxSubscriptionsPerKey?: number
   /** The most MiB of long answers that the clients of one key have not read, at a time. */
   readonly maxUnsentMibPerKey?: number
-  /** The times of answers that are sent while things happen. */
-  readonly streams?: StreamRouteOptions['streams']
+  /** How often a subscription in Apollo's multipart protocol sends a heartbeat. */
+  readonly heartbeatMilliseconds?: number
   /** The port of `/metrics`. Without it the app serves `/metrics` itself. */
   readonly metricsPort?: number | undefined
   /** What `/metrics` shows. Without it, the metrics of this process. */

@@ -4,7 +4,6 @@ import type { FastifyInstance } from 'fastify'
 const allowedHeaders = [
   ...['authorization', 'content-type', 'idempotency-key', 'if-none-match', 'x-api-key', 'x-request-id'],
   ...['traceparent', 'tracestate'],
-  'x-graphql-event-stream-token',
   ...['apollo-require-preflight', 'apollographql-client-name', 'apollographql-client-version'],
   ...['x-apollo-operation-id', 'x-apollo-operation-name'],
 ]
