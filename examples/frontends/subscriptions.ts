@@ -8,21 +8,20 @@ export type Subscribe = (
 ) => () => void
 
 /**
- * Creates subscriptions that share one connection. A subscription whose token has expired starts again, with a new token.
+ * Creates subscriptions, each with a connection of its own. A subscription whose token has expired starts again, with a new token.
  *
- * @param url `https://gateway.example.com/graphql/stream`
+ * @param url `https://gateway.example.com/graphql`
  */
 export function createSubscriptions(url: string, tokens: Tokens): Subscribe {
   let isReconnecting = false
   const client = createClient({
     url,
-    singleConnection: true,
     on: {
       connecting(again) {
         isReconnecting = again
       },
     },
-    // Called for each connection, which belongs to its token.
+    // Called for each connection, right after `connecting`.
     headers: async () => ({
       authorization: `Bearer ${await (isReconnecting ? tokens.renew() : tokens.current())}`,
     }),

@@ -6,7 +6,7 @@ import type { Tokens } from './tokens.ts'
 
 /** Creates a urql client for queries, mutations and subscriptions with an access token. */
 export function createUrqlClient(url: string, tokens: Tokens): Client {
-  const subscribe = createSubscriptions(`${url}/stream`, tokens)
+  const subscribe = createSubscriptions(url, tokens)
   return new Client({
     url,
     fetch: patientFetch,

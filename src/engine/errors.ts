@@ -15,7 +15,6 @@ export const errorCodes = {
   REQUEST_TIMEOUT: { status: 408, title: 'Request not complete in time' },
   IDEMPOTENCY_KEY_IN_USE: { status: 409, title: 'The first request with this key is still running' },
   IDEMPOTENCY_KEY_REUSED: { status: 422, title: 'The idempotency key was used for another request' },
-  STREAM_IN_USE: { status: 409, title: 'The event stream is in use' },
   METHOD_NOT_ALLOWED: { status: 405, title: 'Method not allowed' },
   PAYLOAD_TOO_LARGE: { status: 413, title: 'Body too large' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'Unsupported media type' },

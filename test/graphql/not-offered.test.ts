@@ -7,7 +7,7 @@ let app: TestApp
 let tenant: TestTenant
 
 beforeAll(async () => {
-  app = await startTestApp({ introspection: false, streams: { heartbeatMilliseconds: 5 } })
+  app = await startTestApp({ introspection: false, heartbeatMilliseconds: 5 })
   tenant = await app.createTenant()
 })
 afterAll(() => app.close())

@@ -1,10 +1,21 @@
 import { type ExecutionResult, GraphQLError } from 'graphql'
 import { hideNames, namesIn } from './hide-names.ts'
-import type { JsonType } from './negotiate.ts'
+import type { MediaType } from './negotiate.ts'
 import type { GraphQLParams } from './params.ts'
 
-/** A result whose errors reveal no names of the schema. Used where the schema may not be introspected. */
-export function withoutNames(result: ExecutionResult, { query = '', variables = {} }: GraphQLParams): ExecutionResult {
+/** The result of an operation, or the results of a subscription. */
+export type Results = ExecutionResult | AsyncIterable<ExecutionResult>
+
+/** Results whose errors reveal no names of the schema. Used where the schema may not be introspected. */
+export function showResults(results: Results, params: GraphQLParams): Results {
+  return Symbol.asyncIterator in results ? showEach(results, params) : withoutNames(results, params)
+}
+
+async function* showEach(results: AsyncIterable<ExecutionResult>, params: GraphQLParams) {
+  for await (const result of results) yield withoutNames(result, params)
+}
+
+function withoutNames(result: ExecutionResult, { query = '', variables = {} }: GraphQLParams): ExecutionResult {
   if (!result.errors) return result
   const inQuery = namesIn(query)
   // Variables can be long, and errors rarely name what only they contain.
@@ -22,17 +33,19 @@ export function withoutNames(result: ExecutionResult, { query = '', variables = 
   return { ...result, errors }
 }
 
-/** A copy of an error of a document, with another message. Its extensions may be changed. */
-export function withMessage(error: GraphQLError, message: string): GraphQLError {
+function withMessage(error: GraphQLError, message: string): GraphQLError {
   const { nodes = null, source = null, positions = null, path = null, extensions } = error
-  return new GraphQLError(message, { nodes, source, positions, path, extensions: { ...extensions } })
+  return new GraphQLError(message, { nodes, source, positions, path, extensions })
 }
 
+/** The media types whose status says that a result has no data, because the operation was not executed. */
+const strictTypes: readonly MediaType[] = ['application/graphql-response+json', 'multipart/mixed']
+
 /**
- * The HTTP status of a result. A result without data was not executed; the newer media type shows that in its status too.
+ * The HTTP status of a result.
  *
  * @see https://graphql.github.io/graphql-over-http/draft/#sec-Status-Codes
  */
-export function statusOf(result: ExecutionResult, type: JsonType): number {
-  return 'data' in result || type === 'application/json' ? 200 : 400
+export function statusOf(results: Results, type: MediaType): number {
+  return 'data' in results || !strictTypes.includes(type) ? 200 : 400
 }

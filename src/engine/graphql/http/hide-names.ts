@@ -1,10 +1,11 @@
 const builtIn = ['ID', 'Int', 'Float', 'String', 'Boolean', '__typename']
 
 /**
- * A message of graphql-js without names that the client has not sent. graphql-js suggests similar names, names the types of
- * fields and arguments, and repeats the client's values, in which anything can look like a name.
+ * A message of graphql-js without names that the client has not sent. graphql-js can leave out suggestions of similar names
+ * (`hideSuggestions`), but it names the types of fields and arguments, and repeats the client's values, in which anything can
+ * look like a name.
  *
- * `Cannot query field "nam" on type "User". Did you mean "name"?` ⇒ `Cannot query field "nam" on type "…".`
+ * `Cannot query field "nam" on type "User".` ⇒ `Cannot query field "nam" on type "…".`
  *
  * @param isSent whether the client has sent a name
  */
@@ -13,7 +14,6 @@ export function hideNames(message: string, isSent: (name: string) => boolean): s
   if (variable !== undefined) return `Variable "${variable}" got an invalid value; ${reasonOf(message, isSent)}`
   return (
     message
-      .replace(/ Did you mean .*/su, '')
       // The client's own value follows.
       .replace(/, found .*/su, '.')
       .replace(/ cannot represent .*/su, ' cannot represent the value.')

@@ -10,7 +10,10 @@ const mediaTypes = [
   'multipart/mixed',
 ] as const
 
-export type MediaType = (typeof mediaTypes)[number]
+/** Apollo's multipart protocol for subscriptions, which the HttpLink of Apollo Client uses. */
+export const apolloMultipart = 'multipart/mixed;boundary="graphql";subscriptionSpec=1.0'
+
+export type MediaType = (typeof mediaTypes)[number] | typeof apolloMultipart
 
 /** A media type of a single JSON answer. */
 export type JsonType = Extract<MediaType, `application/${string}`>
@@ -35,13 +38,33 @@ const choices = new LRUCache<string, { readonly type: MediaType | undefined }>({
   memoMethod: (accept) => ({ type: preferred(accept, mediaTypes) }),
 })
 
-/** @throws GatewayError NOT_ACCEPTABLE if a client does not accept server-sent events */
-export function requireEventStream(accept: string | undefined): void {
-  if (preferred(accept ?? '', ['text/event-stream'])) return
+/**
+ * Chooses the protocol of a subscription.
+ *
+ * @throws GatewayError NOT_ACCEPTABLE if a client accepts none
+ */
+export function subscriptionProtocol(accept = ''): 'text/event-stream' | typeof apolloMultipart {
+  if (wantsApolloMultipart(accept)) return apolloMultipart
+  if (preferred(accept, ['text/event-stream'])) return 'text/event-stream'
   throw new GatewayError(
     'NOT_ACCEPTABLE',
     'A subscription is answered with server-sent events. Accept text/event-stream.',
   )
+}
+
+/**
+ * Whether a client accepts the results of a subscription in Apollo's multipart protocol, and does not name server-sent events.
+ *
+ * @see https://www.apollographql.com/docs/graphos/routing/operations/subscriptions/multipart-protocol
+ */
+function wantsApolloMultipart(accept: string): boolean {
+  return !accept.includes('text/event-stream') && accept.split(',').some(isOfSubscriptions)
+}
+
+/** Splits the range: one pattern for all of it takes tens of milliseconds for a header of 16 KiB that repeats its beginning. */
+function isOfSubscriptions(range: string): boolean {
+  const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
+  return type === 'multipart/mixed' && parameters.some((parameter) => /^subscriptionspec="?1\.0/.test(parameter))
 }
 
 /** How many media ranges are read. Browsers send up to ten, and a header of 16 KiB has room for thousands, which take 10 ms. */

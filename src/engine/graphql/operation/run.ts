@@ -1,14 +1,14 @@
 import type { Viewer } from '../../auth/viewer.ts'
 import type { Services } from '../../context.ts'
 import type { StatementMeter } from '../../db/statement-meter.ts'
-import { GatewayError, retryAfterSeconds, withHeaders } from '../../errors.ts'
-import { createKeySlots } from '../../limits/key-slots.ts'
+import { GatewayError, withHeaders } from '../../errors.ts'
+import { createKeySlots, type KeySlots } from '../../limits/key-slots.ts'
 import type { RateLimit } from '../../limits/rate-limit.ts'
 import type { RecentWrites } from '../../limits/recent-writes.ts'
-import { createAdmissions, pointsOfLength } from './admit.ts'
-import { lengthOf, longAnswer, maxAnswerLength, mebibyte, requireAnswerLength } from './answer-length.ts'
-import { countErrors, executeOperation } from './execute.ts'
-import { executeOnce } from './execute-once.ts'
+import type { Turns } from '../../limits/turns.ts'
+import { type Admissions, createAdmissions, pointsOfLength } from './admit.ts'
+import { longAnswer, mebibyte, requireAnswerLength } from './answer-length.ts'
+import { createExecute } from './execute-request.ts'
 import type { OperationAnswer, OperationRequest } from './operation-request.ts'
 import { createPreparer, type Preparation, type Preparer } from './prepare/prepare.ts'
 import type { Schemas } from './prepare/schemas.ts'
@@ -70,48 +70,46 @@ export interface OperationsOptions {
 }
 
 /** Creates what runs operations. */
-export function createOperations({
-  schemas,
-  services,
-  meter,
-  rateLimit,
-  recentWrites,
-  introspection,
-  maxSubscriptionsPerKey = 100,
-  maxUnsentMibPerKey = 256,
-}: OperationsOptions): Operations {
-  const { idempotency, metrics } = services
-  const preparer = createPreparer({ schemas, introspection, metrics })
+export function createOperations(options: OperationsOptions): Operations {
+  const { schemas, services, meter, rateLimit, introspection, maxSubscriptionsPerKey = 100 } = options
+  const preparer = createPreparer({ schemas, introspection, metrics: services.metrics })
   const admissions = createAdmissions(rateLimit)
-  const unsent = createKeySlots(
-    maxUnsentMibPerKey,
-    'MiB of answers that its clients have not read',
-    'MAX_UNSENT_MIB_PER_KEY',
-  )
+  const things = 'MiB of answers that its clients have not read'
+  const unsent = createKeySlots(options.maxUnsentMibPerKey ?? 256, things, 'MAX_UNSENT_MIB_PER_KEY')
+  const execute = createExecute(options)
 
-  async function execute(request: OperationRequest): Promise<OperationAnswer> {
-    const { operation, context, statements, idempotencyKey } = request
-    const isOnce = operation.kind === 'mutation' && idempotencyKey !== undefined
-    const executed = await onChosenServer(request, () =>
-      meter.run(statements, async () =>
-        isOnce
-          ? services.turns.transactions.take(context.viewer.keyId, () =>
-              executeOnce(request, idempotencyKey, idempotency),
-            )
-          : { result: await executeOperation(request), isReplay: false, isStored: false },
-      ),
-    )
-    const { result, isReplay, isStored } = executed
-    const codes = countErrors(result, context)
-    return {
-      result,
-      length: lengthOf(result.data, operation.kind === 'mutation' ? Number.POSITIVE_INFINITY : maxAnswerLength),
-      isStored,
-      headers: {
-        ...(isReplay && { 'idempotent-replayed': 'true' }),
-        ...(codes.includes('SERVICE_UNAVAILABLE') && { 'retry-after': String(retryAfterSeconds) }),
-      },
-    }
+  return {
+    ...preparer,
+    async prepareFor(viewer, text, operationName, isAbandoned) {
+      const prepare = () => preparer.prepare(text, operationName)
+      if (text === undefined || preparer.isPrepared(text, operationName)) return prepare()
+      await rateLimit.spend(viewer, 0)
+      const prepared = await services.turns.steps.take(viewer.keyId, prepare, isAbandoned)
+      const points = prepared.errors ? Math.floor(text.length / charactersPerPoint) : 0
+      if (points > 0) await rateLimit.charge(viewer, points)
+      return prepared
+    },
+    execute,
+    run: createRun({ admissions, unsent, execute, turns: services.turns.operations }),
+    subscribe: createSubscribe({ admissions, rateLimit, meter, unsent, maxPerKey: maxSubscriptionsPerKey }),
+  }
+}
+
+interface RunOptions {
+  readonly admissions: Admissions
+  /** The MiB of answers that the clients of each key have not read. */
+  readonly unsent: KeySlots
+  readonly execute: Operations['execute']
+  readonly turns: Turns
+}
+
+function createRun({ admissions, unsent, execute, turns }: RunOptions): Operations['run'] {
+  /** Executes an admitted operation, in turns if it is long. */
+  function executeInTurn(request: OperationRequest, price: number): Promise<OperationAnswer> {
+    const { operation, context, statements } = request
+    const run = () => execute(request)
+    if (price < longPrices[operation.kind]) return run()
+    return turns.take(context.viewer.keyId, run, () => statements.isAbandoned === true)
   }
 
   /**
@@ -127,61 +125,24 @@ export function createOperations({
     onSent(operation.kind === 'mutation' ? unsent.hold(viewer, size) : await unsent.take(viewer, size))
   }
 
-  /** Queries may read from replicas, unless their key has written recently: then they see what it wrote. */
-  async function onChosenServer<Result>(
-    { operation, context, statements }: OperationRequest,
-    work: () => Promise<Result>,
-  ): Promise<Result> {
-    if (!recentWrites) return work()
-    const { keyId } = context.viewer
-    if (operation.kind === 'query') {
-      statements.mayLag = !(await recentWrites.has(keyId))
-      return work()
-    }
+  return async (request) => {
+    const { operation, context } = request
+    let admission = await admissions.admit(request)
     try {
-      return await work()
-    } finally {
-      // From the end of the write on, and before the client knows of it.
-      await recentWrites.note(keyId)
+      const release = await unsent.take(context.viewer, 0)
+      release()
+      const answer = await executeInTurn(request, admission.price)
+      const { result, length, isStored } = answer
+      admission = await admissions.raise(request, admission, pointsOfLength(length) * (isStored ? storedFactor : 1))
+      // A mutation has had its effect, so its answer must say so.
+      if (operation.kind === 'query') requireAnswerLength(length)
+      await countUntilSent(request, length)
+      const { price, budget, headers } = admission
+      const actual = operation.countNodes(result.data)
+      const cost = { requested: price, actual, remaining: budget?.remaining ?? null }
+      return { ...answer, result: { ...result, extensions: { cost } }, headers: { ...headers, ...answer.headers } }
+    } catch (error) {
+      throw error instanceof GatewayError ? withHeaders(error, admission.headers) : error
     }
-  }
-
-  return {
-    ...preparer,
-    async prepareFor(viewer, text, operationName, isAbandoned) {
-      const prepare = () => preparer.prepare(text, operationName)
-      if (text === undefined || preparer.isPrepared(text, operationName)) return prepare()
-      await rateLimit.spend(viewer, 0)
-      const prepared = await services.turns.steps.take(viewer.keyId, prepare, isAbandoned)
-      const points = prepared.errors ? Math.floor(text.length / charactersPerPoint) : 0
-      if (points > 0) await rateLimit.charge(viewer, points)
-      return prepared
-    },
-    execute,
-    async run(request) {
-      const { operation, context, statements } = request
-      const { keyId } = context.viewer
-      let admission = await admissions.admit(request)
-      try {
-        const release = await unsent.take(context.viewer, 0)
-        release()
-        const run = () => execute(request)
-        const isAbandoned = () => statements.isAbandoned === true
-        const isLong = admission.price >= longPrices[operation.kind]
-        const answer = await (isLong ? services.turns.operations.take(keyId, run, isAbandoned) : run())
-        const { result, length, isStored } = answer
-        admission = await admissions.raise(request, admission, pointsOfLength(length) * (isStored ? storedFactor : 1))
-        // A mutation has had its effect, so its answer must say so.
-        if (operation.kind === 'query') requireAnswerLength(length)
-        await countUntilSent(request, length)
-        const { price, budget, headers } = admission
-        const actual = operation.countNodes(result.data)
-        const cost = { requested: price, actual, remaining: budget?.remaining ?? null }
-        return { ...answer, result: { ...result, extensions: { cost } }, headers: { ...headers, ...answer.headers } }
-      } catch (error) {
-        throw error instanceof GatewayError ? withHeaders(error, admission.headers) : error
-      }
-    },
-    subscribe: createSubscribe({ admissions, rateLimit, meter, unsent, maxPerKey: maxSubscriptionsPerKey }),
   }
 }

@@ -14,8 +14,6 @@ import type { PreparedOperation } from './prepare/prepare.ts'
 
 /** A subscription to start. */
 export interface SubscriptionRequest extends OperationRequest {
-  /** Aborts when the client has gone. */
-  readonly signal: AbortSignal
   /** Calls back when the client has received the events so far, or has gone. */
   onFlushed(done: () => void): void
   /** Returns what the key or the token may do now. Rejects if it is no longer valid. */
@@ -24,7 +22,7 @@ export interface SubscriptionRequest extends OperationRequest {
 
 /** The events of a subscription, or a single result if it is rejected; and headers of the answer. */
 export interface SubscriptionAnswer {
-  readonly events: ExecutionResult | AsyncIterableIterator<ExecutionResult>
+  readonly events: ExecutionResult | AsyncIterable<ExecutionResult>
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -70,10 +68,15 @@ export function createSubscribe({ admissions, rateLimit, meter, unsent, maxPerKe
     )
     if (!(Symbol.asyncIterator in source)) return { events: shown(source, request), headers }
     const values = releasing(source[Symbol.asyncIterator](), release)
-    // If the client has gone meanwhile, nothing else ends the source.
-    if (request.signal.aborted) await values.return()
+    // A client that has gone ends the values, also while the next one is awaited.
+    request.onSent(() => void values.return())
     return { events: eventsOf(values, request, { rateLimit, meter, unsent, paid: price }), headers }
   }
+}
+
+interface EventsOptions extends Pick<SubscribeOptions, 'rateLimit' | 'meter' | 'unsent'> {
+  /** The points that the admission has taken. */
+  readonly paid: number
 }
 
 /** The same values. When they end, for whatever reason, the slot is released. */
@@ -96,95 +99,68 @@ function releasing(values: AsyncIterator<unknown>, release: () => void) {
   }
 }
 
-function eventsOf(
+async function* eventsOf(
   values: ReturnType<typeof releasing>,
   request: SubscriptionRequest,
-  {
-    rateLimit,
-    meter,
-    unsent,
-    paid,
-  }: Pick<SubscribeOptions, 'rateLimit' | 'meter' | 'unsent'> & { readonly paid: number },
-): AsyncIterableIterator<ExecutionResult> {
-  const { operation, context, statements, checkKey } = request
-  const { viewer } = context
-  /** The points that the admission has taken, for the first event. */
-  let credit = paid
-  let hasEnded = false
+  { meter, ...options }: EventsOptions,
+): AsyncGenerator<ExecutionResult> {
+  const { statements, checkKey, onFlushed } = request
+  const attributed = <Result>(work: () => Promise<Result>) => runAttributed(meter, statements, work)
   /** Why the key may not receive more. */
   let rejection: GatewayError | undefined
   const stopWatching = watchCredential(
-    () => runAttributed(meter, statements, checkKey),
+    () => attributed(checkKey),
     (reason) => {
       rejection = reason
-      void end()
+      void values.return()
     },
   )
-  /** Releases the slots of the last event. */
-  let release: () => void = () => undefined
+  const resultOf = createResults(request, options)
+  let release = () => {}
+  try {
+    for (;;) {
+      const { done, value } = await attributed(() => values.next())
+      if (done) break
+      const event = await attributed(() => resultOf(value))
+      release = event.release
+      yield event.result
+      // Yoga asks for the next event before the last one is sent.
+      onFlushed(release)
+    }
+    if (rejection) throw rejection
+  } catch (error) {
+    await values.return()
+    const cause = error instanceof Error ? error : new Error(String(error))
+    yield shown({ errors: [new GraphQLError(cause.message, { originalError: cause })] }, request)
+  } finally {
+    stopWatching()
+    onFlushed(release)
+    await values.return()
+  }
+}
 
-  async function resultOf(value: unknown): Promise<ExecutionResult> {
-    requireSameScopes(context.viewer, await checkKey(), operation)
+/** Creates the function that turns a value into an event. Its slots are to be released when the client has received it. */
+function createResults(request: SubscriptionRequest, { rateLimit, unsent, paid }: Omit<EventsOptions, 'meter'>) {
+  const { operation, context, checkKey } = request
+  const { viewer } = context
+  /** The points that the admission has taken, for the first event. */
+  let credit = paid
+
+  return async (value: unknown) => {
+    requireSameScopes(viewer, await checkKey(), operation)
     const free = await unsent.take(viewer, 0)
     free()
     // Rows of an earlier event are out of date.
     context.loaders.clearAll()
-    const result = await runAttributed(meter, statements, () => executeOperation(request, value))
+    const result = await executeOperation(request, value)
     const length = lengthOf(result.data)
     requireAnswerLength(length)
     countErrors(result, context)
     const points = Math.max(1, operation.countNodes(result.data), pointsOfLength(length))
     if (points > credit) await rateLimit.spend(viewer, points - credit)
     credit = 0
-    // Until the client has received it. The client may have gone while it was created.
-    if (length >= longAnswer && !hasEnded) release = unsent.hold(viewer, Math.ceil(length / mebibyte))
-    return result
+    return { result, release: length >= longAnswer ? unsent.hold(viewer, Math.ceil(length / mebibyte)) : () => {} }
   }
-
-  async function end(): Promise<void> {
-    stopWatching()
-    await values.return()
-  }
-
-  /** The last event: the error that ends the subscription. */
-  async function endWith(error: unknown): Promise<IteratorResult<ExecutionResult>> {
-    await end()
-    const cause = error instanceof Error ? error : new Error(String(error))
-    const errors = [new GraphQLError(cause.message, { originalError: cause })]
-    return { done: false, value: shown({ errors }, request) }
-  }
-
-  const events: AsyncIterableIterator<ExecutionResult> = {
-    async next() {
-      // Yoga asks for the next event before the last one is sent.
-      request.onFlushed(release)
-      release = () => undefined
-      const { done, value } = await runAttributed(meter, statements, () => values.next())
-      if (done && rejection) {
-        const error = rejection
-        rejection = undefined
-        return endWith(error)
-      }
-      if (done) {
-        stopWatching()
-        return { done, value: undefined }
-      }
-      try {
-        return { done: false, value: await resultOf(value) }
-      } catch (error) {
-        rejection = undefined
-        return endWith(error)
-      }
-    },
-    async return() {
-      hasEnded = true
-      request.onFlushed(release)
-      await end()
-      return { done: true, value: undefined }
-    },
-    [Symbol.asyncIterator]: () => events,
-  }
-  return events
 }
 
 /** @throws GatewayError FORBIDDEN if the key has lost a scope since it subscribed */

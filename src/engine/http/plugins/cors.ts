@@ -11,7 +11,6 @@ export interface CorsOptions {
 const allowedHeaders = [
   ...['authorization', 'content-type', 'idempotency-key', 'if-none-match', 'x-api-key', 'x-request-id'],
   ...['traceparent', 'tracestate'],
-  'x-graphql-event-stream-token',
   ...['apollo-require-preflight', 'apollographql-client-name', 'apollographql-client-version'],
   ...['x-apollo-operation-id', 'x-apollo-operation-name'],
 ]

@@ -1,12 +1,16 @@
-import { type DocumentNode, GraphQLScalarType, GraphQLSchema, Kind, type VariableDefinitionNode } from 'graphql'
+import { randomUUID } from 'node:crypto'
+import { type DocumentNode, GraphQLScalarType, type GraphQLSchema, Kind, type VariableDefinitionNode } from 'graphql'
 
 /** The type of a variable whose value was coerced before. */
 const Coerced = new GraphQLScalarType({ name: 'Coerced', description: 'A value that was coerced before.' })
 
-/** A schema with which the documents of `declareCoerced` can be executed. It shares every type with the given schema. */
+/** The name by which documents refer to `Coerced`. No client can guess it, so introspection never finds the type. */
+const coercedName = randomUUID()
+
+/** A view of a schema with which the documents of `declareCoerced` can be executed. Introspection returns the same for both. */
 export function acceptCoerced(schema: GraphQLSchema): GraphQLSchema {
-  const config = schema.toConfig()
-  return new GraphQLSchema({ ...config, types: [...config.types, Coerced] })
+  const getType: GraphQLSchema['getType'] = (name) => (name === coercedName ? Coerced : schema.getType(name))
+  return Object.create(schema, { getType: { value: getType } })
 }
 
 /**
@@ -27,5 +31,5 @@ export function declareCoerced(document: DocumentNode): DocumentNode {
 }
 
 function asCoerced({ kind, variable }: VariableDefinitionNode): VariableDefinitionNode {
-  return { kind, variable, type: { kind: Kind.NAMED_TYPE, name: { kind: Kind.NAME, value: Coerced.name } } }
+  return { kind, variable, type: { kind: Kind.NAMED_TYPE, name: { kind: Kind.NAME, value: coercedName } } }
 }

@@ -100,6 +100,7 @@ interface PreparedDocument {
 export function createPreparer({ schemas, introspection, metrics }: PreparerOptions): Preparer {
   const { schema } = schemas
   const rules = [...specifiedRules, operationBoundsRule, ...(introspection ? [] : [NoSchemaIntrospectionCustomRule])]
+  const validationOptions = { hideSuggestions: !introspection }
   const documents = new LRUCache<string, PreparedDocument>({
     max: maxDocuments,
     maxSize: maxTotalSize,
@@ -111,7 +112,8 @@ export function createPreparer({ schemas, introspection, metrics }: PreparerOpti
     try {
       const size = checkDocumentSize(text)
       const document = parse(text)
-      return { size, document, errors: validate(schema, document, rules).map(explainDirective), operations }
+      const errors = validate(schema, document, rules, validationOptions)
+      return { size, document, errors: errors.map(explainDirective), operations }
     } catch (error) {
       if (error instanceof GraphQLError) return { size: 0, errors: [error], operations }
       throw error

@@ -1,0 +1,89 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Services } from '../../context.ts'
+import type { Authenticate } from '../../http/authenticate.ts'
+import { contextOf, onFlushed, onSent, viewerOf } from '../../http/request.ts'
+import { longAnswer } from '../operation/answer-length.ts'
+import { toClientError } from '../operation/client-error.ts'
+import type { IdempotencyKey } from '../operation/execute-once.ts'
+import type { Operations } from '../operation/run.ts'
+import { type Results, showResults, statusOf } from './client-result.ts'
+import type { DocumentFinder } from './documents.ts'
+import { isJsonType, type MediaType, negotiate, subscriptionProtocol } from './negotiate.ts'
+import type { GraphQLParams } from './params.ts'
+import { createYogaSender } from './yoga.ts'
+
+export interface AnswerOptions {
+  readonly services: Services
+  readonly operations: Operations
+  readonly authenticate: Authenticate
+  /** Whether the schema may be explored by introspection and suggestions. */
+  readonly introspection: boolean
+  /** How often a subscription in Apollo's multipart protocol sends a heartbeat. */
+  readonly heartbeatMilliseconds?: number | undefined
+}
+
+/**
+ * Creates the function that executes the operation of a request, and returns the body of the response. JSON is written here; Yoga
+ * writes everything else.
+ */
+export function createAnswer(documents: DocumentFinder, options: AnswerOptions) {
+  const { services, operations, authenticate, introspection } = options
+  const sendByYoga = createYogaSender(options.heartbeatMilliseconds)
+
+  function send(
+    reply: FastifyReply,
+    type: MediaType,
+    params: GraphQLParams,
+    results: Results,
+    status = statusOf(results, type),
+  ): string | Promise<ReadableStream | null> {
+    const shown = introspection ? results : showResults(results, params)
+    reply.code(status)
+    if (!isJsonType(type)) return sendByYoga(reply, type, shown)
+    reply.type(`${type}; charset=utf-8`)
+    return JSON.stringify(shown)
+  }
+
+  return async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    params: GraphQLParams,
+    idempotencyKey?: IdempotencyKey,
+  ) => {
+    const { headers, statements, bodyLength } = request
+    const type = negotiate(headers.accept)
+    const viewer = viewerOf(request)
+    const isAbandoned = () => statements.isAbandoned === true
+    const prepared = await operations.prepareFor(viewer, params.query, params.operationName, isAbandoned)
+    if (prepared.errors) {
+      const errors = prepared.errors.map((error) => toClientError(error, request.log))
+      return send(reply, type, params, { errors }, prepared.isBadRequest ? 400 : undefined)
+    }
+    const { operation } = prepared
+    request.operationName = operation.name
+    documents.store(params)
+    if (operation.kind === 'mutation' && request.method === 'GET') return rejectMutationByGet(reply, type)
+    const { variables = {} } = params
+    const context = contextOf(request, services)
+    const toRun = { operation, variables, context, statements, bodyLength, onSent: onSent(reply), idempotencyKey }
+    if (operation.kind === 'subscription') {
+      const protocol = subscriptionProtocol(headers.accept)
+      const checkKey = () => authenticate(request)
+      const started = await operations.subscribe({ ...toRun, onFlushed: onFlushed(reply), checkKey })
+      reply.headers(started.headers)
+      return send(reply, protocol, params, started.events)
+    }
+    const { result, length, headers: resultHeaders } = await operations.run(toRun)
+    reply.headers(resultHeaders)
+    const sendResult = async () => send(reply, type, params, result)
+    return length > longAnswer ? services.turns.steps.take(viewer.keyId, sendResult) : sendResult()
+  }
+}
+
+/** In the words of Yoga. */
+function rejectMutationByGet(reply: FastifyReply, type: MediaType): string {
+  const message = 'Can only perform a mutation operation from a POST request.'
+  const contentType = isJsonType(type) ? type : 'application/json'
+  reply.code(405).header('allow', 'POST').type(`${contentType}; charset=utf-8`)
+  return JSON.stringify({ errors: [{ message, extensions: { code: 'BAD_USER_INPUT' } }] })
+}

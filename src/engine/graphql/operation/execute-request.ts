@@ -1,0 +1,63 @@
+import type { Services } from '../../context.ts'
+import type { StatementMeter } from '../../db/statement-meter.ts'
+import { retryAfterSeconds } from '../../errors.ts'
+import type { RecentWrites } from '../../limits/recent-writes.ts'
+import { lengthOf, maxAnswerLength } from './answer-length.ts'
+import { countErrors, executeOperation } from './execute.ts'
+import { executeOnce } from './execute-once.ts'
+import type { OperationAnswer, OperationRequest } from './operation-request.ts'
+
+interface ExecuteOptions {
+  readonly services: Services
+  readonly meter: StatementMeter
+  /** The keys that have written recently; undefined if there are no replicas. */
+  readonly recentWrites?: RecentWrites | undefined
+}
+
+/** Creates the function that executes admitted operations: on a server that is fit for them, and mutations once per idempotency key. */
+export function createExecute({ services, meter, recentWrites }: ExecuteOptions) {
+  const { idempotency, turns } = services
+
+  async function executeOnceOrNow(request: OperationRequest) {
+    const { operation, context, idempotencyKey } = request
+    if (operation.kind === 'mutation' && idempotencyKey !== undefined) {
+      return turns.transactions.take(context.viewer.keyId, () => executeOnce(request, idempotencyKey, idempotency))
+    }
+    return { result: await executeOperation(request), isReplay: false, isStored: false }
+  }
+
+  /** Queries may read from replicas, unless their key has written recently: then they see what it wrote. */
+  async function onChosenServer<Result>(
+    { operation, context, statements }: OperationRequest,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    if (!recentWrites) return work()
+    const { keyId } = context.viewer
+    if (operation.kind === 'query') {
+      statements.mayLag = !(await recentWrites.has(keyId))
+      return work()
+    }
+    try {
+      return await work()
+    } finally {
+      // From the end of the write on, and before the client knows of it.
+      await recentWrites.note(keyId)
+    }
+  }
+
+  return async (request: OperationRequest): Promise<OperationAnswer> => {
+    const { operation, context, statements } = request
+    const work = () => meter.run(statements, () => executeOnceOrNow(request))
+    const { result, isReplay, isStored } = await onChosenServer(request, work)
+    const codes = countErrors(result, context)
+    return {
+      result,
+      length: lengthOf(result.data, operation.kind === 'mutation' ? Number.POSITIVE_INFINITY : maxAnswerLength),
+      isStored,
+      headers: {
+        ...(isReplay && { 'idempotent-replayed': 'true' }),
+        ...(codes.includes('SERVICE_UNAVAILABLE') && { 'retry-after': String(retryAfterSeconds) }),
+      },
+    }
+  }
+}
