@@ -6,7 +6,7 @@ import { OperatorError } from '../engine/errors.ts'
 export function backupCommand(): Command {
   return new Command('backup')
     .argument('<file>', 'the file to write. It must not exist')
-    .description('write a backup of the embedded database, also while the gateway runs')
+    .description('write a backup of the embedded database. Stop the gateway first')
     .action(async (file: string) => {
       const { backUp } = await import('../engine/db/embedded/backup.ts')
       await backUp(embeddedFolder('pg_dump'), file)

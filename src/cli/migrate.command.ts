@@ -8,10 +8,9 @@ import {
   markMigrationRolledBack,
   readMigrationStatus,
 } from '../engine/db/migrations/migrations.ts'
-import { cancelPartitioning, partitionTables } from '../engine/db/partitions/partition-tables.ts'
+import { partitionTables } from '../engine/db/partitions/partition-tables.ts'
 import { OperatorError } from '../engine/errors.ts'
 import { defaultModulus, readModulus } from './process/number-options.ts'
-import { type Progress, showProgress } from './progress.ts'
 import { reportCopy, requireMigrations, withDatabase } from './with-database.ts'
 
 /** `fusion migrate …` */
@@ -54,10 +53,9 @@ export function migrateCommand(): Command {
   command
     .command('partition')
     .description(
-      'partition the tables of tenants by tenant, on PostgreSQL. They can be read and not written meanwhile. Continues where it was interrupted',
+      'partition the tables of tenants by tenant, on PostgreSQL. They can be read meanwhile, and writes wait',
     )
     .option('--modulus <count>', 'the number of partitions of each table', readModulus, defaultModulus)
-    .option('--cancel', 'end a conversion that was interrupted, and remove the copies')
     .action(partition)
 
   command
@@ -89,33 +87,20 @@ async function deploy({ grants: role }: { grants?: string }): Promise<void> {
   })
 }
 
-async function partition({ modulus, cancel = false }: { modulus: number; cancel?: boolean }): Promise<void> {
+async function partition({ modulus }: { modulus: number }): Promise<void> {
   if (readConfig().database.kind === 'embedded') {
     throw new OperatorError(
       'The embedded database cannot be partitioned. Set DATABASE_URL to that of a PostgreSQL server.',
     )
   }
   await withDatabase(async (database) => {
-    if (cancel) {
-      const hadBegun = await cancelPartitioning(database.driver)
-      process.stdout.write(hadBegun ? 'Cancelled. The tables can be written again.\n' : 'No conversion has begun.\n')
-      return
-    }
     await requireMigrations(database)
-    let shown: { readonly table: string; readonly progress: Progress } | undefined
-    const onProgress = async (table: string, copied: number, total: number) => {
-      if (table !== shown?.table) {
-        shown?.progress.end()
-        shown = { table, progress: showProgress(`Copying ${table}`, total) }
-      }
-      shown.progress.update(copied)
-    }
-    const { tables, rows } = await partitionTables(database.driver, { modulus, onProgress })
-    shown?.progress.end()
+    const onTable = (table: string) => void (process.stderr.isTTY && process.stderr.write(`Copying ${table}\n`))
+    const { tables, rows } = await partitionTables(database.driver, { modulus, onTable })
     process.stdout.write(
       tables.length === 0
         ? 'All tables are partitioned.\n'
-        : `Partitioned ${tables.join(', ')}: ${modulus} partitions each. The ${rows} rows have the same number and checksum as before.\n`,
+        : `Partitioned ${tables.join(', ')}: ${modulus} partitions each. They have ${rows} rows, as before.\n`,
     )
   })
 }

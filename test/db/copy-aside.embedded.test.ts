@@ -1,4 +1,4 @@
-import { existsSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
@@ -14,9 +14,12 @@ it('an embedded database is copied before migrations change it, once, and the co
   await createTenant(database, 'Acme')
   // Its statements can be repeated.
   await database.sql.executeScript(`DELETE FROM _prisma_migrations WHERE migration_name = '${last}'`)
+  writeFileSync(path.join(dataDir, 'notes'), 'of the operator')
+  mkdirSync(path.join(dataDir, 'before-another'))
   const copies: string[] = []
   expect(await deployMigrations(database, (folder) => void copies.push(folder))).toEqual([last])
   expect(copies).toEqual([path.join(dataDir, `before-${last}`)])
+  expect(readdirSync(copies[0] ?? '').toSorted()).toEqual(['notes', 'pgdata'])
   expect(await deployMigrations(database, (folder) => void copies.push(folder))).toEqual([])
   expect(copies).toHaveLength(1)
   await database.close()

@@ -1,9 +1,15 @@
-import { constants, cpSync, existsSync, mkdirSync } from 'node:fs'
+import { constants, cpSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { syncTree } from './durable-files.ts'
 
-/** What a data folder consists of: the database, and the key of the demo tenant if it has one. */
-export const contents = ['pgdata', 'demo-key']
+/** Copies that were made before migrations, what an interruption has left unfinished, and what belongs to the file system. */
+const leftOut = /^(before-|restore-)|\.new$|^lost\+found$/
+
+/** Lists the files and folders of a data folder that belong into a copy of it: all but locks, which are sockets, and older copies. */
+export function listContents(dataDir: string): string[] {
+  const isSocket = (name: string) => statSync(path.join(dataDir, name)).isSocket()
+  return readdirSync(dataDir).filter((name) => !leftOut.test(name) && !isSocket(name))
+}
 
 /**
  * Copies a data folder. PostgreSQL runs in this process, so it writes nothing meanwhile, and the copy is what a killed process would leave:
@@ -13,10 +19,8 @@ export const contents = ['pgdata', 'demo-key']
  */
 export function copyFolder(dataDir: string, target: string): void {
   mkdirSync(target, { mode: 0o700 })
-  for (const name of contents) {
-    const file = path.join(dataDir, name)
-    if (!existsSync(file)) continue
-    cpSync(file, path.join(target, name), {
+  for (const name of listContents(dataDir)) {
+    cpSync(path.join(dataDir, name), path.join(target, name), {
       recursive: true,
       mode: constants.COPYFILE_FICLONE,
       preserveTimestamps: true,

@@ -9,7 +9,6 @@ import { OperatorError } from '../../errors.ts'
 import { type Connector, createAdapters } from '../adapter.ts'
 import type { Driver } from '../driver.ts'
 import { copyFolder } from './copy-folder.ts'
-import { serveCopies } from './copy-requests.ts'
 import { DurableFiles, durableParams, sync, syncTree } from './durable-files.ts'
 import { onlyOwner, takeFolder } from './take-folder.ts'
 
@@ -28,14 +27,8 @@ export async function openEmbedded(dataDir: string, dump?: Blob): Promise<Driver
   const unlock = await takeFolder(dataDir)
   closeToOthers(dataDir)
   try {
-    const pglite = await openFiles(dataDir)
-    const stopCopies = await serveCopies(dataDir)
-    const driver = createEmbeddedDriver(pglite, () => {
-      stopCopies()
-      unlock()
-    })
     return {
-      ...driver,
+      ...createEmbeddedDriver(await openFiles(dataDir), unlock),
       copyAside: (name) => copyAside(dataDir, name),
       requireSpace: () => requireSpace(dataDir),
     }

@@ -1,4 +1,5 @@
 import type { SqlQueryable } from '@prisma/driver-adapter-utils'
+import { OperatorError } from '../../errors.ts'
 import type { Connector } from '../adapter.ts'
 import { isLockDenied } from '../errors.ts'
 import { query, statement } from '../statement.ts'
@@ -20,29 +21,17 @@ const listLost = statement(`
   ORDER BY 1`)
 
 /**
- * Finds what a conversion of the tables would lose, and objects that depend on the tables and cannot follow, such as views.
+ * Requires, within a transaction, that a conversion loses nothing of the tables, and that nothing depends on them, such as a view.
  *
- * @param from the schema of the tables
- * @returns a sentence for each
+ * @throws OperatorError with a sentence for each obstacle
  */
-export async function findObstacles(
-  sql: SqlQueryable,
-  { runScript }: Connector,
-  from: string,
-  tables: readonly string[],
-): Promise<string[]> {
-  const names = tables.map((table) => `${from}.${table}`)
-  const lost = await query(sql, listLost, [names])
-  if (lost.length > 0) return lost.map(([sentence]) => String(sentence))
+export async function requireNoObstacles(sql: SqlQueryable, { runScript }: Connector, tables: readonly string[]) {
+  const lost = await query(sql, listLost, [tables])
+  if (lost.length > 0) throw new OperatorError(lost.join('\n'))
   // PostgreSQL knows all objects that depend on a table: it rejects the drop.
-  try {
-    await runScript(`BEGIN; DROP TABLE ${names.join(', ')}`)
-    return []
-  } catch (error) {
+  await runScript(`SAVEPOINT drop; DROP TABLE ${tables.join(', ')}; ROLLBACK TO drop`).catch((error: unknown) => {
     if (isLockDenied(error)) throw error
     const { message, detail } = error as Error & { detail?: string }
-    return [`The tables cannot be replaced: ${message}${detail ? `: ${detail}` : ''}`]
-  } finally {
-    await runScript('ROLLBACK')
-  }
+    throw new OperatorError(`The tables cannot be replaced: ${message}${detail ? `: ${detail}` : ''}`)
+  })
 }

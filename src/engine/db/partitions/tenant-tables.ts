@@ -16,17 +16,13 @@ const listTables = statement(`
     SELECT quote_ident(p.relname) FROM pg_inherits i JOIN pg_class p ON p.oid = i.inhrelid
     WHERE i.inhparent = c.oid ORDER BY p.relname)
   FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant_app_id'
-  WHERE c.relnamespace = to_regnamespace(coalesce($1, quote_ident(current_schema()))) AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+  WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema())) AND c.relkind IN ('r', 'p') AND NOT c.relispartition
     AND EXISTS (SELECT FROM pg_index x WHERE x.indrelid = c.oid AND x.indisprimary)
     AND NOT EXISTS (SELECT FROM pg_index x WHERE x.indrelid = c.oid AND x.indisunique AND a.attnum <> ALL (x.indkey::int2[]))
   ORDER BY 1`)
 
-/**
- * Lists the tables that can be partitioned by tenant.
- *
- * @param schema the schema of the tables, quoted where necessary. By default the one in which tables are created
- */
-export async function readTenantTables(sql: SqlQueryable, schema?: string): Promise<TenantTable[]> {
-  const rows = await query(sql, listTables, [schema ?? null])
+/** Lists the tables that can be partitioned by tenant, in the schema in which tables are created. */
+export async function readTenantTables(sql: SqlQueryable): Promise<TenantTable[]> {
+  const rows = await query(sql, listTables)
   return rows.map(([name, partitions]) => ({ name: String(name), partitions: partitions as string[] }))
 }
