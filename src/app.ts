@@ -31,13 +31,13 @@ import { openApi } from './rest/openapi/document.ts'
 import { rest } from './rest/rest.ts'
 
 export interface AppOptions
-  extends Omit<GraphQLOptions, 'operations' | 'authenticate' | 'maxSubscriptionsPerKey'>,
+  extends Omit<GraphQLOptions, 'operations' | 'authenticate'>,
     Omit<OperationsOptions, 'schemas' | 'rateLimit'> {
   readonly logger: FastifyBaseLogger
   /** Traces requests. Without it none are traced. */
   readonly tracing?: Tracing | undefined
-  readonly timeouts?: HttpTimeouts
-  readonly load?: LoadLimits
+  readonly timeouts: HttpTimeouts
+  readonly load: LoadLimits
   /** The maximum number of open connections. Without it there is no limit. */
   readonly maxConnections?: number | undefined
   /** The port of `/metrics`. Without it the app serves `/metrics` itself. */
@@ -45,13 +45,13 @@ export interface AppOptions
   /** What `/metrics` shows. Without it, the metrics of this process. */
   readonly metricsSource?: MetricsSource | undefined
   /** How long `/metrics` gives the same answer. */
-  readonly metricsAgeMilliseconds?: number
+  readonly metricsAgeMilliseconds: number
   /** Origins whose pages may call the gateway. */
   readonly corsOrigins: readonly string[]
   /** Further headers that their pages may send. */
   readonly corsHeaders?: readonly string[]
   /** How long API keys are cached, so how late a revocation can take effect. */
-  readonly keyCacheMilliseconds?: number
+  readonly keyCacheMilliseconds: number
   /** Identity providers whose tokens are accepted. */
   readonly trustedIssuers?: readonly TrustedIssuer[]
   /** Without it keys are not limited. */
@@ -60,7 +60,7 @@ export interface AppOptions
 
 /** Creates the gateway. It does not listen. Closing it leaves the services open. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
-  const { services, meter, logger, demoKey, keyCacheMilliseconds = 3_000, rateLimit = unlimited } = options
+  const { services, meter, logger, demoKey, keyCacheMilliseconds, rateLimit = unlimited } = options
   const app = Fastify(serverOptions(logger, options.timeouts))
   const operations = createOperations({ ...options, schemas, rateLimit })
   const keys = createValidKeys(services.database, logger, keyCacheMilliseconds)

@@ -30,10 +30,17 @@ export interface Config {
   /** The files and folders of trusted documents, and what happens to other documents. */
   readonly trusted: { readonly paths: readonly string[]; readonly others: 'log' | 'reject' } | undefined
   readonly jobLimits: JobLimits
-  /** How long a failed job waits. No variable sets it. */
+  // No variable sets these.
+  /** How long a failed job waits. */
   readonly backoff: Backoff
-  /** The most that a request may read, in characters: no response may be longer than half of it. No variable sets it. */
+  /** The most that a request may read, in characters: no response may be longer than half of it. */
   readonly maxReadLength: number
+  /** How long API keys are cached, so how late a revocation can take effect. */
+  readonly keyCacheMilliseconds: number
+  /** How long everyone gets the same response from `/metrics`. Collecting the metrics takes milliseconds. */
+  readonly metricsAgeMilliseconds: number
+  /** How often a subscription in Apollo's multipart protocol sends a heartbeat: below the timeouts of proxies. */
+  readonly heartbeatMilliseconds: number
   /** How long finished jobs are kept; 0: forever. */
   readonly jobRetentionDays: number
   /** Whether `fetch_content` may fetch from private networks. */
@@ -220,6 +227,9 @@ function toConfig(env: z.output<typeof environment>): Config {
     jobLimits: { payloadKib: env.MAX_JOB_PAYLOAD_KIB, resultKib: env.MAX_JOB_RESULT_KIB },
     backoff: { delaySeconds: 5, maxDelaySeconds: 3_600 },
     maxReadLength: 16 * 1024 * 1024,
+    keyCacheMilliseconds: 3_000,
+    metricsAgeMilliseconds: 1_000,
+    heartbeatMilliseconds: 12_000,
     jobRetentionDays: env.JOB_RETENTION_DAYS,
     fetchPrivateNetworks: env.FETCH_PRIVATE_NETWORKS,
     corsOrigins: env.CORS_ORIGINS,

@@ -35,12 +35,10 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
     const logger = createLogger({ logLevel: 'silent' })
     const services = createServices(database, settings)
     const options = {
+      ...settings,
       services,
       meter: createStatementMeter(),
       logger,
-      graphiql: true,
-      introspection: true,
-      corsOrigins: [],
       load: patientLoad,
     }
     gateways = [await createApp({ ...options, demoKey }), await createApp(options)]

@@ -26,8 +26,11 @@ describe.skipIf(executablePath === undefined)('in a browser', () => {
     database = await createTestDatabase()
     demoKey = await openDemo(database, 'memory')
     const options = {
-      ...{ services: createServices(database, settings), meter: createStatementMeter(), load: patientLoad },
-      ...{ logger: createLogger({ logLevel: 'silent' }), introspection: true, corsOrigins: [] },
+      ...settings,
+      services: createServices(database, settings),
+      meter: createStatementMeter(),
+      load: patientLoad,
+      logger: createLogger({ logLevel: 'silent' }),
     }
     gateways = [
       await createApp({ ...options, graphiql: true, demoKey }),

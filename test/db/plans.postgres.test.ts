@@ -35,12 +35,12 @@ beforeAll(async () => {
   services = createServices(database, settings)
   const logger = createLogger({ logLevel: 'silent' })
   app = await createApp({
+    ...settings,
     services,
     meter: createStatementMeter(),
     logger,
     graphiql: false,
     introspection: false,
-    corsOrigins: [],
   })
 })
 afterAll(async () => {

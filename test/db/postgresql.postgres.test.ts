@@ -109,8 +109,12 @@ describe('while the database is unreachable', () => {
     const database = await openDatabase(locationOf('postgresql://nobody@127.0.0.1:1/none'))
     const logger = createLogger({ logLevel: 'silent' })
     const app = await createApp({
+      ...settings,
       services: createServices(database, settings),
-      ...{ meter: createStatementMeter(), logger, graphiql: false, introspection: false, corsOrigins: [] },
+      meter: createStatementMeter(),
+      logger,
+      graphiql: false,
+      introspection: false,
     })
     const headers = { 'x-api-key': generateApiKey() }
     const answers = await Promise.all([

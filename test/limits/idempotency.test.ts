@@ -7,6 +7,7 @@ import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
 import { removeExpiredAnswers } from '../../src/engine/idempotency/idempotency.ts'
 import { createLogger } from '../../src/engine/telemetry/logger.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { settings } from '../support/settings.ts'
 
 let app: TestApp
 let tenant: TestTenant
@@ -259,7 +260,8 @@ describe('a GraphQL request with an idempotency key', () => {
   it('gets the errors of the first answer, also from a gateway that does not know the document', async () => {
     const other = await createApp({
       ...{ services: app.services, meter: createStatementMeter(), logger: createLogger({ logLevel: 'silent' }) },
-      ...{ graphiql: false, introspection: true, corsOrigins: [], keyCacheMilliseconds: 0 },
+      ...settings,
+      keyCacheMilliseconds: 0,
     })
     const { tenantAppId } = tenant
     const writer = await createKey(app.database, { tenantAppId, name: 'writer', scopes: ['users:write', 'users:read'] })

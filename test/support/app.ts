@@ -100,14 +100,12 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
     })
     // Keys are not cached, so a revocation takes effect at once. test/auth/authentication.test.ts tests the cache.
     const app = await createApp({
+      ...settings,
       keyCacheMilliseconds: 0,
       metricsAgeMilliseconds: 0,
       services,
       meter,
       logger,
-      graphiql: true,
-      introspection: true,
-      corsOrigins: [],
       load: patientLoad,
       ...own,
     })

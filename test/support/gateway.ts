@@ -63,9 +63,12 @@ export async function listen(
   }
   const services = createServices(database, settings)
   const app = await createApp({
+    ...settings,
+    graphiql: false,
     ...{ services, meter, logger: createLogger({ logLevel: 'info' }, { write }) },
     recentWrites: replicas && createRecentWrites(replicas.lagMilliseconds),
-    ...{ graphiql: false, introspection: true, corsOrigins: [], load: patientLoad, ...options },
+    load: patientLoad,
+    ...options,
   })
   const address = await app.listen({ host: '127.0.0.1', port: 0 })
   return {

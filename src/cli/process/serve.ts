@@ -64,7 +64,7 @@ export async function serve({ handlers: file, concurrency }: ServeOptions, super
   try {
     stopMetrics = supervisor
       ? supervisor.shareMetrics(metrics.registry)
-      : await serveMetrics(metrics.registry, config.host, config.metricsPort)
+      : await serveMetrics(metrics.registry, config)
     const demoKey = await prepareDatabase(database, config, logger)
     const trustedIssuers = await openTrustedIssuersOf(config, database, logger)
     const app = await createApp({

@@ -24,7 +24,7 @@ export async function work({ handlers: file, concurrency, lease }: RunOptions): 
   await withMigratedDatabase(async (database) => {
     measureProcess(metrics, () => database.driver.connections())
     const services = createServices(database, { ...config, metrics })
-    const stopMetrics = await serveMetrics(metrics.registry, config.host, config.metricsPort)
+    const stopMetrics = await serveMetrics(metrics.registry, config)
     const stopWork = startWork(services, { ...config, logger, handlers, concurrency, leaseSeconds: lease })
     logger.info({ jobTypes: [...handlers.keys()] }, 'working')
     await toldToStop

@@ -19,7 +19,7 @@ export interface AnswerOptions {
   /** Whether the schema may be explored by introspection and suggestions. */
   readonly introspection: boolean
   /** How often a subscription in Apollo's multipart protocol sends a heartbeat. */
-  readonly heartbeatMilliseconds?: number | undefined
+  readonly heartbeatMilliseconds: number
 }
 
 /**

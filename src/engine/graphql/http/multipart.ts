@@ -10,11 +10,8 @@ const lastBoundary = '--\r\n'
 const partOf = (message: object) =>
   `\r\ncontent-type: application/json; charset=utf-8\r\n\r\n${JSON.stringify(message)}\r\n--graphql`
 
-/** How often a heartbeat is sent: below the timeouts of proxies, as Yoga does for server-sent events. */
-const defaultHeartbeat = 12_000
-
 /** Teaches Yoga Apollo's protocol. Yoga's own multipart responses are those of `@defer`. */
-export function useApolloMultipart(heartbeatMilliseconds = defaultHeartbeat): Plugin {
+export function useApolloMultipart(heartbeatMilliseconds: number): Plugin {
   return {
     onResultProcess({ request, setResultProcessor }) {
       if (request.headers.get('accept') !== apolloMultipart) return

@@ -14,7 +14,7 @@ interface YogaInput {
  * Operations are prepared, admitted and executed before, as for a JSON response. Yoga chooses the protocol by the header `accept`,
  * writes the results, sends heartbeats, and asks for a result when the client has read the one before.
  */
-export function createYogaSender(heartbeatMilliseconds?: number) {
+export function createYogaSender(heartbeatMilliseconds: number) {
   const yoga = createYoga<YogaInput>({
     plugins: [useResults, useApolloMultipart(heartbeatMilliseconds)],
     maskedErrors: false,

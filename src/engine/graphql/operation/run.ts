@@ -64,18 +64,18 @@ export interface OperationsOptions {
   /** Whether the schema may be introspected. */
   readonly introspection: boolean
   /** The maximum number of subscriptions of one key at a time. */
-  readonly maxSubscriptionsPerKey?: number
+  readonly maxSubscriptionsPerKey: number
   /** The most MiB of long answers that the clients of one key have not read, at a time. */
-  readonly maxUnsentMibPerKey?: number
+  readonly maxUnsentMibPerKey: number
 }
 
 /** Creates what runs operations. */
 export function createOperations(options: OperationsOptions): Operations {
-  const { schemas, services, meter, rateLimit, introspection, maxSubscriptionsPerKey = 100 } = options
+  const { schemas, services, meter, rateLimit, introspection, maxSubscriptionsPerKey } = options
   const preparer = createPreparer({ schemas, introspection, metrics: services.metrics })
   const admissions = createAdmissions(rateLimit)
   const things = 'MiB of answers that its clients have not read'
-  const unsent = createKeySlots(options.maxUnsentMibPerKey ?? 256, things, 'MAX_UNSENT_MIB_PER_KEY')
+  const unsent = createKeySlots(options.maxUnsentMibPerKey, things, 'MAX_UNSENT_MIB_PER_KEY')
   const execute = createExecute(options)
 
   return {

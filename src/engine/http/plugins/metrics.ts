@@ -7,11 +7,11 @@ export type MetricsSource = Pick<Registry, 'contentType' | 'metrics'>
 export interface MetricsOptions {
   readonly source: MetricsSource
   /** How long everyone gets the same response. Collecting the metrics takes milliseconds. */
-  readonly maxAgeMilliseconds?: number | undefined
+  readonly maxAgeMilliseconds: number
 }
 
 /** Serves `/metrics` in the text format of Prometheus. */
-export const metrics = routePlugin<MetricsOptions>('metrics', (app, { source, maxAgeMilliseconds = 1_000 }) => {
+export const metrics = routePlugin<MetricsOptions>('metrics', (app, { source, maxAgeMilliseconds }) => {
   let collected: Promise<string> | undefined
   let collectedAt = 0
 

@@ -27,20 +27,13 @@ export interface HttpTimeouts {
   readonly idleMilliseconds: number
 }
 
-const defaultTimeouts: HttpTimeouts = {
-  headersMilliseconds: 10_000,
-  requestMilliseconds: 30_000,
-  keepAliveMilliseconds: 72_000,
-  idleMilliseconds: 120_000,
-}
-
 const maxBodyBytes = 1024 * 1024
 
 /** How often Node looks for connections that exceed their timeouts. */
 const checkMilliseconds = 1_000
 
 /** The options of the HTTP server. */
-export function serverOptions(logger: FastifyBaseLogger, timeouts = defaultTimeouts) {
+export function serverOptions(logger: FastifyBaseLogger, timeouts: HttpTimeouts) {
   const { headersMilliseconds, requestMilliseconds, keepAliveMilliseconds, idleMilliseconds } = timeouts
   return {
     loggerInstance: logger,
