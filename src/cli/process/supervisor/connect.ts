@@ -1,5 +1,5 @@
 import cluster from 'node:cluster'
-import { Registry } from 'prom-client'
+import { Registry } from '@prometheus-io/client'
 import type { MetricsSource } from '../../../engine/http/plugins/metrics-route.ts'
 import { createSharedCounts, type SharedCounts } from '../../../engine/limits/shared-counts.ts'
 import { createStopRequests, type OnStopRequest } from '../stop-requests.ts'

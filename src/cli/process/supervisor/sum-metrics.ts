@@ -1,4 +1,4 @@
-import { AggregatorRegistry, type Registry } from 'prom-client'
+import { AggregatorRegistry, type Registry } from '@prometheus-io/client'
 import type { MetricsSource } from '../../../engine/http/plugins/metrics-route.ts'
 
 /** Metrics with their values. */

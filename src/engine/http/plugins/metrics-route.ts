@@ -1,5 +1,5 @@
+import type { Registry } from '@prometheus-io/client'
 import Fastify, { type FastifyInstance } from 'fastify'
-import type { Registry } from 'prom-client'
 import { listen } from '../listen.ts'
 
 /** What `/metrics` shows. */
