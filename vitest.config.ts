@@ -50,7 +50,7 @@ const onlyIn = {
     ...['cli/backup', 'cli/serve', 'cli/start-work', 'cli/usage', 'clients/graphiql.browser', 'db/copy-aside'],
     ...['db/embedded', 'docs/codegen', 'docs/job-handlers', 'docs/packages', 'docs/production', 'docs/proxies'],
     ...['docs/recipes', 'docs/reference', 'docs/tour', 'graphql/breaking-changes', 'jobs/fetch-content'],
-    ...['jobs/load-handlers', 'limits/buffered-counter', 'limits/redis', 'limits/shared-counts', 'limits/turns'],
+    ...['jobs/load-handlers', 'limits/redis', 'limits/turns'],
     ...['telemetry/log-buffer', 'telemetry/log-faults', 'telemetry/tracing'],
   ],
   server: [

@@ -128,6 +128,10 @@ export function measureProcess({ registry }: Metrics, connections: () => Connect
   collectDefaultMetrics({ register: registry })
   // Its quantiles cannot be added up, as several processes do. The histogram of the same values stays.
   registry.removeSingleMetric('nodejs_eventloop_utilization_summary')
+  for (const metric of registry.getMetricsAsArray()) {
+    // The mean of several processes hides the one that is late and needs attention.
+    if (metric.aggregator === 'average') metric.aggregator = 'max'
+  }
   new Gauge({
     name: 'fusion_database_connections',
     help: 'Database connections in use and idle, and statements that wait for one',
