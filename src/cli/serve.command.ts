@@ -22,8 +22,12 @@ export function serveCommand(): Command {
       readProcesses,
       1,
     )
-    .action(async ({ processes, ...options }: ServeOptions & { readonly processes: number }) => {
-      if (processes === 1) return (await import('./process/serve.ts')).serve(options)
-      return (await import('./process/supervisor/serve-together.ts')).serveTogether(processes, options)
+    .action(async (options: ServeOptions) => {
+      if (options.processes === 1) return (await import('./process/serve.ts')).serve(options)
+      const { default: cluster } = await import('node:cluster')
+      // The supervisor does not load the code that serves.
+      if (cluster.isPrimary) return (await import('./process/supervisor/supervise.ts')).supervise(options.processes)
+      const supervisor = (await import('./process/supervisor/connect.ts')).connectToSupervisor()
+      return (await import('./process/serve.ts')).serve(options, supervisor)
     })
 }

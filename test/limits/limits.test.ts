@@ -374,6 +374,13 @@ describe('the budget of a key', () => {
   })
 })
 
+it('a process of several has its share of the points, and rejects what costs more', async () => {
+  const limit = createRateLimit(100, { log: app.app.log, processes: 3 })
+  expect(await limit.spend({ keyId: 'key' }, 4)).toMatchObject({ points: 34, remaining: 30 })
+  await expect(limit.spend({ keyId: 'key' }, 31)).rejects.toMatchObject({ code: 'RATE_LIMITED' })
+  await expect(limit.spend({ keyId: 'key' }, 35)).rejects.toMatchObject({ code: 'TOO_EXPENSIVE' })
+})
+
 it('the rows still exist after these tests', async () => {
   expect((await app.rest(tenant, 'GET', `/users/${rows.user.id}`)).statusCode).toBe(200)
 })

@@ -13,7 +13,7 @@ import { followTrustedDocuments } from '../../engine/graphql/http/trusted-docume
 import { listen } from '../../engine/http/server/listen.ts'
 import { serveMetrics } from '../../engine/http/server/serve-metrics.ts'
 import { createRateLimit } from '../../engine/limits/rate-limit.ts'
-import { createRecentWrites, type SharedMemory } from '../../engine/limits/recent-writes.ts'
+import { createRecentWrites } from '../../engine/limits/recent-writes.ts'
 import type { RedisConnection } from '../../engine/limits/redis.ts'
 import { createLogger } from '../../engine/telemetry/logger.ts'
 import { createMetrics, type Metrics, measureProcess } from '../../engine/telemetry/metrics.ts'
@@ -28,6 +28,8 @@ import type { Supervisor } from './supervisor/connect.ts'
 export interface ServeOptions {
   readonly handlers?: string
   readonly concurrency: number
+  /** How many processes serve together on the port. */
+  readonly processes: number
 }
 
 /**
@@ -39,7 +41,10 @@ export interface ServeOptions {
  * @param supervisor of this process, if it is one of several
  * @throws OperatorError if a PostgreSQL server lacks migrations
  */
-export async function serve({ handlers: file, concurrency }: ServeOptions, supervisor?: Supervisor): Promise<void> {
+export async function serve(
+  { handlers: file, concurrency, processes }: ServeOptions,
+  supervisor?: Supervisor,
+): Promise<void> {
   // From here on, Ctrl-C lets writes under way finish.
   const onStopRequest = supervisor?.onStopRequest ?? receiveStopSignals()
   const toldToStop = new Promise<void>(onStopRequest)
@@ -57,14 +62,12 @@ export async function serve({ handlers: file, concurrency }: ServeOptions, super
   const services = createServices(database, { ...config, metrics })
   const redis = await openRedis(config, logger)
   const rateLimit = createRateLimit(config.pointsPerMinute, {
-    ...{ log: logger, pointsPerUser: config.pointsPerUser, redis, metrics, counts: supervisor?.counts },
+    ...{ log: logger, pointsPerUser: config.pointsPerUser, redis, metrics, processes },
   })
-  const recentWrites = createRecentWritesFor(config, redis ?? supervisor?.counts)
+  const recentWrites = createRecentWritesFor(config, redis)
   let stopMetrics = async () => {}
   try {
-    stopMetrics = supervisor
-      ? supervisor.shareMetrics(metrics.registry)
-      : await serveMetrics(metrics.registry, config)
+    stopMetrics = supervisor ? supervisor.shareMetrics(metrics.registry) : await serveMetrics(metrics.registry, config)
     const demoKey = await prepareDatabase(database, config, logger)
     const trustedIssuers = await openTrustedIssuersOf(config, database, logger)
     const app = await createApp({
@@ -130,9 +133,9 @@ async function openTrustedIssuersOf(config: Config, database: Database, log: Log
   return openTrustedIssuers(database, file, tokenIssuer, { log, allowPrivateNetworks })
 }
 
-function createRecentWritesFor({ database }: Config, shared: SharedMemory | undefined) {
+function createRecentWritesFor({ database }: Config, redis: RedisConnection | undefined) {
   if (database.kind === 'embedded' || !database.replicas) return undefined
-  return createRecentWrites(database.replicas.lagMilliseconds, shared)
+  return createRecentWrites(database.replicas.lagMilliseconds, redis)
 }
 
 /** @returns the key of the demo tenant, if there is one */

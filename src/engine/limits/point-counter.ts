@@ -5,6 +5,8 @@ import type { RedisConnection } from './redis.ts'
 interface Taken {
   /** False if the key had not enough points. Then none were taken. */
   readonly isTaken: boolean
+  /** The points of a window. */
+  readonly points: number
   /** The points that the key has spent in this window. */
   readonly spent: number
   readonly resetMilliseconds: number
@@ -21,7 +23,7 @@ export type PointCounter = (keyId: string, cost: number, isDone?: boolean) => Pr
 const windowMilliseconds = 60_000
 
 /** How many keys a process counts at most. */
-export const maxKeys = 100_000
+const maxKeys = 100_000
 
 /** Creates a counter in the memory of this process. */
 export function createMemoryCounter(points: number, now: () => number = () => performance.now()): PointCounter {
@@ -34,7 +36,7 @@ export function createMemoryCounter(points: number, now: () => number = () => pe
       window.spent += cost
       windows.set(keyId, window)
     }
-    return { isTaken, spent: window.spent, resetMilliseconds: window.endsAt - now() }
+    return { isTaken, points, spent: window.spent, resetMilliseconds: window.endsAt - now() }
   }
 }
 
@@ -58,6 +60,6 @@ export function createRedisCounter(points: number, redis: RedisConnection): Poin
   return async (keyId, cost, isDone = false) => {
     const args = [cost, points, windowMilliseconds, isDone].map(String)
     const [isTaken, spent, resetMilliseconds] = await redis.runScript(script, `fusion-gateway:rate:${keyId}`, args)
-    return { isTaken: isTaken === 1, spent: Number(spent), resetMilliseconds: Number(resetMilliseconds) }
+    return { isTaken: isTaken === 1, points, spent: Number(spent), resetMilliseconds: Number(resetMilliseconds) }
   }
 }

@@ -1,11 +1,9 @@
 import { GatewayError } from '../errors.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
-import { createBufferedCounter } from './buffered-counter.ts'
 import { nameOfUser, type Payer } from './key-slots.ts'
 import { createMemoryCounter, createRedisCounter, type PointCounter } from './point-counter.ts'
 import type { RedisConnection } from './redis.ts'
-import type { SharedCounts } from './shared-counts.ts'
 
 /** The budget of a key in the current minute. */
 export interface Budget {
@@ -43,8 +41,8 @@ export interface RateLimitOptions {
   readonly pointsPerUser?: number
   /** Where gateways count together. Each counts by itself if there is none, and while it does not answer. */
   readonly redis?: RedisConnection | undefined
-  /** Where the processes of one supervisor count together, without Redis or while it does not answer. */
-  readonly counts?: SharedCounts | undefined
+  /** How many processes this gateway has. While one counts by itself, it has its share of the points. */
+  readonly processes?: number
   readonly metrics?: Metrics
 }
 
@@ -55,15 +53,15 @@ export interface RateLimitOptions {
  */
 export function createRateLimit(
   points: number,
-  { log, pointsPerUser = 0, redis, counts, metrics = createMetrics() }: RateLimitOptions,
+  { log, pointsPerUser = 0, redis, processes = 1, metrics = createMetrics() }: RateLimitOptions,
 ): RateLimit {
   let isAlone = false
 
   function createBudgets(pointsPerMinute: number, payer: 'key' | 'user') {
-    const own: PointCounter = counts
-      ? createBufferedCounter(pointsPerMinute, (...args) => counts.takePoints(pointsPerMinute, ...args))
-      : createMemoryCounter(pointsPerMinute)
+    const share = Math.ceil(pointsPerMinute / processes)
+    const own = createMemoryCounter(share)
     const shared = redis && createRedisCounter(pointsPerMinute, redis)
+    const maximum = shared ? pointsPerMinute : share
 
     async function take(...args: Parameters<PointCounter>): ReturnType<PointCounter> {
       if (!shared) return own(...args)
@@ -81,15 +79,15 @@ export function createRateLimit(
       }
     }
 
-    const budgetOf = ({ spent, resetMilliseconds }: Awaited<ReturnType<PointCounter>>): Budget => ({
-      points: pointsPerMinute,
-      remaining: Math.max(0, pointsPerMinute - spent),
+    const budgetOf = ({ points, spent, resetMilliseconds }: Awaited<ReturnType<PointCounter>>): Budget => ({
+      points,
+      remaining: Math.max(0, points - spent),
       resetSeconds: Math.max(1, Math.ceil(resetMilliseconds / 1_000)),
     })
 
     return {
       async spend(name: string, cost: number): Promise<Budget> {
-        if (cost > pointsPerMinute) throw tooExpensive(cost, pointsPerMinute)
+        if (cost > maximum) throw tooExpensive(cost, maximum)
         const taken = await take(name, cost)
         const budget = budgetOf(taken)
         if (taken.isTaken) return budget

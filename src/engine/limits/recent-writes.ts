@@ -1,18 +1,11 @@
 import { LRUCache } from 'lru-cache'
+import type { RedisConnection } from './redis.ts'
 
 /** Remembers which keys have written recently. Their reads must see what they wrote. */
 export interface RecentWrites {
   /** Remembers that a key has written now. */
   note(keyId: string): Promise<void>
   has(keyId: string): Promise<boolean>
-}
-
-/** Where processes remember together: Redis, or their supervisor. */
-export interface SharedMemory {
-  /** Stores a key for some time. Never rejects. */
-  remember(key: string, milliseconds: number): Promise<void>
-  /** Whether a key is stored. */
-  remembers(key: string): Promise<boolean>
 }
 
 const maxKeys = 100_000
@@ -23,17 +16,17 @@ const prefix = 'fusion-gateway:wrote:'
  * Creates the memory of recent writes.
  *
  * @param milliseconds how long a write is recent
- * @param shared where processes remember together. Each remembers by itself if there is none, and while it does not answer
+ * @param redis where processes remember together. Each remembers by itself if there is none, and while it does not answer
  */
-export function createRecentWrites(milliseconds: number, shared?: SharedMemory): RecentWrites {
+export function createRecentWrites(milliseconds: number, redis?: RedisConnection): RecentWrites {
   const written = new LRUCache<string, true>({ max: maxKeys, ttl: milliseconds, ttlResolution: 0 })
   return {
     async note(keyId) {
       written.set(keyId, true)
-      await shared?.remember(prefix + keyId, milliseconds)
+      await redis?.remember(prefix + keyId, milliseconds)
     },
     async has(keyId) {
-      return written.has(keyId) || ((await shared?.remembers(prefix + keyId)) ?? false)
+      return written.has(keyId) || ((await redis?.remembers(prefix + keyId)) ?? false)
     },
   }
 }

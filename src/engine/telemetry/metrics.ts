@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client'
 
 /** The metrics of a process, in the format of Prometheus. */
 export type Metrics = ReturnType<typeof createMetrics>
@@ -126,6 +126,12 @@ interface Connections {
 /** Adds the metrics of the process itself: memory, garbage collection, event loop, connections. */
 export function measureProcess({ registry }: Metrics, connections: () => Connections): void {
   collectDefaultMetrics({ register: registry })
+  // Its quantiles cannot be added up, as several processes do. The histogram of the same values stays.
+  registry.removeSingleMetric('nodejs_eventloop_utilization_summary')
+  for (const metric of registry.getMetricsAsArray()) {
+    // The mean of several processes hides the one that is late and needs attention.
+    if (metric.aggregator === 'average') metric.aggregator = 'max'
+  }
   new Gauge({
     name: 'fusion_database_connections',
     help: 'Database connections in use and idle, and statements that wait for one',

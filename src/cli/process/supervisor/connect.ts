@@ -1,79 +1,73 @@
 import cluster from 'node:cluster'
-import { Registry } from 'prom-client'
-import type { MetricsSource } from '../../../engine/http/plugins/metrics.ts'
-import { createSharedCounts, type SharedCounts } from '../../../engine/limits/shared-counts.ts'
-import { createStopRequests, type OnStopRequest } from '../stop-requests.ts'
-import { createCalls } from './calls.ts'
-import type { MessageOfChild, MessageOfSupervisor } from './messages.ts'
+import { on } from 'node:events'
+import { AggregatorRegistry, Registry } from '@prometheus-io/client'
+import { GatewayError } from '../../../engine/errors.ts'
+import { createStopRequests } from '../stop-requests.ts'
+
+/** A message of a child: that it serves, or that it asks for the metrics of all children. */
+export type MessageOfChild = { readonly type: 'ready'; readonly address: string } | { readonly type: 'readMetrics' }
+
+/** A message to a child. `metrics` has no text if they could not be read. */
+type MessageOfSupervisor = { readonly type: 'stop' | 'stopAtOnce' | 'metrics'; readonly text?: string }
 
 /** What a process that serves gets from its supervisor. */
-export interface Supervisor {
-  readonly onStopRequest: OnStopRequest
-  /** The points and the recent writes of all processes. */
-  readonly counts: SharedCounts
-  /** The metrics of all processes. */
-  readonly metrics: MetricsSource
-  /**
-   * Reports the metrics of this process whenever the supervisor asks for them.
-   *
-   * @returns reports them for the last time
-   */
-  shareMetrics(registry: Registry): () => Promise<void>
-  /** Tells the supervisor that this process serves. */
-  ready(address: string): void
-}
+export type Supervisor = ReturnType<typeof connectToSupervisor>
 
 /**
  * Connects this process to the supervisor that started it. From here on, the supervisor tells it when to stop. Ctrl-C and the end of
  * a terminal reach all processes, but only the supervisor obeys them. SIGTERM stops this process gracefully, and the supervisor
  * replaces it. When the supervisor has been killed, this process stops gracefully.
  */
-export function connectToSupervisor(): Supervisor {
-  const { call, receive, end } = createCalls((calls) => send({ type: 'calls', calls }))
-  const ownCounts = createSharedCounts()
-  const stopRequests = createStopRequests()
-  let report = async () => {}
-
-  process.on('message', (message: MessageOfSupervisor) => {
-    if (message.type === 'replies') receive(message.replies)
-    else if (message.type === 'reportMetrics') report().catch(() => undefined)
-    else stopRequests.receive(message.type)
+export function connectToSupervisor() {
+  const { receive, onNext: onStopRequest } = createStopRequests()
+  const { worker } = cluster
+  const aggregator = new AggregatorRegistry()
+  process.on('message', ({ type }: MessageOfSupervisor) => {
+    if (type === 'stop' || type === 'stopAtOnce') receive(type)
   })
   for (const signal of ['SIGINT', 'SIGHUP']) process.on(signal, () => undefined)
-  process.on('SIGTERM', () => stopRequests.receive('stop'))
-  cluster.worker?.once('disconnect', () => {
+  process.on('SIGTERM', () => receive('stop'))
+  // A message to a supervisor that has just ended. Its end is another event.
+  process.on('error', () => undefined)
+  worker?.once('disconnect', () => {
     // Otherwise node:cluster ends the process at once.
-    if (cluster.worker) cluster.worker.exitedAfterDisconnect = true
-    end()
-    stopRequests.receive('stop')
+    worker.exitedAfterDisconnect = true
+    receive('stop')
   })
   // The channel to the supervisor alone does not keep this process running.
   process.channel?.unref()
 
   return {
-    onStopRequest: stopRequests.onNext,
-    counts: {
-      // While this process stops without a supervisor, it counts by itself.
-      takePoints: (...args) => call('takePoints', ...args).catch(() => ownCounts.takePoints(...args)),
-      remember: (...args) => call('remember', ...args).catch(() => ownCounts.remember(...args)),
-      remembers: (...args) => call('remembers', ...args).catch(() => ownCounts.remembers(...args)),
-    },
-    metrics: { contentType: Registry.PROMETHEUS_CONTENT_TYPE, metrics: () => call('readMetrics') },
-    shareMetrics(registry) {
-      report = async () => call('reportMetrics', await registry.getMetricsAsJSON())
+    onStopRequest,
+    /** The metrics of all processes. */
+    metrics: { contentType: Registry.PROMETHEUS_CONTENT_TYPE, metrics: readMetrics },
+    /**
+     * Adds the metrics of this process to those of all processes.
+     *
+     * @returns leaves its counts with the supervisor, because a sum that falls looks like a restart. The reply comes after the
+     *   connections that were on their way to this process, and that it has refused. They would hang if it ended before
+     */
+    shareMetrics(registry: Registry): () => Promise<void> {
+      AggregatorRegistry.setRegistries(registry)
       return async () => {
-        process.channel?.ref()
-        // The reply comes after all connections that were on their way to this process. It has refused them, and the supervisor has
-        // passed them to another process. If this process ended before, they would hang.
-        await report().catch(() => undefined)
-        process.channel?.unref()
+        for (const { name, type } of registry.getMetricsAsArray()) {
+          if (String(type) === 'gauge') registry.removeSingleMetric(name)
+        }
+        if (process.connected) await aggregator.shutdown().catch(() => undefined)
       }
     },
-    ready: (address) => send({ type: 'ready', address }),
+    /** Tells the supervisor that this process serves. */
+    ready: (address: string) => send({ type: 'ready', address }),
   }
 }
 
-function send(message: MessageOfChild): void {
-  // With a callback, a supervisor that has just ended is no uncaught error.
-  if (process.connected) process.send?.(message, undefined, undefined, () => undefined)
+async function readMetrics(): Promise<string> {
+  send({ type: 'readMetrics' })
+  for await (const [{ type, text }] of process.connected ? on(process, 'message', { close: ['disconnect'] }) : []) {
+    if (text !== undefined) return text
+    if (type === 'metrics') break
+  }
+  throw new GatewayError('SERVICE_UNAVAILABLE', 'A process does not report its metrics.')
 }
+
+const send = (message: MessageOfChild) => process.send?.(message)

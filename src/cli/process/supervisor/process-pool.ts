@@ -1,161 +1,132 @@
+import cluster, { type Worker } from 'node:cluster'
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { Child, End } from './child.ts'
+import type { MessageOfChild } from './connect.ts'
 
-/** A child that has run for so long has not failed. */
-const steadyMilliseconds = 10_000
-
-/** The longest pause before a child is replaced, after others have failed. */
+/** The longest pause between two attempts to replace a child. */
 const maxPauseMilliseconds = 30_000
 
-/** After so many failures in a row the pool gives up, unless a child serves. */
+/** After so many failed attempts in a row the pool gives up, unless a child serves. */
 const maxFailures = 5
 
-/** How much longer than allowed a child may take to stop before it is killed. */
-const exitMilliseconds = 1_000
-
-/** The children of a supervisor. */
-export interface ProcessPool {
-  /** The children that serve, or stop. */
-  readonly serving: ReadonlySet<Child>
-  /**
-   * Starts the children, and replaces those that end.
-   *
-   * @param onReady called with their address when all of them serve
-   * @returns the exit code, when all have ended
-   */
-  run(onReady: (address: string) => void): Promise<number>
-  /** Replaces the children one by one: a new one serves before an old one stops. */
-  restart(): void
-  /** Stops the children gracefully. */
-  stop(): void
-  /** Closes the connections in use too, while the children stop. */
-  stopAtOnce(): void
-}
-
-export interface ProcessPoolOptions {
-  readonly size: number
-  readonly startChild: () => Child
-  /** How long a child may take to stop. */
-  readonly shutdownMilliseconds: number
-  readonly log: Logger
-}
-
-/** Creates a pool without processes. */
-export function createProcessPool({ size, startChild, shutdownMilliseconds, log }: ProcessPoolOptions): ProcessPool {
-  const children = new Set<Child>()
-  const serving = new Set<Child>()
-  /** The children that a restart replaces. */
-  const leaving = new WeakSet<Child>()
+/** Creates a pool of processes that serve. It is empty until it runs. A child that takes longer than allowed to stop is killed. */
+export function createProcessPool(size: number, maxStopMilliseconds: number, log: Logger) {
+  const children = new Set<Worker>()
+  /** The children that serve, and are replaced when they end. */
+  const serving = new Set<Worker>()
   const stopping = new AbortController()
-  const { promise: stopped, resolve: setStopped } = Promise.withResolvers<void>()
-  const { promise: ready, resolve: setReady } = Promise.withResolvers<void>()
-  let restarts = ready
-  let isRestartDue = false
-  let failures = 0
-  let exitCode = 0
-
   const isStopping = () => stopping.signal.aborted
-  const maxMilliseconds = shutdownMilliseconds + exitMilliseconds
+  let changes = Promise.resolve()
+  let address = ''
+  /** The code of the last child that has ended. One that did not serve has printed its error. */
+  let lastCode = 1
 
-  /** @returns a new child, and the address that it serves; undefined if it has ended before */
-  async function start(): Promise<{ child: Child; address: string | undefined }> {
-    const child = startChild()
+  /** @returns a new child that serves; undefined if it has ended before */
+  function start(): Promise<Worker | undefined> {
+    const child = cluster.fork()
     children.add(child)
-    if (isStopping()) child.stop(maxMilliseconds)
-    child.ended.then(() => {
-      children.delete(child)
-      serving.delete(child)
+    closeLostConnection(child)
+    // A message to a process that has just ended. Its end is another event.
+    child.on('error', () => undefined)
+    return new Promise((resolve) => {
+      child.on('message', (message: MessageOfChild) => {
+        if (message.type !== 'ready') return
+        address = message.address
+        serving.add(child)
+        resolve(child)
+      })
+      child.once('exit', (code: number | null, signal: string | null) => {
+        const end = { child: child.process.pid, code, signal }
+        children.delete(child)
+        lastCode = code || 1
+        if (serving.delete(child) && !isStopping()) {
+          log.warn(end, 'a process has ended: another one replaces it')
+          replace()
+        } else if (signal) log.error(end, 'a process was killed')
+        resolve(undefined)
+      })
     })
-    const address = await child.ready
-    if (address !== undefined) serving.add(child)
-    return { child, address }
-  }
-
-  async function replaceWhenEnded(child: Child): Promise<void> {
-    const timer = setTimeout(() => {
-      failures = 0
-    }, steadyMilliseconds)
-    const end = await child.ended
-    clearTimeout(timer)
-    if (isStopping() || leaving.has(child)) return
-    log.warn({ child: child.pid, ...end }, 'a process has ended: another one replaces it')
-    await replace()
   }
 
   async function replace(): Promise<void> {
-    const pause = failures === 0 ? 0 : Math.min(1_000 * 2 ** (failures - 1), maxPauseMilliseconds)
-    failures += 1
-    await sleep(pause, undefined, { signal: stopping.signal }).catch(() => undefined)
-    if (isStopping()) return
-    const { child, address } = await start()
-    if (address !== undefined) return replaceWhenEnded(child)
-    if (isStopping()) return
-    if (failures >= maxFailures && serving.size === 0) giveUp(await child.ended)
-    else await replace()
+    for (let failures = 0; failures < maxFailures || serving.size > 0; failures += 1) {
+      const pause = failures === 0 ? 0 : Math.min(500 * 2 ** (failures - 1), maxPauseMilliseconds)
+      await sleep(pause, undefined, { signal: stopping.signal }).catch(() => undefined)
+      if (isStopping() || (await start())) return
+    }
+    stop(lastCode)
   }
 
-  /** Ends like a child that did not start. It has printed its error. */
-  function giveUp({ code, signal }: End): void {
-    if (isStopping()) return
-    exitCode = code || 1
-    if (signal !== null) log.error({ signal }, 'a process was killed before it served')
-    stop()
+  function stopChild(child: Worker): void {
+    serving.delete(child)
+    child.send({ type: 'stop' })
+    setTimeout(() => child.process.kill('SIGKILL'), maxStopMilliseconds).unref()
   }
 
-  function stop(): void {
+  /** Stops the children gracefully. */
+  function stop(code = 0): void {
     if (isStopping()) return
+    process.exitCode = code
     stopping.abort()
-    for (const child of children) child.stop(maxMilliseconds)
-    setStopped()
+    for (const child of children) stopChild(child)
+  }
+
+  async function startAll(): Promise<void> {
+    // The first one alone, so that a wrong configuration is reported once.
+    const first = await start()
+    const others = first && !isStopping() ? await Promise.all(Array.from({ length: size - 1 }, start)) : [first]
+    if (others.includes(undefined)) stop(lastCode)
+    else if (!isStopping()) log.info({ processes: size }, `Server listening at ${address}`)
   }
 
   async function restartAll(): Promise<void> {
-    isRestartDue = false
     log.info('restarting')
     for (const old of [...serving]) {
       // The replacement of a child that has ended is new.
       if (!serving.has(old)) continue
+      const successor = await start()
       if (isStopping()) return
-      leaving.add(old)
-      const { child, address } = await start()
-      if (address === undefined) {
-        leaving.delete(old)
-        if (!isStopping()) log.error('a new process did not start: the old ones go on')
-        if (!children.has(old)) replace()
-        return
-      }
-      replaceWhenEnded(child)
-      old.stop(maxMilliseconds)
-      await old.ended
+      if (!successor) return log.error('a new process did not start: the old ones go on')
+      const surplus = serving.has(old) ? old : successor
+      stopChild(surplus)
+      while (children.has(surplus)) await once(cluster, 'exit')
     }
     log.info('restarted')
   }
 
   return {
-    serving,
-    async run(onReady) {
-      // The first one alone, so that a wrong configuration is reported once.
-      const first = await start()
-      const others =
-        first.address === undefined || isStopping() ? [] : await Promise.all(Array.from({ length: size - 1 }, start))
-      const failed = [first, ...others].find(({ address }) => address === undefined)
-      if (failed) giveUp(await failed.child.ended)
-      for (const { child } of [first, ...others]) replaceWhenEnded(child)
-      if (first.address !== undefined && !isStopping()) onReady(first.address)
-      setReady()
-      await stopped
-      await Promise.all([...children].map(({ ended }) => ended))
-      return exitCode
+    /** Starts the children, and replaces those that end. Resolves when all have ended, and sets the exit code. */
+    async run(): Promise<void> {
+      if (isStopping()) return
+      changes = startAll()
+      await once(stopping.signal, 'abort')
+      while (children.size > 0) await once(cluster, 'exit')
     },
-    restart() {
-      if (isRestartDue) return
-      isRestartDue = true
-      restarts = restarts.then(restartAll)
+    /** Replaces the children one by one: a new one serves before an old one stops. */
+    restart(): void {
+      changes = changes.then(restartAll)
     },
     stop,
-    stopAtOnce() {
-      for (const child of children) child.stopAtOnce()
+    /** Closes the connections in use too, while the children stop. */
+    stopAtOnce(): void {
+      for (const child of children) child.send({ type: 'stopAtOnce' })
     },
   }
+}
+
+/**
+ * Closes the connection that was on its way to a child when it was killed. node:cluster, which passes one connection at a time to each
+ * child, would keep it, and its client would wait forever.
+ */
+function closeLostConnection({ process: child }: Worker): void {
+  const send = child.send.bind(child) as (...args: unknown[]) => boolean
+  let last: { close?: () => void } | undefined
+  const remember = (message: unknown, connection?: typeof last, ...rest: unknown[]) => {
+    last = connection ?? last
+    return send(message, connection, ...rest)
+  }
+  Object.assign(child, { send: remember })
+  // Closing a connection that the child had accepted does nothing: node:cluster has closed it here.
+  child.once('exit', (_code, signal) => signal && last?.close?.())
 }

@@ -1,4 +1,4 @@
-import type { Registry } from 'prom-client'
+import type { Registry } from '@prometheus-io/client'
 import { routePlugin } from '../routes.ts'
 
 /** What `/metrics` shows. */
