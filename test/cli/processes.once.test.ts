@@ -115,15 +115,20 @@ describe.skipIf(!hasServer)('serve --processes', () => {
     await gateway.stop()
   })
 
-  describe('with a file that is read at SIGHUP', () => {
+  describe('with files that are read at SIGHUP', () => {
     let gateway: RunningGateway
+    let folder: string
     let issuers: string
+    let documents: string
     beforeAll(async () => {
-      issuers = path.join(mkdtempSync(path.join(tmpdir(), 'fusion-')), 'issuers.json')
+      folder = mkdtempSync(path.join(tmpdir(), 'fusion-'))
+      issuers = path.join(folder, 'issuers.json')
+      documents = path.join(folder, 'documents.json')
       writeFileSync(issuers, '[]')
-      gateway = await start({ TRUSTED_ISSUERS: issuers })
+      writeFileSync(documents, '{}')
+      gateway = await start({ TRUSTED_ISSUERS: issuers, TRUSTED_DOCUMENTS: documents })
     })
-    afterAll(() => rmSync(path.dirname(issuers), { recursive: true }))
+    afterAll(() => rmSync(folder, { recursive: true }))
 
     it('is restarted one by one without a failed request, also twice', async () => {
       const before = childrenOf(gateway)
@@ -151,6 +156,15 @@ describe.skipIf(!hasServer)('serve --processes', () => {
       expect(serving).toEqual([1, 2, 3, 2, 3, 2, 3, 2, 3, 2])
     })
 
+    it('has the trusted documents that the files have then', async () => {
+      const url = `${gateway.address}/graphql?documentId=who`
+      writeFileSync(documents, '{ "who": "{ viewer { keyName } }" }')
+      expect(await statusOf(url, key)).toBe(403)
+      gateway.child.kill('SIGHUP')
+      await untilLogged(gateway, 'restarted', 3)
+      expect(await statusOf(url, key)).toBe(200)
+    })
+
     it('keeps the processes that serve if a restart cannot start a new one', async () => {
       writeFileSync(issuers, 'wrong')
       gateway.child.kill('SIGHUP')
@@ -159,7 +173,7 @@ describe.skipIf(!hasServer)('serve --processes', () => {
       expect(await statusOf(`${gateway.address}/users`, key)).toBe(200)
       writeFileSync(issuers, '[]')
       gateway.child.kill('SIGHUP')
-      await untilLogged(gateway, 'restarted', 3)
+      await untilLogged(gateway, 'restarted', 4)
       expect(await statusOf(`${gateway.address}/users`, key)).toBe(200)
     })
 

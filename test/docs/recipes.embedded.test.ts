@@ -114,7 +114,7 @@ describe.skipIf(!isInstalled('hive-gateway'))('docs/recipes/hive-gateway.md', ()
   /** The requests that Hive Gateway has sent. */
   const requests: IncomingMessage[] = []
   beforeAll(async () => {
-    const trusted = { others: 'log', byId: new Map(), texts: new Set([mine]), close: async () => undefined } as const
+    const trusted = { others: 'log', byId: new Map(), texts: new Set([mine]) } as const
     app = await startTestApp({ introspection: false, trustedDocuments: trusted })
     app.app.server.on('request', (request) => requests.push(request))
     await app.app.listen({ host: '127.0.0.1', port: 0 })

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { buildClientSchema, getIntrospectionQuery, lexicographicSortSchema, printSchema } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { schemas } from '../../src/domain/schema.graphql.ts'
-import { followTrustedDocuments, type TrustedDocuments } from '../../src/engine/graphql/http/trusted-documents.ts'
+import { readTrustedDocuments, type TrustedDocuments } from '../../src/engine/graphql/http/trusted-documents.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { readPage } from '../support/docs.ts'
 
@@ -88,19 +88,17 @@ describe('automatic persisted queries', () => {
 })
 
 describe('trusted documents', () => {
-  /** Trusts the documents of one file, as it is now. */
-  async function trust(documents: object, others: TrustedDocuments['others']): Promise<TrustedDocuments> {
+  /** Trusts the documents of one file. */
+  function trust(documents: object, others: TrustedDocuments['others']): TrustedDocuments {
     const file = path.join(folder, 'documents.json')
     writeFileSync(file, JSON.stringify(documents))
-    const log = { info: () => undefined, warn: () => undefined }
-    const trusted = await followTrustedDocuments({ paths: [file], others }, schemas.schema, log)
-    await trusted.close()
-    return trusted
+    const log = { error: () => undefined, warn: () => undefined }
+    return readTrustedDocuments({ paths: [file], others }, schemas.schema, log)
   }
   const documents = { [sha256(query)]: query, relay_1: 'query Other { viewer { scopes } }' }
 
   it('run by id, hash and text, and no other document runs', async () =>
-    withApp({ trustedDocuments: await trust(documents, 'reject') }, async (app, tenant) => {
+    withApp({ trustedDocuments: trust(documents, 'reject') }, async (app, tenant) => {
       const data = { viewer: { keyName: `key of ${tenant.name}` } }
       const requests = [
         { documentId: sha256(query) },
@@ -144,7 +142,7 @@ describe('trusted documents', () => {
     ['of hashes', ''],
     ['of hashes with the prefix of GraphQL Codegen', 'sha256:'],
   ])('in a file %s run by their hash with and without the prefix', async (_, prefix) => {
-    const trustedDocuments = await trust({ [prefix + sha256(query)]: query }, 'reject')
+    const trustedDocuments = trust({ [prefix + sha256(query)]: query }, 'reject')
     await withApp({ trustedDocuments }, async (app, tenant) => {
       const data = { viewer: { keyName: `key of ${tenant.name}` } }
       for (const hash of [sha256(query), `sha256:${sha256(query)}`]) {
@@ -156,7 +154,7 @@ describe('trusted documents', () => {
   })
 
   it('are not logged if the gateway logs all other documents', async () =>
-    withApp({ trustedDocuments: await trust(documents, 'log') }, async (app, tenant) => {
+    withApp({ trustedDocuments: trust(documents, 'log') }, async (app, tenant) => {
       const lines = () => app.log.filter(({ msg }) => msg === 'a document is not trusted')
       await post(app, tenant, { documentId: 'relay_1' })
       await post(app, tenant, { query })

@@ -83,7 +83,7 @@ function problemOf(problem: Problem | undefined): GatewayProblem {
   )
   return new GatewayProblem(
     isUnknownDocument
-      ? 'The gateway does not know the operations of this build. Name persisted-documents.json in its TRUSTED_DOCUMENTS.'
+      ? 'The gateway does not know the operations of this build. Name persisted-documents.json in its TRUSTED_DOCUMENTS, and restart it.'
       : `The gateway answered: ${problem?.message ?? 'nothing'}`,
   )
 }

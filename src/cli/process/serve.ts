@@ -9,7 +9,7 @@ import type { TrustedIssuer } from '../../engine/auth/tokens/trusted-issuers.ts'
 import { type Database, openDatabase } from '../../engine/db/database.ts'
 import { deployMigrations } from '../../engine/db/migrations/migrations.ts'
 import { createStatementMeter, type StatementMeter } from '../../engine/db/statement-meter.ts'
-import { followTrustedDocuments } from '../../engine/graphql/http/trusted-documents.ts'
+import { readTrustedDocuments } from '../../engine/graphql/http/trusted-documents.ts'
 import { listen } from '../../engine/http/server/listen.ts'
 import { serveMetrics } from '../../engine/http/server/serve-metrics.ts'
 import { createRateLimit } from '../../engine/limits/rate-limit.ts'
@@ -54,7 +54,7 @@ export async function serve(
   const metrics = createMetrics()
   const logger = createLogger({ ...config, metrics })
   const { trusted } = config
-  const trustedDocuments = trusted && (await followTrustedDocuments(trusted, schemas.schema, logger))
+  const trustedDocuments = trusted && readTrustedDocuments(trusted, schemas.schema, logger)
   const tracing = await startTracing(config.traceCollector, logger)
   const meter = createStatementMeter(metrics.observeStatement)
   const database = await open(config, meter, metrics, logger)
@@ -95,7 +95,6 @@ export async function serve(
     logger.info('stopped')
   } finally {
     redis?.close()
-    await trustedDocuments?.close()
     await stopMetrics()
     await services.changes.close()
     await database.close()

@@ -1,157 +1,37 @@
-import { setImmediate } from 'node:timers/promises'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
 import { type GraphQLSchema, parse, validate } from 'graphql'
-import type { Logger as PinoLogger } from 'pino'
+import { z } from 'zod'
 import { OperatorError } from '../../errors.ts'
-import { type Documents, listDocumentFiles, readDocumentFile } from './document-files.ts'
+import type { Logger } from '../../telemetry/logger.ts'
 
 /** The documents of clients, as their builds have collected them. */
 export interface TrustedDocuments {
   /** Whether other documents are executed and logged, or rejected. */
   readonly others: 'log' | 'reject'
-  /** The documents that are trusted now. Do not keep it: after a change of a file it is another map. */
-  readonly byId: Documents
-  /** The texts of these documents. */
+  readonly byId: ReadonlyMap<string, string>
   readonly texts: ReadonlySet<string>
-  /** Stops following the files. */
-  close(): Promise<void>
 }
 
-export interface TrustedDocumentsSettings {
+export interface TrustedDocumentsSettings extends Pick<TrustedDocuments, 'others'> {
   /** Files, and folders of JSON files. */
   readonly paths: readonly string[]
-  readonly others: TrustedDocuments['others']
 }
-
-/** A file with documents that could be read. */
-interface DocumentFile {
-  /** The file or folder of the settings that it comes from. */
-  readonly entry: string
-  readonly version: string
-  readonly documents: Documents
-}
-
-type DocumentFiles = ReadonlyMap<string, DocumentFile>
-
-/** Called with a file or folder that cannot be read. If it returns, the documents that are known from there stay. */
-type OnUnreadable = (file: string, error: unknown) => void
-
-type Log = Pick<PinoLogger, 'info' | 'warn'>
-
-/** How late a change of a file is noticed, in milliseconds. */
-const defaultPollMilliseconds = 2_000
 
 /**
- * Reads files of documents, and follows their changes. While a changed file cannot be read, or contradicts another one, the last
- * good documents stay and a warning is logged. Documents that are invalid in this schema are logged and kept, because an old
- * client may send their ids.
- *
- * It compares the files by polling: file systems report no changes of mounted folders, or report those of a link that was
- * replaced for the old target.
+ * Reads files of documents. Documents that are invalid in this schema are logged and kept, because an old client may send their ids.
  *
  * @throws OperatorError if a file cannot be read or has another format, or two have different documents with the same id
  */
-export async function followTrustedDocuments(
+export function readTrustedDocuments(
   { paths, others }: TrustedDocumentsSettings,
   schema: GraphQLSchema,
-  log: Log,
-  pollMilliseconds = defaultPollMilliseconds,
-): Promise<TrustedDocuments> {
-  let files = await readChanged(paths, new Map(), (file, error) => {
-    throw new OperatorError(`TRUSTED_DOCUMENTS cannot be read: ${file}: ${messageOf(error)}`)
-  })
-  let byId = merge(files)
-  let texts: ReadonlySet<string> = new Set(byId.values())
-  let problems = new Map<string, string>()
-  await warnOfInvalid(schema, byId, new Set(), log)
-
-  async function update(): Promise<void> {
-    const found = new Map<string, string>()
-    const changed = await readChanged(paths, files, (file, error) => found.set(file, messageOf(error)))
-    for (const [file, problem] of found) {
-      // Once, not at every poll.
-      if (problems.get(file) !== problem)
-        log.warn({ file, problem }, 'trusted documents cannot be read; those read before stay')
-    }
-    problems = found
-    if (areSame(files, changed)) return
-    files = changed
-    try {
-      byId = merge(files)
-    } catch (error) {
-      log.warn({ problem: messageOf(error) }, 'trusted documents contradict each other; those before stay')
-      return
-    }
-    const before = texts
-    texts = new Set(byId.values())
-    log.info({ documents: byId.size, files: [...files.keys()] }, 'the trusted documents have changed')
-    await warnOfInvalid(schema, byId, before, log)
-  }
-
-  let isClosed = false
-  let updating = Promise.resolve()
-  const timer = setTimeout(() => {
-    updating = update().finally(() => {
-      if (!isClosed) timer.refresh()
-    })
-  }, pollMilliseconds).unref()
-
-  return {
-    others,
-    get byId() {
-      return byId
-    },
-    get texts() {
-      return texts
-    },
-    async close() {
-      isClosed = true
-      clearTimeout(timer)
-      await updating
-    },
-  }
-}
-
-/** Reads the files that are new or have another version than the known ones. */
-async function readChanged(
-  entries: readonly string[],
-  known: DocumentFiles,
-  onUnreadable: OnUnreadable,
-): Promise<DocumentFiles> {
-  const files = new Map<string, DocumentFile>()
-  for (const entry of entries) {
-    for (const [file, version] of await list(entry)) {
-      const before = known.get(file)
-      const now = before?.version === version ? before : await read(entry, file, version)
-      if (now) files.set(file, now)
-    }
-  }
-  return files
-
-  async function list(entry: string): Promise<[file: string, version: string][]> {
-    try {
-      return await listDocumentFiles(entry)
-    } catch (error) {
-      onUnreadable(entry, error)
-      return [...known].filter(([, before]) => before.entry === entry).map(([file, { version }]) => [file, version])
-    }
-  }
-
-  async function read(entry: string, file: string, version: string): Promise<DocumentFile | undefined> {
-    try {
-      return { entry, version, documents: await readDocumentFile(file) }
-    } catch (error) {
-      onUnreadable(file, error)
-      return known.get(file)
-    }
-  }
-}
-
-/** @throws OperatorError if two files have different documents with the same id */
-function merge(files: DocumentFiles): Documents {
+  log: Pick<Logger, 'warn'>,
+): TrustedDocuments {
   const byId = new Map<string, string>()
   const fileOf = new Map<string, string>()
-  for (const [file, { documents }] of files) {
-    for (const [id, text] of documents) {
+  for (const file of paths.flatMap((entry) => readFrom(entry, listFiles))) {
+    for (const [id, text] of readFrom(file, readDocuments)) {
       if ((byId.get(id) ?? text) !== text) {
         throw new OperatorError(
           `TRUSTED_DOCUMENTS: ${fileOf.get(id)} and ${file} have different documents with the id ${JSON.stringify(id)}.`,
@@ -161,25 +41,43 @@ function merge(files: DocumentFiles): Documents {
       fileOf.set(id, file)
     }
   }
-  return byId
-}
-
-function areSame(some: DocumentFiles, others: DocumentFiles): boolean {
-  return some.size === others.size && [...some].every(([file, content]) => others.get(file) === content)
-}
-
-/** Logs the documents that are invalid in this schema, except for those that are known. Requests run in between. */
-async function warnOfInvalid(
-  schema: GraphQLSchema,
-  byId: Documents,
-  known: ReadonlySet<string>,
-  log: Log,
-): Promise<void> {
   for (const [documentId, text] of byId) {
-    if (known.has(text)) continue
     const problem = problemOf(schema, text)
     if (problem !== undefined) log.warn({ documentId, problem }, 'a trusted document is invalid')
-    await setImmediate()
+  }
+  return { others, byId, texts: new Set(byId.values()) }
+}
+
+/** A file, or the JSON files of a folder without its subfolders and hidden files. */
+function listFiles(entry: string): string[] {
+  if (!statSync(entry).isDirectory()) return [entry]
+  const names = readdirSync(entry).filter((name) => name.endsWith('.json') && !name.startsWith('.'))
+  return names.toSorted().map((name) => path.join(entry, name))
+}
+
+/** What GraphQL Codegen (`persistedDocuments`) and Relay (`persistConfig`) write. */
+const documentsById = z.record(z.string(), z.string())
+
+/** What Apollo's `generate-persisted-query-manifest` writes. */
+const apolloManifest = z
+  .object({
+    format: z.literal('apollo-persisted-query-manifest'),
+    operations: z.array(z.object({ id: z.string(), body: z.string() })),
+  })
+  .transform(({ operations }) => Object.fromEntries(operations.map(({ id, body }) => [id, body])))
+
+function readDocuments(file: string): [id: string, text: string][] {
+  const { data } = z.union([apolloManifest, documentsById]).safeParse(JSON.parse(readFileSync(file, 'utf8')))
+  if (!data) throw new Error('It must be a JSON object of documents by their ids, or a manifest of Apollo.')
+  return Object.entries(data)
+}
+
+/** @throws OperatorError that names the file or folder if it cannot be read */
+function readFrom<Result>(file: string, read: (file: string) => Result): Result {
+  try {
+    return read(file)
+  } catch (error) {
+    throw new OperatorError(`TRUSTED_DOCUMENTS cannot be read: ${file}: ${(error as Error).message}`)
   }
 }
 
@@ -187,10 +85,6 @@ function problemOf(schema: GraphQLSchema, text: string): string | undefined {
   try {
     return validate(schema, parse(text))[0]?.message
   } catch (error) {
-    return messageOf(error)
+    return (error as Error).message
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
