@@ -27,22 +27,8 @@ export interface AnswerOptions {
  * writes everything else.
  */
 export function createAnswer(documents: DocumentFinder, options: AnswerOptions) {
-  const { services, operations, authenticate, introspection } = options
-  const sendByYoga = createYogaSender(options.heartbeatMilliseconds)
-
-  function send(
-    reply: FastifyReply,
-    type: MediaType,
-    params: GraphQLParams,
-    results: Results,
-    status = statusOf(results, type),
-  ): string | Promise<ReadableStream | null> {
-    const shown = introspection ? results : showResults(results, params)
-    reply.code(status)
-    if (!isJsonType(type)) return sendByYoga(reply, type, shown)
-    reply.type(`${type}; charset=utf-8`)
-    return JSON.stringify(shown)
-  }
+  const { services, operations, authenticate } = options
+  const send = createSender(options)
 
   return async (
     request: FastifyRequest,
@@ -75,8 +61,26 @@ export function createAnswer(documents: DocumentFinder, options: AnswerOptions) 
     }
     const { result, length, headers: resultHeaders } = await operations.run(toRun)
     reply.headers(resultHeaders)
-    const sendResult = async () => send(reply, type, params, result)
+    const sendResult = () => send(reply, type, params, result)
     return length > longAnswer ? services.turns.steps.take(viewer.keyId, sendResult) : sendResult()
+  }
+}
+
+/** Creates the function that writes results in a media type, and returns the body. */
+function createSender({ introspection, heartbeatMilliseconds }: AnswerOptions) {
+  const sendByYoga = createYogaSender(heartbeatMilliseconds)
+  return async (
+    reply: FastifyReply,
+    type: MediaType,
+    params: GraphQLParams,
+    results: Results,
+    status = statusOf(results, type),
+  ): Promise<string | ReadableStream | null> => {
+    const shown = introspection ? results : showResults(results, params)
+    reply.code(status)
+    if (!isJsonType(type)) return sendByYoga(reply, type, shown)
+    reply.type(`${type}; charset=utf-8`)
+    return JSON.stringify(shown)
   }
 }
 
