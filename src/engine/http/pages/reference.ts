@@ -1,12 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { routePlugin } from '../routes.ts'
+import type { HomeOptions } from './home.ts'
 import { faviconPath, htmlPage, isFromThisMachine, readPageFile, setPageHeaders } from './page.ts'
 import { addFile, type StaticFiles, sendFile } from './static-files.ts'
-
-export interface ReferenceOptions {
-  /** The key of the demo tenant, with which browsers on this machine send requests. */
-  readonly demoKey?: string | undefined
-}
 
 const filesPath = '/docs/files'
 
@@ -14,7 +10,7 @@ const filesPath = '/docs/files'
 const sources = "script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'"
 
 /** Serves `/docs`: the REST reference, which Swagger UI renders from `/openapi.json` in the browser. */
-export const reference = routePlugin<ReferenceOptions>('reference', (app, { demoKey }) => {
+export const reference = routePlugin<Pick<HomeOptions, 'demoKey'>>('reference', (app, { demoKey }) => {
   const files: StaticFiles = new Map()
   let head: string | undefined
 

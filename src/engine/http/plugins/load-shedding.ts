@@ -22,10 +22,7 @@ export interface LoadLimits {
   readonly maxEventLoopDelayMilliseconds: number
 }
 
-export interface LoadSheddingOptions {
-  readonly limits?: LoadLimits | undefined
-  readonly metrics: Metrics
-}
+type Options = { readonly limits: LoadLimits | undefined; readonly metrics: Metrics }
 
 const defaultLimits: LoadLimits = { maxInFlight: 500, maxInFlightPerKey: 100, maxEventLoopDelayMilliseconds: 1_000 }
 
@@ -36,7 +33,7 @@ const exempt = new Set(['/health', '/ready', '/metrics'])
  * Rejects requests that exceed the limits before their operation is looked at, so that accepted requests stay fast. A request
  * counts from the moment its body has arrived: a client that sends slowly takes no slot.
  */
-export const loadShedding = plugin<LoadSheddingOptions>('loadShedding', (app, { limits = defaultLimits, metrics }) => {
+export const loadShedding = plugin<Options>('loadShedding', (app, { limits = defaultLimits, metrics }) => {
   const { maxInFlight, maxInFlightPerKey, maxEventLoopDelayMilliseconds } = limits
   const { requestsInFlight, requestsShed } = metrics
   const isEventLoopLate = watchEventLoop(app, maxEventLoopDelayMilliseconds)
