@@ -1,11 +1,7 @@
-import type { FastifyInstance } from 'fastify'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { createApp } from '../../src/app.ts'
 import { openDemo } from '../../src/domain/seed/demo.ts'
-import { createServices } from '../../src/domain/services.ts'
-import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
-import { createLogger } from '../../src/engine/telemetry/logger.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
 import {
   answerTo,
   findChromium,
@@ -14,42 +10,31 @@ import {
   type Visit,
   visitGraphiql,
 } from '../support/chromium.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { patientLoad } from '../support/patient-load.ts'
-import { settings } from '../support/settings.ts'
+import { addressOf } from '../support/events.ts'
 
 const executablePath = findChromium('GraphiQL in a browser')
 
 describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
-  let database: TestDatabase
+  let app: TestApp
+  let appWithDemo: TestApp
   let demoKey: string | undefined
-  let gateways: [FastifyInstance, FastifyInstance]
   let browser: Browser
   /** The addresses of the gateways with and without a demo tenant. */
   let demo: string
   let plain: string
 
   beforeAll(async () => {
-    database = await createTestDatabase()
-    demoKey = await openDemo(database, 'memory')
-    const logger = createLogger({ logLevel: 'silent' })
-    const services = createServices(database, settings)
-    const options = {
-      ...settings,
-      services,
-      meter: createStatementMeter(),
-      logger,
-      load: patientLoad,
-    }
-    gateways = [await createApp({ ...options, demoKey }), await createApp(options)]
-    demo = await gateways[0].listen({ host: '127.0.0.1', port: 0 })
-    plain = await gateways[1].listen({ host: '127.0.0.1', port: 0 })
+    app = await startTestApp()
+    demoKey = await openDemo(app.database, 'memory')
+    appWithDemo = await app.startAnother({ demoKey })
+    demo = await addressOf(appWithDemo)
+    plain = await addressOf(app)
     browser = await launchChromium(executablePath ?? '')
   })
   afterAll(async () => {
     await browser.close()
-    for (const gateway of gateways) await gateway.close()
-    await database.close()
+    await appWithDemo.close()
+    await app.close()
   })
 
   describe('on one page', () => {

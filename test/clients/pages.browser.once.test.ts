@@ -1,21 +1,15 @@
-import type { FastifyInstance } from 'fastify'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { createApp } from '../../src/app.ts'
 import { openDemo } from '../../src/domain/seed/demo.ts'
-import { createServices } from '../../src/domain/services.ts'
-import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
-import { createLogger } from '../../src/engine/telemetry/logger.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
 import { findChromium, launchChromium, openPage, otherHostName } from '../support/chromium.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { patientLoad } from '../support/patient-load.ts'
-import { settings } from '../support/settings.ts'
+import { addressOf } from '../support/events.ts'
 
 const executablePath = findChromium('The pages in a browser')
 
 describe.skipIf(executablePath === undefined)('in a browser', () => {
-  let database: TestDatabase
-  let gateways: [FastifyInstance, FastifyInstance]
+  let app: TestApp
+  let appWithDemo: TestApp
   let browser: Browser
   let demoKey: string | undefined
   /** The addresses of a gateway with a demo tenant, and of one without GraphiQL. */
@@ -23,21 +17,11 @@ describe.skipIf(executablePath === undefined)('in a browser', () => {
   let plain: string
 
   beforeAll(async () => {
-    database = await createTestDatabase()
-    demoKey = await openDemo(database, 'memory')
-    const options = {
-      ...settings,
-      services: createServices(database, settings),
-      meter: createStatementMeter(),
-      load: patientLoad,
-      logger: createLogger({ logLevel: 'silent' }),
-    }
-    gateways = [
-      await createApp({ ...options, graphiql: true, demoKey }),
-      await createApp({ ...options, graphiql: false }),
-    ]
-    demo = await gateways[0].listen({ host: '127.0.0.1', port: 0 })
-    plain = await gateways[1].listen({ host: '127.0.0.1', port: 0 })
+    app = await startTestApp({ graphiql: false })
+    demoKey = await openDemo(app.database, 'memory')
+    appWithDemo = await app.startAnother({ demoKey })
+    demo = await addressOf(appWithDemo)
+    plain = await addressOf(app)
     browser = await launchChromium(executablePath ?? '')
   })
   afterEach(async () => {
@@ -45,8 +29,8 @@ describe.skipIf(executablePath === undefined)('in a browser', () => {
   })
   afterAll(async () => {
     await browser.close()
-    for (const gateway of gateways) await gateway.close()
-    await database.close()
+    await appWithDemo.close()
+    await app.close()
   })
 
   describe.each(['light', 'dark'] as const)('in %s colours', (scheme) => {

@@ -1,22 +1,13 @@
-import type { FastifyInstance } from 'fastify'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createApp } from '../../src/app.ts'
 import { createKey } from '../../src/domain/credential/key.service.ts'
-import { createServices } from '../../src/domain/services.ts'
 import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
-import type { Services } from '../../src/engine/context.ts'
-import { type Database, openDatabase } from '../../src/engine/db/database.ts'
 import { deployMigrations } from '../../src/engine/db/migrations/migrations.ts'
-import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
-import { createLogger } from '../../src/engine/telemetry/logger.ts'
 import { type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
-import { locationOf, settings } from '../support/settings.ts'
+import { type ListeningGateway, listen } from '../support/gateway.ts'
 
 let cluster: Cluster
-let database: Database
-let services: Services
-let app: FastifyInstance
+let gateway: ListeningGateway
 let key: string
 
 // The server logs the plan of every statement.
@@ -25,29 +16,18 @@ const explain = { session_preload_libraries: 'auto_explain', 'auto_explain.log_m
 beforeAll(async () => {
   if (!canCreateClusters) return
   cluster = await createCluster(explain)
-  database = await openDatabase(locationOf(cluster.ownerUrl))
+  gateway = await listen(cluster.ownerUrl, { introspection: false })
+  const { database } = gateway
   await deployMigrations(database)
   // Plans do not depend on values, so they are made for a tenant of average size.
   const tenants: { id: string }[] = []
   for (let number = 1; number <= 20; number += 1) tenants.push(await createTenant(database, `Tenant ${number}`))
   await createRows(tenants.map(({ id }, index) => [id, index === 0 ? 100_000 : 1_000]))
   key = (await createKey(database, { tenantAppId: tenants[0]?.id ?? '', name: 'k' })).key
-  services = createServices(database, settings)
-  const logger = createLogger({ logLevel: 'silent' })
-  app = await createApp({
-    ...settings,
-    services,
-    meter: createStatementMeter(),
-    logger,
-    graphiql: false,
-    introspection: false,
-  })
 })
 afterAll(async () => {
   if (!canCreateClusters) return
-  await app.close()
-  await services.changes.close()
-  await database.close()
+  await gateway.close()
   await cluster.remove()
 })
 
@@ -85,7 +65,7 @@ function rowsOf(tenant: string, users: number): string {
 /** The plans of the statements that a request sends, without those that look up the key. */
 async function plansOf(query: string, variables: Record<string, unknown> = {}) {
   const before = cluster.readLog().length
-  const answer = await app.inject({
+  const answer = await gateway.app.inject({
     method: 'POST',
     url: '/graphql',
     headers: { 'x-api-key': key },
@@ -211,7 +191,7 @@ describe.skipIf(!canCreateClusters)('on large tables, PostgreSQL uses the indexe
 
   it('claims and the search for expired leases', async () => {
     const { leaseLost } = await import('../../src/domain/job/worker/upkeep.ts')
-    const { jobs } = services
+    const { jobs } = gateway.services
     const request = { jobTypes: ['type_0', 'type_1'], limit: 2, leaseSeconds: 30 }
     const before = cluster.readLog().length
     expect(await jobs.claimOfAllTenants('', request)).toHaveLength(2)

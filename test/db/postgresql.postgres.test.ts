@@ -1,16 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createApp } from '../../src/app.ts'
-import { createServices } from '../../src/domain/services.ts'
 import { generateApiKey } from '../../src/engine/auth/api-key.ts'
 import { openDatabase } from '../../src/engine/db/database.ts'
 import { deployMigrations, readMigrationStatus } from '../../src/engine/db/migrations/migrations.ts'
-import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
-import { createLogger } from '../../src/engine/telemetry/logger.ts'
 import { fusion, startGateway } from '../support/cli.ts'
 import { subscribe } from '../support/events.ts'
+import { listen } from '../support/gateway.ts'
 import { createDatabaseOfOwner, dropDatabase, hasServer, ownerUrl, runAsAdminOn } from '../support/postgresql.ts'
-import { locationOf, settings } from '../support/settings.ts'
+import { locationOf } from '../support/settings.ts'
 
 describe.skipIf(!hasServer)('on a PostgreSQL server', () => {
   const name = `fusion_fresh_${randomUUID().slice(0, 8)}`
@@ -106,16 +103,7 @@ describe.skipIf(!hasServer)('on a PostgreSQL server', () => {
 
 describe('while the database is unreachable', () => {
   it('REST, GraphQL and /ready answer 503 with Retry-After, and /health answers 200', async () => {
-    const database = await openDatabase(locationOf('postgresql://nobody@127.0.0.1:1/none'))
-    const logger = createLogger({ logLevel: 'silent' })
-    const app = await createApp({
-      ...settings,
-      services: createServices(database, settings),
-      meter: createStatementMeter(),
-      logger,
-      graphiql: false,
-      introspection: false,
-    })
+    const { app, close } = await listen('postgresql://nobody@127.0.0.1:1/none')
     const headers = { 'x-api-key': generateApiKey() }
     const answers = await Promise.all([
       app.inject({ url: '/users/1', headers }),
@@ -127,7 +115,6 @@ describe('while the database is unreachable', () => {
     expect(answers[0]?.json()).toMatchObject({ code: 'SERVICE_UNAVAILABLE', status: 503 })
     expect(answers.map(({ body }) => body).join()).not.toMatch(/127\.0\.0\.1|ECONN|nobody/)
     expect((await app.inject({ url: '/health' })).statusCode).toBe(200)
-    await app.close()
-    await database.close()
+    await close()
   })
 })

@@ -1,13 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createApp } from '../../src/app.ts'
 import { createKey } from '../../src/domain/credential/key.service.ts'
-import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
 import { removeExpiredAnswers } from '../../src/engine/idempotency/idempotency.ts'
-import { createLogger } from '../../src/engine/telemetry/logger.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
-import { settings } from '../support/settings.ts'
 
 let app: TestApp
 let tenant: TestTenant
@@ -258,11 +253,7 @@ describe('a GraphQL request with an idempotency key', () => {
   })
 
   it('gets the errors of the first answer, also from a gateway that does not know the document', async () => {
-    const other = await createApp({
-      ...{ services: app.services, meter: createStatementMeter(), logger: createLogger({ logLevel: 'silent' }) },
-      ...settings,
-      keyCacheMilliseconds: 0,
-    })
+    const other = await app.startAnother({})
     const { tenantAppId } = tenant
     const writer = await createKey(app.database, { tenantAppId, name: 'writer', scopes: ['users:write', 'users:read'] })
     const { id } = (await post(newKey().email, newKey().key)).body
@@ -273,14 +264,14 @@ describe('a GraphQL request with an idempotency key', () => {
     ] as const) {
       const query = `mutation ${name}($id: ID!) { updateUser(input: { id: $id, name: "x" }) { user { id email } } }`
       const { key } = newKey()
-      const sendTo = (gateway: FastifyInstance) =>
-        gateway.inject({
+      const sendTo = (gateway: TestApp) =>
+        gateway.app.inject({
           ...{ method: 'POST', url: '/graphql', payload: { query, variables } },
           headers: { 'x-api-key': writer.key, 'idempotency-key': key },
         })
-      const first = await sendTo(app.app)
+      const first = await sendTo(app)
       expect(first.json().errors).toHaveLength(1)
-      for (const gateway of [other, other, app.app]) {
+      for (const gateway of [other, other, app]) {
         const again = await sendTo(gateway)
         const { errors, data } = again.json()
         expect([again.statusCode, errors, data]).toEqual([first.statusCode, first.json().errors, first.json().data])

@@ -8,12 +8,12 @@ import { addFile, type StaticFiles } from '../../http/pages/static-files.ts'
  * @param files gets those of the page
  * @returns the page without them
  */
-export async function moveToFiles(page: string, folder: string, files: StaticFiles): Promise<string> {
+export function moveToFiles(page: string, folder: string, files: StaticFiles): string {
   const style = between(page, '<style>', '</style>')
   // The end of the script starts GraphiQL with the options of this page.
   const script = between(page.slice(0, page.lastIndexOf('YogaGraphiQL.renderYogaGraphiQL(')), '<script>')
-  const styleName = await addFile(files, 'css', style.text)
-  const scriptName = await addFile(files, 'js', withHistory(script.text))
+  const styleName = addFile(files, 'css', style.text)
+  const scriptName = addFile(files, 'js', withHistory(script.text))
   return [
     page.slice(0, style.from),
     `</style><link rel="stylesheet" href="${folder}/${styleName}"><style>`,

@@ -110,9 +110,9 @@ async function renderPage(apiKey: string, files: StaticFiles): Promise<Buffer> {
     shouldPersistHeaders: false,
     schemaDescription: true,
   })
-  const page = await moveToFiles(rendered, filesPath, files)
-  const style = await addFile(files, 'css', readPageFile('graphiql.css'))
-  const script = await addFile(files, 'js', readPageFile('graphiql.js'))
+  const page = moveToFiles(rendered, filesPath, files)
+  const style = addFile(files, 'css', readPageFile('graphiql.css'))
+  const script = addFile(files, 'js', readPageFile('graphiql.js'))
   const additions = `
 <link rel="icon" href="${faviconPath}">
 <link rel="stylesheet" href="${filesPath}/${style}">

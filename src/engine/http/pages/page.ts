@@ -56,7 +56,13 @@ export function createTextPages(): SendTextPage {
   const sources = `style-src 'sha256-${hash('sha256', style, 'base64')}'; img-src 'self'`
   return (reply, title, body) => {
     setPageHeaders(reply, sources)
-    return `<!doctype html>
+    return htmlPage(title, `<style>${style}</style>`, `<main>\n${body}\n</main>`)
+  }
+}
+
+/** The HTML of a page. */
+export function htmlPage(title: string, head: string, body: string): string {
+  return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -64,14 +70,11 @@ export function createTextPages(): SendTextPage {
 <meta name="color-scheme" content="light dark">
 <title>${title}</title>
 <link rel="icon" href="${faviconPath}">
-<style>${style}</style>
+${head}
 </head>
 <body>
-<main>
 ${body}
-</main>
 </body>
 </html>
 `
-  }
 }

@@ -10,7 +10,8 @@ import { choosePreferred } from '../quality-values.ts'
 interface StaticFile {
   readonly type: string
   readonly content: Buffer
-  readonly compressed: Buffer
+  /** Compressed once for all clients, when the first one accepts it. */
+  compressed?: Promise<Buffer>
 }
 
 /** Files by their names. */
@@ -21,13 +22,10 @@ const types = {
   js: 'text/javascript; charset=utf-8',
 }
 
-/** Adds a file, compressed once for all clients. Returns its name. */
-export async function addFile(files: StaticFiles, extension: keyof typeof types, text: string): Promise<string> {
+/** Adds a file. Returns its name. */
+export function addFile(files: StaticFiles, extension: keyof typeof types, text: string): string {
   const name = `${hash('sha256', text).slice(0, 16)}.${extension}`
-  if (!files.has(name)) {
-    const content = Buffer.from(text)
-    files.set(name, { type: types[extension], content, compressed: await promisify(gzip)(content) })
-  }
+  if (!files.has(name)) files.set(name, { type: types[extension], content: Buffer.from(text) })
   return name
 }
 
@@ -36,13 +34,15 @@ export async function addFile(files: StaticFiles, extension: keyof typeof types,
  *
  * @throws GatewayError NOT_FOUND
  */
-export function sendFile(request: FastifyRequest, reply: FastifyReply, files: StaticFiles): Buffer {
+export async function sendFile(request: FastifyRequest, reply: FastifyReply, files: StaticFiles): Promise<Buffer> {
   const file = files.get((request.params as { name: string }).name)
   if (!file) throw new GatewayError('NOT_FOUND', 'There is no such file.')
   releaseSlots(reply)
   const encodings = String(request.headers['accept-encoding'] ?? '')
   const isCompressed = choosePreferred(encodings, ['gzip', 'identity']) === 'gzip'
   reply.header('cache-control', 'public, max-age=31536000, immutable').header('vary', 'accept-encoding').type(file.type)
-  if (isCompressed) reply.header('content-encoding', 'gzip')
-  return isCompressed ? file.compressed : file.content
+  if (!isCompressed) return file.content
+  reply.header('content-encoding', 'gzip')
+  file.compressed ??= promisify(gzip)(file.content)
+  return file.compressed
 }

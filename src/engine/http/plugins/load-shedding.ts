@@ -22,10 +22,7 @@ export interface LoadLimits {
   readonly maxEventLoopDelayMilliseconds: number
 }
 
-export interface LoadSheddingOptions {
-  readonly limits: LoadLimits
-  readonly metrics: Metrics
-}
+type Options = { readonly limits: LoadLimits; readonly metrics: Metrics }
 
 /** Probes and metrics are always answered: they show what is going on. */
 const exempt = new Set(['/health', '/ready', '/metrics'])
@@ -34,7 +31,7 @@ const exempt = new Set(['/health', '/ready', '/metrics'])
  * Rejects requests that exceed the limits before their operation is looked at, so that accepted requests stay fast. A request
  * counts from the moment its body has arrived: a client that sends slowly takes no slot.
  */
-export const loadShedding = plugin<LoadSheddingOptions>('loadShedding', (app, { limits, metrics }) => {
+export const loadShedding = plugin<Options>('loadShedding', (app, { limits, metrics }) => {
   const { maxInFlight, maxInFlightPerKey, maxEventLoopDelayMilliseconds } = limits
   const { requestsInFlight, requestsShed } = metrics
   const isEventLoopLate = watchEventLoop(app, maxEventLoopDelayMilliseconds)

@@ -2,11 +2,6 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Socket } from 'node:net'
 import { plugin } from '../plugin.ts'
 
-export interface ConnectionLimitOptions {
-  /** The maximum number of open connections. Without it there is no limit. */
-  readonly max?: number | undefined
-}
-
 /** How often the log says that there are too many connections. */
 const logMilliseconds = 60_000
 
@@ -20,7 +15,7 @@ const maxPending = 20
  * Closes connections over which a client sends very many requests without waiting for answers. Node starts all requests that have
  * arrived together, up to 64 KiB of them, in one step of the event loop: thousands of short ones would delay everyone else.
  */
-export const connectionLimit = plugin<ConnectionLimitOptions>('connectionLimit', ({ server, log }, options) => {
+export const connectionLimit = plugin<{ max: number | undefined }>('connectionLimit', ({ server, log }, options) => {
   const { max = Number.POSITIVE_INFINITY } = options
   const unused = new Set<Socket>()
   const idle = new Set<Socket>()
