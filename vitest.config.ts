@@ -8,7 +8,7 @@ import { needsPostgresql } from './test/support/needs-postgresql.ts'
 const longest = [
   'cli/serve',
   'cli/processes',
-  'docs/add-a-noun',
+  'docs/add-a-resource',
   'docs/creator-dashboard.browser',
   'faults/workers',
   'db/partitions',

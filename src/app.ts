@@ -76,7 +76,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.register(requestTraces, { tracing: options.tracing })
   app.register(requestLog, { metrics: services.metrics })
   app.register(errorHandler)
-  app.register(jsonBodies, { steps: services.turns.steps })
+  app.register(jsonBodies, { steps: services.queues.steps })
   app.register(serverTiming)
   app.register(websocketRefusal)
   // Before load is shed, so that pages of other origins can read why.

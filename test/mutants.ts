@@ -44,7 +44,7 @@ const suites = [
   [
     'test/limits/idempotency.test.ts',
     'test/cli/transfer.test.ts',
-    'test/nouns/linking.test.ts',
+    'test/resources/linking.test.ts',
     'test/rest/bad-input.test.ts',
     'test/db/lists.test.ts',
   ],

@@ -5,7 +5,7 @@ import type { Model } from './db/data-model.ts'
 import type { Database } from './db/database.ts'
 import { createLoaders, type Loaders } from './db/read/loaders.ts'
 import { createIdempotency, type Idempotency } from './idempotency/idempotency.ts'
-import { createProcessTurns, type ProcessTurns } from './limits/turns.ts'
+import { createFairQueues, type FairQueues } from './limits/fair-queue.ts'
 import type { Logger } from './telemetry/logger.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import type { RequestTrace } from './telemetry/tracing.ts'
@@ -23,7 +23,7 @@ export interface Services extends RequestServices, EngineServices {}
 export interface EngineServices extends Pick<RequestServices, 'tokens' | 'metrics'> {
   readonly database: Database
   readonly idempotency: Idempotency
-  readonly turns: ProcessTurns
+  readonly queues: FairQueues
   readonly reading: ReadSettings
 }
 
@@ -62,7 +62,7 @@ export function createEngineServices(
     idempotency: createIdempotency(database),
     tokens: createAccessTokens(createSigningKeys(database), tokenIssuer),
     metrics,
-    turns: createProcessTurns(),
+    queues: createFairQueues(),
     reading: { userModel, longModels: new Set(longModels), maxLength: maxReadLength },
   }
 }
@@ -78,7 +78,7 @@ export interface Context extends RequestServices, Pick<Database, 'prisma' | 'ins
 }
 
 export function createContext(
-  { database, idempotency: _, turns, reading, ...services }: Services,
+  { database, idempotency: _, queues, reading, ...services }: Services,
   viewer: Viewer,
   log: Logger,
   trace?: RequestTrace,
@@ -90,8 +90,8 @@ export function createContext(
     reads,
     { tenantAppId, within },
     {
-      search: (read) => turns.searches.take(viewer.keyId, read),
-      objects: (read) => turns.objects.take(viewer.keyId, read),
+      search: (read) => queues.searches.run(viewer.keyId, read),
+      objects: (read) => queues.objects.run(viewer.keyId, read),
       longModels: reading.longModels,
       maxLength: reading.maxLength,
     },

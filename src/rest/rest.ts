@@ -6,8 +6,8 @@ import type { Values } from '../engine/graphql/operation/prepare/coerce-variable
 import type { Operations } from '../engine/graphql/operation/run.ts'
 import { maxPageSize } from '../engine/graphql/schema/connection.ts'
 import type { Authenticate } from '../engine/http/authenticate.ts'
-import { compressAnswer } from '../engine/http/compression.ts'
-import { answerConditionally } from '../engine/http/conditional.ts'
+import { compressResponse } from '../engine/http/compression.ts'
+import { respondConditionally } from '../engine/http/conditional.ts'
 import { readIdempotencyKey } from '../engine/http/idempotency-key.ts'
 import { contextOf, onSent, viewerOf } from '../engine/http/request.ts'
 import { routePlugin } from '../engine/http/routes.ts'
@@ -31,7 +31,7 @@ export const rest = routePlugin<RestOptions>('rest', (app, options) => {
 })
 
 function serveRoute(app: FastifyInstance, route: Route, { services, operations, authenticate }: RestOptions): void {
-  const stored = storeOperation(operations, route.operation, route.answer)
+  const stored = storeOperation(operations, route.operation, route.response)
   const { operation } = stored
 
   // Each page has a context of its own, so that its rows are forgotten with it.
@@ -45,7 +45,7 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     idempotencyKey: readIdempotencyKey(request, request.body),
   })
 
-  async function answerList(request: FastifyRequest, reply: FastifyReply, variables: Values, connection: string) {
+  async function respondWithList(request: FastifyRequest, reply: FastifyReply, variables: Values, connection: string) {
     const { query } = request as RouteInput
     const key = route.under ?? 'items'
     const isWhole = query['limit'] === undefined && query['cursor'] === undefined
@@ -55,30 +55,30 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     const first = toPage(route, stored, connection, dataOf(route, result))
     if (!isWhole) {
       if (first.next !== undefined) reply.header('link', `<${urlOfPage(route, query, first.next)}>; rel="next"`)
-      return answerConditionally(request, reply, JSON.stringify({ [key]: first.items }))
+      return respondConditionally(request, reply, JSON.stringify({ [key]: first.items }))
     }
     reply.type('application/json; charset=utf-8')
     if (request.method === 'HEAD') return reply.send()
-    // The price of the first page covers the whole list.
+    // The cost of the first page covers the whole list.
     return streamList(key, first, async (after) => {
       // A key that is revoked meanwhile reads no further page.
       await authenticate(request)
       const read = () => operations.execute(requestOf(request, reply, { first: maxPageSize, after }))
-      const next = await services.turns.operations.take(viewerOf(request).keyId, read)
+      const next = await services.queues.operations.run(viewerOf(request).keyId, read)
       return toPage(route, stored, connection, dataOf(route, next.result))
     })
   }
 
-  async function answerOne(request: FastifyRequest, reply: FastifyReply, variables: Values) {
+  async function respondWithOne(request: FastifyRequest, reply: FastifyReply, variables: Values) {
     const { result, headers } = await operations.run(requestOf(request, reply, variables))
     reply.headers(headers)
-    const value = valueAt(dataOf(route, result), route.answer)
+    const value = valueAt(dataOf(route, result), route.response)
     if (value == null) throw notFound()
     if (route.location) reply.code(201).header('location', route.location(value as { id: string }))
-    const answer = encode(stored.shape, value)
+    const response = encode(stored.shape, value)
     // Not the reply: a handler that returns it waits until the answer is sent.
-    const body = JSON.stringify(route.under === undefined ? answer : { [route.under]: answer })
-    if (route.method === 'GET') return answerConditionally(request, reply, body)
+    const body = JSON.stringify(route.under === undefined ? response : { [route.under]: response })
+    if (route.method === 'GET') return respondConditionally(request, reply, body)
     reply.type('application/json; charset=utf-8')
     return body
   }
@@ -86,7 +86,7 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
   app.route({
     method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
     url: route.url,
-    onSend: compressAnswer,
+    onSend: compressResponse,
     async onRequest(request) {
       await authenticate(request)
       // REST has no partial answers, so the viewer needs every scope.
@@ -95,8 +95,8 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     async handler(request, reply) {
       const variables = checkVariables(route, stored, route.variables(request as RouteInput))
       return route.connection === undefined
-        ? answerOne(request, reply, variables)
-        : answerList(request, reply, variables, route.connection)
+        ? respondWithOne(request, reply, variables)
+        : respondWithList(request, reply, variables, route.connection)
     },
   })
 }
@@ -106,10 +106,10 @@ interface PageInfo {
   readonly endCursor: string | null
 }
 
-function toPage({ answer }: Route, { shape }: StoredOperation, connection: string, data: object): Page {
+function toPage({ response }: Route, { shape }: StoredOperation, connection: string, data: object): Page {
   const { hasNextPage, endCursor } = valueAt(data, `${connection}.pageInfo`) as PageInfo
   return {
-    items: encode(shape, valueAt(data, answer)) as unknown[],
+    items: encode(shape, valueAt(data, response)) as unknown[],
     next: hasNextPage && endCursor !== null ? endCursor : undefined,
   }
 }

@@ -50,13 +50,13 @@ export interface Route {
   /** Reads the variables. May throw BAD_USER_INPUT. Their types are checked afterwards. */
   readonly variables: (input: RouteInput) => Record<string, unknown>
   /** The path of the answer in the operation's data: `createUser.user`. Null there is a 404. */
-  readonly answer: string
+  readonly response: string
   /** The key of the answer in the body. Without it, the answer is the body. */
   readonly under?: string
   /** The name of the answer's schema, or of its elements' schema, in the OpenAPI document. */
   readonly component: string
   /** The URL of what the operation has created. With it, the status is 201. */
-  readonly location?: (answer: { id: string }) => string
+  readonly location?: (response: { id: string }) => string
   /** The connection that a list is read from, page by page. Without `limit` and `cursor`, the whole list is streamed. */
   readonly connection?: string
 }

@@ -23,7 +23,7 @@ export function streamList(key: string, first: Page, readPage: (cursor: string) 
       const { items, next } = page
       yield separator + items.map((item) => JSON.stringify(item)).join(',')
       if (next === undefined) break
-      // With the embedded database, reading a page never waits. Others have their turn in between.
+      // With the embedded database, reading a page never waits. Other requests run in between.
       await setImmediate()
       page = await readPage(next)
       separator = page.items.length > 0 ? ',' : ''

@@ -182,7 +182,7 @@ describe('a subscription of Apollo Client with a plain HttpLink', () => {
     await results.stop()
   })
 
-  it('frees its slot when it ends', async () => {
+  it('frees its permit when it ends', async () => {
     const limited = await app.startAnother({ maxSubscriptionsPerKey: 1 })
     const { id } = await factoriesFor(app, tenant).job()
     const address = await limited.app.listen({ port: 0, host: '127.0.0.1' })

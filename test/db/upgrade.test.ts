@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { leaseLost } from '../../src/domain/job/worker/upkeep.ts'
+import { leaseLost } from '../../src/domain/job/worker/maintenance.ts'
 import { startWorker } from '../../src/domain/job/worker/worker.ts'
 import { createServices } from '../../src/domain/services.ts'
 import type { Services } from '../../src/engine/context.ts'

@@ -202,7 +202,7 @@ async function runWithClients(fault: (clients: ReturnType<typeof startClients>) 
     'made%',
   ])
   const written = new Map(rows.map(({ email, count }) => [email, count]))
-  const lost = [...creations].filter(([email, isAnswered]) => isAnswered && !written.has(email))
+  const lost = [...creations].filter(([email, isSettled]) => isSettled && !written.has(email))
   expect(lost).toEqual([])
   expect([...written].filter(([, count]) => count !== 1)).toEqual([])
   expect([...creations.values()]).toContain(true)

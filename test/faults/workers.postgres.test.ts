@@ -2,7 +2,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createJob } from '../../src/domain/job/job.service.ts'
-import { startUpkeep } from '../../src/domain/job/worker/upkeep.ts'
+import { startMaintenance } from '../../src/domain/job/worker/maintenance.ts'
 import { startWorker } from '../../src/domain/job/worker/worker.ts'
 import { createServices } from '../../src/domain/services.ts'
 import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
@@ -105,7 +105,12 @@ describe.skipIf(!canCreateClusters)('every job ends exactly once', () => {
     const countRunning = () => database.prisma.job.count({ where: { jobType: 'count_up', status: 'RUNNING' } })
     const survivor = await start()
     // Another process that looks for expired leases: more often than a worker does, and with shorter delays.
-    const stopUpkeep = startUpkeep({ jobs: services.jobs, log: silentLog, retentionDays: 0, intervalMilliseconds: 200 })
+    const stopMaintenance = startMaintenance({
+      jobs: services.jobs,
+      log: silentLog,
+      retentionDays: 0,
+      intervalMilliseconds: 200,
+    })
     for (let killed = 0; killed < 5; killed += 1) {
       const victim = await start()
       // The worker is killed while it holds jobs.
@@ -114,7 +119,7 @@ describe.skipIf(!canCreateClusters)('every job ends exactly once', () => {
     }
     expect(await database.prisma.job.count({ where: { jobType: 'count_up', status: 'PENDING' } })).toBeGreaterThan(0)
     await untilFinished('count_up')
-    await stopUpkeep()
+    await stopMaintenance()
     expect(await survivor.stop()).toBe(0)
     const { attempts } = await checkHistory('count_up', count)
     expect(attempts).toBeGreaterThan(count)
@@ -138,7 +143,7 @@ describe.skipIf(!canCreateClusters)('every job ends exactly once', () => {
       ])
       const own = createServices(await openDatabase(locationOf(cluster.url)), settings)
       const { database, jobs, changes } = own
-      const stopUpkeep = startUpkeep({ jobs, log: silentLog, retentionDays: 0, intervalMilliseconds: 200 })
+      const stopMaintenance = startMaintenance({ jobs, log: silentLog, retentionDays: 0, intervalMilliseconds: 200 })
       const worker = startWorker({ jobs, changes, handlers, log: silentLog, concurrency: 5, leaseSeconds: 2 })
       while (begun < 10) await sleep(10)
       await cluster.stop(mode)
@@ -146,7 +151,7 @@ describe.skipIf(!canCreateClusters)('every job ends exactly once', () => {
       await cluster.start()
       await untilFinished(jobType)
       await worker.stop(1_000)
-      await stopUpkeep()
+      await stopMaintenance()
       await changes.close()
       await database.close()
       await checkHistory(jobType, 60)

@@ -203,7 +203,7 @@ describe('the filter', () => {
   })
 
   it('costs 50 points more if it searches', async () => {
-    const priceOf = async (list: string, filter: object) => {
+    const costOf = async (list: string, filter: object) => {
       const query = `query ($filter: ${types[list]}Filter) { ${list}(first: 2, filter: $filter) { nodes { id } } }`
       const payload = { query, variables: { filter } }
       const answer = await app.app.inject({
@@ -214,10 +214,10 @@ describe('the filter', () => {
       })
       return answer.headers['x-cost']
     }
-    expect(await priceOf('users', { search: 'a', platform: 'X' })).toBe('52')
-    expect(await priceOf('users', { email: 'a', updatedAfter: day(1) })).toBe('2')
-    expect(await priceOf('accounts', { userId: 'a' })).toBe('2')
-    expect(await priceOf('searchProfiles', { verified: false })).toBe('52')
+    expect(await costOf('users', { search: 'a', platform: 'X' })).toBe('52')
+    expect(await costOf('users', { email: 'a', updatedAfter: day(1) })).toBe('2')
+    expect(await costOf('accounts', { userId: 'a' })).toBe('2')
+    expect(await costOf('searchProfiles', { verified: false })).toBe('52')
   })
 })
 

@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers/promises'
 import { brotliDecompressSync, createBrotliDecompress, gunzipSync } from 'node:zlib'
 import Fastify from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { compressAnswer } from '../../src/engine/http/compression.ts'
+import { compressResponse } from '../../src/engine/http/compression.ts'
 import { errorHandler } from '../../src/engine/http/plugins/error-handler.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf, subscribe } from '../support/events.ts'
@@ -191,7 +191,7 @@ describe('the streamed list, compressed', () => {
           throw new Error('no page')
         })(),
       )
-    server.get('/', { onSend: compressAnswer }, (_request, reply) => reply.type('application/json').send(failing()))
+    server.get('/', { onSend: compressResponse }, (_request, reply) => reply.type('application/json').send(failing()))
     const answer = await server.inject({ url: '/', headers: { 'accept-encoding': 'br' } })
     expect([answer.statusCode, answer.headers['content-encoding']]).toEqual([500, undefined])
     expect(answer.json()).toMatchObject({ code: 'INTERNAL' })

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { leaseLost } from '../../src/domain/job/worker/upkeep.ts'
+import { leaseLost } from '../../src/domain/job/worker/maintenance.ts'
 import type { JobStatus } from '../../src/engine/db/generated/prisma/enums.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { jobClient, present } from '../support/jobs.ts'
@@ -42,7 +42,7 @@ async function wasRejected(mutation: string, input: Record<string, unknown>): Pr
   return userErrors.length > 0
 }
 
-/** The transitions, as clients and the upkeep request them. Each returns whether the job changed. */
+/** The transitions, as clients and the maintenance request them. Each returns whether the job changed. */
 const transitions: Record<string, (job: Subject) => Promise<boolean>> = {
   async claim(job) {
     await endBackoff(job)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
-import { leaseLost } from '../../src/domain/job/worker/upkeep.ts'
+import { leaseLost } from '../../src/domain/job/worker/maintenance.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { type JobAnswer, jobClient, present } from '../support/jobs.ts'
 

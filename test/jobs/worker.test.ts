@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type JobHandler, PermanentError } from '../../src/domain/job/worker/handler.ts'
-import { startUpkeep } from '../../src/domain/job/worker/upkeep.ts'
+import { startMaintenance } from '../../src/domain/job/worker/maintenance.ts'
 import { startWorker, type Worker } from '../../src/domain/job/worker/worker.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { follow } from '../support/events.ts'
@@ -154,14 +154,19 @@ describe('a worker in the process of the gateway', () => {
   })
 
   it('extends the lease of a long job', async () => {
-    const stopUpkeep = startUpkeep({ jobs: app.services.jobs, log, retentionDays: 0, intervalMilliseconds: 100 })
+    const stopMaintenance = startMaintenance({
+      jobs: app.services.jobs,
+      log,
+      retentionDays: 0,
+      intervalMilliseconds: 100,
+    })
     start({ slow: async () => sleep(2_500, { done: true }) }, { leaseSeconds: 1 })
     const id = await create('slow')
     expect(await waitForJob(id, ({ status }) => status === 'SUCCEEDED')).toMatchObject({
       attempts: 1,
       result: { done: true },
     })
-    await stopUpkeep()
+    await stopMaintenance()
   })
 
   it('finishes running jobs when it stops, and claims no more', async () => {
@@ -199,13 +204,18 @@ describe('a worker in the process of the gateway', () => {
   it('runs a job whose worker stopped extending the lease', async () => {
     const id = await create('orphan')
     await call('claimJobs', { jobTypes: ['orphan'], leaseSeconds: 1 })
-    const stopUpkeep = startUpkeep({ jobs: app.services.jobs, log, retentionDays: 0, intervalMilliseconds: 100 })
+    const stopMaintenance = startMaintenance({
+      jobs: app.services.jobs,
+      log,
+      retentionDays: 0,
+      intervalMilliseconds: 100,
+    })
     start({ orphan: (_, { attempt }) => ({ attempt }) })
     expect(await waitForJob(id, ({ status }) => status === 'SUCCEEDED')).toMatchObject({
       attempts: 2,
       result: { attempt: 2 },
     })
-    await stopUpkeep()
+    await stopMaintenance()
   })
 
   it('aborts the handler when another worker holds the job', async () => {

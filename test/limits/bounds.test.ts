@@ -137,7 +137,7 @@ describe('what a key has at a time', () => {
     expect(third.status).toBe(429)
     expect(third.headers.get('retry-after')).toBe('1')
     first.close()
-    // The slot is free when the gateway has noticed that the client has gone.
+    // The permit is free when the gateway has noticed that the client has gone.
     let again = await start()
     while (again.status !== 200) again = await start()
     expect(await again.next()).toMatchObject({ event: 'next' })
@@ -255,7 +255,7 @@ describe('what a key has at a time', () => {
     const load = { maxInFlight: 10, maxInFlightPerKey: 1, maxEventLoopDelayMilliseconds: 60_000 }
     const gateway = await app.startAnother({ load, keyCacheMilliseconds: 0 })
     const url = `${await addressOf(gateway)}/users/nobody`
-    // One more than the slots of a key: MAX_IN_FLIGHT_PER_KEY, and twice as many for requests that arrive.
+    // One more than the permits of a key: MAX_IN_FLIGHT_PER_KEY, and twice as many for requests that arrive.
     for (let count = 0; count < 4; count += 1) {
       gateway.app.server.once('request', ({ socket }) => socket.destroy())
       await expect(fetch(url, { headers: { 'x-api-key': tenant.key } })).rejects.toThrow()

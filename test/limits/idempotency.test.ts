@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
-import { removeExpiredAnswers } from '../../src/engine/idempotency/idempotency.ts'
+import { removeExpiredResponses } from '../../src/engine/idempotency/idempotency.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 let app: TestApp
@@ -152,7 +152,7 @@ describe('a request with an idempotency key', () => {
     await app.database.prisma.$executeRaw`UPDATE idempotent_answer SET created_at = now() - interval '25 hours'`
     expect(await post(email, key)).toMatchObject({ status: 201, replayed: undefined })
     expect(await countOf(email)).toBe(2)
-    await removeExpiredAnswers(app.database)
+    await removeExpiredResponses(app.database)
     expect(await app.database.prisma.idempotentAnswer.count()).toBe(1)
     expect(await post(email, key)).toMatchObject({ replayed: 'true' })
   })

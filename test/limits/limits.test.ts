@@ -53,7 +53,7 @@ describe('a point counter', () => {
   })
 })
 
-describe('the price of bytes', () => {
+describe('the cost of bytes', () => {
   const log = { error: () => undefined, warn: () => undefined }
   const remainingOf = (answer: { headers: Record<string, unknown> }) =>
     Number(/r=(\d+)/.exec(String(answer.headers['ratelimit']))?.[1])
@@ -160,10 +160,10 @@ describe('the price of bytes', () => {
   })
 })
 
-describe('the price', () => {
+describe('the cost', () => {
   const preparer = createPreparer({ schemas, introspection: true, metrics: createMetrics() })
-  const priceOf = (text: string, variables: object, operationName?: string) =>
-    preparer.prepare(text, operationName).operation?.priceOf(variables as Record<string, unknown>)
+  const costOf = (text: string, variables: object, operationName?: string) =>
+    preparer.prepare(text, operationName).operation?.costOf(variables as Record<string, unknown>)
 
   it.each<[string, object, number]>([
     ['{ viewer { keyName } }', {}, 1],
@@ -210,14 +210,14 @@ describe('the price', () => {
     ['mutation { createUser(input: { name: "", email: "", phone: "" }) { user { id } userErrors { code } } }', {}, 1],
     ['mutation { claimJobs(input: { jobTypes: ["a"], limit: 50 }) { leases { job { id } } } }', {}, 50],
     ['subscription { jobs(first: 30) { id } }', {}, 30],
-  ])('of %s with %j is %d', (query, variables, price) => {
-    expect(priceOf(query, variables)).toBe(price)
-    expect(priceOf(query, variables)).toBe(price)
+  ])('of %s with %j is %d', (query, variables, cost) => {
+    expect(costOf(query, variables)).toBe(cost)
+    expect(costOf(query, variables)).toBe(cost)
   })
 
-  it('is the price of the operation that runs, not of the document', () => {
+  it('is the cost of the operation that runs, not of the document', () => {
     const document = 'query A { users { nodes { id } } } query B { user(id: "a") { id } }'
-    expect([priceOf(document, {}, 'A'), priceOf(document, {}, 'B')]).toEqual([20, 1])
+    expect([costOf(document, {}, 'A'), costOf(document, {}, 'B')]).toEqual([20, 1])
   })
 
   it('is returned with the answer, next to the actual cost', async () => {
@@ -282,15 +282,15 @@ describe('the price', () => {
   })
 })
 
-describe('the price of a route', () => {
+describe('the cost of a route', () => {
   it.each<[string, string, string]>([
     ['GET', '/users/nobody', '6'],
     ['GET', '/users?limit=10', String(10 * 6)],
     ['GET', '/users', String(500 * 6)],
     ['GET', '/fusion/profiles?account_ids=a,b,c', String(3 * 3)],
     ['GET', '/fusion/jobs/nobody', '1'],
-  ])('%s %s is %s points', async (method, url, price) => {
-    expect((await app.rest(tenant, method, url)).headers['x-cost']).toBe(price)
+  ])('%s %s is %s points', async (method, url, cost) => {
+    expect((await app.rest(tenant, method, url)).headers['x-cost']).toBe(cost)
   })
 })
 
@@ -342,7 +342,7 @@ describe('the budget of a key', () => {
     }
   })
 
-  it('is not reduced by an invalid document, a missing scope, or a price above the remaining points', async () => {
+  it('is not reduced by an invalid document, a missing scope, or a cost above the remaining points', async () => {
     const limited = await app.startAnother({ rateLimit: createRateLimit(10, { log }) })
     try {
       const mine = await limited.createTenant()
@@ -364,7 +364,7 @@ describe('the budget of a key', () => {
           remaining: 2,
         })
       }
-      // Waiting does not help if the price is above the budget of a minute.
+      // Waiting does not help if the cost is above the budget of a minute.
       const expensive = await send('{ jobs(first: 11) { nodes { id } } }')
       expect(expensive.json().errors[0].extensions).toEqual({ code: 'TOO_EXPENSIVE', cost: 11, maximum: 10 })
       expect((await send('{ jobs(first: 2) { nodes { id } } }')).headers['ratelimit']).toMatch(/r=0;/)

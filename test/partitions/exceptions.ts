@@ -15,17 +15,17 @@ export const exceptions: readonly Exception[] = [
     reason: 'Only the operator starts a worker. It hands each job to a handler together with the tenant of the job.',
   },
   {
-    name: 'upkeep: expired leases',
+    name: 'maintenance: expired leases',
     matches: /UPDATE job SET\s+status = .* lease_expires_at < now\(\)/s,
     reason: 'It ends attempts whose worker is gone, and returns only their number.',
   },
   {
-    name: 'upkeep: retention of jobs',
+    name: 'maintenance: retention of jobs',
     matches: /DELETE FROM job .* finished_at < now\(\)/s,
     reason: 'It deletes by age, and returns only the number of jobs.',
   },
   {
-    name: 'upkeep: retention of stored answers',
+    name: 'maintenance: retention of stored answers',
     matches: /DELETE FROM idempotent_answer .* created_at < now\(\)/s,
     reason: 'It deletes by age, and returns only the number of answers.',
   },

@@ -68,7 +68,7 @@ it.each(routes.map((route) => [route.method, route.url, route] as const))(
     const rest = await app.rest(tenant, method, filled + query, body)
     const { data, errors } = await app.graphql(tenant, route.operation, variables)
     expect(errors).toBeUndefined()
-    const value = route.answer.split('.').reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], data)
+    const value = route.response.split('.').reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], data)
     const expected = toRest('', value)
     const expectedBody = JSON.stringify(route.under === undefined ? expected : { [route.under]: expected })
     expect(rest.statusCode).toBeLessThan(300)

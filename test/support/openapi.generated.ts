@@ -217,7 +217,7 @@ export interface components {
             code: "MALFORMED_REQUEST" | "TOO_EXPENSIVE" | "BAD_USER_INPUT" | "UNAUTHENTICATED" | "PERSISTED_QUERY_NOT_FOUND" | "DOCUMENT_NOT_TRUSTED" | "FORBIDDEN" | "NOT_FOUND" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "METHOD_NOT_ALLOWED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL" | "SERVICE_UNAVAILABLE";
             /** @description The id of the request in the log. */
             request_id: string;
-            /** @description The price in points, with `TOO_EXPENSIVE` and `RATE_LIMITED`. */
+            /** @description The cost in points, with `TOO_EXPENSIVE` and `RATE_LIMITED`. */
             cost?: number;
             /** @description The maximum in points: of an operation with `TOO_EXPENSIVE`, per minute with `RATE_LIMITED`. */
             maximum?: number;
@@ -824,7 +824,7 @@ export interface operations {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description The price of the request in points. */
+                    /** @description The cost of the request in points. */
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
@@ -879,7 +879,7 @@ export interface operations {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description The price of the request in points. */
+                    /** @description The cost of the request in points. */
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
@@ -1055,7 +1055,7 @@ export interface operations {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description The price of the request in points. */
+                    /** @description The cost of the request in points. */
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
@@ -1244,7 +1244,7 @@ export interface operations {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description The price of the request in points. */
+                    /** @description The cost of the request in points. */
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
@@ -1272,7 +1272,7 @@ export interface operations {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description The price of the request in points. */
+                    /** @description The cost of the request in points. */
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
@@ -1415,7 +1415,7 @@ export interface operations {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description The price of the request in points. */
+                    /** @description The cost of the request in points. */
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
@@ -1462,7 +1462,7 @@ export interface operations {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description The price of the request in points. */
+                    /** @description The cost of the request in points. */
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
@@ -1643,7 +1643,7 @@ export interface operations {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description The price of the request in points. */
+                    /** @description The cost of the request in points. */
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
@@ -1844,7 +1844,7 @@ export interface operations {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description The price of the request in points. */
+                    /** @description The cost of the request in points. */
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
@@ -1870,7 +1870,7 @@ export interface operations {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description The price of the request in points. */
+                    /** @description The cost of the request in points. */
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
@@ -2027,7 +2027,7 @@ export interface operations {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description The price of the request in points. */
+                    /** @description The cost of the request in points. */
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
@@ -2113,7 +2113,7 @@ export interface operations {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description The price of the request in points. */
+                    /** @description The cost of the request in points. */
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
@@ -2290,7 +2290,7 @@ export interface operations {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description The price of the request in points. */
+                    /** @description The cost of the request in points. */
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
@@ -2316,7 +2316,7 @@ export interface operations {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description The price of the request in points. */
+                    /** @description The cost of the request in points. */
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
@@ -2459,7 +2459,7 @@ export interface operations {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description The price of the request in points. */
+                    /** @description The cost of the request in points. */
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
@@ -2509,7 +2509,7 @@ export interface operations {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description The price of the request in points. */
+                    /** @description The cost of the request in points. */
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
@@ -2672,7 +2672,7 @@ export interface operations {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description The price of the request in points. */
+                    /** @description The cost of the request in points. */
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;
@@ -2698,7 +2698,7 @@ export interface operations {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
                     "x-request-id"?: string;
-                    /** @description The price of the request in points. */
+                    /** @description The cost of the request in points. */
                     "x-cost"?: number;
                     /** @description The points that the key has left: `"points";r=…;t=…`. */
                     ratelimit?: string;

@@ -29,7 +29,7 @@ export function exitWhenDone(): void {
  *
  * @returns when the last connection is closed
  */
-export async function stopAnswering(
+export async function stopResponding(
   app: FastifyInstance,
   shutdownMilliseconds: number,
   onStopRequest: OnStopRequest,

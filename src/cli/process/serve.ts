@@ -19,7 +19,7 @@ import { createLogger } from '../../engine/telemetry/logger.ts'
 import { createMetrics, type Metrics, measureProcess } from '../../engine/telemetry/metrics.ts'
 import { startTracing } from '../../engine/telemetry/start-tracing.ts'
 import { requireMigrations } from '../with-database.ts'
-import { exitAtLatest, exitWhenDone, stopAnswering } from './lifecycle.ts'
+import { exitAtLatest, exitWhenDone, stopResponding } from './lifecycle.ts'
 import { maxConnectionsOf } from './max-connections.ts'
 import { readHandlers, startWork } from './start-work.ts'
 import { receiveStopSignals } from './stop-requests.ts'
@@ -90,7 +90,7 @@ export async function serve(
       logger.info('stopping')
       exitAtLatest(config.shutdownMilliseconds, logger)
     } finally {
-      await Promise.all([stopAnswering(app, config.shutdownMilliseconds, onStopRequest), stopWork()])
+      await Promise.all([stopResponding(app, config.shutdownMilliseconds, onStopRequest), stopWork()])
     }
     logger.info('stopped')
   } finally {

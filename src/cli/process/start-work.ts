@@ -1,10 +1,10 @@
 import type { Config } from '../../config.ts'
 import type { JobHandlers } from '../../domain/job/worker/handler.ts'
 import { loadHandlers } from '../../domain/job/worker/load-handlers.ts'
-import { startUpkeep } from '../../domain/job/worker/upkeep.ts'
+import { startMaintenance } from '../../domain/job/worker/maintenance.ts'
 import { startWorker } from '../../domain/job/worker/worker.ts'
 import type { Services } from '../../engine/context.ts'
-import { removeExpiredAnswers } from '../../engine/idempotency/idempotency.ts'
+import { removeExpiredResponses } from '../../engine/idempotency/idempotency.ts'
 import type { Logger } from '../../engine/telemetry/logger.ts'
 import { graceOf } from './lifecycle.ts'
 import { defaultLeaseSeconds } from './number-options.ts'
@@ -33,7 +33,7 @@ export interface StartWorkOptions {
 }
 
 /**
- * Starts the worker and the upkeep of a process.
+ * Starts the worker and the maintenance of a process.
  *
  * @returns stops them, and resolves when the last job has ended
  */
@@ -41,13 +41,13 @@ export function startWork({ database, jobs, changes }: Services, options: StartW
   const { logger: log, jobRetentionDays: retentionDays, handlers, concurrency } = options
   const { leaseSeconds = defaultLeaseSeconds } = options
   const tidyUp = async () => {
-    await removeExpiredAnswers(database)
+    await removeExpiredResponses(database)
     if (!database.driver.gathersStatistics) await database.sql.executeScript('ANALYZE')
   }
-  const stopUpkeep = startUpkeep({ jobs, log, retentionDays, tidyUp })
+  const stopMaintenance = startMaintenance({ jobs, log, retentionDays, tidyUp })
   const worker = handlers && startWorker({ jobs, changes, handlers, concurrency, leaseSeconds, log })
   return async () => {
     await worker?.stop(graceOf(options.shutdownMilliseconds))
-    await stopUpkeep()
+    await stopMaintenance()
   }
 }

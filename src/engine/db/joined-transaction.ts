@@ -25,11 +25,11 @@ export class JoinedTransaction implements SqlQueryable {
   }
 
   queryRaw(query: SqlQuery): Promise<SqlResultSet> {
-    return this.inTurn(() => this.sql.queryRaw(query))
+    return this.queued(() => this.sql.queryRaw(query))
   }
 
   executeRaw(query: SqlQuery): Promise<number> {
-    return this.inTurn(() => this.sql.executeRaw(query))
+    return this.queued(() => this.sql.executeRaw(query))
   }
 
   /** Makes the transaction roll back when its work has ended. The result of the work is still returned. */
@@ -79,7 +79,7 @@ export class JoinedTransaction implements SqlQueryable {
     await this.executeRaw({ sql, args: [], argTypes: [] })
   }
 
-  private inTurn<Result>(send: () => Promise<Result>): Promise<Result> {
+  private queued<Result>(send: () => Promise<Result>): Promise<Result> {
     if (this.hasEnded) return Promise.reject(new Error('A statement was sent after the end of its transaction'))
     const result = this.last.then(send)
     this.last = result.catch((error: unknown) => {

@@ -37,7 +37,7 @@ const compressibleType = /^text\/(?!event-stream)|[/+]json\b/
  * The `onSend` hook of routes whose answers are compressed if the client accepts it. Bodies of requests are never decompressed: a short one
  * could become very long.
  */
-export const compressAnswer: onSendHookHandler<unknown> = (request, reply, payload, done) => {
+export const compressResponse: onSendHookHandler<unknown> = (request, reply, payload, done) => {
   const encoding = chooseEncoding(request, reply)
   if (encoding === undefined) return done(null, payload)
   const encoder = encoders[encoding]

@@ -11,7 +11,7 @@ const dependsOn = 'accept-encoding, authorization, x-api-key'
  * @returns the body; undefined, with status 304, if the client has it already
  * @see https://www.rfc-editor.org/rfc/rfc9110#name-conditional-requests
  */
-export function answerConditionally(request: FastifyRequest, reply: FastifyReply, body: string): string | undefined {
+export function respondConditionally(request: FastifyRequest, reply: FastifyReply, body: string): string | undefined {
   // The link to the next page can appear while the page stays the same.
   const link = reply.getHeader('link') ?? ''
   const tag = hash('sha256', `${link}\n${body}`, 'base64url')

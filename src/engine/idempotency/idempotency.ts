@@ -14,8 +14,8 @@ export interface IdempotentRequest {
 }
 
 /** An answer, and whether it is the stored answer of an earlier request. */
-export interface IdempotentAnswer<Answer> {
-  readonly answer: Answer
+export interface IdempotentResponse<Result> {
+  readonly response: Result
   readonly isReplay: boolean
 }
 
@@ -30,11 +30,11 @@ export interface Idempotency {
    * @throws GatewayError IDEMPOTENCY_KEY_IN_USE while the first request runs; IDEMPOTENCY_KEY_REUSED if another request was
    *   sent with the key
    */
-  runOnce<Answer>(
+  runOnce<Result>(
     request: IdempotentRequest,
-    work: () => Promise<Answer>,
-    isFinal: (answer: Answer) => boolean,
-  ): Promise<IdempotentAnswer<Answer>>
+    work: () => Promise<Result>,
+    isFinal: (response: Result) => boolean,
+  ): Promise<IdempotentResponse<Result>>
 }
 
 // Held until the end of the transaction. A second request is rejected and does not wait.
@@ -72,11 +72,11 @@ export function createIdempotency({ sql, transact }: Pick<Database, 'sql' | 'tra
           if (locked?.[0] !== true) throw keyInUse()
           const [[storedFingerprint, stored] = []] = await query(sql, find, [tenantAppId, id])
           if (storedFingerprint !== undefined && storedFingerprint !== fingerprint) throw keyReused()
-          if (stored !== undefined) return { answer: JSON.parse(String(stored)), isReplay: true }
-          const answer = await work()
-          if (isFinal(answer)) await query(sql, store, [tenantAppId, id, fingerprint, JSON.stringify(answer)])
+          if (stored !== undefined) return { response: JSON.parse(String(stored)), isReplay: true }
+          const response = await work()
+          if (isFinal(response)) await query(sql, store, [tenantAppId, id, fingerprint, JSON.stringify(response)])
           else transaction.undo()
-          return { answer, isReplay: false }
+          return { response, isReplay: false }
         })
       } finally {
         running.delete(name)
@@ -86,7 +86,7 @@ export function createIdempotency({ sql, transact }: Pick<Database, 'sql' | 'tra
 }
 
 /** Removes answers that are older than 24 hours, in batches. */
-export async function removeExpiredAnswers({ sql }: Pick<Database, 'sql'>): Promise<void> {
+export async function removeExpiredResponses({ sql }: Pick<Database, 'sql'>): Promise<void> {
   while ((await execute(sql, removeExpired)) > 0);
 }
 

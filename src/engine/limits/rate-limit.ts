@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
-import { nameOfUser, type Payer } from './key-slots.ts'
+import { nameOfUser, type Payer } from './concurrency-limit.ts'
 import { createMemoryCounter, createRedisCounter, type PointCounter } from './point-counter.ts'
 import type { RedisConnection } from './redis.ts'
 

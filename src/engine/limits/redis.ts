@@ -2,7 +2,7 @@ import { createClient } from '@redis/client'
 import type { Logger } from '../telemetry/logger.ts'
 
 /** How long Redis may take to answer. */
-const answerMilliseconds = 500
+const responseMilliseconds = 500
 
 /** How long Redis is not asked again after it did not answer. Each attempt can delay a request by the time above. */
 const pauseMilliseconds = 1_000
@@ -57,7 +57,7 @@ export function connectToRedis(url: string, log: Logger): RedisConnection {
     if (performance.now() < askAgainAt) throw new Error('Redis did not answer a moment ago')
     const { promise: timeout, reject } = Promise.withResolvers<never>()
     // The client's own timeouts cover commands that it has not sent. A server that hangs has received them.
-    const timer = setTimeout(() => reject(new Error('Redis does not answer')), answerMilliseconds)
+    const timer = setTimeout(() => reject(new Error('Redis does not answer')), responseMilliseconds)
     try {
       return await Promise.race([work(), timeout])
     } catch (error) {

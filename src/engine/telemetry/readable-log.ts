@@ -22,8 +22,8 @@ function toText(line: Line): string {
   const date = new Date(line.time)
   const time = `${date.toTimeString().slice(0, 8)}.${String(date.getMilliseconds()).padStart(3, '0')}`
   const { msg, route, operation, status, durationMs, sql } = line
-  const answer = status === undefined ? undefined : `${status}, ${durationMs} ms, ${sql} SQL`
-  const message = [msg, route, operation, answer].filter((part) => part !== undefined).join(' ')
+  const response = status === undefined ? undefined : `${status}, ${durationMs} ms, ${sql} SQL`
+  const message = [msg, route, operation, response].filter((part) => part !== undefined).join(' ')
   const rest = Object.entries(line).filter(([name]) => !hidden.has(name))
   const details = rest.length === 0 ? '' : ` ${styleText('gray', JSON.stringify(Object.fromEntries(rest)))}`
   const label = styleText(colours[level as keyof typeof colours] ?? 'green', level.toUpperCase())

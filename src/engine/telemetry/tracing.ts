@@ -29,10 +29,10 @@ export interface RequestTrace {
   /** Traces a statement. */
   readonly observe: StatementObserver
   /** Ends the trace when the request is answered or its client has gone. */
-  end(answer: AnsweredRequest): void
+  end(response: RespondedRequest): void
 }
 
-export interface AnsweredRequest {
+export interface RespondedRequest {
   readonly requestId: string
   readonly status: number
   /** Whether the client went away before it received the whole answer. */

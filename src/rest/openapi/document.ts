@@ -6,7 +6,7 @@ import { packageVersion } from '../../engine/telemetry/package-version.ts'
 import type { Route } from '../route.ts'
 import { routes } from '../routes.ts'
 import { type StoredOperation, storeOperation, typeAt } from '../stored-operation.ts'
-import { answerExamples } from './examples.ts'
+import { responseExamples } from './examples.ts'
 import { headOf } from './head.ts'
 import { bodySchema, componentOf, inputSchema, type Json } from './json-schema.ts'
 import {
@@ -45,7 +45,7 @@ export function createOpenApiDocument(preparer: Preparer): Json {
   const paths: Record<string, Record<string, Json>> = { ...probes }
   for (const route of routes) {
     const url = route.url.replace(/:(\w+)/g, '{$1}')
-    const operation = storeOperation(preparer, route.operation, route.answer)
+    const operation = storeOperation(preparer, route.operation, route.response)
     paths[url] = { ...paths[url], [route.method.toLowerCase()]: describeRoute(route, operation, schemas) }
   }
   return {
@@ -93,7 +93,7 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
   const item = componentOf(route.component, stored.shape, schemas)
   const isRead = route.method === 'GET'
   const id = operationId(route)
-  const answer = route.under
+  const response = route.under
     ? {
         type: 'object',
         properties: { [route.under]: { type: 'array', items: item } },
@@ -135,7 +135,7 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
           ...(isRead ? validationHeaders : replayedHeader),
           ...(route.connection && linkHeader),
         },
-        content: { 'application/json': { schema: answer, example: exampleOf(route) } },
+        content: { 'application/json': { schema: response, example: exampleOf(route) } },
       },
       ...(isRead && {
         '304': {
@@ -150,7 +150,7 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
 
 /** An answer of a route. */
 function exampleOf({ component, under }: Route): unknown {
-  const example = answerExamples[component]
+  const example = responseExamples[component]
   return under === undefined ? example : { [under]: [example] }
 }
 

@@ -11,7 +11,7 @@ const newUser = {
 }
 
 /** An answer, or an element of one, for each component of the route table. */
-export const answerExamples: Readonly<Record<string, unknown>> = {
+export const responseExamples: Readonly<Record<string, unknown>> = {
   NewUser: newUser,
   User: {
     ...newUser,

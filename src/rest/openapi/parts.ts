@@ -32,7 +32,7 @@ export const commonHeaders = {
 
 /** Headers of routes that execute an operation. */
 export const costHeaders = {
-  'x-cost': { description: 'The price of the request in points.', schema: { type: 'integer' } },
+  'x-cost': { description: 'The cost of the request in points.', schema: { type: 'integer' } },
   ratelimit: { description: 'The points that the key has left: `"points";r=…;t=…`.', schema: { type: 'string' } },
   'server-timing': {
     description: 'The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`.',
@@ -109,7 +109,7 @@ export const problemSchema = {
     instance: { type: 'string', description: 'The occurrence of the problem.' },
     code: { type: 'string', enum: Object.keys(errorCodes), description: 'The error code.' },
     request_id: { type: 'string', description: 'The id of the request in the log.' },
-    cost: { type: 'integer', description: 'The price in points, with `TOO_EXPENSIVE` and `RATE_LIMITED`.' },
+    cost: { type: 'integer', description: 'The cost in points, with `TOO_EXPENSIVE` and `RATE_LIMITED`.' },
     maximum: {
       type: 'integer',
       description: 'The maximum in points: of an operation with `TOO_EXPENSIVE`, per minute with `RATE_LIMITED`.',

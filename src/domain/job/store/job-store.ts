@@ -133,8 +133,8 @@ export function createJobStore(
     async claimOfAllTenants(lastServed, { jobTypes, limit, leaseSeconds }) {
       const parameters = [jobTypes, String(limit), String(leaseSeconds), lastServed]
       const claimed = await query(sql, statements.claimOfAllTenants, parameters)
-      const inTurn = claimed.toSorted((one, other) => Number(one.at(-1)) - Number(other.at(-1)))
-      return inTurn.map((values) => toRow(values) as unknown as Job)
+      const queued = claimed.toSorted((one, other) => Number(one.at(-1)) - Number(other.at(-1)))
+      return queued.map((values) => toRow(values) as unknown as Job)
     },
     extendLease: (held, seconds) => row(statements.extendLease, [...heldKeyOf(held), String(seconds)]),
     reportProgress: (held, progress, message) =>

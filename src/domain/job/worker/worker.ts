@@ -48,7 +48,7 @@ export function startWorker(options: WorkerOptions): Worker {
     const claimed = await jobs.claimOfAllTenants(lastServed, { jobTypes, limit, leaseSeconds })
     const last = claimed.at(-1)
     if (!last) return false
-    // Every tenant and every type gets its turn, however many jobs the others have.
+    // Every tenant and every type is served, however many jobs the others have.
     lastServed = last.tenantAppId
     jobTypes = [...jobTypes.slice(1), ...jobTypes.slice(0, 1)]
     for (const lease of claimed.map(leaseOf)) {

@@ -10,7 +10,7 @@ import { OperatorError } from '../../errors.ts'
 const lockName = 'gateway.lock'
 
 /** How long the holder of a lock has to tell its name. */
-const answerMilliseconds = 1_000
+const responseMilliseconds = 1_000
 
 /**
  * Locks a folder. Two processes that use one PGlite folder would destroy it, and PGlite does not check.
@@ -82,7 +82,7 @@ function inodeOf(file: string): number | undefined {
 /** The process that listens on a socket; undefined if none does. */
 async function findHolder(socketPath: string): Promise<string | undefined> {
   const socket = connect(socketPath)
-  socket.setTimeout(answerMilliseconds, () => socket.destroy())
+  socket.setTimeout(responseMilliseconds, () => socket.destroy())
   try {
     await once(socket, 'connect')
   } catch (error) {

@@ -6,7 +6,7 @@ import { Client } from './client.ts'
 
 /** A connection that only listens can break unnoticed. It sends a statement this often. */
 const heartbeatMilliseconds = 10_000
-const answerMilliseconds = 5_000
+const responseMilliseconds = 5_000
 const maxPauseMilliseconds = 5_000
 const goodbyeMilliseconds = 1_000
 
@@ -31,7 +31,7 @@ export async function listenOnPostgres(
     const connection = new Client({
       ...settings,
       keepAlive: true,
-      query_timeout: answerMilliseconds,
+      query_timeout: responseMilliseconds,
       stream: () => socket,
     })
     // A server that hangs does not answer the goodbye.

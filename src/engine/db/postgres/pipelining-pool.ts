@@ -9,7 +9,7 @@ const patienceMilliseconds = 250
 interface Read {
   readonly config: pg.QueryConfig
   /** Whether it has its answer. It may be sent twice. */
-  isAnswered: boolean
+  isSettled: boolean
   resolve(result: pg.QueryResult): void
   reject(error: unknown): void
 }
@@ -23,12 +23,12 @@ interface Read {
  */
 export class PipeliningPool extends pg.Pool {
   private waiting: Read[] = []
-  private readonly answerMilliseconds: number
+  private readonly responseMilliseconds: number
 
   /** @param mayShare whether a statement only reads, is short and takes no locks */
   constructor(config: pg.PoolConfig, mayShare: (config: pg.QueryConfig) => boolean) {
     super({ ...config, pipeline: true })
-    this.answerMilliseconds = config.query_timeout ?? 0
+    this.responseMilliseconds = config.query_timeout ?? 0
     const query = this.query.bind(this) as (...args: unknown[]) => unknown
     this.query = ((...args: unknown[]) => {
       const [config] = args as [pg.QueryConfig | string]
@@ -41,7 +41,7 @@ export class PipeliningPool extends pg.Pool {
     return new Promise((resolve, reject) => {
       // When this turn has handled all sockets, the reads of their requests are sent together.
       if (this.waiting.length === 0) setImmediate(() => this.sendWaiting())
-      this.waiting.push({ config, isAnswered: false, resolve, reject })
+      this.waiting.push({ config, isSettled: false, resolve, reject })
     })
   }
 
@@ -60,14 +60,14 @@ export class PipeliningPool extends pg.Pool {
 
   /** Sends reads over a connection, and releases it when the server has answered all of them. */
   private send(client: pg.PoolClient, release: (error?: Error) => void, reads: readonly Read[]): void {
-    const left = new Set(reads.filter((read) => !read.isAnswered))
+    const left = new Set(reads.filter((read) => !read.isSettled))
     if (left.size === 0) {
       release()
       return
     }
     const sentAgain = new Set<Read>()
     const sendAgain = (read: Read) => {
-      if (read.isAnswered || sentAgain.has(read)) return
+      if (read.isSettled || sentAgain.has(read)) return
       sentAgain.add(read)
       this.acquire([read])
     }
@@ -82,11 +82,11 @@ export class PipeliningPool extends pg.Pool {
     for (const read of left) {
       place += 1
       // The server gives each statement its full time. Ending the connection earlier would leave the server busy.
-      const config = { ...read.config, query_timeout: place * this.answerMilliseconds }
+      const config = { ...read.config, query_timeout: place * this.responseMilliseconds }
       client.query(config, (error, result) => {
         left.delete(read)
         if (!error) {
-          read.isAnswered = true
+          read.isSettled = true
           read.resolve(result)
         } else if (failure) sendAgain(read)
         else if (!sentAgain.has(read)) read.reject(error)

@@ -34,23 +34,23 @@ type Rows = Record<string, unknown>
 const none: readonly Branch[] = []
 
 /** Runs a read, possibly after those that wait before it. */
-export type InTurn = <Result>(read: () => Promise<Result>) => Promise<Result>
+export type Queued = <Result>(read: () => Promise<Result>) => Promise<Result>
 
 /** Limits on the reads of a request. */
 export interface ReadLimits {
-  /** The turns of searches and counts. */
-  readonly search: InTurn
-  /** The turns of reads of many long JSON objects. */
-  readonly objects: InTurn
+  /** Queues searches and counts. */
+  readonly search: Queued
+  /** Queues reads of many long JSON objects. */
+  readonly objects: Queued
   /** The models whose rows have long JSON objects. */
   readonly longModels: ReadonlySet<Model>
   /** The most that the request may read, in characters. */
   readonly maxLength: number
 }
 
-const atOnce: InTurn = (read) => read()
+const atOnce: Queued = (read) => read()
 
-/** Reads of more rows take turns if the rows have long JSON objects. */
+/** Reads of more rows are queued if the rows have long JSON objects. */
 const maxObjects = 16
 
 const unlimited: ReadLimits = {
@@ -116,8 +116,8 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits = u
       },
       async list(model, request) {
         const read = () => reads.list(model, owner, request, { plan, branches, onReceived })
-        const inTurn = isSearch(request) ? limits.search : turnOf(model, request.limit)
-        const { rows, levels } = await inTurn(read)
+        const queued = isSearch(request) ? limits.search : turnOf(model, request.limit)
+        const { rows, levels } = await queued(read)
         for (const level of levels) remember(level)
         return rows as never
       },

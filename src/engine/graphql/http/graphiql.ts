@@ -39,7 +39,7 @@ const sources =
 
 /**
  * Creates what answers a browser with GraphiQL: its page, and the files that the page loads. Slow readers of them take no
- * slots of other requests.
+ * permits of other requests.
  *
  * @param demoKey the key of the demo tenant, which browsers on this machine get; others get a placeholder
  */

@@ -1,18 +1,18 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { errorCodes, GatewayError } from '../../errors.ts'
-import { compressAnswer } from '../../http/compression.ts'
+import { compressResponse } from '../../http/compression.ts'
 import { readIdempotencyKey } from '../../http/idempotency-key.ts'
 import { wantsPage } from '../../http/pages/page.ts'
 import { toHttpError } from '../../http/plugins/error-handler.ts'
 import { registerRoutes } from '../../http/routes.ts'
-import { type AnswerOptions, createAnswer } from './answer.ts'
 import { createDocumentFinder } from './documents.ts'
 import { createGraphiql, createGraphiqlHint, filesPath } from './graphiql.ts'
 import { isJsonType, type JsonType, negotiate } from './negotiate.ts'
 import { readBodyParams, readQueryParams } from './params.ts'
+import { createResponder, type ResponderOptions } from './responder.ts'
 import type { TrustedDocuments } from './trusted-documents.ts'
 
-export interface GraphQLOptions extends AnswerOptions {
+export interface GraphQLOptions extends ResponderOptions {
   /** Whether browsers that open /graphql get GraphiQL. */
   readonly graphiql: boolean
   /** The documents of clients. Without them every document is executed. */
@@ -27,27 +27,27 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
   const documents = createDocumentFinder(options.trustedDocuments)
   const graphiql = options.graphiql ? createGraphiql(options.demoKey) : undefined
   const withoutGraphiql = createGraphiqlHint()
-  const answer = createAnswer(documents, options)
+  const response = createResponder(documents, options)
 
   app.setErrorHandler((error, request, reply) => sendError(reply, toHttpError(error, request)))
 
   registerRoutes(app, (routes) => {
     routes.get('/graphql', {
-      onSend: compressAnswer,
+      onSend: compressResponse,
       async onRequest(request) {
         if (!wantsPage(request)) await authenticate(request)
       },
       async handler(request, reply) {
         if (!request.viewer) return graphiql ? graphiql.page(request, reply) : withoutGraphiql(reply)
         const params = readQueryParams(request.query as Record<string, unknown>)
-        return answer(request, reply, documents.find(params, request.log))
+        return response(request, reply, documents.find(params, request.log))
       },
     })
 
     if (graphiql) routes.get(`${filesPath}/:name`, graphiql.file)
 
     routes.post('/graphql', {
-      onSend: compressAnswer,
+      onSend: compressResponse,
       async onRequest(request) {
         await authenticate(request)
       },
@@ -57,7 +57,7 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
         // The document itself, however it was named: a retry may name it by its hash.
         const { query, operationName, variables } = params
         const idempotencyKey = readIdempotencyKey(request, [query, operationName, variables])
-        return answer(request, reply, params, idempotencyKey)
+        return response(request, reply, params, idempotencyKey)
       },
     })
   })

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { createYoga, type Plugin } from 'graphql-yoga'
-import { releaseSlots } from '../../http/plugins/load-shedding.ts'
+import { releasePermits } from '../../http/plugins/load-shedding.ts'
 import type { Results } from './client-result.ts'
 import { useApolloMultipart } from './multipart.ts'
 
@@ -29,7 +29,7 @@ export function createYogaSender(heartbeatMilliseconds: number) {
     const { headers, body } = await yoga.fetch('http://gateway/graphql', request, { results })
     // The other headers are about the connection, and Fastify's.
     reply.type(headers.get('content-type') ?? accept).header('x-accel-buffering', 'no')
-    releaseSlots(reply)
+    releasePermits(reply)
     return body
   }
 }

@@ -3,32 +3,32 @@ import { type Budget, budgetHeaders, type RateLimit, tooExpensive } from '../../
 import type { OperationRequest } from './operation-request.ts'
 
 /** The most points that an operation may cost. */
-const maxPrice = 20_000
+const maxCost = 20_000
 
 /** What an operation has cost so far. */
 export interface Admission {
   /** The points that were taken from the key's budget. */
-  readonly price: number
+  readonly cost: number
   /** The rest of the key's budget; undefined if keys are not limited. */
   readonly budget: Budget | undefined
   /** Headers of the answer. */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Takes the prices of operations from the budgets of keys. */
+/** Takes the costs of operations from the budgets of keys. */
 export interface Admissions {
   /**
-   * Takes the price of an operation before any resolver runs: the points of its nodes, or those of its body if it is longer.
+   * Takes the cost of an operation before any resolver runs: the points of its nodes, or those of its body if it is longer.
    *
-   * @throws GatewayError TOO_EXPENSIVE or RATE_LIMITED, with the price, the maximum, and the headers of the answer
+   * @throws GatewayError TOO_EXPENSIVE or RATE_LIMITED, with the cost, the maximum, and the headers of the answer
    */
   admit(request: OperationRequest): Promise<Admission>
   /**
    * Takes more points of an admitted operation, because its answer is longer than its nodes pay for.
    *
-   * @param price what the operation costs in all. If it has paid as much, nothing is taken
+   * @param cost what the operation costs in all. If it has paid as much, nothing is taken
    */
-  raise(request: OperationRequest, admission: Admission, price: number): Promise<Admission>
+  raise(request: OperationRequest, admission: Admission, cost: number): Promise<Admission>
 }
 
 /** The points of a text: one per KiB. Shorter texts cost nothing. */
@@ -40,21 +40,21 @@ export function pointsOfLength(length: number): number {
 export function createAdmissions(rateLimit: RateLimit): Admissions {
   return {
     async admit({ operation, variables, context, bodyLength }) {
-      const price = Math.max(operation.priceOf(variables), pointsOfLength(bodyLength))
+      const cost = Math.max(operation.costOf(variables), pointsOfLength(bodyLength))
       try {
-        if (price > maxPrice) throw tooExpensive(price, maxPrice)
-        return admission(price, await rateLimit.spend(context.viewer, price))
+        if (cost > maxCost) throw tooExpensive(cost, maxCost)
+        return admission(cost, await rateLimit.spend(context.viewer, cost))
       } catch (error) {
-        throw error instanceof GatewayError ? withHeaders(error, { 'x-cost': String(price) }) : error
+        throw error instanceof GatewayError ? withHeaders(error, { 'x-cost': String(cost) }) : error
       }
     },
-    async raise({ context }, paid, price) {
-      if (price <= paid.price) return paid
-      return admission(price, await rateLimit.charge(context.viewer, price - paid.price))
+    async raise({ context }, paid, cost) {
+      if (cost <= paid.cost) return paid
+      return admission(cost, await rateLimit.charge(context.viewer, cost - paid.cost))
     },
   }
 }
 
-function admission(price: number, budget: Budget | undefined): Admission {
-  return { price, budget, headers: { 'x-cost': String(price), ...(budget && budgetHeaders(budget)) } }
+function admission(cost: number, budget: Budget | undefined): Admission {
+  return { cost, budget, headers: { 'x-cost': String(cost), ...(budget && budgetHeaders(budget)) } }
 }

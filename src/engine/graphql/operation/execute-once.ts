@@ -36,7 +36,7 @@ export async function executeOnce(
     error: (...line) => void lines.push(() => context.log.error(...line)),
     warn: (...line) => void lines.push(() => context.log.warn(...line)),
   }
-  const { answer, isReplay } = await idempotency.runOnce(
+  const { response, isReplay } = await idempotency.runOnce(
     { viewer, idempotencyKey: key, request },
     () => {
       lines = []
@@ -47,11 +47,11 @@ export async function executeOnce(
     isFinal,
   )
   for (const write of lines) write()
-  const isStored = !isReplay && isFinal(answer)
-  if (!isReplay || !answer.errors) return { result: answer, isReplay, isStored }
+  const isStored = !isReplay && isFinal(response)
+  if (!isReplay || !response.errors) return { result: response, isReplay, isStored }
   const { source } = operation.document.loc ?? {}
   return {
-    result: { ...answer, errors: answer.errors.map((error) => restoreError(error, source)) },
+    result: { ...response, errors: response.errors.map((error) => restoreError(error, source)) },
     isReplay,
     isStored,
   }

@@ -2,10 +2,10 @@ import type { Services } from '../../context.ts'
 import type { StatementMeter } from '../../db/statement-meter.ts'
 import { retryAfterSeconds } from '../../errors.ts'
 import type { RecentWrites } from '../../limits/recent-writes.ts'
-import { lengthOf, maxAnswerLength } from './answer-length.ts'
 import { countErrors, executeOperation } from './execute.ts'
 import { executeOnce } from './execute-once.ts'
-import type { OperationAnswer, OperationRequest } from './operation-request.ts'
+import type { OperationRequest, OperationResponse } from './operation-request.ts'
+import { lengthOf, maxResponseLength } from './response-length.ts'
 
 interface ExecuteOptions {
   readonly services: Services
@@ -16,12 +16,12 @@ interface ExecuteOptions {
 
 /** Creates the function that executes admitted operations: on a server that is fit for them, and mutations once per idempotency key. */
 export function createExecute({ services, meter, recentWrites }: ExecuteOptions) {
-  const { idempotency, turns } = services
+  const { idempotency, queues } = services
 
   async function executeOnceOrNow(request: OperationRequest) {
     const { operation, context, idempotencyKey } = request
     if (operation.kind === 'mutation' && idempotencyKey !== undefined) {
-      return turns.transactions.take(context.viewer.keyId, () => executeOnce(request, idempotencyKey, idempotency))
+      return queues.transactions.run(context.viewer.keyId, () => executeOnce(request, idempotencyKey, idempotency))
     }
     return { result: await executeOperation(request), isReplay: false, isStored: false }
   }
@@ -45,14 +45,14 @@ export function createExecute({ services, meter, recentWrites }: ExecuteOptions)
     }
   }
 
-  return async (request: OperationRequest): Promise<OperationAnswer> => {
+  return async (request: OperationRequest): Promise<OperationResponse> => {
     const { operation, context, statements } = request
     const work = () => meter.run(statements, () => executeOnceOrNow(request))
     const { result, isReplay, isStored } = await onChosenServer(request, work)
     const codes = countErrors(result, context)
     return {
       result,
-      length: lengthOf(result.data, operation.kind === 'mutation' ? Number.POSITIVE_INFINITY : maxAnswerLength),
+      length: lengthOf(result.data, operation.kind === 'mutation' ? Number.POSITIVE_INFINITY : maxResponseLength),
       isStored,
       headers: {
         ...(isReplay && { 'idempotent-replayed': 'true' }),

@@ -16,7 +16,7 @@ export interface OperationRequest extends Execution {
 }
 
 /** The result of an operation, and headers of the answer. */
-export interface OperationAnswer {
+export interface OperationResponse {
   readonly result: ExecutionResult
   /** The length of its data as JSON, about, in characters. */
   readonly length: number

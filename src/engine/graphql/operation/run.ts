@@ -2,25 +2,25 @@ import type { Viewer } from '../../auth/viewer.ts'
 import type { Services } from '../../context.ts'
 import type { StatementMeter } from '../../db/statement-meter.ts'
 import { GatewayError, withHeaders } from '../../errors.ts'
-import { createKeySlots, type KeySlots } from '../../limits/key-slots.ts'
+import { type ConcurrencyLimit, createConcurrencyLimit } from '../../limits/concurrency-limit.ts'
+import type { FairQueue } from '../../limits/fair-queue.ts'
 import type { RateLimit } from '../../limits/rate-limit.ts'
 import type { RecentWrites } from '../../limits/recent-writes.ts'
-import type { Turns } from '../../limits/turns.ts'
 import { type Admissions, createAdmissions, pointsOfLength } from './admit.ts'
-import { longAnswer, mebibyte, requireAnswerLength } from './answer-length.ts'
 import { createExecute } from './execute-request.ts'
-import type { OperationAnswer, OperationRequest } from './operation-request.ts'
+import type { OperationRequest, OperationResponse } from './operation-request.ts'
 import { createPreparer, type Preparation, type Preparer } from './prepare/prepare.ts'
 import type { Schemas } from './prepare/schemas.ts'
+import { longResponse, mebibyte, requireResponseLength } from './response-length.ts'
 import { createSubscribe, type Subscribe } from './subscribe.ts'
 
 /**
- * Runs the operations of both APIs: prepares them, takes their price, chooses the server for their reads, executes mutations
+ * Runs the operations of both APIs: prepares them, takes their cost, chooses the server for their reads, executes mutations
  * once per idempotency key, and reports cost and retries.
  */
 export interface Operations extends Preparer {
   /**
-   * Prepares the document of a client. New documents are prepared in turns, and one with errors takes points of the key.
+   * Prepares the document of a client. New documents are queued, and one with errors takes points of the key.
    *
    * @param isAbandoned whether the client has gone
    * @throws GatewayError RATE_LIMITED if the document is new and the key has no points left
@@ -36,17 +36,17 @@ export interface Operations extends Preparer {
    *
    * @throws GatewayError if the operation is not executed: its budget or its idempotency key does not allow it
    */
-  run(request: OperationRequest): Promise<OperationAnswer>
+  run(request: OperationRequest): Promise<OperationResponse>
   /** Executes an operation that was admitted before: the next page of a list. */
-  execute(request: OperationRequest): Promise<OperationAnswer>
+  execute(request: OperationRequest): Promise<OperationResponse>
   readonly subscribe: Subscribe
 }
 
 /**
- * Operations from these prices on take turns. A query of 5,000 nodes takes tens of milliseconds of the event loop. The answer of a
+ * Operations from these costs on are queued. A query of 5,000 nodes takes tens of milliseconds of the event loop. The answer of a
  * mutation is not bounded: each of 16 jobs in it may have the longest payload and result.
  */
-const longPrices = { query: 5_000, mutation: 16, subscription: Number.POSITIVE_INFINITY }
+const longCosts = { query: 5_000, mutation: 16, subscription: Number.POSITIVE_INFINITY }
 
 /** A document with errors costs a point for so many characters: validating 100,000 takes up to 80 ms. */
 const charactersPerPoint = 100
@@ -75,7 +75,7 @@ export function createOperations(options: OperationsOptions): Operations {
   const preparer = createPreparer({ schemas, introspection, metrics: services.metrics })
   const admissions = createAdmissions(rateLimit)
   const things = 'MiB of answers that its clients have not read'
-  const unsent = createKeySlots(options.maxUnsentMibPerKey, things, 'MAX_UNSENT_MIB_PER_KEY')
+  const unsent = createConcurrencyLimit(options.maxUnsentMibPerKey, things, 'MAX_UNSENT_MIB_PER_KEY')
   const execute = createExecute(options)
 
   return {
@@ -84,13 +84,13 @@ export function createOperations(options: OperationsOptions): Operations {
       const prepare = () => preparer.prepare(text, operationName)
       if (text === undefined || preparer.isPrepared(text, operationName)) return prepare()
       await rateLimit.spend(viewer, 0)
-      const prepared = await services.turns.steps.take(viewer.keyId, prepare, isAbandoned)
+      const prepared = await services.queues.steps.run(viewer.keyId, prepare, isAbandoned)
       const points = prepared.errors ? Math.floor(text.length / charactersPerPoint) : 0
       if (points > 0) await rateLimit.charge(viewer, points)
       return prepared
     },
     execute,
-    run: createRun({ admissions, unsent, execute, turns: services.turns.operations }),
+    run: createRun({ admissions, unsent, execute, queue: services.queues.operations }),
     subscribe: createSubscribe({ admissions, rateLimit, meter, unsent, maxPerKey: maxSubscriptionsPerKey }),
   }
 }
@@ -98,18 +98,18 @@ export function createOperations(options: OperationsOptions): Operations {
 interface RunOptions {
   readonly admissions: Admissions
   /** The MiB of answers that the clients of each key have not read. */
-  readonly unsent: KeySlots
+  readonly unsent: ConcurrencyLimit
   readonly execute: Operations['execute']
-  readonly turns: Turns
+  readonly queue: FairQueue
 }
 
-function createRun({ admissions, unsent, execute, turns }: RunOptions): Operations['run'] {
-  /** Executes an admitted operation, in turns if it is long. */
-  function executeInTurn(request: OperationRequest, price: number): Promise<OperationAnswer> {
+function createRun({ admissions, unsent, execute, queue }: RunOptions): Operations['run'] {
+  /** Executes an admitted operation, from a fair queue if it is long. */
+  function executeQueued(request: OperationRequest, cost: number): Promise<OperationResponse> {
     const { operation, context, statements } = request
     const run = () => execute(request)
-    if (price < longPrices[operation.kind]) return run()
-    return turns.take(context.viewer.keyId, run, () => statements.isAbandoned === true)
+    if (cost < longCosts[operation.kind]) return run()
+    return queue.run(context.viewer.keyId, run, () => statements.isAbandoned === true)
   }
 
   /**
@@ -118,7 +118,7 @@ function createRun({ admissions, unsent, execute, turns }: RunOptions): Operatio
    * @throws GatewayError RATE_LIMITED, after a second, if clients of the key have too much to read
    */
   async function countUntilSent({ operation, context, onSent }: OperationRequest, length: number): Promise<void> {
-    if (length < longAnswer) return
+    if (length < longResponse) return
     const { viewer } = context
     const size = Math.ceil(length / mebibyte)
     // A mutation has had its effect, so its answer must say so.
@@ -131,16 +131,16 @@ function createRun({ admissions, unsent, execute, turns }: RunOptions): Operatio
     try {
       const release = await unsent.take(context.viewer, 0)
       release()
-      const answer = await executeInTurn(request, admission.price)
-      const { result, length, isStored } = answer
+      const response = await executeQueued(request, admission.cost)
+      const { result, length, isStored } = response
       admission = await admissions.raise(request, admission, pointsOfLength(length) * (isStored ? storedFactor : 1))
       // A mutation has had its effect, so its answer must say so.
-      if (operation.kind === 'query') requireAnswerLength(length)
+      if (operation.kind === 'query') requireResponseLength(length)
       await countUntilSent(request, length)
-      const { price, budget, headers } = admission
+      const { cost: requested, budget, headers } = admission
       const actual = operation.countNodes(result.data)
-      const cost = { requested: price, actual, remaining: budget?.remaining ?? null }
-      return { ...answer, result: { ...result, extensions: { cost } }, headers: { ...headers, ...answer.headers } }
+      const cost = { requested, actual, remaining: budget?.remaining ?? null }
+      return { ...response, result: { ...result, extensions: { cost } }, headers: { ...headers, ...response.headers } }
     } catch (error) {
       throw error instanceof GatewayError ? withHeaders(error, admission.headers) : error
     }

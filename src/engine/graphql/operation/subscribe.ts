@@ -4,13 +4,13 @@ import type { Viewer } from '../../auth/viewer.ts'
 import { watchCredential } from '../../auth/watch-credential.ts'
 import { runAttributed, type StatementMeter } from '../../db/statement-meter.ts'
 import type { GatewayError } from '../../errors.ts'
-import { createKeySlots, type KeySlots } from '../../limits/key-slots.ts'
+import { type ConcurrencyLimit, createConcurrencyLimit } from '../../limits/concurrency-limit.ts'
 import type { RateLimit } from '../../limits/rate-limit.ts'
 import { type Admissions, pointsOfLength } from './admit.ts'
-import { lengthOf, longAnswer, mebibyte, requireAnswerLength } from './answer-length.ts'
 import { countErrors, executeOperation, executionArgs, toClientResult } from './execute.ts'
 import type { OperationRequest } from './operation-request.ts'
 import type { PreparedOperation } from './prepare/prepare.ts'
+import { lengthOf, longResponse, mebibyte, requireResponseLength } from './response-length.ts'
 
 /** A subscription to start. */
 export interface SubscriptionRequest extends OperationRequest {
@@ -21,46 +21,46 @@ export interface SubscriptionRequest extends OperationRequest {
 }
 
 /** The events of a subscription, or a single result if it is rejected; and headers of the answer. */
-export interface SubscriptionAnswer {
+export interface SubscriptionResponse {
   readonly events: ExecutionResult | AsyncIterable<ExecutionResult>
   readonly headers: Readonly<Record<string, string>>
 }
 
-export type Subscribe = (request: SubscriptionRequest) => Promise<SubscriptionAnswer>
+export type Subscribe = (request: SubscriptionRequest) => Promise<SubscriptionResponse>
 
 interface SubscribeOptions {
   readonly admissions: Admissions
   readonly rateLimit: RateLimit
   readonly meter: StatementMeter
   /** The MiB of answers that the clients of each key have not read. */
-  readonly unsent: KeySlots
+  readonly unsent: ConcurrencyLimit
   /** The maximum number of subscriptions of one key at a time. */
   readonly maxPerKey: number
 }
 
 /**
- * Creates `subscribe`. Each event checks the key, and takes the price of its nodes from the key's budget. When the key is
+ * Creates `subscribe`. Each event checks the key, and takes the cost of its nodes from the key's budget. When the key is
  * revoked, loses a scope or has no points left, or the token expires, the subscription sends the error and ends. Without events
  * the key is checked each second.
  *
  * @throws GatewayError TOO_EXPENSIVE, RATE_LIMITED
  */
 export function createSubscribe({ admissions, rateLimit, meter, unsent, maxPerKey }: SubscribeOptions): Subscribe {
-  const slots = createKeySlots(maxPerKey, 'subscriptions', 'MAX_SUBSCRIPTIONS_PER_KEY')
+  const limit = createConcurrencyLimit(maxPerKey, 'subscriptions', 'MAX_SUBSCRIPTIONS_PER_KEY')
 
   return async (request) => {
-    const release = await slots.take(request.context.viewer)
-    const answer = await start(request, release).catch((error: unknown) => {
+    const release = await limit.take(request.context.viewer)
+    const response = await start(request, release).catch((error: unknown) => {
       release()
       throw error
     })
-    if (!(Symbol.asyncIterator in answer.events)) release()
-    return answer
+    if (!(Symbol.asyncIterator in response.events)) release()
+    return response
   }
 
-  async function start(request: SubscriptionRequest, release: () => void): Promise<SubscriptionAnswer> {
+  async function start(request: SubscriptionRequest, release: () => void): Promise<SubscriptionResponse> {
     const { operation, variables, context } = request
-    const { price, headers } = await admissions.admit(request)
+    const { cost, headers } = await admissions.admit(request)
     const { errors, coerced = {} } = operation.coerce(variables)
     if (errors) return { events: shown({ errors }, request), headers }
     const source = await meter.run(request.statements, () =>
@@ -70,7 +70,7 @@ export function createSubscribe({ admissions, rateLimit, meter, unsent, maxPerKe
     const values = releasing(source[Symbol.asyncIterator](), release)
     // A client that has gone ends the values, also while the next one is awaited.
     request.onSent(() => void values.return())
-    return { events: eventsOf(values, request, { rateLimit, meter, unsent, paid: price }), headers }
+    return { events: eventsOf(values, request, { rateLimit, meter, unsent, paid: cost }), headers }
   }
 }
 
@@ -79,7 +79,7 @@ interface EventsOptions extends Pick<SubscribeOptions, 'rateLimit' | 'meter' | '
   readonly paid: number
 }
 
-/** The same values. When they end, for whatever reason, the slot is released. */
+/** The same values. When they end, for whatever reason, the permit is released. */
 function releasing(values: AsyncIterator<unknown>, release: () => void) {
   return {
     async next(): Promise<IteratorResult<unknown>> {
@@ -139,7 +139,7 @@ async function* eventsOf(
   }
 }
 
-/** Creates the function that turns a value into an event. Its slots are to be released when the client has received it. */
+/** Creates the function that turns a value into an event. Its permits are to be released when the client has received it. */
 function createResults(request: SubscriptionRequest, { rateLimit, unsent, paid }: Omit<EventsOptions, 'meter'>) {
   const { operation, context, checkKey } = request
   const { viewer } = context
@@ -154,12 +154,12 @@ function createResults(request: SubscriptionRequest, { rateLimit, unsent, paid }
     context.loaders.clearAll()
     const result = await executeOperation(request, value)
     const length = lengthOf(result.data)
-    requireAnswerLength(length)
+    requireResponseLength(length)
     countErrors(result, context)
     const points = Math.max(1, operation.countNodes(result.data), pointsOfLength(length))
     if (points > credit) await rateLimit.spend(viewer, points - credit)
     credit = 0
-    return { result, release: length >= longAnswer ? unsent.hold(viewer, Math.ceil(length / mebibyte)) : () => {} }
+    return { result, release: length >= longResponse ? unsent.hold(viewer, Math.ceil(length / mebibyte)) : () => {} }
   }
 }
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { releaseSlots } from '../plugins/load-shedding.ts'
+import { releasePermits } from '../plugins/load-shedding.ts'
 
 /** Reads a file of a page. */
 export function readPageFile(name: string): string {
@@ -32,13 +32,13 @@ export function isFromThisMachine({ ip, hostname, headers }: FastifyRequest): bo
 }
 
 /**
- * Sets the headers of a page. It loads nothing from other hosts, and no page may embed it. Slow readers take no slots of other
+ * Sets the headers of a page. It loads nothing from other hosts, and no page may embed it. Slow readers take no permits of other
  * requests.
  *
  * @param sources what it may load, as directives of a content security policy
  */
 export function setPageHeaders(reply: FastifyReply, sources: string): void {
-  releaseSlots(reply)
+  releasePermits(reply)
   reply.type('text/html; charset=utf-8').headers({
     'content-security-policy': `default-src 'none'; ${sources}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`,
     'x-frame-options': 'DENY',

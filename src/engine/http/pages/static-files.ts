@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'
-import { releaseSlots } from '../plugins/load-shedding.ts'
+import { releasePermits } from '../plugins/load-shedding.ts'
 import { choosePreferred } from '../quality-values.ts'
 
 /** A file that browsers keep for good: its name changes with its content. */
@@ -30,14 +30,14 @@ export function addFile(files: StaticFiles, extension: keyof typeof types, text:
 }
 
 /**
- * Sends the file that the path names, compressed if the client accepts it. Slow readers take no slots of other requests.
+ * Sends the file that the path names, compressed if the client accepts it. Slow readers take no permits of other requests.
  *
  * @throws GatewayError NOT_FOUND
  */
 export async function sendFile(request: FastifyRequest, reply: FastifyReply, files: StaticFiles): Promise<Buffer> {
   const file = files.get((request.params as { name: string }).name)
   if (!file) throw new GatewayError('NOT_FOUND', 'There is no such file.')
-  releaseSlots(reply)
+  releasePermits(reply)
   const encodings = String(request.headers['accept-encoding'] ?? '')
   const isCompressed = choosePreferred(encodings, ['gzip', 'identity']) === 'gzip'
   reply.header('cache-control', 'public, max-age=31536000, immutable').header('vary', 'accept-encoding').type(file.type)

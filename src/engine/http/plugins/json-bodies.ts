@@ -2,24 +2,24 @@ import { isUtf8 } from 'node:buffer'
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'
 import { excessOf } from '../../input/json.ts'
-import type { Turns } from '../../limits/turns.ts'
+import type { FairQueue } from '../../limits/fair-queue.ts'
 import { plugin } from '../plugin.ts'
 
-/** Bodies from this size on, in bytes, are read in turns. What follows until the first statement belongs to the turn. */
+/** Bodies from this size on, in bytes, are queued before they are read. The queue also waits for what follows, up to the first statement. */
 const longBody = 32 * 1024
 
 /**
  * Reads JSON bodies and rejects all others: a browser can send forms and plain text to other origins without asking. A GET may
  * have a body too (GET /fusion/profiles), also without a content type, because existing clients send none.
  */
-export const jsonBodies = plugin<{ steps: Turns }>('jsonBodies', (app, { steps }) => {
+export const jsonBodies = plugin<{ steps: FairQueue }>('jsonBodies', (app, { steps }) => {
   // No route without a key has a body, so a client without one cannot make the gateway read JSON.
   const parse = (request: FastifyRequest, body: Buffer) => {
     const { viewer, statements } = request
     if (!viewer) return undefined
     request.bodyLength = body.length
     if (body.length < longBody) return parseJson(body)
-    return steps.take(
+    return steps.run(
       viewer.keyId,
       () => parseJson(body),
       () => statements.isAbandoned === true,

@@ -1,14 +1,14 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'
-import { createKeySlots } from '../../limits/key-slots.ts'
+import { createConcurrencyLimit } from '../../limits/concurrency-limit.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import { plugin } from '../plugin.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Releases the slots that the request has now. It can be called again. */
-    releaseSlots: (() => void) | undefined
+    /** Releases the permits that the request has now. It can be called again. */
+    releasePermits: (() => void) | undefined
   }
 }
 
@@ -29,15 +29,15 @@ const exempt = new Set(['/health', '/ready', '/metrics'])
 
 /**
  * Rejects requests that exceed the limits before their operation is looked at, so that accepted requests stay fast. A request
- * counts from the moment its body has arrived: a client that sends slowly takes no slot.
+ * counts from the moment its body has arrived: a client that sends slowly takes no permit.
  */
 export const loadShedding = plugin<Options>('loadShedding', (app, { limits, metrics }) => {
   const { maxInFlight, maxInFlightPerKey, maxEventLoopDelayMilliseconds } = limits
   const { requestsInFlight, requestsShed } = metrics
   const isEventLoopLate = watchEventLoop(app, maxEventLoopDelayMilliseconds)
-  const slots = createKeySlots(maxInFlightPerKey, 'requests', 'MAX_IN_FLIGHT_PER_KEY')
-  // Requests whose bodies arrive take memory, and no slot. Twice as many leave room for those that take a slot meanwhile.
-  const arriving = createKeySlots(2 * maxInFlightPerKey, 'requests that arrive', 'twice MAX_IN_FLIGHT_PER_KEY')
+  const limit = createConcurrencyLimit(maxInFlightPerKey, 'requests', 'MAX_IN_FLIGHT_PER_KEY')
+  // Requests whose bodies arrive take memory, and no permit. Twice as many leave room for those that take a permit meanwhile.
+  const arriving = createConcurrencyLimit(2 * maxInFlightPerKey, 'requests that arrive', 'twice MAX_IN_FLIGHT_PER_KEY')
   let inFlight = 0
 
   function reject(reason: 'in_flight' | 'event_loop'): never {
@@ -45,67 +45,67 @@ export const loadShedding = plugin<Options>('loadShedding', (app, { limits, metr
     throw new GatewayError('SERVICE_UNAVAILABLE', 'The gateway has too many requests right now. Try again shortly.')
   }
 
-  /** Takes a slot of the process. Returns what releases it and the slot of the key. */
-  function takeSlotOfProcess(releaseSlotOfKey: () => void): () => void {
+  /** Takes a permit of the process. Returns what releases it and the permit of the key. */
+  function takePermitOfProcess(releasePermitOfKey: () => void): () => void {
     inFlight += 1
     requestsInFlight.set(inFlight)
     let isTaken = true
     return () => {
       if (!isTaken) return
       isTaken = false
-      releaseSlotOfKey()
+      releasePermitOfKey()
       inFlight -= 1
       requestsInFlight.set(inFlight)
     }
   }
 
-  function setSlots(request: FastifyRequest, { raw }: FastifyReply, release: () => void): void {
-    request.releaseSlots = release
+  function setPermits(request: FastifyRequest, { raw }: FastifyReply, release: () => void): void {
+    request.releasePermits = release
     // The client may have gone while its key was looked up.
     if (raw.closed) release()
   }
 
   const isExempt = ({ routeOptions: { url = '' } }: FastifyRequest) => exempt.has(url)
 
-  app.decorateRequest('releaseSlots')
+  app.decorateRequest('releasePermits')
   // Before the body is read, and before the key is looked up.
   app.addHook('onRequest', (request, reply, done) => {
     if (inFlight >= maxInFlight && !isExempt(request)) reject('in_flight')
     if (isEventLoopLate() && !isExempt(request)) reject('event_loop')
-    reply.raw.once('close', () => request.releaseSlots?.())
+    reply.raw.once('close', () => request.releasePermits?.())
     done()
   })
   // When the key is known, and before the body is read.
   app.addHook('preParsing', (request, reply, _payload, done) => {
     if (!request.viewer) return done()
-    const slot = arriving.take(request.viewer)
-    if (slot instanceof Promise) {
+    const permit = arriving.take(request.viewer)
+    if (permit instanceof Promise) {
       requestsShed.inc({ reason: 'arriving_of_key' })
-      slot.catch(done)
+      permit.catch(done)
       return
     }
-    setSlots(request, reply, slot)
+    setPermits(request, reply, permit)
     done()
   })
-  // When the body has been read. Others may have taken the last slots meanwhile.
+  // When the body has been read. Others may have taken the last permits meanwhile.
   app.addHook('preValidation', (request, reply, done) => {
-    request.releaseSlots?.()
+    request.releasePermits?.()
     if (!request.viewer && isExempt(request)) return done()
     if (inFlight >= maxInFlight) reject('in_flight')
-    const slot = request.viewer ? slots.take(request.viewer) : () => undefined
-    if (slot instanceof Promise) {
+    const permit = request.viewer ? limit.take(request.viewer) : () => undefined
+    if (permit instanceof Promise) {
       requestsShed.inc({ reason: 'in_flight_of_key' })
-      slot.catch(done)
+      permit.catch(done)
       return
     }
-    setSlots(request, reply, takeSlotOfProcess(slot))
+    setPermits(request, reply, takePermitOfProcess(permit))
     done()
   })
 })
 
 /** Stops counting a request as in flight: from now on it only waits for events. */
-export function releaseSlots({ request }: FastifyReply): void {
-  request.releaseSlots?.()
+export function releasePermits({ request }: FastifyReply): void {
+  request.releasePermits?.()
 }
 
 const resolutionMilliseconds = 10

@@ -51,8 +51,8 @@ export const connectionLimit = plugin<{ max: number | undefined }>('connectionLi
   })
 
   // Fastify's listener is wrapped, because Fastify has created its request and has begun the log when it calls the first hook.
-  const [answer] = server.listeners('request') as [RequestListener]
-  server.off('request', answer).on('request', (request: IncomingMessage, response: ServerResponse) => {
+  const [respond] = server.listeners('request') as [RequestListener]
+  server.off('request', respond).on('request', (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request
     // The request had arrived together with the one for which the connection was closed.
     if (socket.destroyed) return
@@ -74,7 +74,7 @@ export const connectionLimit = plugin<{ max: number | undefined }>('connectionLi
       if (left > 0) pending.set(socket, left)
       else if (!socket.destroyed) idle.add(socket)
     })
-    answer(request, response)
+    respond(request, response)
   })
 })
 

@@ -51,8 +51,8 @@ export function serverOptions(logger: FastifyBaseLogger, timeouts: HttpTimeouts)
     // Requests on open connections are answered while the gateway stops.
     return503OnClosing: false,
     exposeHeadRoutes: false,
-    frameworkErrors: answerBadUrl,
-    clientErrorHandler: answerClientError,
+    frameworkErrors: respondToBadUrl,
+    clientErrorHandler: respondToClientError,
     // An id may be long in percent-encoding. A longer one is answered like any unknown id.
     routerOptions: { maxParamLength: 16_384 },
   } satisfies FastifyHttpOptions<RawServerDefault>
@@ -64,7 +64,7 @@ function validRequestId(header: string | string[] | undefined): string | undefin
 }
 
 /** Answers a request whose URL Fastify cannot route. None of its hooks has run. */
-function answerBadUrl(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function respondToBadUrl(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   reply.raw.once('close', () => logRequest(request, reply))
   return sendProblem(setCommonHeaders(reply), toHttpError(error, request))
 }
@@ -76,7 +76,7 @@ const parserErrors: Record<string, readonly [ErrorCode, string]> = {
 }
 
 /** Answers data that Node could not parse as a request, directly on the socket. */
-function answerClientError(this: FastifyInstance, error: NodeJS.ErrnoException, socket: Duplex): void {
+function respondToClientError(this: FastifyInstance, error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return

@@ -1,4 +1,4 @@
-import { isNode } from './price.ts'
+import { isNode } from './cost.ts'
 import type { SelectedField } from './selection.ts'
 
 /** The parts of an answer that hold objects, by their keys. */

@@ -2,7 +2,7 @@ import type { Model } from '../../../db/data-model.ts'
 import type { Branch, ReadPlan } from '../../../db/read/relation.ts'
 import { metadataOf } from '../../schema/field-metadata.ts'
 import type { Values } from './coerce-variables.ts'
-import { isNode } from './price.ts'
+import { isNode } from './cost.ts'
 import { allFields, type Condition, type SelectedField, type Selection } from './selection.ts'
 
 /**

@@ -19,10 +19,10 @@ import { checkDocumentSize, operationBoundsRule } from './bounds.ts'
 import { coerceVariables, type Values } from './coerce-variables.ts'
 import { declareCoerced } from './coerced-variables.ts'
 import { type CompiledOperation, compileOperation } from './compile.ts'
+import { createCost } from './cost.ts'
 import { createNodeCount } from './count-nodes.ts'
 import { explainDirective } from './explain-directive.ts'
 import { createPlanner } from './plan.ts'
-import { createPrice } from './price.ts'
 import type { Schemas } from './schemas.ts'
 import { allFields, readSelection } from './selection.ts'
 
@@ -42,8 +42,8 @@ export interface PreparedOperation {
   /** The document that the executors get, with `Coerced` variables. */
   readonly executable: DocumentNode
   readonly schemas: Schemas
-  /** The price in points, for variables as the client sent them. */
-  priceOf(variables: Values): number
+  /** The cost in points, for variables as the client sent them. */
+  costOf(variables: Values): number
   /** Counts the nodes in the data of an answer. */
   countNodes(data: unknown): number
   coerce(variables: Values): ReturnType<typeof coerceVariables>
@@ -181,7 +181,7 @@ function prepareOperation(
     ...{ document, definition, name, kind: definition.operation, size: selection.size, executable, schemas },
     scopes: [...scopes],
     showsSecrets: selection.fields.some(({ field }) => metadataOf(field).isSecret === true),
-    priceOf: createPrice(definition, selection),
+    costOf: createCost(definition, selection),
     countNodes: createNodeCount(selection.fields),
     planOf: createPlanner(selection),
     coerce: (variables) => coerceVariables(schema, definition, variables),

@@ -47,7 +47,7 @@ export interface Selection {
 
 /**
  * Reads the selection of an operation. Everything that is known about an operation before it runs follows from it: scopes,
- * columns, price, nodes, and whether it can be compiled.
+ * columns, cost, nodes, and whether it can be compiled.
  */
 export function readSelection(
   schema: GraphQLSchema,

@@ -1,10 +1,10 @@
 import { GatewayError } from '../../errors.ts'
 
 /** The longest answer of a query, and the longest event of a subscription, in characters. */
-export const maxAnswerLength = 8 * 1024 * 1024
+export const maxResponseLength = 8 * 1024 * 1024
 
 /** Answers from this length on, in characters, count until the client has received them. */
-export const longAnswer = 256 * 1024
+export const longResponse = 256 * 1024
 
 export const mebibyte = 1024 * 1024
 
@@ -16,7 +16,7 @@ const otherLength = 8
  *
  * @param max where it stops counting, because longer answers are rejected
  */
-export function lengthOf(answer: unknown, max = maxAnswerLength): number {
+export function lengthOf(response: unknown, max = maxResponseLength): number {
   let length = 0
 
   function add(value: unknown): void {
@@ -27,12 +27,12 @@ export function lengthOf(answer: unknown, max = maxAnswerLength): number {
     else for (const key in value) add((value as Record<string, unknown>)[key])
   }
 
-  add(answer)
+  add(response)
   return length
 }
 
 /** @throws GatewayError TOO_EXPENSIVE if an answer of this length would be too long to write */
-export function requireAnswerLength(length: number): void {
-  if (length <= maxAnswerLength) return
+export function requireResponseLength(length: number): void {
+  if (length <= maxResponseLength) return
   throw new GatewayError('TOO_EXPENSIVE', 'The answer would be longer than 8 MiB. Request fewer rows or fields.')
 }

@@ -21,12 +21,12 @@ const defaultLength = 5
 const pointsOfRepetition = 256
 
 /**
- * Creates the price function of an operation, for its variables as the client sent them.
+ * Creates the cost function of an operation, for its variables as the client sent them.
  *
- * The price is a point for each node (user, account, profile, email, job) that the operation may return, at least one for each
+ * The cost is a point for each node (user, account, profile, email, job) that the operation may return, at least one for each
  * root field, and what fields cost besides. A list has the length that its arguments allow, that its field declares, or 5.
  */
-export function createPrice(
+export function createCost(
   { variableDefinitions = [] }: OperationDefinitionNode,
   { fields }: Selection,
 ): (variables: Values) => number {
@@ -36,16 +36,19 @@ export function createPrice(
       defaultValue && valueFromASTUntyped(defaultValue),
     ]),
   )
-  const priceOf = (variables: Values) => {
-    const pricing = new Pricing({ ...defaults, ...variables })
-    return { price: Math.max(1, pricing.ofFields(fields, undefined, true)), isConstant: !pricing.readsVariables }
+  const costOf = (variables: Values) => {
+    const calculation = new CostCalculation({ ...defaults, ...variables })
+    return {
+      cost: Math.max(1, calculation.ofFields(fields, undefined, true)),
+      isConstant: !calculation.readsVariables,
+    }
   }
-  const { price, isConstant } = priceOf({})
-  return isConstant ? () => price : (variables) => priceOf(variables).price
+  const { cost, isConstant } = costOf({})
+  return isConstant ? () => cost : (variables) => costOf(variables).cost
 }
 
-class Pricing {
-  /** Whether the price depends on the variables. */
+class CostCalculation {
+  /** Whether the cost depends on the variables. */
   readsVariables = false
   private readonly variables: Values
 

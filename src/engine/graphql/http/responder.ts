@@ -2,9 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Services } from '../../context.ts'
 import type { Authenticate } from '../../http/authenticate.ts'
 import { contextOf, onFlushed, onSent, viewerOf } from '../../http/request.ts'
-import { longAnswer } from '../operation/answer-length.ts'
 import { toClientError } from '../operation/client-error.ts'
 import type { IdempotencyKey } from '../operation/execute-once.ts'
+import { longResponse } from '../operation/response-length.ts'
 import type { Operations } from '../operation/run.ts'
 import { type Results, showResults, statusOf } from './client-result.ts'
 import type { DocumentFinder } from './documents.ts'
@@ -12,7 +12,7 @@ import { isJsonType, type MediaType, negotiate, subscriptionProtocol } from './n
 import type { GraphQLParams } from './params.ts'
 import { createYogaSender } from './yoga.ts'
 
-export interface AnswerOptions {
+export interface ResponderOptions {
   readonly services: Services
   readonly operations: Operations
   readonly authenticate: Authenticate
@@ -26,7 +26,7 @@ export interface AnswerOptions {
  * Creates the function that executes the operation of a request, and returns the body of the response. JSON is written here; Yoga
  * writes everything else.
  */
-export function createAnswer(documents: DocumentFinder, options: AnswerOptions) {
+export function createResponder(documents: DocumentFinder, options: ResponderOptions) {
   const { services, operations, authenticate } = options
   const send = createSender(options)
 
@@ -62,12 +62,12 @@ export function createAnswer(documents: DocumentFinder, options: AnswerOptions) 
     const { result, length, headers: resultHeaders } = await operations.run(toRun)
     reply.headers(resultHeaders)
     const sendResult = () => send(reply, type, params, result)
-    return length > longAnswer ? services.turns.steps.take(viewer.keyId, sendResult) : sendResult()
+    return length > longResponse ? services.queues.steps.run(viewer.keyId, sendResult) : sendResult()
   }
 }
 
 /** Creates the function that writes results in a media type, and returns the body. */
-function createSender({ introspection, heartbeatMilliseconds }: AnswerOptions) {
+function createSender({ introspection, heartbeatMilliseconds }: ResponderOptions) {
   const sendByYoga = createYogaSender(heartbeatMilliseconds)
   return async (
     reply: FastifyReply,

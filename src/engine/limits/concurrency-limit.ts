@@ -2,20 +2,20 @@ import { setTimeout } from 'node:timers/promises'
 import type { Viewer } from '../auth/viewer.ts'
 import { GatewayError } from '../errors.ts'
 
-/** Who takes slots or spends points: a key, or a user to whom a token of the key is bound. */
+/** Who takes permits or spends points: a key, or a user to whom a token of the key is bound. */
 export type Payer = Pick<Viewer, 'keyId' | 'userId'>
 
-/** Counts what keys have open at the same time: requests, subscriptions, MiB of answers. */
-export interface KeySlots {
+/** Limits what a key has open at a time: requests, subscriptions, MiB of responses. */
+export interface ConcurrencyLimit {
   /**
-   * Takes slots of a key, one by default. A user has a quarter of the key's at most.
+   * Takes permits of a key, one by default. A user has a quarter of the key's at most.
    *
-   * @returns a function that releases the slots. Further calls do nothing
-   * @throws GatewayError RATE_LIMITED, after a second, if there are too few slots left. A client that tries again at once would
+   * @returns a function that releases the permits. Further calls do nothing
+   * @throws GatewayError RATE_LIMITED, after a second, if there are too few permits left. A client that tries again at once would
    *   keep the gateway busy otherwise
    */
   take(payer: Payer, count?: number): (() => void) | Promise<never>
-  /** Takes slots even if there are too few left. Returns what releases them. */
+  /** Takes permits even if there are too few left. Returns what releases them. */
   hold(payer: Payer, count: number): () => void
 }
 
@@ -27,12 +27,12 @@ export function nameOfUser({ keyId, userId }: Payer): string | undefined {
 const delaySeconds = 1
 
 /**
- * Creates the slots, of which each key has `max`.
+ * Creates a concurrency limit: each key has `max` permits.
  *
- * @param things what the slots are for, in an error: requests, subscriptions, MiB of something
+ * @param things what the permits are for, in an error: requests, subscriptions, MiB of something
  * @param variable the name of the limit in the configuration
  */
-export function createKeySlots(max: number, things: string, variable: string): KeySlots {
+export function createConcurrencyLimit(max: number, things: string, variable: string): ConcurrencyLimit {
   const maxOfUser = Math.ceil(max / 4)
 
   async function reject(message: string): Promise<never> {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../../../engine/telemetry/logger.ts'
 import type { Failure, JobStore } from '../store/job-store.ts'
 
-export interface UpkeepOptions {
+export interface MaintenanceOptions {
   readonly jobs: JobStore
   /** What else there is to do. Called at the start and every ten minutes. */
   readonly tidyUp?: () => Promise<void>
@@ -23,12 +23,12 @@ export const leaseLost: Failure = {
 }
 
 /**
- * Starts the upkeep: jobs whose lease has expired wait again, and rows whose time is over are removed. Any number of
+ * Starts the maintenance: jobs whose lease has expired wait again, and rows whose time is over are removed. Any number of
  * processes may run it.
  *
  * @returns stops it, and resolves when it has stopped
  */
-export function startUpkeep(options: UpkeepOptions): () => Promise<void> {
+export function startMaintenance(options: MaintenanceOptions): () => Promise<void> {
   const { jobs, log, retentionDays, intervalMilliseconds = 5_000 } = options
   const stopping = new AbortController()
   const stopped = run()
@@ -44,7 +44,7 @@ export function startUpkeep(options: UpkeepOptions): () => Promise<void> {
           await options.tidyUp?.()
         }
       } catch (error) {
-        log.warn({ err: error }, 'the upkeep failed; it is tried again')
+        log.warn({ err: error }, 'the maintenance failed; it is tried again')
       }
       await sleep(intervalMilliseconds, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined)
     }

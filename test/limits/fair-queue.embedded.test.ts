@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { createKeySlots } from '../../src/engine/limits/key-slots.ts'
-import { createProcessTurns } from '../../src/engine/limits/turns.ts'
+import { createConcurrencyLimit } from '../../src/engine/limits/concurrency-limit.ts'
+import { createFairQueues } from '../../src/engine/limits/fair-queue.ts'
 
 /** Starts work that ends when the test says so. Records which work has started, and how much runs at a time. */
 function record() {
@@ -22,12 +22,12 @@ function record() {
   }
 }
 
-describe('turns', () => {
-  it('run one step at a time, and give each key its turn', async () => {
-    const { steps } = createProcessTurns()
+describe('a fair queue', () => {
+  it('run one step at a time, and serve the key that has waited longest', async () => {
+    const { steps } = createFairQueues()
     const { started, work, endOldest } = record()
-    const taken = [1, 2, 3].map((index) => steps.take('greedy', work(`greedy ${index}`)))
-    taken.push(steps.take('modest', work('modest')))
+    const taken = [1, 2, 3].map((index) => steps.run('greedy', work(`greedy ${index}`)))
+    taken.push(steps.run('modest', work('modest')))
     await setImmediate()
     expect(started).toEqual(['greedy 1'])
     for (const count of [2, 3, 4]) {
@@ -41,10 +41,10 @@ describe('turns', () => {
   })
 
   it('run at most two operations of a key, and four in all', async () => {
-    const { operations } = createProcessTurns()
+    const { operations } = createFairQueues()
     const { started, work, endOldest } = record()
     const keys = ['a', 'a', 'a', 'b', 'b', 'c']
-    const taken = keys.map((key, index) => operations.take(key, work(`${key}${index}`)))
+    const taken = keys.map((key, index) => operations.run(key, work(`${key}${index}`)))
     await setImmediate()
     expect(started).toEqual(['a0', 'a1', 'b3', 'b4'])
     await endOldest()
@@ -55,74 +55,74 @@ describe('turns', () => {
   })
 
   it('leave the event loop to others for as long as a step took', async () => {
-    const { steps } = createProcessTurns()
-    const first = steps.take('key', () => {
+    const { steps } = createFairQueues()
+    const first = steps.run('key', () => {
       const endsAt = performance.now() + 30
       while (performance.now() < endsAt);
       return performance.now()
     })
-    const second = steps.take('key', () => performance.now())
+    const second = steps.run('key', () => performance.now())
     expect((await second) - (await first)).toBeGreaterThan(25)
   })
 
   it('run at most four transactions of a key, and any number in all', async () => {
-    const { transactions } = createProcessTurns()
+    const { transactions } = createFairQueues()
     const { started, work } = record()
     for (const key of ['a', 'b', 'c', 'd']) {
-      for (let index = 0; index < 5; index += 1) void transactions.take(key, work(`${key}${index}`))
+      for (let index = 0; index < 5; index += 1) void transactions.run(key, work(`${key}${index}`))
     }
     await setImmediate()
     expect(started).toHaveLength(16)
   })
 
   it('leave out the work of clients that have gone', async () => {
-    const { steps } = createProcessTurns()
+    const { steps } = createFairQueues()
     const started: string[] = []
-    const take = (name: string, isAbandoned?: () => boolean) => steps.take('key', () => started.push(name), isAbandoned)
+    const take = (name: string, isAbandoned?: () => boolean) => steps.run('key', () => started.push(name), isAbandoned)
     const outcomes = await Promise.allSettled([take('first'), take('gone', () => true), take('last')])
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     expect(started).toEqual(['first', 'last'])
   })
 
   it('start the next work after a failure', async () => {
-    const { steps } = createProcessTurns()
-    const failed = steps.take('key', () => Promise.reject(new Error('failed')))
+    const { steps } = createFairQueues()
+    const failed = steps.run('key', () => Promise.reject(new Error('failed')))
     await expect(failed).rejects.toThrow('failed')
-    expect(await steps.take('key', () => 'done')).toBe('done')
+    expect(await steps.run('key', () => 'done')).toBe('done')
   })
 })
 
-describe('the slots of keys', () => {
+describe('the permits of keys', () => {
   it('are rejected after a second if the key has none left, and free again when released', async () => {
-    const slots = createKeySlots(2, 'requests', 'MAX_IN_FLIGHT_PER_KEY')
-    const release = await slots.take({ keyId: 'key' })
-    await slots.take({ keyId: 'key' })
+    const limit = createConcurrencyLimit(2, 'requests', 'MAX_IN_FLIGHT_PER_KEY')
+    const release = await limit.take({ keyId: 'key' })
+    await limit.take({ keyId: 'key' })
     const startedAt = performance.now()
-    await expect(slots.take({ keyId: 'key' })).rejects.toMatchObject({
+    await expect(limit.take({ keyId: 'key' })).rejects.toMatchObject({
       code: 'RATE_LIMITED',
       message: 'The key has 2 requests, the most that it may have at a time (MAX_IN_FLIGHT_PER_KEY).',
       headers: { 'retry-after': '1' },
     })
     expect(performance.now() - startedAt).toBeGreaterThan(950)
-    expect(await slots.take({ keyId: 'other' })).toBeTypeOf('function')
+    expect(await limit.take({ keyId: 'other' })).toBeTypeOf('function')
     release()
     release()
-    expect(slots.take({ keyId: 'key' })).toBeTypeOf('function')
-    await expect(slots.take({ keyId: 'key' })).rejects.toThrow()
+    expect(limit.take({ keyId: 'key' })).toBeTypeOf('function')
+    await expect(limit.take({ keyId: 'key' })).rejects.toThrow()
   })
 
   it('are at most a quarter of those of the key for a user of a token', async () => {
-    const slots = createKeySlots(8, 'requests', 'MAX_IN_FLIGHT_PER_KEY')
+    const limit = createConcurrencyLimit(8, 'requests', 'MAX_IN_FLIGHT_PER_KEY')
     const [ada, bob] = [
       { keyId: 'key', userId: 'ada' },
       { keyId: 'key', userId: 'bob' },
     ]
-    const releases = [await slots.take(ada), await slots.take(ada)]
-    await expect(slots.take(ada)).rejects.toThrow('The user has 2 requests')
-    expect(await slots.take(bob, 2)).toBeTypeOf('function')
-    expect(await slots.take({ keyId: 'key' }, 4)).toBeTypeOf('function')
-    await expect(slots.take({ keyId: 'key' })).rejects.toThrow('The key has 8 requests')
+    const releases = [await limit.take(ada), await limit.take(ada)]
+    await expect(limit.take(ada)).rejects.toThrow('The user has 2 requests')
+    expect(await limit.take(bob, 2)).toBeTypeOf('function')
+    expect(await limit.take({ keyId: 'key' }, 4)).toBeTypeOf('function')
+    await expect(limit.take({ keyId: 'key' })).rejects.toThrow('The key has 8 requests')
     for (const release of releases) release()
-    expect(slots.take(ada, 2)).toBeTypeOf('function')
+    expect(limit.take(ada, 2)).toBeTypeOf('function')
   })
 })

@@ -1,18 +1,18 @@
 import { clientHasGone } from '../errors.ts'
 
 /**
- * Runs work that keeps this process or the database busy. Keys take turns, and each has only some of the work running, so that
- * a key with much of it does not delay the others.
+ * Runs work that keeps this process or the database busy, in a fair order: the key that has waited longest is served first, and a key has
+ * only some of the work running, so that a key with much of it does not delay the others.
  */
-export interface Turns {
+export interface FairQueue {
   /**
-   * Runs work when it is the key's turn.
+   * Runs work of a key, after that of keys that have waited longer.
    *
    * @param isAbandoned whether the client has gone; then the work is skipped
    * @returns the result of the work
-   * @throws GatewayError if the client has gone before its turn
+   * @throws GatewayError if the client has gone before the work starts
    */
-  take<Result>(keyId: string, work: () => Result | Promise<Result>, isAbandoned?: () => boolean): Promise<Result>
+  run<Result>(keyId: string, work: () => Result | Promise<Result>, isAbandoned?: () => boolean): Promise<Result>
 }
 
 interface Queue {
@@ -21,14 +21,14 @@ interface Queue {
 }
 
 /**
- * Creates turns.
+ * Creates a fair queue.
  *
  * @param max how many pieces of work run at a time
  * @param maxPerKey how many of them one key may have
  * @param pauseAfter how long the next work waits after work that took so many milliseconds
  */
-function createTurns(max: number, maxPerKey: number, pauseAfter = (_milliseconds: number) => 0): Turns {
-  /** The keys with work. The first one has waited longest for its turn. */
+function createFairQueue(max: number, maxPerKey: number, pauseAfter = (_milliseconds: number) => 0): FairQueue {
+  /** The keys with work. The first one has waited longest. */
   const queues = new Map<string, Queue>()
   let running = 0
 
@@ -58,7 +58,7 @@ function createTurns(max: number, maxPerKey: number, pauseAfter = (_milliseconds
   }
 
   return {
-    async take(keyId, work, isAbandoned = () => false) {
+    async run(keyId, work, isAbandoned = () => false) {
       const queue = queues.get(keyId) ?? { running: 0, waiting: [] }
       queues.set(keyId, queue)
       await new Promise<void>((resolve) => {
@@ -81,18 +81,18 @@ function createTurns(max: number, maxPerKey: number, pauseAfter = (_milliseconds
   }
 }
 
-/** The turns of a process, for each kind of work that one key could keep it busy with. */
-export interface ProcessTurns {
+/** The fair queues of a process, one for each kind of work that a single key could keep it busy with. */
+export interface FairQueues {
   /** Work on the event loop that nothing interrupts: preparing a document, writing a long answer. */
-  readonly steps: Turns
+  readonly steps: FairQueue
   /** Operations that read very many rows. */
-  readonly operations: Turns
+  readonly operations: FairQueue
   /** Reads of many JSON objects, which may have hundreds of KiB each. */
-  readonly objects: Turns
+  readonly objects: FairQueue
   /** Mutations that keep a connection to the database from their first statement to their last. */
-  readonly transactions: Turns
+  readonly transactions: FairQueue
   /** Statements that look at rows which they do not return: searches and counts. */
-  readonly searches: Turns
+  readonly searches: FairQueue
 }
 
 /**
@@ -104,15 +104,15 @@ function pauseAfterStep(milliseconds: number): number {
 }
 
 /**
- * Creates the turns of a process. Two of a key's searches leave a core of a small database server to the others, and four of its
+ * Creates the fair queues of a process. Two of a key's searches leave a core of a small database server to the others, and four of its
  * transactions leave them most connections of a pool of the default size.
  */
-export function createProcessTurns(): ProcessTurns {
+export function createFairQueues(): FairQueues {
   return {
-    steps: createTurns(1, 1, pauseAfterStep),
-    operations: createTurns(4, 2),
-    objects: createTurns(2, 1),
-    transactions: createTurns(Number.POSITIVE_INFINITY, 4),
-    searches: createTurns(4, 2),
+    steps: createFairQueue(1, 1, pauseAfterStep),
+    operations: createFairQueue(4, 2),
+    objects: createFairQueue(2, 1),
+    transactions: createFairQueue(Number.POSITIVE_INFINITY, 4),
+    searches: createFairQueue(4, 2),
   }
 }
