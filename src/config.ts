@@ -6,6 +6,7 @@ import { problemsOfSslMode, problemsOfUrl } from './engine/db/postgres/url-probl
 import { OperatorError } from './engine/errors.ts'
 import type { LoadLimits } from './engine/http/plugins/load-shedding.ts'
 import type { HttpTimeouts } from './engine/http/server/server-options.ts'
+import { samplers, type TracingConfig } from './engine/telemetry/tracing.ts'
 
 /** The configuration of a process. docs/configuration.md describes the variables. No default stands anywhere else. */
 export interface Config {
@@ -22,8 +23,8 @@ export interface Config {
   readonly maxUnsentMibPerKey: number
   /** The port of `/metrics`; undefined: the port of the gateway. */
   readonly metricsPort: number | undefined
-  /** The OTLP collector; undefined: requests are not traced. */
-  readonly traceCollector: string | undefined
+  /** How requests are traced; undefined: not at all. */
+  readonly tracing: TracingConfig | undefined
   readonly logLevel: z.output<typeof environment>['LOG_LEVEL']
   readonly graphiql: boolean
   readonly introspection: boolean
@@ -95,6 +96,12 @@ const environment = z.object({
   MAX_EVENT_LOOP_DELAY: seconds(1),
   METRICS_PORT: port.optional(),
   OTEL_EXPORTER_OTLP_ENDPOINT: url(/^https?:\/\//, 'http://host:4318').optional(),
+  OTEL_TRACES_SAMPLER: z.enum(samplers, `must be one of ${samplers.join(', ')}`).default('parentbased_always_on'),
+  OTEL_TRACES_SAMPLER_ARG: ratio(1),
+  OTEL_BSP_SCHEDULE_DELAY: integer('a number of milliseconds', 0).default(5_000),
+  OTEL_BSP_EXPORT_TIMEOUT: integer('a number of milliseconds', 0).default(30_000),
+  OTEL_BSP_MAX_QUEUE_SIZE: integer('a number of spans, at least 1', 1).default(2_048),
+  OTEL_BSP_MAX_EXPORT_BATCH_SIZE: integer('a number of spans, at least 1', 1).default(512),
   LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
   GRAPHIQL: onOff.optional(),
   INTROSPECTION: onOff.optional(),
@@ -120,6 +127,13 @@ function seconds(byDefault: number) {
     .pipe(z.number().min(0.001, message).max(86_400, message))
     .transform((value) => Math.round(value * 1_000))
     .default(byDefault * 1_000)
+}
+
+function ratio(byDefault: number) {
+  const message = 'must be a number from 0 to 1'
+  return decimal(/^\d*\.?\d+$/, message)
+    .pipe(z.number().max(1, message))
+    .default(byDefault)
 }
 
 /** A size in KiB, at most that of a request's body, 1 MiB. */
@@ -216,7 +230,7 @@ function toConfig(env: z.output<typeof environment>): Config {
     maxSubscriptionsPerKey: env.MAX_SUBSCRIPTIONS_PER_KEY,
     maxUnsentMibPerKey: env.MAX_UNSENT_MIB_PER_KEY,
     metricsPort: env.METRICS_PORT,
-    traceCollector: env.OTEL_EXPORTER_OTLP_ENDPOINT,
+    tracing: env.OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? undefined : tracingOf(env),
     logLevel: env.LOG_LEVEL,
     graphiql: env.GRAPHIQL ?? isEmbedded,
     introspection: env.INTROSPECTION ?? isEmbedded,
@@ -239,6 +253,19 @@ function toConfig(env: z.output<typeof environment>): Config {
     tokenIssuer: env.TOKEN_ISSUER,
     trustedIssuersFile: env.TRUSTED_ISSUERS,
     redisUrl: env.REDIS_URL,
+  }
+}
+
+function tracingOf(env: z.output<typeof environment>): TracingConfig {
+  return {
+    sampler: env.OTEL_TRACES_SAMPLER,
+    sampledRatio: env.OTEL_TRACES_SAMPLER_ARG,
+    batches: {
+      scheduledDelayMillis: env.OTEL_BSP_SCHEDULE_DELAY,
+      exportTimeoutMillis: env.OTEL_BSP_EXPORT_TIMEOUT,
+      maxQueueSize: env.OTEL_BSP_MAX_QUEUE_SIZE,
+      maxExportBatchSize: env.OTEL_BSP_MAX_EXPORT_BATCH_SIZE,
+    },
   }
 }
 

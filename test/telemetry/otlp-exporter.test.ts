@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import { ExportResultCode } from '@opentelemetry/core'
-import { BasicTracerProvider, type ReadableSpan, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createOtlpExporter } from '../../src/engine/telemetry/otlp-exporter.ts'
 
@@ -28,7 +28,7 @@ async function startCollector(...statuses: number[]) {
 function createSpan(): ReadableSpan {
   const spans: ReadableSpan[] = []
   const exporter = { export: (ended: ReadableSpan[]) => void spans.push(...ended), shutdown: async () => undefined }
-  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
+  const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
   const attributes = { text: 'a', whole: 1, part: 0.5, flag: true, list: ['x', 'y'] }
   provider.getTracer('test', '1').startSpan('read', { attributes }).end()
   return spans[0] as ReadableSpan

@@ -231,10 +231,12 @@ describe('a gateway whose collector', () => {
 
 it('a gateway loads the OpenTelemetry SDK and the client of Redis only if they are configured, and else sends no spans', async () => {
   // Other packages may load parts of OpenTelemetry, such as its API.
-  const reportLoaded = `import { Module } from 'node:module'
+  const reportLoaded = `import { registerHooks } from 'node:module'
+    const files = []
+    registerHooks({ load: (file, context, next) => (files.push(file), next(file, context)) })
     process.on('exit', () => {
       const packages = ['@opentelemetry/sdk-trace', '@redis/client']
-      const isLoaded = (name) => Object.keys(Module._cache).some((file) => file.includes(name))
+      const isLoaded = (name) => files.some((file) => file.includes(name))
       process.stdout.write('loaded: ' + packages.map(isLoaded))
     })`
   const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(reportLoaded)}`
@@ -253,6 +255,35 @@ it('a gateway loads the OpenTelemetry SDK and the client of Redis only if they a
   collector.close()
 })
 
-it('a gateway rejects a collector address that is not a URL', async () => {
+it.each([
+  { sampler: 'parentbased_always_off', ratio: '', own: false, ofSampled: true },
+  { sampler: 'always_off', ratio: '', own: false, ofSampled: false },
+  { sampler: 'traceidratio', ratio: '0', own: false, ofSampled: false },
+  { sampler: 'parentbased_traceidratio', ratio: '1.0', own: true, ofSampled: true },
+])(
+  'a gateway with the sampler $sampler $ratio sends its own traces: $own, and those that a client samples: $ofSampled',
+  async ({ sampler, ratio, own, ofSampled }) => {
+    const collector = await startCollector()
+    const gateway = await start({
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_TRACES_SAMPLER: sampler,
+      OTEL_TRACES_SAMPLER_ARG: ratio,
+    })
+    const sampled = 'a'.repeat(32)
+    await fetch(`${gateway.address}/health`)
+    await fetch(`${gateway.address}/health`, { headers: { traceparent: `00-${sampled}-${'b'.repeat(16)}-01` } })
+    await gateway.stop('SIGTERM')
+    const traces = new Set(collector.spans.map(({ traceId }) => traceId))
+    expect(traces.has(sampled)).toBe(ofSampled)
+    traces.delete(sampled)
+    expect(traces.size > 0).toBe(own)
+    collector.close()
+  },
+)
+
+it('a gateway rejects variables of traces that it cannot use', async () => {
   await expect(start({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' })).rejects.toThrow('must be a URL')
+  await expect(start({ OTEL_TRACES_SAMPLER: 'xray', OTEL_TRACES_SAMPLER_ARG: '2' })).rejects.toThrow(
+    /OTEL_TRACES_SAMPLER must be one of .*\nOTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1/,
+  )
 })

@@ -1,5 +1,5 @@
 import type { HrTime } from '@opentelemetry/api'
-import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 
 /**
  * Encodes spans of one tracer as the body of an OTLP request. The gateway's spans have neither events nor links.

@@ -10,13 +10,22 @@ import {
 } from '@opentelemetry/api'
 import { ExportResultCode, W3CTraceContextPropagator } from '@opentelemetry/core'
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
-import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base'
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type Sampler,
+  type SpanExporter,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace'
 import { isDriverAdapterError } from '@prisma/driver-adapter-utils'
 import type { StatementObserver } from '../db/adapter.ts'
 import type { Logger } from './logger.ts'
 import { createOtlpExporter } from './otlp-exporter.ts'
 import { packageVersion } from './package-version.ts'
-import type { RequestTrace, Tracing } from './tracing.ts'
+import type { RequestTrace, Tracing, TracingConfig } from './tracing.ts'
 
 const serviceName = 'fusion-gateway'
 const maxNameLength = 100
@@ -24,16 +33,18 @@ const maxStatementLength = 2_000
 const flushMilliseconds = 1_000
 
 /**
- * Creates tracing with OpenTelemetry. The environment configures it: endpoint, headers, sampler, batches, service name.
+ * Creates tracing with OpenTelemetry. It reads the name of the service and its other attributes from the environment, and the
+ * exporter reads the collector.
  *
  * Nothing is registered globally: the trace of a request travels with its count of statements.
  */
-export function createTracing(log: Logger): Tracing {
+export function createTracing(config: TracingConfig, log: Logger): Tracing {
   const resource = defaultResource()
     .merge(resourceFromAttributes({ 'service.name': serviceName, 'service.version': packageVersion() }))
     .merge(detectResources({ detectors: [envDetector] }))
-  const spanProcessors = [new BatchSpanProcessor(logFailures(createOtlpExporter(), log))]
-  const provider = new BasicTracerProvider({ resource, spanProcessors })
+  const exporter = logFailures(createOtlpExporter(), log)
+  const spanProcessors = [new BatchSpanProcessor({ ...config.batches, exporter })]
+  const provider = new TracerProvider({ resource, sampler: createSampler(config), spanProcessors })
   const tracer = provider.getTracer(serviceName)
   const propagator = new W3CTraceContextPropagator()
 
@@ -60,6 +71,17 @@ export function createTracing(log: Logger): Tracing {
       return isSent
     },
   }
+}
+
+/** @see https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/#general-sdk-configuration */
+function createSampler({ sampler, sampledRatio }: TracingConfig): Sampler {
+  const isParentBased = sampler.startsWith('parentbased_')
+  const root = {
+    always_on: () => new AlwaysOnSampler(),
+    always_off: () => new AlwaysOffSampler(),
+    traceidratio: () => new TraceIdRatioBasedSampler(sampledRatio),
+  }[sampler.replace('parentbased_', '') as 'always_on' | 'always_off' | 'traceidratio']()
+  return isParentBased ? new ParentBasedSampler({ root }) : root
 }
 
 function traceRequest(tracer: Tracer, request: Span): RequestTrace {

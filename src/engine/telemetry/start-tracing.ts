@@ -1,13 +1,9 @@
 import type { Logger } from './logger.ts'
-import type { Tracing } from './tracing.ts'
+import type { Tracing, TracingConfig } from './tracing.ts'
 
-/**
- * Starts tracing if there is a collector. Only then is OpenTelemetry loaded. It reads the variables `OTEL_*` itself.
- *
- * @param collector `OTEL_EXPORTER_OTLP_ENDPOINT`
- */
-export async function startTracing(collector: string | undefined, log: Logger): Promise<Tracing | undefined> {
-  if (collector === undefined) return undefined
+/** Starts tracing if it is configured. Only then is OpenTelemetry loaded. */
+export async function startTracing(config: TracingConfig | undefined, log: Logger): Promise<Tracing | undefined> {
+  if (config === undefined) return undefined
   const { createTracing } = await import('./open-telemetry.ts')
-  return createTracing(log)
+  return createTracing(config, log)
 }

@@ -2,6 +2,29 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { ExecutionResult } from 'graphql'
 import type { StatementObserver } from '../db/adapter.ts'
 
+/** Which traces are sampled: the values of `OTEL_TRACES_SAMPLER`. */
+export const samplers = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const
+
+export interface TracingConfig {
+  readonly sampler: (typeof samplers)[number]
+  /** The part of the traces that a sampler with a ratio takes. */
+  readonly sampledRatio: number
+  /** The options of the processor that sends spans in batches. */
+  readonly batches: {
+    readonly scheduledDelayMillis: number
+    readonly exportTimeoutMillis: number
+    readonly maxQueueSize: number
+    readonly maxExportBatchSize: number
+  }
+}
+
 /** Traces requests and sends the traces to a collector. */
 export interface Tracing {
   /**
