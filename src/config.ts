@@ -24,7 +24,7 @@ export interface Config {
   /** The port of `/metrics`; undefined: the port of the gateway. */
   readonly metricsPort: number | undefined
   /** How requests are traced; undefined: not at all. */
-  readonly tracing: TracingConfig | undefined
+  readonly traces: TracingConfig | undefined
   readonly logLevel: z.output<typeof environment>['LOG_LEVEL']
   readonly graphiql: boolean
   readonly introspection: boolean
@@ -230,7 +230,7 @@ function toConfig(env: z.output<typeof environment>): Config {
     maxSubscriptionsPerKey: env.MAX_SUBSCRIPTIONS_PER_KEY,
     maxUnsentMibPerKey: env.MAX_UNSENT_MIB_PER_KEY,
     metricsPort: env.METRICS_PORT,
-    tracing: env.OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? undefined : tracingOf(env),
+    traces: env.OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? undefined : tracingOf(env),
     logLevel: env.LOG_LEVEL,
     graphiql: env.GRAPHIQL ?? isEmbedded,
     introspection: env.INTROSPECTION ?? isEmbedded,

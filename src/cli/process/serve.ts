@@ -55,7 +55,7 @@ export async function serve(
   const logger = createLogger({ ...config, metrics })
   const { trusted } = config
   const trustedDocuments = trusted && readTrustedDocuments(trusted, schemas.schema, logger)
-  const tracing = await startTracing(config.tracing, logger)
+  const tracing = await startTracing(config.traces, logger)
   const meter = createStatementMeter(metrics.observeStatement)
   const database = await open(config, meter, metrics, logger)
   measureProcess(metrics, () => database.driver.connections())
