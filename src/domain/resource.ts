@@ -1,8 +1,8 @@
 import type { z } from 'zod'
 import type { Model } from '../engine/db/data-model.ts'
 import type { Database } from '../engine/db/database.ts'
+import type { Ids } from '../engine/db/ids.ts'
 import type { InsertedRow } from '../engine/db/insert.ts'
-import type { Person } from './seed/person.ts'
 
 /** A kind of object of the domain: what import, export and seeding must know of it. */
 export interface Resource {
@@ -61,4 +61,40 @@ export interface Seed {
   rowsOf?(person: Person): InsertedRow[]
   /** Further rows of the demo tenant. */
   demoRows?(tenantAppId: string): InsertedRow[]
+}
+
+/** A made-up user and the user's accounts, from which each resource makes its rows. */
+export interface Person {
+  readonly tenantAppId: string
+  readonly firstName: string
+  readonly lastName: string
+  readonly fullName: string
+  /** The local part of an email address: `ada.lopez.7`. */
+  readonly handle: string
+  readonly gender: string
+  readonly phone: string
+  readonly createdAt: Date
+  readonly accounts: readonly PersonAccount[]
+  /** The id of a row: of the person, of an account by its number, of the second email of an account, … */
+  idOf(ids: Ids, ...numbers: readonly number[]): string
+  /** Random numbers of one resource. They do not change when another one draws more of them. */
+  randomOf(resource: string): Random
+}
+
+export interface PersonAccount {
+  /** From 1. */
+  readonly number: number
+  readonly platform: string
+  readonly platformAccountId: string
+  readonly displayName: string
+}
+
+/** Random numbers that are the same for the same seed. */
+export interface Random {
+  /** A number from 0 (inclusive) to 1 (exclusive). */
+  next(): number
+  /** An integer from 0 (inclusive) to `limit` (exclusive). */
+  below(limit: number): number
+  /** One of the items. */
+  pick<Item>(items: readonly Item[]): Item
 }

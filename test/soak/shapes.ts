@@ -1,4 +1,4 @@
-import { createRandom, type Random } from '../../src/domain/seed/random.ts'
+import type { Random } from '../../src/domain/resource.ts'
 
 /** Optional fields of a selection. Each selection also has a field with the tenant's mark. */
 const fields = {

@@ -1,12 +1,4 @@
-/** Random numbers that are the same for the same seed. */
-export interface Random {
-  /** A number from 0 (inclusive) to 1 (exclusive). */
-  next(): number
-  /** An integer from 0 (inclusive) to `limit` (exclusive). */
-  below(limit: number): number
-  /** One of the items. */
-  pick<Item>(items: readonly Item[]): Item
-}
+import type { Random } from '../resource.ts'
 
 /** mulberry32. @see https://gist.github.com/tommyettinger/46a874533244883189143505d203312c */
 export function createRandom(seed: number): Random {

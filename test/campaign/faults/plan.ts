@@ -1,4 +1,4 @@
-import type { Random } from '../../../src/domain/seed/random.ts'
+import type { Random } from '../../../src/domain/resource.ts'
 
 /** Something that can happen in the campaign. Takes about the given seconds, and resolves when it is over. */
 export type Happening = (seconds: number) => Promise<void>

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Random } from '../../../src/domain/seed/random.ts'
+import type { Random } from '../../../src/domain/resource.ts'
 import { type MarkedTenant, tenantsIn } from '../../soak/tenants.ts'
 import type { Condition, Conditions } from '../faults/conditions.ts'
 import { type Answer, codesOf, findViolation } from './contract.ts'
