@@ -1,4 +1,5 @@
 import type { Random } from '../../src/domain/resource.ts'
+import { createRandom } from '../../src/domain/seed/random.ts'
 
 /** Optional fields of a selection. Each selection also has a field with the tenant's mark. */
 const fields = {
