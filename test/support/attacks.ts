@@ -130,7 +130,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
       'mutation ($payload: JSONObject) { createJob(input: { jobType: "x", payload: $payload }) { userErrors { field } } }'
     return repeat(target, signal, 32, () => ({ body: { query, variables: { payload } } }))
   },
-  'stored answers': (target, signal) =>
+  'stored responses': (target, signal) =>
     repeat(target, signal, 32, () => {
       number += 1
       const payload = { text: 'x'.repeat(15_000) }
@@ -148,7 +148,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
       })
       return { body: { query: `mutation { ${jobs.join(' ')} }` } }
     }),
-  'slow readers of long answers': (target, signal) => {
+  'slow readers of long responses': (target, signal) => {
     const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Job { payload } } }'
     const body = JSON.stringify({ query, variables: { ids: Array.from({ length: 125 }, () => 'job_1') } })
     const headers = `host: x\r\nx-api-key: ${target.key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`
