@@ -40,7 +40,7 @@ export async function createJob(context: Context, input: NewJob): Promise<Job> {
   return created ?? withoutResult(context, job)
 }
 
-/** A job that was created before, without what happened since, unless the viewer may read jobs. */
+/** A job that was created before. Its outcome is left out unless the viewer may read jobs. */
 function withoutResult({ viewer }: Context, job: Job): Job {
   if (viewer.scopes.includes('jobs:read')) return job
   return { ...job, result: null, error: null, progress: null, progressMessage: null }

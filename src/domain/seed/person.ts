@@ -4,7 +4,7 @@ import { createRandom, type Random } from './random.ts'
 /** Writes the ids of seeded rows: `idOf('usr_', 7)`, `idOf('acc_', 7, 2)`. */
 export type IdScheme = (prefix: string, ...numbers: readonly number[]) => string
 
-/** A made-up user and the user's accounts, from which each resource makes its rows. */
+/** A generated user and the user's accounts, from which each resource creates its rows. */
 export interface Person {
   readonly tenantAppId: string
   readonly firstName: string
@@ -38,10 +38,10 @@ export interface PersonOptions {
 
 const accountsPerPerson = 3
 
-/** The first person was created at this time, and each later one a second after the one before. */
+/** The creation time of the first person. Each further person was created a second later. */
 const firstCreatedAt = Date.parse('2026-01-01T00:00:00.000Z')
 
-/** Makes up a person. The same seed and number make the same person. */
+/** Generates a person. The same seed and number generate the same person. */
 export function createPerson({ tenantAppId, seed, idScheme }: PersonOptions, number: number): Person {
   const randomOf = (resource: string) => createRandom(hash(`${seed}/${number}/${resource}`))
   const random = randomOf('person')

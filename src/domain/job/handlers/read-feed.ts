@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads'
 import { PermanentError } from '../worker/handler.ts'
 import type { FeedIds } from './parse-feed.worker.ts'
 
-/** What parsing a feed may take. A text can be made so that parsing it takes very long. */
+/** The limits of parsing a feed. A malicious text can take very long to parse. */
 const timeoutMilliseconds = 10_000
 const maxMemoryMib = 256
 

@@ -58,7 +58,7 @@ export interface JobStore {
   findByIdempotencyKey(tenantAppId: string, idempotencyKey: string): Promise<Job | undefined>
   /** Returns undefined if the tenant has a job with the same idempotency key. */
   insert(job: NewJobRow): Promise<Job | undefined>
-  /** Claims due jobs of one tenant, of the types that are named first. Returns them oldest first. */
+  /** Claims due jobs of one tenant, those of the first types first. Returns them oldest first. */
   claim(tenantAppId: string, request: ClaimRequest): Promise<Job[]>
   /** Claims due jobs of all tenants, first those of the tenants after the one that was served last. Returns them in this order. */
   claimOfAllTenants(lastServed: string, request: ClaimRequest): Promise<Job[]>

@@ -13,7 +13,7 @@ export interface WorkerOptions {
   readonly log: Logger
   /** How many jobs run at the same time. */
   readonly concurrency: number
-  /** After this time without an extension, the jobs of this process go to other workers. */
+  /** After this time without an extension, other workers can claim the jobs of this process. */
   readonly leaseSeconds: number
   /** How often the worker looks for due jobs when none is announced. */
   readonly pollMilliseconds?: number
