@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 const maxSequence = 0xfff
 
 /**
- * Creates a source of UUIDv7: ids that sort by the time of their creation, also within a millisecond. Node's own does not do that.
+ * Creates a source of UUIDv7: ids that sort by the time of their creation, even within a millisecond, unlike those of Node.
  *
  * @see https://www.rfc-editor.org/rfc/rfc9562#section-5.7
  */

@@ -16,7 +16,7 @@ export interface Relation<M extends Model = Model, Result = unknown> {
   readonly result?: Result
 }
 
-/** The row whose field `by` has an id, of which there is at most one: `one('User', 'id')`. Loading it returns null if there is none. */
+/** The only row whose field `by` has an id: `one('User', 'id')`. Loading it returns null if there is none. */
 export function one<M extends Model>(model: M, by: IdField<M>): Relation<M, SelectedRow<M> | null> {
   return { kind: 'one', model, by }
 }
@@ -35,7 +35,7 @@ export interface Branch {
   readonly branches: readonly Branch[]
 }
 
-/** What an operation reads. */
+/** The reads of an operation. */
 export interface ReadPlan {
   /** The fields to read of a model, besides its id. Undefined: all. */
   fieldsOf(model: Model): ReadonlySet<string> | undefined
