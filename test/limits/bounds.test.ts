@@ -40,7 +40,7 @@ describe('what one request may create', () => {
     expect((await ask(100)).errors).toBeUndefined()
     expect((await ask(140)).errors).toMatchObject([
       {
-        message: 'The answer would be longer than 8 MiB. Request fewer rows or fields.',
+        message: 'The response would be longer than 8 MiB. Request fewer rows or fields.',
         extensions: { code: 'TOO_EXPENSIVE' },
       },
     ])
@@ -199,7 +199,7 @@ describe('what a key has at a time', () => {
       {
         errors: [
           {
-            message: expect.stringContaining('8 MiB of answers that its clients have not read'),
+            message: expect.stringContaining('8 MiB of responses that its clients have not read'),
             extensions: { code: 'RATE_LIMITED' },
           },
         ],

@@ -69,7 +69,7 @@ export async function cancelJob(context: Context, { id }: { id: string }): Promi
 }
 
 /**
- * Makes a failed or cancelled job due again, with the attempts that it has left and at least one.
+ * Makes a failed or cancelled job due again, with its remaining attempts, but at least one.
  *
  * @throws GatewayError BAD_USER_INPUT: NOT_FOUND, or CONFLICT if the job is in another state or has a type that no worker
  *   can name

@@ -10,7 +10,7 @@ export class JoinedTransaction implements SqlQueryable {
   private hasEnded = false
   private savepoints = 0
   /**
-   * The error of a statement after which no savepoint was restored. PostgreSQL then answers even COMMIT by rolling back,
+   * The error of a statement after which no savepoint was restored. PostgreSQL can then only roll back: even COMMIT rolls back,
    * without an error.
    */
   failure: { readonly error: unknown } | undefined

@@ -16,7 +16,7 @@ export interface RuleDef extends z.core.$ZodCheckDef {
 }
 
 /**
- * The JSON Schema of a rule of inputs. zod knows nothing of the checks of rules.ts; their bounds are added, later ones over
+ * The JSON Schema of a rule of inputs. zod does not know the checks of rules.ts, so their bounds are added. Later bounds replace
  * earlier ones.
  *
  * `filledText.check(atMost(64))` ⇒ `{ type: 'string', minLength: 1, pattern: '\\S', maxLength: 64 }`

@@ -68,7 +68,7 @@ export interface JobStore {
   /** Ends an attempt. The job waits for the next one if the failure is retryable and attempts are left. */
   fail(held: HeldJob, failure: Failure): Promise<Job | undefined>
   cancel(key: JobKey): Promise<Job | undefined>
-  /** Makes a job due now, with the attempts that it has left and at least one. */
+  /** Makes a job due now, with its remaining attempts, but at least one. */
   retry(key: JobKey, defaultMaxAttempts: number): Promise<Job | undefined>
   /**
    * Fails the attempts whose lease has expired, at most 500.

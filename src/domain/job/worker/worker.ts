@@ -77,8 +77,8 @@ export function startWorker(options: WorkerOptions): Worker {
   }
 
   /**
-   * Follows the changes of jobs. It only makes the worker faster: polling finds jobs that were not announced, and extending
-   * the lease finds those that were cancelled.
+   * Follows the changes of jobs. This only makes the worker faster: polling also finds due jobs, and extending
+   * the lease also shows which jobs were cancelled.
    */
   async function listen(): Promise<void> {
     const follower = await changes.follow(({ status }) => status === 'PENDING' || status === 'CANCELLED')

@@ -38,8 +38,8 @@ export function pageText(model: DataModel, of: Model, columns: string, owned: Ow
     const values = `${clause.parameter(position.value, order.sqlType)}, ${clause.parameter(position.id, 'text')}`
     clause.parts.push(`(${key}, "id") ${sign} (${values})`)
   }
-  // The inner limit is a constant, from which the planner estimates; the outer one is a parameter, so that the text is the
-  // same for every page size. Without the inner one PostgreSQL would plan the statement again each time.
+  // The planner estimates from the inner limit, which is a constant. The outer limit is a parameter, so that the text is the
+  // same for every page size. Without the inner limit PostgreSQL would plan the statement again each time.
   const text =
     `SELECT ${columns} FROM (SELECT * FROM "${table.name}" WHERE ${clause.parts.join(' AND ')} ` +
     `ORDER BY ${key} ${direction}, "id" ${direction} LIMIT ${maxLimit}) AS page ` +

@@ -71,7 +71,7 @@ function fieldsByModel(fields: readonly SelectedField[], values: Values): Map<st
   return byModel
 }
 
-/** Plans each root field, by the nodes that select it. Fields that read the same branches share them, and so a statement. */
+/** Plans each root field, by the nodes that select it. Fields that read the same branches share them, and so share a statement. */
 function planRootFields(
   fields: readonly SelectedField[],
   values: Values,
