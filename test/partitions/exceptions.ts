@@ -27,6 +27,6 @@ export const exceptions: readonly Exception[] = [
   {
     name: 'maintenance: retention of stored responses',
     matches: /DELETE FROM idempotent_answer .* created_at < now\(\)/s,
-    reason: 'It deletes by age, and returns only the number of answers.',
+    reason: 'It deletes by age, and returns only the number of responses.',
   },
 ]

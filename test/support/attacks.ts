@@ -7,17 +7,17 @@ import { setTimeout } from 'node:timers/promises'
 export interface Target {
   readonly address: string
   readonly key: string
-  /** Called with the status of each answer to a request. */
+  /** Called with the status of each response to a request. */
   readonly onAnswer?: (status: number) => void
 }
 
-/** The pause after a request without an answer, so that an attack on a gateway that is down takes no CPU. */
+/** The pause after a request without a response, so that an attack on a gateway that is down takes no CPU. */
 const failureMilliseconds = 20
 
 /** What one key, or a client without one, does to harm the others. It goes on until the signal aborts. */
 export type Attack = (target: Target, signal: AbortSignal) => Promise<void>
 
-/** Sends requests over `atOnce` connections, one after the other on each, and drops the answers. */
+/** Sends requests over `atOnce` connections, one after the other on each, and drops the responses. */
 async function repeat(
   { address, key, onAnswer }: Target,
   signal: AbortSignal,
