@@ -94,7 +94,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.register(openApi, { preparer: operations })
   app.register(rest, { services, operations, authenticate })
   app.register(connectionLimit, { max: options.maxConnections })
-  // In a scope of its own, because its errors have their own format. The scope has the hooks that are registered before it.
+  // In a separate scope, because GraphQL errors have their own format. The scope inherits the hooks that are registered before it.
   await app.register(async (scope) => registerGraphQL(scope, { ...options, operations, authenticate }))
   // The gateway stops in this order: /ready, the subscriptions, which would keep it running, and the connections.
   app.addHook('preClose', () => services.changes.close())

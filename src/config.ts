@@ -51,7 +51,7 @@ export interface Config {
   readonly corsHeaders: readonly string[]
   /** Points per key and minute; 0: no limit. */
   readonly pointsPerMinute: number
-  /** Points per user and minute, for access tokens that are bound to a user; 0: no limit of their own. */
+  /** Points per user and minute, for access tokens that are bound to a user; 0: no limit per user. */
   readonly pointsPerUser: number
   /** The issuer and the audience of access tokens. */
   readonly tokenIssuer: string

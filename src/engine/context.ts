@@ -70,7 +70,7 @@ export function createEngineServices(
 /** The context of one request, or of one page of a stream. Every resolver and every service gets it. */
 export interface Context extends RequestServices, Pick<Database, 'prisma' | 'insertRow' | 'transact'> {
   readonly viewer: Viewer
-  /** Reads rows that the viewer may see. They remember what they have read, so no two requests share them. */
+  /** Read the rows that the viewer may see. They remember these rows, so no two requests share them. */
   readonly loaders: Loaders
   readonly log: Logger
   /** The trace of the request, if it is traced. */

@@ -34,7 +34,7 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
   const stored = storeOperation(operations, route.operation, route.response)
   const { operation } = stored
 
-  // Each page has a context of its own, so that its rows are forgotten with it.
+  // Each page has its own context, so that its rows are forgotten after it.
   const requestOf = (request: FastifyRequest, reply: FastifyReply, variables: Values): OperationRequest => ({
     operation,
     variables,

@@ -9,7 +9,7 @@ export interface paths {
         };
         /**
          * Get metrics
-         * @description Returns metrics in the text format of Prometheus. 404 if they are served on a port of their own.
+         * @description Returns metrics in the text format of Prometheus. 404 if they are served on a separate port.
          */
         get: operations["getMetrics"];
         put?: never;
@@ -18,7 +18,7 @@ export interface paths {
         options?: never;
         /**
          * Get metrics: the headers only
-         * @description Returns metrics in the text format of Prometheus. 404 if they are served on a port of their own.
+         * @description Returns metrics in the text format of Prometheus. 404 if they are served on a separate port.
          */
         head: operations["getMetricsHeaders"];
         patch?: never;

@@ -5,7 +5,7 @@ import { JoinedTransaction } from './joined-transaction.ts'
 
 /** The control that work has over its transaction. */
 export interface TransactionControl {
-  /** Rolls the transaction back when the work has ended, and returns the result of the work all the same. */
+  /** Rolls the transaction back when the work has ended, but still returns the result of the work. */
   undo(): void
 }
 

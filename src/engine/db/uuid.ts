@@ -31,7 +31,7 @@ export function createUuids(): () => string {
  * Formats a UUIDv7.
  *
  * @param sequence 12 bits
- * @param random 8 bytes, of which 62 bits are used
+ * @param random 8 bytes; 62 of their bits are used
  */
 export function formatUuid(milliseconds: number, sequence: number, random: Buffer): string {
   const bytes = Buffer.alloc(16)

@@ -32,7 +32,7 @@ export function jsonSchemaOf(rules: z.ZodType): Record<string, unknown> {
   return schema
 }
 
-/** The rules of a field without those that let it be absent or null. */
+/** The rules of a field, without the permission to be absent or null. */
 export function requiredOf(rules: z.ZodType): z.ZodType {
   return rules instanceof z.ZodOptional || rules instanceof z.ZodNullable
     ? requiredOf(rules.unwrap() as z.ZodType)

@@ -37,7 +37,7 @@ export const unlimited: RateLimit = { spend: async () => undefined, charge: asyn
 
 export interface RateLimitOptions {
   readonly log: Logger
-  /** Points per user and minute, for tokens that are bound to a user; 0 for no limit of their own. */
+  /** Points per user and minute, for tokens that are bound to a user; 0 for no limit per user. */
   readonly pointsPerUser?: number
   /** Counts the points of all gateways. Without it, and while it does not answer, each process counts by itself. */
   readonly redis?: RedisConnection | undefined

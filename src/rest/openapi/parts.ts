@@ -156,7 +156,7 @@ export const probes: Record<string, Record<string, Json>> = {
       operationId: 'getMetrics',
       tags: ['probes'],
       summary: 'Get metrics',
-      description: 'Returns metrics in the text format of Prometheus. 404 if they are served on a port of their own.',
+      description: 'Returns metrics in the text format of Prometheus. 404 if they are served on a separate port.',
       security: [],
       responses: {
         '200': { description: 'The metrics.', content: { 'text/plain': { schema: { type: 'string' } } } },

@@ -41,8 +41,8 @@ export interface JobSelection {
 
 /**
  * Follows the tenant's jobs that match a filter: first the newest ones, then those that change. A job that no longer has
- * the state of the filter is included once more. After missed notifications all jobs that changed meanwhile are included, whatever
- * their state: they may have had the state of the filter. If there are more than `maxChanges`, those that changed first are left out.
+ * the state of the filter is included once more. After missed notifications all jobs that changed meanwhile are included, in any
+ * state, because they may have had the state of the filter. If there are more than `maxChanges`, those that changed first are left out.
  *
  */
 export async function followJobs(

@@ -8,7 +8,7 @@ const timeoutMilliseconds = 10_000
 const maxMemoryMib = 256
 
 /**
- * Reads the ids of a feed in a thread of its own, because parsing 5 MiB takes seconds.
+ * Reads the ids of a feed in a separate thread, because parsing 5 MiB takes seconds.
  *
  * @param signal ends the thread when it aborts
  * @throws PermanentError if the text is not a feed, or takes too much time or memory to parse

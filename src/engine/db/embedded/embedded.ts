@@ -58,7 +58,7 @@ function copyAside(dataDir: string, name: string): string {
   return target
 }
 
-/** Older versions created the folder for everyone. A folder of another owner, such as a volume, stays as it is. */
+/** Older versions created the folder for everyone. A folder of another owner, such as a volume, is not changed. */
 function closeToOthers(dataDir: string): void {
   try {
     chmodSync(dataDir, onlyOwner)

@@ -60,7 +60,7 @@ export function openPostgres(url: string, options: PostgresOptions): Driver {
     gathersStatistics: true,
 
     // An advisory lock belongs to a session. So all the work uses one session, which stays open for as long as a migration
-    // takes. The schema engine takes a lock of its own, but gives up waiting for it after 10 s.
+    // takes. The schema engine takes its own lock, but stops waiting for it after 10 s.
     async exclusively(work) {
       const Client = createConnectionClass(timeouts.connectMilliseconds)
       const application_name = `${settings.application_name}-migrations`

@@ -7,7 +7,7 @@ export interface Order {
   readonly direction: Direction
   readonly field: string
   readonly sqlType: string
-  /** What is compared, given the column of the field. It is never null. */
+  /** The expression to compare, given the column of the field. It is never null. */
   expression(column: string): string
   /** The value of a row, as text. */
   textOf(row: Readonly<Record<string, unknown>>): string

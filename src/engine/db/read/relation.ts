@@ -3,7 +3,7 @@ import type { Model, Row } from '../data-model.ts'
 /** The fields of a model that hold an id. */
 export type IdField<M extends Model> = Extract<keyof Row<M>, 'id' | `${string}Id`>
 
-/** A row with the field that is always read: its id. It has others too, but only those that the operation needs. */
+/** A row with the only field that is always read: its id. Other fields are read if the operation needs them. */
 export type SelectedRow<M extends Model> = Pick<Row<M>, 'id'>
 
 /** A read of rows by an id: the row that has it, or all rows that have it. A resource declares its relations once. */

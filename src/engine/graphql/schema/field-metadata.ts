@@ -23,7 +23,7 @@ export interface FieldMetadata {
   readonly cost?: FieldCost
   /** The relation that the field loads, and the field of its parent that holds the id. It can be read with the parent. */
   readonly relation?: { readonly relation: Relation; readonly from: string }
-  /** The columns that the field reads, if they are not the one of its own name. */
+  /** The columns that the field reads, if it reads others than the one with its name. */
   readonly columns?: readonly string[]
 }
 
