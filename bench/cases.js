@@ -1,5 +1,5 @@
 /**
- * A request of one server, and how to find the rows in its answer. All servers must return the same rows.
+ * A request of one server, and how to find the rows in its response. All servers must return the same rows.
  *
  * @typedef {{ method?: string, path: string, body?: object, pick: (answer: any) => unknown }} Ask
  */

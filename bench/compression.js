@@ -1,4 +1,4 @@
-// Measures what compressing answers costs: CPU of the gateway and bytes for each encoding, in interleaved rounds.
+// Measures what compressing responses costs: CPU of the gateway and bytes for each encoding, in interleaved rounds.
 import { once } from 'node:events'
 import http from 'node:http'
 import { buffer } from 'node:stream/consumers'
@@ -35,7 +35,7 @@ const key = await fusion('keys', 'create', '--tenant', 'Bench')
 const gateway = await startGateway('the gateway', { url, port })
 const agent = new http.Agent({ keepAlive: true, maxSockets: atOnce })
 
-/** Sends a request again and again. Returns the bytes of an answer, and milliseconds of CPU and of waiting per request. */
+/** Sends a request again and again. Returns the bytes of a response, and milliseconds of CPU and of waiting per request. */
 async function load({ path, method = 'GET', body }, encoding) {
   const headers = { 'x-api-key': key, 'content-type': 'application/json', 'accept-encoding': encoding }
   const startedAt = performance.now()
@@ -60,7 +60,7 @@ async function load({ path, method = 'GET', body }, encoding) {
 }
 
 try {
-  process.stdout.write('| answer | encoding | KiB | CPU ms | ms at 4 at a time |\n|---|---|---|---|---|\n')
+  process.stdout.write('| response | encoding | KiB | CPU ms | ms at 4 at a time |\n|---|---|---|---|---|\n')
   for (const [name, request] of Object.entries(requests)) {
     const runs = Object.fromEntries(encodings.map((encoding) => [encoding, []]))
     for (let round = 0; round <= rounds; round += 1) {

@@ -44,11 +44,11 @@ export interface AppOptions
   readonly metricsPort?: number | undefined
   /** What `/metrics` shows. Without it, the metrics of this process. */
   readonly metricsSource?: MetricsSource | undefined
-  /** How long `/metrics` gives the same answer. */
+  /** How long `/metrics` returns the same response. */
   readonly metricsAgeMilliseconds: number
   /** Origins whose pages may call the gateway. */
   readonly corsOrigins: readonly string[]
-  /** Further headers that their pages may send. */
+  /** Further headers that these pages may send. */
   readonly corsHeaders?: readonly string[]
   /** How long API keys are cached, so how late a revocation can take effect. */
   readonly keyCacheMilliseconds: number
@@ -82,7 +82,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   // Before load is shed, so that pages of other origins can read why.
   app.register(cors, { origins: options.corsOrigins, headers: options.corsHeaders })
   app.register(loadShedding, { limits: options.load, metrics: services.metrics })
-  // Routes come after the reader of bodies, which lets a GET have one.
+  // Routes come after the plugin that reads bodies, because it allows a GET to have one.
   app.register(health, { database: services.database })
   app.register(jwks, { tokens: services.tokens })
   if (options.metricsPort === undefined) {
@@ -94,9 +94,9 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.register(openApi, { preparer: operations })
   app.register(rest, { services, operations, authenticate })
   app.register(connectionLimit, { max: options.maxConnections })
-  // In a scope of its own, because its errors have their own format. The scope has the hooks that are registered before it.
+  // In a separate scope, because GraphQL errors have their own format. The scope inherits the hooks that are registered before it.
   await app.register(async (scope) => registerGraphQL(scope, { ...options, operations, authenticate }))
-  // The gateway stops in this order: first /ready, then the subscriptions, which would keep it running, then the connections.
+  // The gateway stops in this order: /ready, the subscriptions, which would keep it running, and the connections.
   app.addHook('preClose', () => services.changes.close())
   await app.register(draining)
   return app

@@ -19,7 +19,7 @@ export interface Config {
   readonly load: LoadLimits
   /** The maximum number of subscriptions of one key at a time. */
   readonly maxSubscriptionsPerKey: number
-  /** The most MiB of long answers that the clients of one key have not read, at a time. */
+  /** The most MiB of unread long responses of the clients of one key. */
   readonly maxUnsentMibPerKey: number
   /** The port of `/metrics`; undefined: the port of the gateway. */
   readonly metricsPort: number | undefined
@@ -34,11 +34,11 @@ export interface Config {
   // No variable sets these.
   /** How long a failed job waits. */
   readonly backoff: Backoff
-  /** The most that a request may read, in characters: no response may be longer than half of it. */
+  /** The most characters that a request may read: twice the longest response. */
   readonly maxReadLength: number
   /** How long API keys are cached, so how late a revocation can take effect. */
   readonly keyCacheMilliseconds: number
-  /** How long everyone gets the same response from `/metrics`. Collecting the metrics takes milliseconds. */
+  /** How long `/metrics` returns the same response to everyone. Collecting the metrics takes milliseconds. */
   readonly metricsAgeMilliseconds: number
   /** How often a subscription in Apollo's multipart protocol sends a heartbeat: below the timeouts of proxies. */
   readonly heartbeatMilliseconds: number
@@ -47,11 +47,11 @@ export interface Config {
   /** Whether `fetch_content` may fetch from private networks. */
   readonly fetchPrivateNetworks: boolean
   readonly corsOrigins: readonly string[]
-  /** Further headers that their pages may send. */
+  /** Further headers that these pages may send. */
   readonly corsHeaders: readonly string[]
   /** Points per key and minute; 0: no limit. */
   readonly pointsPerMinute: number
-  /** Points per user and minute, for access tokens that are bound to a user; 0: no limit of their own. */
+  /** Points per user and minute, for access tokens that are bound to a user; 0: no limit per user. */
   readonly pointsPerUser: number
   /** The issuer and the audience of access tokens. */
   readonly tokenIssuer: string
@@ -166,7 +166,7 @@ function list(isValid: (entry: string) => boolean, message: string) {
 
 const exampleUrl = 'postgresql://user@host:port/database'
 
-/** A URL of a PostgreSQL server, all of whose parts have an effect. A file with it may end with a new line. */
+/** A URL of a PostgreSQL server without parts that have no effect. A URL from a file may end with a new line. */
 function postgresUrl() {
   return z
     .string()
@@ -187,7 +187,7 @@ function isOrigin(text: string): boolean {
  * Reads the configuration. Empty variables count as unset.
  *
  * @param env the environment; tests pass their own
- * @throws OperatorError naming every invalid variable and what it must be. It never has a value, which may be secret
+ * @throws OperatorError naming every invalid variable and what it must be. It contains no values, which may be secret
  */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
@@ -199,7 +199,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   return toConfig(data)
 }
 
-/** Other programs accept more in PGSSLMODE, so it counts only where it is used. */
+/** Other programs accept more values in PGSSLMODE, so it is checked only if the gateway uses it. */
 function requireSslMode(env: z.output<typeof environment>): void {
   const { DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_REPLICA_URLS, PGSSLMODE } = env
   const urls = [DATABASE_URL, DATABASE_DIRECT_URL, ...DATABASE_REPLICA_URLS].filter((url) => url !== undefined)

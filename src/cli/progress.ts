@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 
-/** Shows how far a command has come. */
+/** Shows the progress of a command. */
 export interface Progress {
   update(done: number): void
   end(): void
@@ -8,7 +8,7 @@ export interface Progress {
 
 const width = 40
 
-/** Shows a progress bar on stderr if that is a terminal. In a pipe it would be noise. */
+/** Shows a progress bar on stderr if stderr is a terminal. */
 export function showProgress(title: string, total: number, out: NodeJS.WriteStream = process.stderr): Progress {
   if (!out.isTTY || total <= 0) return { update: () => undefined, end: () => undefined }
   let shown = -1

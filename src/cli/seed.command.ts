@@ -6,7 +6,7 @@ import { withMigratedDatabase } from './with-database.ts'
 /** `fusion seed`. Its code is loaded when it is called. */
 export function seedCommand(): Command {
   return new Command('seed')
-    .description('fill a tenant with made-up users: each has 3 accounts with profiles, and 2 emails per profile')
+    .description('fill a tenant with generated users: each has 3 accounts with profiles, and 2 emails per profile')
     .requiredOption('--tenant <name>', 'the tenant to fill')
     .requiredOption('--users <count>', 'the number of users', readInteger)
     .option('--seed <number>', 'the same number creates the same users', readInteger, 1)

@@ -15,7 +15,7 @@ export function workCommand(): Command {
     )
     .option(
       '--lease <seconds>',
-      'how long other workers wait for a worker that has died',
+      'how long a job stays with a worker that has died',
       readLeaseSeconds,
       defaultLeaseSeconds,
     )

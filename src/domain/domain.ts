@@ -8,7 +8,7 @@ import type { Resource } from './resource.ts'
 import { userTransfer } from './user/user.transfer.ts'
 import { userSeed } from './user/user.ts'
 
-/** The resources that are seeded, imported or exported. One comes after those that its rows refer to. */
+/** The resources that are seeded, imported or exported. Each comes after the resources that its rows refer to. */
 export const domain: readonly Resource[] = [
   { name: 'user', seed: userSeed, transfer: userTransfer },
   { name: 'account', seed: accountSeed },

@@ -4,7 +4,7 @@ import type { Database } from '../engine/db/database.ts'
 import type { Ids } from '../engine/db/ids.ts'
 import type { InsertedRow } from '../engine/db/insert.ts'
 
-/** A kind of object of the domain: what import, export and seeding must know of it. */
+/** A kind of object of the domain, as import, export and seeding need it. */
 export interface Resource {
   /** Its name in messages: `user`. */
   readonly name: string
@@ -19,7 +19,7 @@ export type Json = Record<string, unknown>
 
 /** The import and the export of a resource. Its records have the format of the REST interface. */
 export interface Transfer<Record = never> {
-  /** The key under which REST answers list such records: `users`. An import accepts such an answer. */
+  /** The key of a list of such records in REST responses: `users`. An import accepts such a response. */
   readonly listKey?: string
   /** The key by which an import recognises a record: `accounts`. */
   readonly recognisedBy: string

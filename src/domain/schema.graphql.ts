@@ -1,6 +1,6 @@
 import { lexicographicSortSchema, printSchema } from 'graphql'
 import { buildSchemas } from '../engine/graphql/operation/prepare/schemas.ts'
-// The order decides which type `node` prefers if rows of two types have the id.
+// The order decides which type `node` prefers if rows of two types have the same id.
 import './tenant/tenant-stats.graphql.ts'
 import './tenant/tenant.graphql.ts'
 import './user/user.graphql.ts'

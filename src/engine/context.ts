@@ -10,16 +10,16 @@ import type { Logger } from './telemetry/logger.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import type { RequestTrace } from './telemetry/tracing.ts'
 
-/** What requests use of the services of a process. The domain adds its own by declaration merging (domain/services.ts). */
+/** The services of a process that requests use. The domain adds its own by declaration merging (domain/services.ts). */
 export interface RequestServices {
   readonly tokens: AccessTokens
   readonly metrics: Metrics
 }
 
-/** What a process shares between its requests. */
+/** The services that the requests of a process share. */
 export interface Services extends RequestServices, EngineServices {}
 
-/** The services that know nothing of the domain. */
+/** The services that do not depend on the domain. */
 export interface EngineServices extends Pick<RequestServices, 'tokens' | 'metrics'> {
   readonly database: Database
   readonly idempotency: Idempotency
@@ -27,7 +27,7 @@ export interface EngineServices extends Pick<RequestServices, 'tokens' | 'metric
   readonly reading: ReadSettings
 }
 
-/** What the reads of requests must know. */
+/** The settings of the reads of requests. */
 interface ReadSettings {
   /** The model of the users that access tokens are bound to. */
   readonly userModel: Model
@@ -37,7 +37,7 @@ interface ReadSettings {
   readonly maxLength: number
 }
 
-/** What the engine must know of the data model. */
+/** The part of the data model that the engine depends on. */
 export interface ModelOptions {
   readonly userModel: Model
   readonly longModels: readonly Model[]
@@ -51,7 +51,7 @@ export interface EngineOptions {
   readonly metrics?: Metrics
 }
 
-/** Creates the services that know nothing of the domain. They send no statement before they are used. */
+/** Creates the services that do not depend on the domain. They send no statement before they are used. */
 export function createEngineServices(
   database: Database,
   { userModel, longModels }: ModelOptions,
@@ -70,7 +70,7 @@ export function createEngineServices(
 /** The context of one request, or of one page of a stream. Every resolver and every service gets it. */
 export interface Context extends RequestServices, Pick<Database, 'prisma' | 'insertRow' | 'transact'> {
   readonly viewer: Viewer
-  /** Reads rows that the viewer may see. They remember what they have read, so no two requests share them. */
+  /** Read the rows that the viewer may see. They remember these rows, so no two requests share them. */
   readonly loaders: Loaders
   readonly log: Logger
   /** The trace of the request, if it is traced. */

@@ -53,9 +53,9 @@ export interface FieldError {
 
 interface GatewayErrorOptions extends ErrorOptions {
   readonly fields?: readonly FieldError[]
-  /** Numbers for programs: what was requested and what is allowed. They become part of the answer. */
+  /** Numbers for programs: what was requested and what is allowed. They become part of the response. */
   readonly details?: Readonly<Record<string, number>>
-  /** Headers of the answer. */
+  /** Headers of the response. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -86,7 +86,7 @@ const headersByCode: Partial<Record<ErrorCode, Readonly<Record<string, string>>>
   SERVICE_UNAVAILABLE: { 'retry-after': String(retryAfterSeconds) },
 }
 
-/** The error with further headers of the answer. */
+/** The error with further headers of the response. */
 export function withHeaders(error: GatewayError, headers: Readonly<Record<string, string>>): GatewayError {
   const { code, message, fields, details } = error
   return new GatewayError(code, message, { fields, details, headers: { ...error.headers, ...headers } })

@@ -34,7 +34,7 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
   const stored = storeOperation(operations, route.operation, route.response)
   const { operation } = stored
 
-  // Each page has a context of its own, so that its rows are forgotten with it.
+  // Each page has its own context, so that its rows are forgotten after it.
   const requestOf = (request: FastifyRequest, reply: FastifyReply, variables: Values): OperationRequest => ({
     operation,
     variables,
@@ -61,7 +61,7 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     if (request.method === 'HEAD') return reply.send()
     // The cost of the first page covers the whole list.
     return streamList(key, first, async (after) => {
-      // A key that is revoked meanwhile reads no further page.
+      // If the key is revoked meanwhile, no further page is read.
       await authenticate(request)
       const read = () => operations.execute(requestOf(request, reply, { first: maxPageSize, after }))
       const next = await services.queues.operations.run(viewerOf(request).keyId, read)
@@ -76,7 +76,7 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     if (value == null) throw notFound()
     if (route.location) reply.code(201).header('location', route.location(value as { id: string }))
     const response = encode(stored.shape, value)
-    // Not the reply: a handler that returns it waits until the answer is sent.
+    // Not the reply: a handler that returns it waits until the response is sent.
     const body = JSON.stringify(route.under === undefined ? response : { [route.under]: response })
     if (route.method === 'GET') return respondConditionally(request, reply, body)
     reply.type('application/json; charset=utf-8')
@@ -89,7 +89,7 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     onSend: compressResponse,
     async onRequest(request) {
       await authenticate(request)
-      // REST has no partial answers, so the viewer needs every scope.
+      // REST has no partial responses, so the viewer needs every scope.
       for (const scope of operation.scopes) requireScope(viewerOf(request), scope)
     },
     async handler(request, reply) {

@@ -6,7 +6,7 @@ import type { Route } from './route.ts'
 type Data = Readonly<Record<string, unknown>>
 
 /**
- * The data of a route's operation. REST has no partial answers: any error is the answer.
+ * The data of a route's operation. REST has no partial responses: any error is the response.
  *
  * @throws GatewayError the operation's first error, with the names of fields in REST
  */

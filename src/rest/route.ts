@@ -16,7 +16,7 @@ export interface Parameter {
   /** The variable that it becomes. It has the variable's type, and errors of the variable name the parameter. */
   readonly variable: string
   readonly description: string
-  /** The rules of its value, for the OpenAPI document: those that the operation checks it against. */
+  /** The rules by which the operation checks the value, for the OpenAPI document. */
   readonly rules: z.ZodType
   /** A value that is found in the demo tenant. */
   readonly example: unknown
@@ -29,31 +29,31 @@ export interface Body {
   /** Fields of that type that come from the path. */
   readonly without?: readonly string[]
   readonly description: string
-  /** The rules of its fields or of its list, for the OpenAPI document: those that the operation checks it against. */
+  /** The rules by which the operation checks its fields or its list, for the OpenAPI document. */
   readonly rules: z.ZodObject | z.ZodArray
   readonly example: unknown
-  /** Whether a request can do without it. */
+  /** Whether a request may omit it. */
   readonly isOptional?: boolean
 }
 
-/** A REST route: a GraphQL operation, how a request becomes its variables, and which part of its data is the answer. */
+/** A REST route: a GraphQL operation, how a request becomes its variables, and which part of its data is the response. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT'
   /** In Fastify's syntax: `/users/:id`. */
   readonly url: string
   readonly summary: string
   readonly description?: string
-  /** The operation, without fragments. Its aliases are the keys of the answer. */
+  /** The operation, without fragments. Its aliases are the keys of the response. */
   readonly operation: string
   readonly parameters: readonly Parameter[]
   readonly body?: Body
   /** Reads the variables. May throw BAD_USER_INPUT. Their types are checked afterwards. */
   readonly variables: (input: RouteInput) => Record<string, unknown>
-  /** The path of the answer in the operation's data: `createUser.user`. Null there is a 404. */
+  /** The path of the response in the operation's data: `createUser.user`. Null there is a 404. */
   readonly response: string
-  /** The key of the answer in the body. Without it, the answer is the body. */
+  /** The key of the response in the body. Without it, the response is the body. */
   readonly under?: string
-  /** The name of the answer's schema, or of its elements' schema, in the OpenAPI document. */
+  /** The name in the OpenAPI document of the schema of the response, or of its elements. */
   readonly component: string
   /** The URL of what the operation has created. With it, the status is 201. */
   readonly location?: (response: { id: string }) => string

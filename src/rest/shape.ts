@@ -12,7 +12,7 @@ import {
 } from 'graphql'
 import { metadataOf } from '../engine/graphql/schema/field-metadata.ts'
 
-/** What REST knows of an operation's answer: the keys in their order, and the type of each value. */
+/** The shape of an operation's response: the keys in their order, and the type of each value. */
 export type Shape = ObjectShape | ListShape | LeafShape
 
 export interface ObjectShape {
@@ -23,7 +23,7 @@ export interface ObjectShape {
 }
 
 export interface FieldShape {
-  /** The key in the answer: the alias. */
+  /** The key in the response: the alias. */
   readonly key: string
   readonly nullable: boolean
   readonly description: string | undefined
@@ -44,7 +44,7 @@ interface LeafShape {
  * The shape of the value at a path of an operation's data.
  *
  * @param operation written without fragments
- * @param path keys of the answer, joined by dots: `createUser.user`
+ * @param path keys of the response, joined by dots: `createUser.user`
  */
 export function shapeOf(schema: GraphQLSchema, operation: OperationDefinitionNode, path: string): Shape {
   const root = schema.getRootType(operation.operation)
@@ -69,7 +69,7 @@ function readShape(type: GraphQLOutputType, selectionSet: SelectionSetNode | und
     if (!field) throw new Error(`${type.name} has no field ${selection.name.value}`)
     return {
       key: selection.alias?.value ?? selection.name.value,
-      // REST answers only viewers who may read the field.
+      // REST serves only viewers who may read the field.
       nullable: !isNonNullType(field.type) && !metadataOf(field).isWithheld,
       description: field.description ?? undefined,
       shape: readShape(field.type, selection.selectionSet),

@@ -2,7 +2,7 @@ import { type GraphQLInputObjectType, type GraphQLInputType, getNullableType, is
 import type { PreparedOperation, Preparer } from '../engine/graphql/operation/prepare/prepare.ts'
 import { type Shape, shapeOf } from './shape.ts'
 
-/** A GraphQL operation of this gateway, the shape of its answer, and the types of its variables. */
+/** A GraphQL operation of this gateway, the shape of its response, and the types of its variables. */
 export interface StoredOperation {
   readonly operation: PreparedOperation
   readonly shape: Shape
@@ -12,7 +12,7 @@ export interface StoredOperation {
 /**
  * Prepares an operation of this gateway.
  *
- * @param path the path of the answer in the operation's data: `createUser.user`
+ * @param path the path of the response in the operation's data: `createUser.user`
  * @throws Error if it is not a valid operation of the schema. The gateway does not start then
  */
 export function storeOperation(preparer: Preparer, text: string, path: string): StoredOperation {

@@ -13,7 +13,7 @@ export interface Page {
  * the client has received the last, and stops when the client goes away. If a page fails, the stream is destroyed, so that the
  * client sees a closed connection and not a list that looks complete.
  *
- * @param first the first page. An error in it can still be answered with a status
+ * @param first the first page. An error in it can still become a status
  */
 export function streamList(key: string, first: Page, readPage: (cursor: string) => Promise<Page>): Readable {
   async function* chunks() {
@@ -23,7 +23,7 @@ export function streamList(key: string, first: Page, readPage: (cursor: string) 
       const { items, next } = page
       yield separator + items.map((item) => JSON.stringify(item)).join(',')
       if (next === undefined) break
-      // With the embedded database, reading a page never waits. Other requests run in between.
+      // The embedded database reads a page without waiting, so this lets other requests run in between.
       await setImmediate()
       page = await readPage(next)
       separator = page.items.length > 0 ? ',' : ''

@@ -19,7 +19,7 @@ const snapshot = statement('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, REA
 /** The reader of an export may be slow. */
 const patience = statement(`SET LOCAL idle_in_transaction_session_timeout = 0`)
 
-/** Makes the present transaction read the rows of one moment. Its first statement. */
+/** Makes the current transaction read one snapshot. Must be its first statement. */
 export async function beginSnapshot({ sql }: Pick<Database, 'sql'>): Promise<void> {
   await execute(sql, snapshot)
   await execute(sql, patience)
@@ -29,7 +29,7 @@ export async function beginSnapshot({ sql }: Pick<Database, 'sql'>): Promise<voi
  * Exports every record of a tenant in the format of the REST interface: users with their accounts, each page followed by its
  * profiles, then jobs. It holds one page at a time.
  *
- * @param services those of a process that may read pages of any length: a page of jobs can be longer than a request may read
+ * @param services without a limit on what is read: a page of jobs can be longer than a request may read
  */
 export async function* exportTenant(services: Services, tenant: TenantApp, log: Logger): AsyncGenerator<Json> {
   const preparer = createPreparer({ schemas, introspection: false, metrics: services.metrics })

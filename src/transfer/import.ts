@@ -23,7 +23,7 @@ export interface Rejection {
 export interface ImportOptions {
   readonly tenantAppId: string
   readonly onReject: (rejection: Rejection) => void
-  /** Called with the number of bytes that are done. */
+  /** Called with the number of bytes that were imported so far. */
   readonly onProgress?: (bytes: number) => void
 }
 
@@ -43,7 +43,7 @@ const batchSize = 1_000
 const transfers = domain.flatMap(({ name, transfer }) => (transfer ? [{ name, transfer }] : []))
 
 /**
- * Imports a file of records, one per line. A line may also be a whole answer of the REST interface (`{"users":[…]}`). Ids are
+ * Imports a file of records, one per line. A line may also be a whole response of the REST interface (`{"users":[…]}`). Ids are
  * kept. A record that exists is updated, so importing a file again changes nothing. A bad record is rejected, and the others
  * are imported. It holds one batch at a time.
  *

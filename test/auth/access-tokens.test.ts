@@ -40,7 +40,7 @@ async function keyFor(scopes: readonly string[], expiresAt?: Date): Promise<Test
 
 const withToken = (token: string): TestTenant => ({ ...tenant, token })
 
-/** The answer of a REST request with these headers. */
+/** The response of a REST request with these headers. */
 const get = (headers: Record<string, string>, url = '/users?limit=1') => app.app.inject({ url, headers })
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
@@ -208,7 +208,7 @@ describe('a token', () => {
     expect((await app.graphql(holder, '{ viewer { scopes } }')).data).toEqual({ viewer: { scopes: ['users:read'] } })
   })
 
-  it('that is not valid gets 401 with a challenge, and every reason the same answer', async () => {
+  it('that is not valid gets 401 with a challenge, and every reason the same response', async () => {
     const { accessToken } = await create({})
     const now = Math.floor(Date.now() / 1_000)
     const revoked = await keyFor(['tokens:create', 'users:read'])
@@ -257,7 +257,7 @@ describe('a token', () => {
     expect((await get({ authorization: `bearer ${accessToken}` })).statusCode).toBe(200)
   })
 
-  it('does not get the answer that another token of the key has stored for an idempotency key', async () => {
+  it('does not get the response that another token of the key has stored for an idempotency key', async () => {
     const query = 'mutation { updateUser(input: { id: "nobody" }) { user { id } userErrors { code } } }'
     const send = async (token: string) => {
       const headers = { ...bearer(token), 'idempotency-key': 'shared' }

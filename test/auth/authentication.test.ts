@@ -43,7 +43,7 @@ describe('an API key', () => {
 })
 
 describe('a request without a valid key', () => {
-  it('gets the same answer for a missing, malformed, unknown, revoked and expired key, except for the request id', async () => {
+  it('gets the same response for a missing, malformed, unknown, revoked and expired key, except for the request id', async () => {
     const revoked = await newKey()
     await revokeKey(app.database, revoked.row.id)
     const expired = await newKey(new Date(Date.now() + 60_000))

@@ -65,7 +65,7 @@ async function theirRows() {
 
 const isTheirs = (text: string) => text.includes('Theirs')
 
-/** An answer without what differs between two ids that are missing. */
+/** A response without what differs between two ids that are missing. */
 const withoutId = (answer: unknown, id: string) => JSON.stringify(answer).replaceAll(id, '<id>')
 
 describe('GraphQL: a query field with an id argument', () => {

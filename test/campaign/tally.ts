@@ -42,7 +42,7 @@ export function createTally(): Tally {
 /** Statuses and errors that only a fault explains. */
 const disturbed = /SERVICE_UNAVAILABLE|RATE_LIMITED|^5|^E|^UND_ERR/
 
-/** The answers of well-behaved clients that no fault explains: hostile neighbours must not cause them. */
+/** The responses of well-behaved clients that no fault explains: hostile neighbours must not cause them. */
 export function findUnexplained({ statuses }: Tally): string[] {
   const conditions: Condition[] = ['without faults', 'under attack']
   return conditions.flatMap((condition) =>

@@ -73,7 +73,7 @@ describe('a backup of the embedded database', () => {
     expect(statSync(file).mtimeMs).toBe(mtimeMs)
   })
 
-  it('is restored with its rows, keys, jobs and stored answers; ids and cursors stay good', async () => {
+  it('is restored with its rows, keys, jobs and stored responses; ids and cursors stay good', async () => {
     const restored = path.join(folder, 'restored')
     expect(await fusion(['restore', file], { DATA_DIR: restored })).toEqual({
       ...{ code: 0, stdout: `Restored ${restored}\n`, stderr: '' },

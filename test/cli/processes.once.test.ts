@@ -76,7 +76,7 @@ describe.skipIf(!hasServer)('serve --processes', () => {
     return { points, cost, accepted: 1 + statuses.filter((status) => status === 200).length }
   }
 
-  it('answers with both processes on one port, each with its share of the points; adds up their metrics, replaces one that is killed, and stops at SIGTERM without an orphan', async () => {
+  it('responds with both processes on one port, each with its share of the points; adds up their metrics, replaces one that is killed, and stops at SIGTERM without an orphan', async () => {
     const gateway = await start({ RATE_LIMIT: '1000' })
     const { points, cost, accepted } = await spendAll(gateway)
     expect(points).toBe(500)

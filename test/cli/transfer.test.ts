@@ -123,7 +123,7 @@ describe('export and import', () => {
     expect(await exportText(original)).toBe(text)
   })
 
-  it('accept whole answers of the REST API', async () => {
+  it('accept whole responses of the REST API', async () => {
     const source = await app.createTenant()
     const { account } = await createOneOfEach(app, source)
     const users = await app.rest(source, 'GET', '/users')

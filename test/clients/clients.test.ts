@@ -30,7 +30,7 @@ async function newKey(scopes?: readonly string[]): Promise<string> {
   return (await createKey(app.database, { tenantAppId: tenant.tenantAppId, name: 'client', scopes })).key
 }
 
-/** The answer as the client library returns it to its program. */
+/** The response as the client library returns it to its program. */
 interface Received {
   readonly data: unknown
   readonly codes: readonly unknown[]

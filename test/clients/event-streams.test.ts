@@ -68,7 +68,7 @@ describe('graphql-sse', () => {
     client.dispose()
   })
 
-  it('stops one subscription without the others, and frees its slot', async () => {
+  it('stops one subscription without the others, and releases its permit', async () => {
     const limited = await app.startAnother({ maxSubscriptionsPerKey: 2 })
     const client = await connect(tenant.key, limited)
     const [kept, left] = [await newJob(), await newJob()]

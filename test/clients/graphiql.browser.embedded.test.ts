@@ -60,7 +60,7 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
       ])
     })
 
-    it('shows what an answer has cost', async () => {
+    it('shows what a response has cost', async () => {
       expect(await page.getByRole('status').filter({ hasText: 'Status' }).count()).toBe(0)
       await pressRun(page)
       const cost = page.getByRole('status').filter({ hasText: 'Status' })

@@ -115,7 +115,7 @@ function routeOf(page: Page, method: string, path: string) {
     .filter({ has: page.locator(`.opblock-summary-path[data-path="${path}"]`) })
 }
 
-/** Presses Execute. Returns the answer of the gateway. */
+/** Presses Execute. Returns the response of the gateway. */
 async function execute(page: Page, route: ReturnType<typeof routeOf>): Promise<unknown> {
   const [answer] = await Promise.all([
     page.waitForResponse((response) => /^\/(users|fusion)\b/.test(new URL(response.url()).pathname)),

@@ -20,7 +20,7 @@ describe.skipIf(!hasServer)('short reads in one turn of the event loop', () => {
   afterEach(() => pool.end())
 
   const read = (text: string, ...values: unknown[]) => pool.query({ text, values, rowMode: 'array' })
-  /** The first value of each answer, or the message of its error. */
+  /** The first value of each result, or the message of its error. */
   const answers = async (reads: readonly Promise<{ rows: unknown[][] }>[]) =>
     (await Promise.allSettled(reads)).map((outcome) =>
       outcome.status === 'fulfilled' ? outcome.value.rows[0]?.[0] : (outcome.reason as Error).message,
@@ -34,7 +34,7 @@ describe.skipIf(!hasServer)('short reads in one turn of the event loop', () => {
     expect(pool.idleCount).toBe(6)
   })
 
-  it('each get their own answer', async () => {
+  it('each get their own result', async () => {
     const values = Array.from({ length: 50 }, (_, index) => `value ${index}`)
     expect(await answers(values.map((value) => read('SELECT $1::text', value)))).toEqual(values)
   })
@@ -85,7 +85,7 @@ describe.skipIf(!hasServer)('short reads in one turn of the event loop', () => {
     expect(new Set(pids)).toEqual(new Set([one, other]))
   })
 
-  it('that get no answer time out, and the reads behind them are answered', async () => {
+  it('that get no result time out, and the reads behind them get theirs', async () => {
     expect(await answers([read('SELECT 1'), read('SELECT pg_sleep(30)'), read('SELECT 2')])).toEqual([
       ...[1, 'Query read timeout', 2],
     ])

@@ -19,7 +19,7 @@ describe.skipIf(!canCreateClusters)('PostgreSQL', () => {
     rmSync(archive, { recursive: true })
   })
 
-  it('is restored to a moment by the commands of docs/operating.md, with its keys and stored answers', async () => {
+  it('is restored to a moment by the commands of docs/operating.md, with its keys and stored responses', async () => {
     const { key } = await prepare(cluster)
     const write = async ({ address }: ListeningGateway, name: string) => {
       const headers = { 'x-api-key': key, 'content-type': 'application/json', 'idempotency-key': name }

@@ -393,7 +393,7 @@ async function valueBeside(card: Locator | undefined, label: string): Promise<st
     .textContent()
 }
 
-/** Waits until the list shows the answer to an action. */
+/** Waits until the list shows the response to an action. */
 async function answered(page: Page, act: () => Promise<unknown>): Promise<void> {
   const answer = page.waitForResponse((response) => response.request().postData()?.includes('orderBy') ?? false)
   await act()

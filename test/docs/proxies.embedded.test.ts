@@ -90,7 +90,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** An answer over HTTP/2. */
+/** A response over HTTP/2. */
 interface Answer {
   readonly status: unknown
   /** The next part of the body; undefined at its end. */

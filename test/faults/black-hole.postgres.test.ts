@@ -49,7 +49,7 @@ describe.skipIf(!canCreateClusters || !canCreateNetworks)('a network that swallo
     })
   }
 
-  it('holds an idempotency key no longer than a gateway waits for an answer', async () => {
+  it('holds an idempotency key no longer than a gateway waits for a response', async () => {
     const session = new pg.Client({ connectionString: cluster.adminUrl })
     await session.connect()
     await session.query('BEGIN; LOCK TABLE "user"')

@@ -51,7 +51,7 @@ async function countOf(email: string): Promise<number> {
 }
 
 describe.skipIf(!canCreateClusters)('an idempotency key', () => {
-  it('is shared by all gateways: 409 while another gateway runs its request, then the answer', async () => {
+  it('is shared by all gateways: 409 while another gateway runs its request, then the response', async () => {
     const [one, two] = [await start(), await start()]
     await create(two.address, 'warm@example.com')
     await database.query('BEGIN; LOCK TABLE "user"')

@@ -59,7 +59,7 @@ afterAll(async () => {
 
 interface Answer {
   readonly kind: string
-  /** The normal answer, an answer that the database is unavailable, or an invalid answer. */
+  /** The normal response, a response that the database is unavailable, or an invalid one. */
   readonly outcome: 'done' | 'unavailable' | 'wrong'
   readonly summary: string
   readonly milliseconds: number
@@ -80,7 +80,7 @@ function outcomeOf({ status, headers }: Response, text: string, method: string):
   const hasRetryAfter = Number(headers.get('retry-after')) > 0
   if (status === 503) return hasRetryAfter ? 'unavailable' : 'wrong'
   const { errors } = JSON.parse(text) as { errors?: { extensions: { code: string } }[] }
-  // The errors of an operation that runs are within the GraphQL answer.
+  // The errors of an operation that runs are within the GraphQL response.
   if (errors) {
     const isUnavailable = errors.every(({ extensions }) => extensions.code === 'SERVICE_UNAVAILABLE')
     return isUnavailable && hasRetryAfter ? 'unavailable' : 'wrong'
@@ -88,7 +88,7 @@ function outcomeOf({ status, headers }: Response, text: string, method: string):
   return status === (method === 'POST' && text.includes('"email"') ? 201 : 200) ? 'done' : 'wrong'
 }
 
-/** The emails of the users to create, and whether the answer was 201. */
+/** The emails of the users to create, and whether the response was 201. */
 type Creations = Map<string, boolean>
 
 let users = 0
@@ -145,7 +145,7 @@ function startClients(creations: Creations) {
           })
         }
         const answer = answers[next++]
-        if (answer?.outcome === 'wrong') throw new Error(`Invalid answer: ${answer.kind} ${answer.summary}`)
+        if (answer?.outcome === 'wrong') throw new Error(`Invalid response: ${answer.kind} ${answer.summary}`)
         if (answer?.outcome === outcome) left.delete(answer.kind)
       }
     },
@@ -182,7 +182,7 @@ const killAll = `
   WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`
 const killOne = `${killAll} AND usename = 'postgres'`
 
-/** Runs `fault` while clients send requests, and compares their answers with the rows of the table. */
+/** Runs `fault` while clients send requests, and compares their responses with the rows of the table. */
 async function runWithClients(fault: (clients: ReturnType<typeof startClients>) => Promise<void>): Promise<Answer[]> {
   const creations: Creations = new Map()
   const clients = startClients(creations)
@@ -210,7 +210,7 @@ async function runWithClients(fault: (clients: ReturnType<typeof startClients>) 
 }
 
 describe.skipIf(!canCreateClusters)(
-  'every request is answered, and nothing is lost or written twice, when the database',
+  'every request gets a response, and nothing is lost or written twice, when the database',
   () => {
     it.each(outages)('$name and recovers', async ({ begin, end }) => {
       let milliseconds = 0
@@ -242,11 +242,11 @@ describe.skipIf(!canCreateClusters)(
 
     it('accepts a connection and ends it at once', async () => {
       const url = new URL(cluster.adminUrl)
-      // Without TLS, which adds a number of answers that depends on its version.
+      // Without TLS, which adds a number of responses that depends on its version.
       ;[url.search, url.port] = ['', String(proxy.port)]
       const { transact, prisma, close } = await openDatabase(locationOf(url.href, pool))
       await query(killAll)
-      // The two answers before belong to the exchange of the password.
+      // The first two responses belong to the exchange of the password.
       proxy.hang(2)
       const counted = transact(() => prisma.user.count()).catch((error: unknown) => error)
       // The connection receives both messages at once: that it is ready, and that it ends.
@@ -257,7 +257,7 @@ describe.skipIf(!canCreateClusters)(
       await close()
     })
 
-    it('is slow, and each answer is the normal one', async () => {
+    it('is slow, and each response is the normal one', async () => {
       const answers = await runWithClients(async (clients) => {
         proxy.delay(20)
         await clients.untilEachIs('done')

@@ -83,7 +83,7 @@ describe.skipIf(!canRun)('PgBouncer in transaction mode', () => {
     expect(listed).toHaveLength(40)
   })
 
-  it('rolls back, retries and stores idempotent answers in one transaction', async () => {
+  it('rolls back, retries and stores idempotent responses in one transaction', async () => {
     const mutation =
       'mutation { createUser(input: { name: "Once", email: "once@example.com", phone: "1" }) { user { id } } }'
     const once = () => graphql(mutation, { 'idempotency-key': 'once' })

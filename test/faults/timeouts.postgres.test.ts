@@ -81,7 +81,7 @@ describe.skipIf(!canCreateClusters)('a request gets 503 with Retry-After when', 
   })
 })
 
-describe.skipIf(!canCreateClusters)('a transaction whose statement gets no answer', () => {
+describe.skipIf(!canCreateClusters)('a transaction whose statement gets no response', () => {
   it('leaves no connection in a transaction', async () => {
     gateway = await listen(cluster.url, { pool: { size: 1, statementMilliseconds: 200 } })
     await get('/users/usr_1')

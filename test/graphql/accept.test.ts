@@ -56,7 +56,7 @@ describe.each(accepted)('accept: %s', (accept, type) => {
     expect([answer.status, answer.type]).toEqual(type === null ? [406, json] : [200, type])
   })
 
-  it('returns the same answer when a document is sent again', async () => {
+  it('returns the same response when a document is sent again', async () => {
     const named = 'query A { viewer { keyName } } query B { b: viewer { keyName } }'
     const byId = 'query ($id: ID!) { user(id: $id) { id } }'
     const bodies = [

@@ -228,7 +228,7 @@ describe('a compiled operation returns the same data and errors as graphql-js', 
   ])('when %s', async (_, text) => {
     for (const granted of [scopes, ['jobs:read'], []]) {
       const answers = await executeBoth(text, {}, granted)
-      expect(answers?.[1]).toEqual(answers?.[0] ?? 'an answer')
+      expect(answers?.[1]).toEqual(answers?.[0] ?? 'a response')
     }
   })
 })

@@ -163,7 +163,7 @@ describe('/graphql', () => {
   it.each(['multipart/mixed', 'text/event-stream', '*/*', 'application/json'])(
     'sends either a length or chunks, never both, to a client that accepts %s',
     async (accept) => {
-      // fetch fails on an answer that has both.
+      // fetch fails on a response that has both.
       const answer = await post('{"query":"{ __typename }"}', { ...json, accept })
       expect(answer.status).toBe(200)
       expect(await answer.text()).toContain('Query')

@@ -80,7 +80,7 @@ describe("Apollo's multipart protocol", () => {
     expect(messages).toContainEqual({})
   })
 
-  it('shows names of the schema no more than other answers do', async () => {
+  it('shows names of the schema no more than other responses do', async () => {
     const { body } = await post({ query: follow, variables: { id: { no: 1 } } }, specification)
     expect(body).toContain('Variable \\"$id\\" got an invalid value')
   })

@@ -18,7 +18,7 @@ afterAll(() => app.close())
 
 describe('an operation with every argument in a variable', () => {
   it.each(fieldsOf('Query').map((field) => [field.name, field] as const))(
-    'returns the same answer three times: query %s',
+    'returns the same response three times: query %s',
     async (_, field) => {
       const { query, variables } = operationOf('query', field, ids)
       const answers = [1, 2, 3].map(() => app.graphql(tenant, query, variables))
@@ -29,7 +29,7 @@ describe('an operation with every argument in a variable', () => {
   )
 
   it.each(fieldsOf('Mutation').map((field) => [field.name, field] as const))(
-    'returns the same answer three times: mutation %s',
+    'returns the same response three times: mutation %s',
     async (_, field) => {
       const { query, variables } = operationOf('mutation', field, ids)
       // A deletion uses a missing id, because a deleted row is missing the second time.

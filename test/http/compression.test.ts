@@ -70,12 +70,12 @@ const graphql = (query: string): http.RequestOptions & { body: string } => ({
   body: JSON.stringify({ query }),
 })
 
-describe('an answer', () => {
+describe('a response', () => {
   const requests: [string, string, object][] = [
     ['REST', '/users?limit=3', {}],
-    ['a long REST answer', '/users?limit=400', {}],
+    ['a long REST response', '/users?limit=400', {}],
     ['GraphQL', '/graphql', graphql('{ users(first: 20) { nodes { id phone } } }')],
-    ['a long GraphQL answer', '/graphql', graphql('{ users(first: 500) { nodes { id phone } } }')],
+    ['a long GraphQL response', '/graphql', graphql('{ users(first: 500) { nodes { id phone } } }')],
     ['the streamed list', '/users', {}],
   ]
   it.each(requests)('is compressed with the encoding that the client prefers: %s', async (_name, path, options) => {

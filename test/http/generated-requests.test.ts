@@ -93,12 +93,12 @@ function anyId(choices: Choices): string {
   return choices.pick([...ids, ...foreignValues.slice(0, 5), 'nobody', 'a b', '%00', '', '*', 'usr_', 'x'.repeat(300)])
 }
 
-/** What no answer may contain: SQL, file paths, stack traces, and messages of Prisma and of the database. */
+/** What no response may contain: SQL, file paths, stack traces, and messages of Prisma and of the database. */
 const internals =
   /\bSELECT\b|\bINSERT INTO\b|\bUPDATE "|node_modules|\/src\/|\.ts:\d+|\n\s+at |prisma|pglite|SQLSTATE|violates|ECONN(?:REFUSED|RESET|ABORTED)/i
 
 function expectNoInternals(body: string, sent: string): void {
-  // An answer may repeat names that the client has sent, but the generated requests contain none of these.
+  // A response may repeat names that the client has sent, but the generated requests contain none of these.
   expect(internals.exec(body)?.[0]).toBeUndefined()
   expect(foreignValues.filter((secret) => body.includes(secret) && !sent.includes(secret))).toEqual([])
 }

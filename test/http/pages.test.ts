@@ -89,7 +89,7 @@ describe('a page', () => {
     expect(body).toMatch(/^<svg /)
   })
 
-  it('is answered to HEAD, and not to other methods', async () => {
+  it('responds to HEAD, and not to other methods', async () => {
     for (const url of ['/', '/docs', '/favicon.ico']) {
       expect((await app.app.inject({ method: 'HEAD', url })).statusCode).toBe(200)
       const answer = await app.app.inject({ method: 'POST', url })

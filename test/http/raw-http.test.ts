@@ -64,10 +64,10 @@ describe('a WebSocket', () => {
   })
 })
 
-describe('a client that does not wait for answers', () => {
+describe('a client that does not wait for responses', () => {
   const pipelined = (count: number) => 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(count)
 
-  it('gets the answers to twenty requests in turn, again and again', async () => {
+  it('gets the responses to twenty requests in turn, again and again', async () => {
     const socket = connect(port, '127.0.0.1')
     const received = text(socket)
     const before = app.log.length

@@ -77,7 +77,7 @@ describe('fetch_content', () => {
     })
   })
 
-  it('fails permanently if the answer is not a feed or has the status 404', async () => {
+  it('fails permanently if the response is not a feed or has the status 404', async () => {
     const page = await serve((_request, response) => response.end('<html><body>hello</body></html>'))
     await expect(run(fetchAny, { url: page })).rejects.toMatchObject({ name: 'PermanentError' })
     const missing = await serve((_request, response) => response.writeHead(404).end())
@@ -142,7 +142,7 @@ describe('a limited fetch', () => {
     await expect(fetchLimited(new URL(`${url}/3`), limits, signal)).rejects.toThrow('redirects too often')
   })
 
-  it('times out if the server is silent or its answer never ends', async () => {
+  it('times out if the server is silent or its response never ends', async () => {
     const short = { ...limits, timeoutMilliseconds: 200 }
     const silent = await serve(() => undefined)
     await expect(fetchLimited(new URL(silent), short, signal)).rejects.toMatchObject({ code: 'TIMEOUT' })

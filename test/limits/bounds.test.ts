@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-/** Sends a request to /graphql over a socket, whose answer is read only if the test does. The body may not be all of it. */
+/** Sends a request to /graphql over a socket, and reads the response only if the test does. The body may be incomplete. */
 async function sendRaw(gateway: TestApp, { key }: TestTenant, body: string, length = body.length, accept = '*/*') {
   const { port, hostname } = new URL(await addressOf(gateway))
   const socket = connect(Number(port), hostname)
@@ -31,7 +31,7 @@ async function sendRaw(gateway: TestApp, { key }: TestTenant, body: string, leng
 }
 
 describe('what one request may create', () => {
-  it('is an answer of at most 8 MiB', async () => {
+  it('is a response of at most 8 MiB', async () => {
     await app.database.prisma.job.create({
       data: { tenantAppId: tenant.tenantAppId, id: 'job_long', payload: { text: 'x'.repeat(64_000) } },
     })
@@ -40,13 +40,13 @@ describe('what one request may create', () => {
     expect((await ask(100)).errors).toBeUndefined()
     expect((await ask(140)).errors).toMatchObject([
       {
-        message: 'The answer would be longer than 8 MiB. Request fewer rows or fields.',
+        message: 'The response would be longer than 8 MiB. Request fewer rows or fields.',
         extensions: { code: 'TOO_EXPENSIVE' },
       },
     ])
   })
 
-  it('reads at most 16 MiB, whatever of it the answer would have', async () => {
+  it('reads at most 16 MiB, whatever of it the response would have', async () => {
     const mine = await app.createTenant()
     await app.database.prisma.job.createMany({
       data: Array.from({ length: 70 }, (_, index) => ({
@@ -173,7 +173,7 @@ describe('what a key has at a time', () => {
     events.close()
   })
 
-  it('is at most MAX_UNSENT_MIB_PER_KEY of answers that its clients have not read', async () => {
+  it('is at most MAX_UNSENT_MIB_PER_KEY of responses that its clients have not read', async () => {
     const gateway = await app.startAnother({ maxUnsentMibPerKey: 8 })
     const mine = await gateway.createTenant()
     await gateway.database.prisma.job.create({
@@ -199,7 +199,7 @@ describe('what a key has at a time', () => {
       {
         errors: [
           {
-            message: expect.stringContaining('8 MiB of answers that its clients have not read'),
+            message: expect.stringContaining('8 MiB of responses that its clients have not read'),
             extensions: { code: 'RATE_LIMITED' },
           },
         ],
@@ -213,7 +213,7 @@ describe('what a key has at a time', () => {
     await gateway.close()
   })
 
-  it('includes the answers of mutations, which are sent however long they are', async () => {
+  it('includes the responses of mutations, which are sent however long they are', async () => {
     const gateway = await app.startAnother({ maxUnsentMibPerKey: 8 })
     const mine = await gateway.createTenant()
     await gateway.database.prisma.job.createMany({
@@ -243,7 +243,7 @@ describe('what a key has at a time', () => {
     const start = () => sendRaw(gateway, mine, body, body.length, 'text/event-stream')
     const sockets = [await start(), await start()]
     const ask = async () => (await gateway.graphql(mine, '{ viewer { keyName } }')).errors?.[0]?.extensions['code']
-    // From the second event on. The first bytes of an answer are its headers.
+    // From the second event on. The first bytes of a response are its headers.
     while ((await ask()) !== 'RATE_LIMITED');
     for (const socket of sockets) socket.destroy()
     while ((await ask()) !== undefined);

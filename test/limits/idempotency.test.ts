@@ -45,7 +45,7 @@ const mutate = (query: string, key: string, variables?: object) => send('POST', 
 const countOf = (email: string) => app.database.prisma.user.count({ where: { email } })
 
 describe('a request with an idempotency key', () => {
-  it('runs once, and a retry gets the first answer', async () => {
+  it('runs once, and a retry gets the first response', async () => {
     const { key, email } = newKey()
     const first = await post(email, key)
     expect(first).toMatchObject({ status: 201, body: { email }, replayed: undefined })
@@ -132,12 +132,12 @@ describe('a request with an idempotency key', () => {
     expect(await countOf(email)).toBe(3)
   })
 
-  it('gets no answer of another tenant, even with the same id', async () => {
+  it('gets no response of another tenant, even with the same id', async () => {
     const { key, email } = newKey()
     const { prisma } = app.database
     await post(email, key)
     const [answer] = await prisma.idempotentAnswer.findMany({ orderBy: { createdAt: 'desc' }, take: 1 })
-    if (!answer) throw new Error('No answer was stored')
+    if (!answer) throw new Error('No response was stored')
     await prisma.idempotentAnswer.update({
       where: { tenantAppId_id: { tenantAppId: answer.tenantAppId, id: answer.id } },
       data: { tenantAppId: other.tenantAppId },
@@ -146,7 +146,7 @@ describe('a request with an idempotency key', () => {
     expect(await prisma.idempotentAnswer.count({ where: { id: answer.id } })).toBe(2)
   })
 
-  it('runs again when its answer has expired after a day', async () => {
+  it('runs again when its response has expired after a day', async () => {
     const { key, email } = newKey()
     await post(email, key)
     await app.database.prisma.$executeRaw`UPDATE idempotent_answer SET created_at = now() - interval '25 hours'`
@@ -252,7 +252,7 @@ describe('a GraphQL request with an idempotency key', () => {
     expect(claimed.claimJobs.leases).toEqual([{ job: first.body.data.createJob.job }])
   })
 
-  it('gets the errors of the first answer, also from a gateway that does not know the document', async () => {
+  it('gets the errors of the first response, also from a gateway that does not know the document', async () => {
     const other = await app.startAnother({})
     const { tenantAppId } = tenant
     const writer = await createKey(app.database, { tenantAppId, name: 'writer', scopes: ['users:write', 'users:read'] })

@@ -83,7 +83,7 @@ describe('the cost of bytes', () => {
     expect([created.statusCode, created.headers['x-cost']]).toEqual([201, '20'])
   })
 
-  it('is a point per KiB of an answer, and ten if the answer is stored', async () => {
+  it('is a point per KiB of a response, and ten if the response is stored', async () => {
     const mine = await limited.createTenant()
     const payload = { text: 'x'.repeat(50 * 1_024) }
     const query =
@@ -105,7 +105,7 @@ describe('the cost of bytes', () => {
     expect([replayed.headers['idempotent-replayed'], replayed.headers['x-cost']]).toEqual(['true', '50'])
   })
 
-  it('is taken for an answer that was too long, and the key has none left then', async () => {
+  it('is taken for a response that was too long, and the key has none left then', async () => {
     const mine = await limited.createTenant()
     await limited.database.prisma.job.create({
       data: { tenantAppId: mine.tenantAppId, id: 'job_long', payload: { text: 'x'.repeat(60 * 1_024) } },
@@ -220,7 +220,7 @@ describe('the cost', () => {
     expect([costOf(document, {}, 'A'), costOf(document, {}, 'B')]).toEqual([20, 1])
   })
 
-  it('is returned with the answer, next to the actual cost', async () => {
+  it('is returned with the response, next to the actual cost', async () => {
     for (let run = 0; run < 3; run += 1) {
       const answer = await post('{ users(first: 4) { nodes { accounts { profile { emails { id } } } } } }')
       expect(answer.headers['x-cost']).toBe('84')

@@ -25,8 +25,8 @@ export const exceptions: readonly Exception[] = [
     reason: 'It deletes by age, and returns only the number of jobs.',
   },
   {
-    name: 'maintenance: retention of stored answers',
+    name: 'maintenance: retention of stored responses',
     matches: /DELETE FROM idempotent_answer .* created_at < now\(\)/s,
-    reason: 'It deletes by age, and returns only the number of answers.',
+    reason: 'It deletes by age, and returns only the number of responses.',
   },
 ]

@@ -32,7 +32,7 @@ describe.each(['a user', 'a page of users', 'profiles', 'a job'])('%s', (name) =
     expect((await send(urls[name] ?? '')).headers['etag']).toBe(answer.headers['etag'])
   })
 
-  it.each(['GET', 'HEAD'] as const)('is answered with 304 and no body to a client that has it: %s', async (method) => {
+  it.each(['GET', 'HEAD'] as const)('is 304 without a body for a client that has it: %s', async (method) => {
     const url = urls[name] ?? ''
     const { headers } = await send(url)
     const answer = await send(url, { 'if-none-match': String(headers['etag']) }, method)
@@ -75,7 +75,7 @@ describe('If-None-Match', () => {
 })
 
 describe('the ETag', () => {
-  it('changes with the answer', async () => {
+  it('changes with the response', async () => {
     const url = urls['a user'] ?? ''
     const tag = String((await send(url)).headers['etag'])
     await app.rest(tenant, 'PUT', url, { name: 'Another' })

@@ -69,7 +69,7 @@ describe('/openapi.json', () => {
     })
   })
 
-  it('has an example of every parameter, body and answer', () => {
+  it('has an example of every parameter, body and response', () => {
     for (const { get, post, put } of Object.values(paths)) {
       for (const operation of [get, post, put]) {
         if (!operation?.parameters) continue
@@ -90,7 +90,7 @@ describe('/openapi.json', () => {
     }
   })
 
-  it('describes which fields of an answer are required and which are nullable', () => {
+  it('describes which fields of a response are required and which are nullable', () => {
     expect(Object.keys(schemas['User']?.properties ?? {})).toEqual([
       ...['id', 'created_at', 'updated_at', 'name', 'email', 'phone', 'tenant_app_id', 'accounts'],
     ])
@@ -121,7 +121,7 @@ describe('/openapi.json', () => {
     ['PUT', '/users/nobody', { name: 'x' }],
     ['GET', '/fusion/profiles', undefined],
     ['GET', '/fusion/jobs/%ZZ', undefined],
-  ])('documents the status and the media type of the answer to %s %s', async (method, url, body) => {
+  ])('documents the status and the media type of the response to %s %s', async (method, url, body) => {
     const answer = await app.rest(tenant, method, url, body)
     const path = (url.split('?')[0] ?? '').replace(/\/(nobody|%ZZ)$/, '/{id}')
     const documented = paths[path]?.[method.toLowerCase()]?.responses[answer.statusCode]

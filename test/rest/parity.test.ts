@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-/** Converts a GraphQL answer to REST by the three rules in which they differ, independent of the code under test. */
+/** Converts a GraphQL response to REST by the three rules in which they differ, independent of the code under test. */
 function toRest(key: string, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((item) => toRest('', item))
   if (key === 'date_of_birth' && typeof value === 'string') return value.replaceAll('-', ':')
@@ -61,7 +61,7 @@ function caseOf({ method, url }: Route): Case {
 const maskVarying = (body: string) => body.replaceAll(/usr_[\w-]{36}|\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<varies>')
 
 it.each(routes.map((route) => [route.method, route.url, route] as const))(
-  '%s %s returns the answer of its stored operation on /graphql',
+  '%s %s returns the response of its stored operation on /graphql',
   async (method, url, route) => {
     const { path = {}, query = '', body, variables } = caseOf(route)
     const filled = Object.entries(path).reduce((filling, [name, value]) => filling.replace(name, value), url)

@@ -293,7 +293,7 @@ describe('GET /fusion/jobs/{id}', () => {
   })
 })
 
-describe('every answer', () => {
+describe('every response', () => {
   it.each(['/users', '/users/nobody', '/nowhere', '/health'])(
     'has a request id and, without an ETag, forbids caching: %s',
     async (url) => {

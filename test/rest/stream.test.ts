@@ -94,7 +94,7 @@ describe('GET /users of 100,000 users', () => {
     expect(sent).toBeLessThan(userCount / pageSize)
   })
 
-  it('closes the connection without completing the answer when a page fails', async () => {
+  it('closes the connection without completing the response when a page fails', async () => {
     const response = await openUsers()
     let text = ''
     const outcome = (async () => {

@@ -5,7 +5,7 @@ export const inspectorOptions = '--inspect=127.0.0.1:0'
 
 /**
  * Collects the garbage of a gateway five times, and returns the smallest used heap in bytes. `/metrics` has the heap too, but
- * gives the same answer for a second.
+ * gives the same response for a second.
  *
  * @param output the output of the process, which contains the address of its inspector
  */

@@ -26,7 +26,7 @@ function credentialsOf({ key, token }: TestTenant): Record<string, string> {
   return token === undefined ? { 'x-api-key': key } : { authorization: `Bearer ${token}` }
 }
 
-/** The answer of a GraphQL request. */
+/** The response of a GraphQL request. */
 export interface GraphQLAnswer<Data> {
   readonly data: Data
   readonly errors:
@@ -42,7 +42,7 @@ export interface TestApp {
   /** The lines of the log, parsed. */
   readonly log: Record<string, unknown>[]
   createTenant(name?: string): Promise<TestTenant>
-  /** Sends a GraphQL operation by POST. Does not throw if the answer has errors. */
+  /** Sends a GraphQL operation by POST. Does not throw if the response has errors. */
   graphql<Data = Record<string, unknown>>(
     tenant: TestTenant,
     query: string,

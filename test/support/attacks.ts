@@ -7,17 +7,17 @@ import { setTimeout } from 'node:timers/promises'
 export interface Target {
   readonly address: string
   readonly key: string
-  /** Called with the status of each answer to a request. */
+  /** Called with the status of each response to a request. */
   readonly onAnswer?: (status: number) => void
 }
 
-/** The pause after a request without an answer, so that an attack on a gateway that is down takes no CPU. */
+/** The pause after a request without a response, so that an attack on a gateway that is down takes no CPU. */
 const failureMilliseconds = 20
 
 /** What one key, or a client without one, does to harm the others. It goes on until the signal aborts. */
 export type Attack = (target: Target, signal: AbortSignal) => Promise<void>
 
-/** Sends requests over `atOnce` connections, one after the other on each, and drops the answers. */
+/** Sends requests over `atOnce` connections, one after the other on each, and drops the responses. */
 async function repeat(
   { address, key, onAnswer }: Target,
   signal: AbortSignal,
@@ -130,7 +130,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
       'mutation ($payload: JSONObject) { createJob(input: { jobType: "x", payload: $payload }) { userErrors { field } } }'
     return repeat(target, signal, 32, () => ({ body: { query, variables: { payload } } }))
   },
-  'stored answers': (target, signal) =>
+  'stored responses': (target, signal) =>
     repeat(target, signal, 32, () => {
       number += 1
       const payload = { text: 'x'.repeat(15_000) }
@@ -148,7 +148,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
       })
       return { body: { query: `mutation { ${jobs.join(' ')} }` } }
     }),
-  'slow readers of long answers': (target, signal) => {
+  'slow readers of long responses': (target, signal) => {
     const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Job { payload } } }'
     const body = JSON.stringify({ query, variables: { ids: Array.from({ length: 125 }, () => 'job_1') } })
     const headers = `host: x\r\nx-api-key: ${target.key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`

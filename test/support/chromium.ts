@@ -50,7 +50,7 @@ export function launchChromium(executablePath: string): Promise<Browser> {
   })
 }
 
-/** Opens GraphiQL, and waits for the answer to its introspection query. */
+/** Opens GraphiQL, and waits for the response to its introspection query. */
 export async function visitGraphiql(browser: Browser, gateway: string): Promise<Visit> {
   const visit = await openPage(browser, gateway)
   await Promise.all([answerTo('schema', visit.page), visit.page.goto(`${gateway}/graphql`)])
@@ -85,7 +85,7 @@ export async function openPage(
   return { page, foreignRequests, errors }
 }
 
-/** Waits for the next answer to the page: to its introspection query (`schema`), or to an operation that was run (`run`). */
+/** Waits for the next response to the page: to its introspection query (`schema`), or to an operation that was run (`run`). */
 export async function answerTo(kind: 'schema' | 'run', page: Page): Promise<unknown> {
   const response = await page.waitForResponse((candidate) => {
     const sent = candidate.request().postData()

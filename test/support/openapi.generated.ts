@@ -9,7 +9,7 @@ export interface paths {
         };
         /**
          * Get metrics
-         * @description Returns metrics in the text format of Prometheus. 404 if they are served on a port of their own.
+         * @description Returns metrics in the text format of Prometheus. 404 if they are served on a separate port.
          */
         get: operations["getMetrics"];
         put?: never;
@@ -18,7 +18,7 @@ export interface paths {
         options?: never;
         /**
          * Get metrics: the headers only
-         * @description Returns metrics in the text format of Prometheus. 404 if they are served on a port of their own.
+         * @description Returns metrics in the text format of Prometheus. 404 if they are served on a separate port.
          */
         head: operations["getMetricsHeaders"];
         patch?: never;
@@ -33,7 +33,7 @@ export interface paths {
         };
         /**
          * Get health
-         * @description Answers while the process runs.
+         * @description Responds while the process runs.
          */
         get: operations["getHealth"];
         put?: never;
@@ -42,7 +42,7 @@ export interface paths {
         options?: never;
         /**
          * Get health: the headers only
-         * @description Answers while the process runs.
+         * @description Responds while the process runs.
          */
         head: operations["getHealthHeaders"];
         patch?: never;
@@ -809,7 +809,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description ETags of earlier answers, or `*`. If the answer would be the same, the status is 304.
+                 * @description ETags of earlier responses, or `*`. If the response would be the same, the status is 304.
                  * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
                  */
                 "if-none-match"?: string;
@@ -833,13 +833,13 @@ export interface operations {
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
-                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @description A weak tag of the response. Missing on the streamed list of all users.
                      * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
                      */
                     etag?: string;
-                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
                     "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the answer depends on. */
+                    /** @description The request headers that the response depends on. */
                     vary?: string;
                     /** @description The next page with `rel="next"`, if there is one. */
                     link?: string;
@@ -874,7 +874,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The answer is the same as the one with the ETag in `if-none-match`. */
+            /** @description The response is the same as the one with the ETag in `if-none-match`. */
             304: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -888,13 +888,13 @@ export interface operations {
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
-                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @description A weak tag of the response. Missing on the streamed list of all users.
                      * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
                      */
                     etag?: string;
-                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
                     "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the answer depends on. */
+                    /** @description The request headers that the response depends on. */
                     vary?: string;
                     [name: string]: unknown;
                 };
@@ -1021,7 +1021,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The client's key for this request. The first answer is stored for 24 hours and returned to each retry.
+                 * @description The client's key for this request. The first response is stored for 24 hours and returned to each retry.
                  * @example createUser-1
                  */
                 "idempotency-key"?: string;
@@ -1065,7 +1065,7 @@ export interface operations {
                     "ratelimit-policy"?: string;
                     /** @description The URL of the new user. */
                     location?: string;
-                    /** @description Present if this is the stored answer of an earlier request. */
+                    /** @description Present if this is the stored response of an earlier request. */
                     "idempotent-replayed"?: "true";
                     [name: string]: unknown;
                 };
@@ -1229,7 +1229,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description ETags of earlier answers, or `*`. If the answer would be the same, the status is 304.
+                 * @description ETags of earlier responses, or `*`. If the response would be the same, the status is 304.
                  * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
                  */
                 "if-none-match"?: string;
@@ -1253,13 +1253,13 @@ export interface operations {
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
-                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @description A weak tag of the response. Missing on the streamed list of all users.
                      * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
                      */
                     etag?: string;
-                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
                     "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the answer depends on. */
+                    /** @description The request headers that the response depends on. */
                     vary?: string;
                     /** @description The next page with `rel="next"`, if there is one. */
                     link?: string;
@@ -1267,7 +1267,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The answer is the same as the one with the ETag in `if-none-match`. */
+            /** @description The response is the same as the one with the ETag in `if-none-match`. */
             304: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -1281,13 +1281,13 @@ export interface operations {
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
-                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @description A weak tag of the response. Missing on the streamed list of all users.
                      * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
                      */
                     etag?: string;
-                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
                     "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the answer depends on. */
+                    /** @description The request headers that the response depends on. */
                     vary?: string;
                     [name: string]: unknown;
                 };
@@ -1394,7 +1394,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description ETags of earlier answers, or `*`. If the answer would be the same, the status is 304.
+                 * @description ETags of earlier responses, or `*`. If the response would be the same, the status is 304.
                  * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
                  */
                 "if-none-match"?: string;
@@ -1424,13 +1424,13 @@ export interface operations {
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
-                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @description A weak tag of the response. Missing on the streamed list of all users.
                      * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
                      */
                     etag?: string;
-                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
                     "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the answer depends on. */
+                    /** @description The request headers that the response depends on. */
                     vary?: string;
                     [name: string]: unknown;
                 };
@@ -1457,7 +1457,7 @@ export interface operations {
                     "application/json": components["schemas"]["User"];
                 };
             };
-            /** @description The answer is the same as the one with the ETag in `if-none-match`. */
+            /** @description The response is the same as the one with the ETag in `if-none-match`. */
             304: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -1471,13 +1471,13 @@ export interface operations {
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
-                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @description A weak tag of the response. Missing on the streamed list of all users.
                      * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
                      */
                     etag?: string;
-                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
                     "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the answer depends on. */
+                    /** @description The request headers that the response depends on. */
                     vary?: string;
                     [name: string]: unknown;
                 };
@@ -1604,7 +1604,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The client's key for this request. The first answer is stored for 24 hours and returned to each retry.
+                 * @description The client's key for this request. The first response is stored for 24 hours and returned to each retry.
                  * @example updateUser-1
                  */
                 "idempotency-key"?: string;
@@ -1651,7 +1651,7 @@ export interface operations {
                     "server-timing"?: string;
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
-                    /** @description Present if this is the stored answer of an earlier request. */
+                    /** @description Present if this is the stored response of an earlier request. */
                     "idempotent-replayed"?: "true";
                     [name: string]: unknown;
                 };
@@ -1823,7 +1823,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description ETags of earlier answers, or `*`. If the answer would be the same, the status is 304.
+                 * @description ETags of earlier responses, or `*`. If the response would be the same, the status is 304.
                  * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
                  */
                 "if-none-match"?: string;
@@ -1853,19 +1853,19 @@ export interface operations {
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
-                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @description A weak tag of the response. Missing on the streamed list of all users.
                      * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
                      */
                     etag?: string;
-                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
                     "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the answer depends on. */
+                    /** @description The request headers that the response depends on. */
                     vary?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The answer is the same as the one with the ETag in `if-none-match`. */
+            /** @description The response is the same as the one with the ETag in `if-none-match`. */
             304: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -1879,13 +1879,13 @@ export interface operations {
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
-                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @description A weak tag of the response. Missing on the streamed list of all users.
                      * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
                      */
                     etag?: string;
-                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
                     "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the answer depends on. */
+                    /** @description The request headers that the response depends on. */
                     vary?: string;
                     [name: string]: unknown;
                 };
@@ -2001,7 +2001,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description ETags of earlier answers, or `*`. If the answer would be the same, the status is 304.
+                 * @description ETags of earlier responses, or `*`. If the response would be the same, the status is 304.
                  * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
                  */
                 "if-none-match"?: string;
@@ -2036,13 +2036,13 @@ export interface operations {
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
-                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @description A weak tag of the response. Missing on the streamed list of all users.
                      * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
                      */
                     etag?: string;
-                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
                     "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the answer depends on. */
+                    /** @description The request headers that the response depends on. */
                     vary?: string;
                     [name: string]: unknown;
                 };
@@ -2108,7 +2108,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The answer is the same as the one with the ETag in `if-none-match`. */
+            /** @description The response is the same as the one with the ETag in `if-none-match`. */
             304: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -2122,13 +2122,13 @@ export interface operations {
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
-                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @description A weak tag of the response. Missing on the streamed list of all users.
                      * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
                      */
                     etag?: string;
-                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
                     "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the answer depends on. */
+                    /** @description The request headers that the response depends on. */
                     vary?: string;
                     [name: string]: unknown;
                 };
@@ -2264,7 +2264,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description ETags of earlier answers, or `*`. If the answer would be the same, the status is 304.
+                 * @description ETags of earlier responses, or `*`. If the response would be the same, the status is 304.
                  * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
                  */
                 "if-none-match"?: string;
@@ -2299,19 +2299,19 @@ export interface operations {
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
-                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @description A weak tag of the response. Missing on the streamed list of all users.
                      * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
                      */
                     etag?: string;
-                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
                     "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the answer depends on. */
+                    /** @description The request headers that the response depends on. */
                     vary?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The answer is the same as the one with the ETag in `if-none-match`. */
+            /** @description The response is the same as the one with the ETag in `if-none-match`. */
             304: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -2325,13 +2325,13 @@ export interface operations {
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
-                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @description A weak tag of the response. Missing on the streamed list of all users.
                      * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
                      */
                     etag?: string;
-                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
                     "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the answer depends on. */
+                    /** @description The request headers that the response depends on. */
                     vary?: string;
                     [name: string]: unknown;
                 };
@@ -2438,7 +2438,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description ETags of earlier answers, or `*`. If the answer would be the same, the status is 304.
+                 * @description ETags of earlier responses, or `*`. If the response would be the same, the status is 304.
                  * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
                  */
                 "if-none-match"?: string;
@@ -2468,13 +2468,13 @@ export interface operations {
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
-                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @description A weak tag of the response. Missing on the streamed list of all users.
                      * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
                      */
                     etag?: string;
-                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
                     "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the answer depends on. */
+                    /** @description The request headers that the response depends on. */
                     vary?: string;
                     [name: string]: unknown;
                 };
@@ -2504,7 +2504,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description The answer is the same as the one with the ETag in `if-none-match`. */
+            /** @description The response is the same as the one with the ETag in `if-none-match`. */
             304: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -2518,13 +2518,13 @@ export interface operations {
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
-                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @description A weak tag of the response. Missing on the streamed list of all users.
                      * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
                      */
                     etag?: string;
-                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
                     "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the answer depends on. */
+                    /** @description The request headers that the response depends on. */
                     vary?: string;
                     [name: string]: unknown;
                 };
@@ -2651,7 +2651,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description ETags of earlier answers, or `*`. If the answer would be the same, the status is 304.
+                 * @description ETags of earlier responses, or `*`. If the response would be the same, the status is 304.
                  * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
                  */
                 "if-none-match"?: string;
@@ -2681,19 +2681,19 @@ export interface operations {
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
-                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @description A weak tag of the response. Missing on the streamed list of all users.
                      * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
                      */
                     etag?: string;
-                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
                     "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the answer depends on. */
+                    /** @description The request headers that the response depends on. */
                     vary?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The answer is the same as the one with the ETag in `if-none-match`. */
+            /** @description The response is the same as the one with the ETag in `if-none-match`. */
             304: {
                 headers: {
                     /** @description The id of the request: the client's own if it sent a valid one. */
@@ -2707,13 +2707,13 @@ export interface operations {
                     /** @description The points per minute: `"points";q=…;w=60`. */
                     "ratelimit-policy"?: string;
                     /**
-                     * @description A weak tag of the answer. Missing on the streamed list of all users.
+                     * @description A weak tag of the response. Missing on the streamed list of all users.
                      * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
                      */
                     etag?: string;
-                    /** @description With an ETag: the client may store the answer, and must validate it before each use. */
+                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
                     "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the answer depends on. */
+                    /** @description The request headers that the response depends on. */
                     vary?: string;
                     [name: string]: unknown;
                 };

@@ -52,7 +52,7 @@ export function statusOf(url: string, key: string, agent?: Agent): Promise<numbe
 /**
  * Sends requests all the time, half of the clients on one connection each and the others on a new one for each request.
  *
- * @returns stops, and returns how often each status was answered
+ * @returns stops, and returns how often each status was received
  */
 export function startClients(url: string, key: string, clients: number): () => Promise<Record<string, number>> {
   const seen: Record<string, number> = {}

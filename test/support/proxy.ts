@@ -9,7 +9,7 @@ export interface TcpProxy {
   cut(): void
   /** Resets every connection (RST), and every new one until `restore`. */
   reset(): void
-  /** Accepts connections and data, and holds back the answers after the first few of each connection, until `restore`. */
+  /** Accepts connections and data, and holds back the responses after the first few of each connection, until `restore`. */
   hang(after?: number): void
   /** Delays each chunk until `restore`. */
   delay(milliseconds: number): void
@@ -37,7 +37,7 @@ export async function startProxy(target: number): Promise<TcpProxy> {
         else pass(null, chunk)
       },
     })
-  /** Counts the answers of a connection: what comes after data of the client, in one or more chunks. */
+  /** Counts the responses of a connection: what comes after data of the client, in one or more chunks. */
   const gate = (client: Socket) => {
     let answers = 0
     let isAsked = false

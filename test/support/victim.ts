@@ -1,4 +1,4 @@
-// A client in a thread of its own, which sends a request every 50 ms, however long the answers take. What the test does
+// A client in a thread of its own, which sends a request every 50 ms, however long the responses take. What the test does
 // meanwhile does not delay it.
 import { Agent, get } from 'node:http'
 import { parentPort, workerData } from 'node:worker_threads'

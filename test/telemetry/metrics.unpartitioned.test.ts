@@ -72,7 +72,7 @@ it('the metrics have room for the operations of other keys, however many names o
   expect(operationLabel('Users', 'other')).toBe('Users')
 })
 
-it('/metrics gives the same answer for a second, because collecting it takes long', async () => {
+it('/metrics gives the same response for a second, because collecting it takes long', async () => {
   const gateway = await app.startAnother({ metricsAgeMilliseconds: 60_000 })
   const { body } = await gateway.app.inject('/metrics')
   await gateway.rest(tenant, 'GET', '/users/nobody')

@@ -35,7 +35,7 @@ afterAll(async () => {
   await demo.close()
 })
 
-/** Sends a request through Prism. Returns the answer of the gateway, and where the request and the answer differ from the document. */
+/** Sends a request through Prism. Returns the response of the gateway, and where the request and the response differ from the document. */
 async function send(method, url, { body, headers = {}, key = demo.key } = {}) {
   const response = await fetch(`${address}${url}`, {
     method,
@@ -49,7 +49,7 @@ async function send(method, url, { body, headers = {}, key = demo.key } = {}) {
 
 const user = { name: 'Ada Lovelace', email: 'ada@example.com', phone: '+44 1' }
 
-/** Requests that the document allows. Prism cannot proxy HEAD, except with 304: it reads the answer as JSON. */
+/** Requests that the document allows. Prism cannot proxy HEAD, except with 304: it reads the response as JSON. */
 const requests = [
   ['POST', '/users', { body: user }, 201],
   ['POST', '/users', { body: user, headers: { 'idempotency-key': 'create-ada' } }, 201],
@@ -70,7 +70,7 @@ const requests = [
   ['GET', '/metrics', { key: '' }, 200],
 ]
 
-describe('through Prism, which compares requests and answers with the document', () => {
+describe('through Prism, which compares requests and responses with the document', () => {
   it.each(requests)('%s %s %j', async (method, url, options, status) => {
     const answer = await send(method, url, options)
     expect([answer.status, answer.violations], answer.text).toEqual([status, []])

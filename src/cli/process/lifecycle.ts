@@ -5,12 +5,12 @@ import type { OnStopRequest } from './stop-requests.ts'
 /** The part of the time for stopping that is reserved for closing the database. */
 const closingMilliseconds = 1_000
 
-/** How long requests and jobs under way may take to end, in milliseconds, if stopping may take `shutdownMilliseconds`. */
+/** How long requests and jobs under way may take, in milliseconds, if stopping may take `shutdownMilliseconds`. */
 export function graceOf(shutdownMilliseconds: number): number {
   return Math.max(0, shutdownMilliseconds - closingMilliseconds)
 }
 
-/** Ends the process if stopping takes too long: a database that hangs lets no connection be closed. */
+/** Ends the process if stopping takes too long: connections to a database that hangs cannot be closed. */
 export function exitAtLatest(shutdownMilliseconds: number, log: Logger): void {
   setTimeout(() => {
     log.warn({}, 'not everything could be closed in time')
@@ -24,7 +24,7 @@ export function exitWhenDone(): void {
 }
 
 /**
- * Stops answering: accepts no new connections and answers the requests under way. Closes their connections if they take too
+ * Stops serving: accepts no new connections and finishes the requests under way. Closes their connections if they take too
  * long, or at the second request to stop.
  *
  * @returns when the last connection is closed

@@ -8,7 +8,7 @@ const ownDescriptors = 64
 /** PGlite keeps up to 100 files open (`max_files_per_process`). */
 const embeddedDescriptors = 128
 
-/** The share of the descriptors that clients always get, however many the rest of the process may need. */
+/** The share of the descriptors that clients always get. */
 const minShare = 1 / 4
 
 /** The descriptors that the connections of clients must leave for a process that serves. */
@@ -23,7 +23,7 @@ function reservedDescriptors({ database, metricsPort }: Pick<Config, 'database' 
 }
 
 /**
- * How many connections of clients leave enough descriptors for the database and for everything else. A process without a free
+ * The number of client connections that leaves enough descriptors for the database and everything else. A process without a free
  * descriptor can neither connect to the database again nor open a file.
  *
  * @param config of the process

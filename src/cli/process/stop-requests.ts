@@ -4,7 +4,7 @@ const sameRequestMilliseconds = 500
 /** The exit code of a process that Ctrl-C has ended. */
 const interrupted = 130
 
-/** Calls the listener once, at the next request to stop: the first one is to stop gracefully, the second one at once. */
+/** Calls the listener once, at the next request to stop: the first request stops gracefully, the second one at once. */
 export type OnStopRequest = (listener: () => void) => void
 
 /** The requests to stop. A request that nothing waits for yet is kept. */

@@ -7,11 +7,11 @@ const CreateAccessTokenInput = builder.inputType('CreateAccessTokenInput', {
   fields: (t) => ({
     userId: t.id({
       description:
-        'The user to whom the token is bound: it sees this user, and what belongs to the user. Without it, the token sees the tenant.',
+        "The user to whom the token is bound: it sees only this user and the user's data. Without it, the token sees the tenant.",
     }),
     scopes: t.stringList({
       description:
-        'The scopes of the token: some of those of the key. By default those that read. A token for a user can have `users:read`, ' +
+        'The scopes of the token: some of those of the key. By default those for reading. A token for a user can have `users:read`, ' +
         '`users:write`, `profiles:read` and `contacts:read`.',
     }),
     expiresInSeconds: t.int({

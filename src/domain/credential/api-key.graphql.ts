@@ -11,7 +11,7 @@ const ApiKey = builder.prismaObject('ApiKey', {
   interfaces: [Node],
   fields: (t) => ({
     name: t.exposeString('name', { description: 'The name.' }),
-    scopes: t.exposeStringList('scopes', { description: 'What the key may do.' }),
+    scopes: t.exposeStringList('scopes', { description: 'The scopes of the key.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The creation time.' }),
     expiresAt: t.expose('expiresAt', {
       type: 'DateTime',
@@ -38,7 +38,7 @@ defineList('apiKeys', {
   type: ApiKey,
   plural: 'API keys',
   scope: 'keys:write',
-  description: "Lists your tenant's API keys, also those that are revoked or have expired.",
+  description: "Lists your tenant's API keys, including revoked and expired ones.",
 })
 
 const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
@@ -46,7 +46,7 @@ const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
   fields: (t) => ({
     name: t.string({ required: true, description: 'The name: 1–200 characters in one line.' }),
     scopes: t.stringList({
-      description: 'What the key may do: some of the scopes of the key of this request. All of them by default.',
+      description: 'The scopes of the key: some of the scopes of the key of this request. All of them by default.',
     }),
     expiresAt: t.field({
       type: 'DateTime',

@@ -9,7 +9,7 @@ import { atMost, filledText, matching, rule } from '../../engine/input/rules.ts'
 import { scopeNames } from './access-token.input.ts'
 import { createKey } from './key.service.ts'
 
-/** The valid keys that a tenant can have by creating them. Each has a budget of points and limits of its own. */
+/** How many valid keys a tenant can create, because each has its own budget and limits. */
 const maxKeys = 20
 
 /** The input of `createApiKey`. */

@@ -71,7 +71,7 @@ export const Job = builder.prismaObject('Job', {
     }),
     progressMessage: t.exposeString('progressMessage', {
       nullable: true,
-      description: 'What this attempt is doing, in the words of its worker.',
+      description: 'The message that the worker reported with the progress.',
     }),
     runAt: t.expose('runAt', {
       type: 'DateTime',
@@ -81,7 +81,7 @@ export const Job = builder.prismaObject('Job', {
     startedAt: t.expose('startedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'The start of the present attempt, or of the last one if the job is finished.',
+      description: 'The start of the current attempt, or of the last one if the job is finished.',
     }),
     finishedAt: t.expose('finishedAt', {
       type: 'DateTime',

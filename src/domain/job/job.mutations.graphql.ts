@@ -53,7 +53,7 @@ const RetryJobInput = builder.inputType('RetryJobInput', {
 defineMutation('retryJob', {
   scope: 'jobs:write',
   description:
-    'Makes a failed or cancelled job due again, with the attempts that it has left and at least one. A job in another ' +
+    'Makes a failed or cancelled job due again, with its remaining attempts, but at least one. A job in another ' +
     'state is rejected with CONFLICT.',
   input: RetryJobInput,
   inputDescription: 'The job to retry.',

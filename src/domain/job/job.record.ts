@@ -19,7 +19,7 @@ export const jobRecord = z.object({
   id,
   status: z.enum(statuses, `must be one of ${statuses.join(', ')}`),
   job_type: orNull(storableText),
-  // Older versions had no limits of their own.
+  // Older versions did not limit them.
   payload: orNull(storedObject(16_384)),
   result: orNull(storedObject(16_384)),
   attempts: z.int().min(0).max(2_147_483_647).default(0),

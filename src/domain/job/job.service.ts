@@ -40,7 +40,7 @@ export async function createJob(context: Context, input: NewJob): Promise<Job> {
   return created ?? withoutResult(context, job)
 }
 
-/** A job that was created before, without what happened since, unless the viewer may read jobs. */
+/** A job that was created before. Its outcome is left out unless the viewer may read jobs. */
 function withoutResult({ viewer }: Context, job: Job): Job {
   if (viewer.scopes.includes('jobs:read')) return job
   return { ...job, result: null, error: null, progress: null, progressMessage: null }
@@ -69,7 +69,7 @@ export async function cancelJob(context: Context, { id }: { id: string }): Promi
 }
 
 /**
- * Makes a failed or cancelled job due again, with the attempts that it has left and at least one.
+ * Makes a failed or cancelled job due again, with its remaining attempts, but at least one.
  *
  * @throws GatewayError BAD_USER_INPUT: NOT_FOUND, or CONFLICT if the job is in another state or has a type that no worker
  *   can name

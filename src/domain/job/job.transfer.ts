@@ -7,7 +7,7 @@ import { jobRecord, jobSelection } from './job.record.ts'
 
 type JobRecord = z.output<typeof jobRecord>
 
-/** Jobs. An imported job is a record: no worker runs it. */
+/** Jobs. No worker runs an imported job. */
 export const jobTransfer: Transfer<JobRecord> = {
   recognisedBy: 'status',
   record: jobRecord,
@@ -22,7 +22,7 @@ export const jobTransfer: Transfer<JobRecord> = {
 }
 
 /**
- * Writes jobs. A record without a creation time gets the present time. Jobs that workers of this database run are skipped
+ * Writes jobs. A record without a creation time gets the current time. Jobs that workers of this database run are skipped
  * if the record equals them.
  *
  * @throws RecordError if the record of such a job differs from it

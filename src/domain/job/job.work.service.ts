@@ -19,7 +19,7 @@ import { completeJob, extendLease, failJob, type JobLease, leaseOf, reportProgre
 // The API of workers outside of this process: the operations of store/leases.ts, for the viewer's tenant, with validation.
 // Each throws BAD_USER_INPUT naming every invalid field, with NOT_FOUND for a missing job and CONFLICT for a stale token.
 
-/** How many jobs the fields of an operation have asked for. Their payloads are in one answer. */
+/** How many jobs the fields of an operation have requested. Their payloads are in one response. */
 const claimed = new WeakMap<Context, number>()
 
 export async function claim(context: Context, input: z.input<typeof claimInput>): Promise<JobLease[]> {

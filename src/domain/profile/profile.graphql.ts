@@ -108,7 +108,8 @@ export const Profile = builder.prismaObject('Profile', {
       resolve: ({ syncedAt, updatedAt }) => syncedAt ?? updatedAt,
     }),
     unsupportedFields: t.exposeStringList('unsupportedFields', {
-      description: 'The fields that the platform does not provide. Another field that is null is unknown, or withheld.',
+      description:
+        'The fields that the platform does not provide. Other fields that are null are unknown, or withheld.',
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The creation time.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'The time of the last change.' }),

@@ -86,7 +86,7 @@ const deleteOtherEmails = statement(
   'DELETE FROM email_record WHERE tenant_app_id = $1 AND profile_id = ANY($2) AND id <> ALL($3)',
 )
 
-// One look-up in the unique index for each. Given the ids alone, PostgreSQL may compare the trigrams of each of them.
+// One look-up in the unique index per account. With a list of ids, PostgreSQL may compare the trigrams of each id instead.
 const findByPlatform = statement(`
   SELECT account.id, account.platform, account.platform_account_id
   FROM unnest($2::text[], $3::text[]) AS wanted (platform, platform_account_id)

@@ -4,6 +4,35 @@ import { createRandom } from './random.ts'
 /** Writes the ids of seeded rows: `idOf('usr_', 7)`, `idOf('acc_', 7, 2)`. */
 export type IdScheme = (prefix: string, ...numbers: readonly number[]) => string
 
+<<<<<<< HEAD
+=======
+/** A generated user and the user's accounts, from which each resource creates its rows. */
+export interface Person {
+  readonly tenantAppId: string
+  readonly firstName: string
+  readonly lastName: string
+  readonly fullName: string
+  /** The local part of an email address: `ada.lopez.7`. */
+  readonly handle: string
+  readonly gender: string
+  readonly phone: string
+  readonly createdAt: Date
+  readonly accounts: readonly PersonAccount[]
+  /** The id of a row: of the person, of an account by its number, of the second email of an account, … */
+  idOf(ids: Ids, ...numbers: readonly number[]): string
+  /** Random numbers of one resource. They do not change when another one draws more of them. */
+  randomOf(resource: string): Random
+}
+
+export interface PersonAccount {
+  /** From 1. */
+  readonly number: number
+  readonly platform: string
+  readonly platformAccountId: string
+  readonly displayName: string
+}
+
+>>>>>>> k1
 export interface PersonOptions {
   readonly tenantAppId: string
   readonly seed: number
@@ -12,10 +41,10 @@ export interface PersonOptions {
 
 const accountsPerPerson = 3
 
-/** The first person was created at this time, and each later one a second after the one before. */
+/** The creation time of the first person. Each further person was created a second later. */
 const firstCreatedAt = Date.parse('2026-01-01T00:00:00.000Z')
 
-/** Makes up a person. The same seed and number make the same person. */
+/** Generates a person. The same seed and number generate the same person. */
 export function createPerson({ tenantAppId, seed, idScheme }: PersonOptions, number: number): Person {
   const randomOf = (resource: string) => createRandom(hash(`${seed}/${number}/${resource}`))
   const random = randomOf('person')

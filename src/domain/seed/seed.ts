@@ -17,7 +17,7 @@ const batchSize = 1_000
 const writers = 3
 
 /**
- * Fills a tenant with made-up users, each with accounts, profiles and emails. Rows that exist are skipped, so running it
+ * Fills a tenant with generated users, each with accounts, profiles and emails. Rows that exist are skipped, so running it
  * again with the same seed changes nothing.
  *
  * @returns the number of rows that were written

@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts'
 import type { Viewer } from './viewer.ts'
 
-/** What API keys and access tokens can be allowed to do. */
+/** The permissions of API keys and access tokens. */
 export const scopes = [
   'users:read',
   'users:write',
@@ -16,10 +16,10 @@ export const scopes = [
 
 export type Scope = (typeof scopes)[number]
 
-/** What an access token can have that is bound to a user: what concerns the user alone. */
+/** The scopes that an access token that is bound to a user can have. They concern only that user. */
 export const userScopes: readonly Scope[] = ['users:read', 'users:write', 'profiles:read', 'contacts:read']
 
-/** What a field needs: a scope, or nothing beyond access to its object (`inherited`). */
+/** The scope that a field needs. `inherited`: access to its object is enough. */
 export type FieldScope = Scope | 'inherited'
 
 export function isScope(word: string): word is Scope {

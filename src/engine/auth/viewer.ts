@@ -6,7 +6,7 @@ export interface Viewer {
   readonly keyId: string
   readonly keyName: string
   readonly scopes: readonly string[]
-  /** The user to whom a token is bound. The viewer sees this user and what belongs to the user, and nothing else. */
+  /** The user to whom a token is bound. The viewer sees only this user and the user's data. */
   readonly userId?: string | undefined
   /** Whether it is the holder of a token. A token can have fewer scopes than its key. */
   readonly hasToken?: boolean
@@ -15,8 +15,8 @@ export interface Viewer {
 }
 
 /**
- * Identifies who may see what was made for a viewer, such as a stored answer: the key, or all tokens of the key for the same user with the
- * same scopes.
+ * Identifies the viewers who may see the stored responses of a viewer: the key, or all tokens of the key for the same user with the same
+ * scopes.
  */
 export function holderOf({ keyId, hasToken, userId, scopes }: Viewer): string {
   return hasToken ? JSON.stringify([keyId, userId, scopes]) : keyId

@@ -5,8 +5,8 @@ const checkMilliseconds = 1_000
 /**
  * Checks a key or token each second, for streams that may have nothing to send for a long time.
  *
- * @param check rejects with UNAUTHENTICATED when it is no longer valid. After other errors, such as a database that does not answer, it
- *   is checked again
+ * @param check rejects with UNAUTHENTICATED when the key or token is no longer valid. After other errors, such as those of a database
+ *   that does not answer, it is called again
  * @param onInvalid called once
  * @returns stops checking
  */

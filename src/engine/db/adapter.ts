@@ -19,7 +19,7 @@ export type StatementEnd = (error?: unknown) => void
  */
 export type StatementObserver = (sql: string) => StatementEnd | undefined
 
-/** How a database is reached: Prisma's driver adapter, and what the gateway does without Prisma. */
+/** The access to a database: Prisma's driver adapter, and functions that Prisma does not have. */
 export interface Connector {
   readonly factory: SqlMigrationAwareDriverAdapterFactory
   /**

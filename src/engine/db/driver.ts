@@ -1,7 +1,7 @@
 import type { Connector } from './adapter.ts'
 import type { Listener, ListenerEvents } from './listener.ts'
 
-/** How many connections a process has. */
+/** The number of connections of a process, by state. */
 export interface Connections {
   readonly inUse: number
   readonly idle: number
@@ -15,7 +15,7 @@ export interface Driver extends Connector {
   readonly gathersStatistics: boolean
 
   /**
-   * Runs `work` on a single session while no other gateway does the same. Migrations use it. Waits for its turn.
+   * Runs `work` on a single session while no other gateway does the same, and waits for others to finish. Migrations use it.
    *
    * @param work receives a connector whose statements all go to that session
    */
@@ -36,9 +36,9 @@ export interface Driver extends Connector {
   copyAside?(name: string): string
 
   /**
-   * Requires that the disk has space for what is written next. Absent if this process does not own the files.
+   * Requires that the disk has space for further writes. Absent if this process does not own the files.
    *
-   * @throws if it has not
+   * @throws if there is too little space
    */
   requireSpace?(): void
 

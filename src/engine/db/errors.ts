@@ -1,7 +1,7 @@
 // A failed statement reaches this gateway in several shapes: an error of node-postgres, of a driver adapter, or of Prisma
 // Client, each the cause of the next. The functions here look through all of them.
 
-/** No connection to the server could be made. Its message says why, for operators; its cause is the error of node-postgres. */
+/** No connection to the server could be opened. The message tells operators why; the cause is the error of node-postgres. */
 export class ConnectError extends Error {
   override readonly name = 'ConnectError'
 }
@@ -24,7 +24,7 @@ export const temporaryStates = {
   '58': 'a file of the server could not be read or written',
 } as const
 
-/** PostgreSQL has no code of its own for some failures of its disk: XX000 is any other internal error too. */
+/** PostgreSQL has no own code for some failures of its disk: XX000 stands for other internal errors too. */
 const brokenSystem =
   /^could not \w+ .*\b(file|block|directory)\b|: (No space left on device|Input\/output error|Read-only file system|Disk quota exceeded|Cannot allocate memory|Too many open files)/
 
@@ -52,13 +52,13 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   })
 }
 
-/** Whether the server cannot be reached by any statement, not only by this one. */
+/** Whether no statement can reach the server, not only this one. */
 export function isServerLost(error: unknown): boolean {
   const failures = failuresOf(error)
   return failures.some(isLost) && !failures.some(isCrowded)
 }
 
-/** Whether there is no connection left, of the server or of this process. Those that are open can be used. */
+/** Whether the server or this process has no connection left. Open connections still work. */
 function isCrowded(failure: Failure): boolean {
   return stateOf(failure)?.startsWith('53') === true || failure.code === 'EMFILE' || failure.code === 'ENFILE'
 }
@@ -76,7 +76,7 @@ export function isStatementTimeout(error: unknown): boolean {
   return hasState(error, '57014')
 }
 
-/** Whether a lock was not taken because other transactions hold it: in time, or ever, in a deadlock. */
+/** Whether a lock could not be taken because other transactions hold it: not in time, or never, in a deadlock. */
 export function isLockDenied(error: unknown): boolean {
   return hasState(error, '40P01') || hasState(error, '55P03')
 }
@@ -101,7 +101,7 @@ function hasState(error: unknown, state: string): boolean {
   return failuresOf(error).some((failure) => stateOf(failure) === state)
 }
 
-/** One shape of an error: what it says, and the next one. */
+/** One shape of an error, with its properties and its cause. */
 interface Failure {
   readonly code?: unknown
   readonly originalCode?: unknown
@@ -120,8 +120,8 @@ function failuresOf(error: unknown): Failure[] {
 }
 
 /**
- * The SQLSTATE of an error, not of its causes: `'28P01'`. Five characters, of which Prisma Client's codes (`P2002`) and those of
- * sockets (`EPIPE`) are excepted.
+ * The SQLSTATE of an error, not of its causes: `'28P01'`. Five characters, but not a code of Prisma Client (`P2002`) or of a
+ * socket (`EPIPE`).
  */
 function stateOf({ code, originalCode, message = '' }: Failure): string | undefined {
   // A raw statement of Prisma Client has the SQLSTATE only in its message.

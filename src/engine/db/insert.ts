@@ -2,12 +2,12 @@ import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import type { DataModel, Model, Row, Table } from './data-model.ts'
 import { execute, type Statement, statement } from './statement.ts'
 
-/** The value of a column: text, or a value whose text PostgreSQL can read. */
+/** The value of a column: a text, or a value that PostgreSQL can read as text. */
 export type InsertValue = string | number | bigint | boolean | Date | null
 
 /**
- * What happens to a row that exists. `skip`: a row that violates any unique constraint is left out. `update`: if its id exists, these
- * fields get its values; a row that violates another constraint is an error.
+ * How to insert a row that exists. `skip`: rows that violate a unique constraint are left out. `update`: if the id exists, these
+ * fields are updated; a row that violates another constraint is an error.
  */
 export type OnConflict = 'skip' | { readonly update: readonly string[] }
 
@@ -78,7 +78,7 @@ function insertRowsText(table: Table, fields: readonly string[], onConflict: OnC
 function conflictClause(table: Table, onConflict: OnConflict): string {
   if (onConflict === 'skip') return 'ON CONFLICT DO NOTHING'
   const columns = onConflict.update.map((field) => table.columnOf(field))
-  // The type json has no equality. Its text is what is stored, so its text is compared.
+  // The type json has no equality, but PostgreSQL stores it as text, so the text is compared.
   const valuesOf = (source: string) =>
     columns.map(({ column, type }) => `${source}."${column}"${type === 'Json' ? '::text' : ''}`).join(', ')
   return (

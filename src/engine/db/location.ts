@@ -1,4 +1,4 @@
-/** Where the rows are: on a PostgreSQL server, or in the embedded PGlite (`dataDir` is a folder, or `memory`). */
+/** The location of the database: a PostgreSQL server, or the embedded PGlite (`dataDir` is a folder, or `memory`). */
 export type DatabaseLocation =
   | {
       readonly kind: 'postgresql'

@@ -3,9 +3,9 @@ import type { SqlDriverAdapter, Transaction } from '@prisma/driver-adapter-utils
 import { isConflict } from './errors.ts'
 import { JoinedTransaction } from './joined-transaction.ts'
 
-/** What work can do to the transaction that it runs in. */
+/** The control that work has over its transaction. */
 export interface TransactionControl {
-  /** Rolls the transaction back when the work has ended, and returns the result of the work all the same. */
+  /** Rolls the transaction back when the work has ended, but still returns the result of the work. */
   undo(): void
 }
 
@@ -19,7 +19,7 @@ export interface TransactOptions {
  * the work fails, nothing is written. A call within a transaction is a savepoint of it.
  *
  * Work that conflicts with another transaction (deadlock, serialization failure) is rolled back and run again, at most
- * three times in all. Otherwise only workers try again, when they store the outcome of a job.
+ * three times in all. Apart from this, only workers retry, when they store the outcome of a job.
  */
 export type Transact = <Result>(
   work: (transaction: TransactionControl) => Promise<Result>,

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 const maxSequence = 0xfff
 
 /**
- * Creates a source of UUIDv7: ids that sort by the time of their creation, also within a millisecond. Node's own does not do that.
+ * Creates a source of UUIDv7: ids that sort by the time of their creation, even within a millisecond, unlike those of Node.
  *
  * @see https://www.rfc-editor.org/rfc/rfc9562#section-5.7
  */
@@ -31,7 +31,7 @@ export function createUuids(): () => string {
  * Formats a UUIDv7.
  *
  * @param sequence 12 bits
- * @param random 8 bytes, of which 62 bits are used
+ * @param random 8 bytes; 62 of their bits are used
  */
 export function formatUuid(milliseconds: number, sequence: number, random: Buffer): string {
   const bytes = Buffer.alloc(16)

@@ -4,11 +4,11 @@ import type { FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { choosePreferred } from './quality-values.ts'
 
-/** Shorter answers fit into one network packet anyway, in bytes. */
+/** Shorter responses, in bytes, fit into one network packet anyway. */
 const threshold = 1_024
 
 /**
- * Answers up to this length, in bytes, are compressed synchronously: that takes less than 0.5 ms, and setting up a stream takes about as
+ * Responses up to this length, in bytes, are compressed synchronously: that takes less than 0.5 ms, and setting up a stream takes about as
  * long. Longer ones are compressed on other threads, as fast as the client reads.
  */
 const syncThreshold = 64 * 1024
@@ -30,11 +30,11 @@ const encoders = {
 
 type Encoding = keyof typeof encoders
 
-/** Not events: they would wait for each other. */
+/** Events are excluded: the encoder would hold them back. */
 const compressibleType = /^text\/(?!event-stream)|[/+]json\b/
 
 /**
- * The `onSend` hook of routes whose answers are compressed if the client accepts it. Bodies of requests are never decompressed: a short one
+ * The `onSend` hook of routes whose responses are compressed if the client accepts it. Request bodies are never decompressed: a short one
  * could become very long.
  */
 export const compressResponse: onSendHookHandler<unknown> = (request, reply, payload, done) => {

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** The request headers that an answer depends on, besides its URL. */
+/** The request headers that a response depends on, besides the URL. */
 const dependsOn = 'accept-encoding, authorization, x-api-key'
 
 /**
- * Sets the headers of an answer that clients poll: a weak `ETag`, and leave to store the answer if it is validated before each
- * use. The tag is weak because the same answer is also sent compressed.
+ * Sets the headers of a response that clients poll: a weak `ETag`, and the permission to store the response if it is validated before
+ * each use. The tag is weak because the same response is also sent compressed.
  *
  * @returns the body; undefined, with status 304, if the client has it already
  * @see https://www.rfc-editor.org/rfc/rfc9110#name-conditional-requests
@@ -27,7 +27,7 @@ export function respondConditionally(request: FastifyRequest, reply: FastifyRepl
 
 /**
  * Whether the header `If-None-Match` names the tag, weak or strong, or all tags. `Cache-Control: no-cache` of the request does not
- * matter, unlike in the package `fresh`: the answer is never older than the request, and `fetch` adds that header to every request
+ * matter, unlike in the package `fresh`: the response is never older than the request, and `fetch` adds that header to every request
  * with `If-None-Match`.
  */
 function includesTag(header: string | undefined, tag: string): boolean {

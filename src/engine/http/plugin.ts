@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyPluginCallback } from 'fastify'
 
 /**
- * Creates a Fastify plugin whose hooks apply to the app that registers it, and not only to routes of the plugin, like the package
- * fastify-plugin does.
+ * Creates a Fastify plugin whose hooks apply to the app that registers it, and not only to routes of the plugin, as with the package
+ * fastify-plugin.
  *
  * @param name for Fastify's messages
  * @see https://fastify.dev/docs/latest/Guides/Plugins-Guide/#how-to-handle-encapsulation-and-distribution

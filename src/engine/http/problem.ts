@@ -16,7 +16,7 @@ interface Problem {
 /** The prefix of a problem's `type`. The code in lower case follows. */
 const typePrefix = 'urn:fusion-gateway:problem:'
 
-/** The problem document of an error. It names only the request's id, so that the answers for all missing ids are alike. */
+/** The problem document of an error. It names only the request's id, so that the responses for all missing ids are alike. */
 export function toProblem({ code, message, fields, details }: GatewayError, requestId: string): Problem {
   const { status, title } = errorCodes[code]
   return {
@@ -32,13 +32,13 @@ export function toProblem({ code, message, fields, details }: GatewayError, requ
   }
 }
 
-/** Answers a request with a problem document. */
+/** Responds to a request with a problem document. */
 export function sendProblem(reply: FastifyReply, error: GatewayError): FastifyReply {
   const problem = toProblem(error, reply.request.id)
   return (
     reply
       .code(problem.status)
-      // A stream that was compressed has failed before its first byte.
+      // Set if a compressed stream failed before its first byte.
       .removeHeader('content-encoding')
       .headers(error.headers)
       .type('application/problem+json; charset=utf-8')

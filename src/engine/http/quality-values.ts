@@ -29,7 +29,7 @@ function readEntry(text: string): Entry {
   return { range, quality: quality === undefined ? 1 : Number.parseFloat(quality) || 0 }
 }
 
-/** Finds the entry that names an option most exactly. It applies, also if it refuses what a less exact one accepts. */
+/** Finds the entry that names an option most exactly. It applies even if it refuses an option that a less exact entry accepts. */
 function match(entries: readonly Entry[], option: string) {
   let best = { quality: 0, exactness: -1, order: 0 }
   for (const [order, { range, quality }] of entries.entries()) {

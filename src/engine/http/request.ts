@@ -8,7 +8,7 @@ export function viewerOf({ viewer }: FastifyRequest): Viewer {
   return viewer
 }
 
-/** Returns the function that calls back when a client has received its answer, or has gone. */
+/** Returns the function that calls back when a client has received its response, or has gone. */
 export function onSent({ raw }: FastifyReply): (done: () => void) => void {
   return (done) => {
     raw.once('close', done)
@@ -24,7 +24,7 @@ export function onFlushed({ raw }: FastifyReply): (done: () => void) => void {
       raw.off('close', finish)
       done()
     }
-    // What was sent last reaches the response in this turn of the event loop.
+    // The last data reaches the response in this turn of the event loop.
     setImmediate(() => {
       if (raw.closed || raw.writableLength === 0) done()
       else raw.once('drain', finish).once('close', finish)

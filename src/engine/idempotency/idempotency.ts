@@ -13,7 +13,7 @@ export interface IdempotentRequest {
   readonly request: string
 }
 
-/** An answer, and whether it is the stored answer of an earlier request. */
+/** A response, and whether it is the stored response of an earlier request. */
 export interface IdempotentResponse<Result> {
   readonly response: Result
   readonly isReplay: boolean
@@ -22,11 +22,11 @@ export interface IdempotentResponse<Result> {
 /** Executes requests once. @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/ */
 export interface Idempotency {
   /**
-   * Runs work, unless it ran for the same key in the last 24 hours. The answer is stored in the transaction of its effect,
+   * Runs work, unless it ran for the same key in the last 24 hours. The response is stored in the transaction of the effect,
    * so one never exists without the other, whenever the process ends.
    *
-   * @param work may run again after a conflict with another transaction. Its answer must be JSON
-   * @param isFinal whether to store an answer. The effects of other answers are rolled back
+   * @param work may run again after a conflict with another transaction. Its response must be JSON
+   * @param isFinal whether to store a response. The effects of other responses are rolled back
    * @throws GatewayError IDEMPOTENCY_KEY_IN_USE while the first request runs; IDEMPOTENCY_KEY_REUSED if another request was
    *   sent with the key
    */
@@ -85,7 +85,7 @@ export function createIdempotency({ sql, transact }: Pick<Database, 'sql' | 'tra
   }
 }
 
-/** Removes answers that are older than 24 hours, in batches. */
+/** Removes responses that are older than 24 hours, in batches. */
 export async function removeExpiredResponses({ sql }: Pick<Database, 'sql'>): Promise<void> {
   while ((await execute(sql, removeExpired)) > 0);
 }

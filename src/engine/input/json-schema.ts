@@ -16,7 +16,7 @@ export interface RuleDef extends z.core.$ZodCheckDef {
 }
 
 /**
- * The JSON Schema of a rule of inputs. zod knows nothing of the checks of rules.ts; their bounds are added, later ones over
+ * The JSON Schema of a rule of inputs. zod does not know the checks of rules.ts, so their bounds are added. Later bounds replace
  * earlier ones.
  *
  * `filledText.check(atMost(64))` ⇒ `{ type: 'string', minLength: 1, pattern: '\\S', maxLength: 64 }`
@@ -32,7 +32,7 @@ export function jsonSchemaOf(rules: z.ZodType): Record<string, unknown> {
   return schema
 }
 
-/** The rules of a field without those that let it be absent or null. */
+/** The rules of a field, without the permission to be absent or null. */
 export function requiredOf(rules: z.ZodType): z.ZodType {
   return rules instanceof z.ZodOptional || rules instanceof z.ZodNullable
     ? requiredOf(rules.unwrap() as z.ZodType)

@@ -109,7 +109,7 @@ export function integer(min: number, max: number) {
     )
 }
 
-/** A number of things: 0 to 2^53 − 1. */
+/** A count: 0 to 2^53 − 1. */
 export const count = z
   .number()
   .check(
@@ -201,12 +201,12 @@ export const recordDate = z
   .transform((value) => value.replaceAll(':', '-'))
   .refine((value) => new Date(value).toJSON()?.startsWith(value) && value > '0001', 'must be a date that exists')
 
-/** A field of a record that can have no value. */
+/** A field of a record. It is null if absent. */
 export function orNull<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullish().transform((value) => value ?? null)
 }
 
-/** A list of a record that can have no value. */
+/** A list of a record. It is empty if absent or null. */
 export function orEmpty<Schema extends z.ZodType>(schema: Schema) {
   return z
     .array(schema)

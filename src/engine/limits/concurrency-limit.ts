@@ -2,20 +2,20 @@ import { setTimeout } from 'node:timers/promises'
 import type { Viewer } from '../auth/viewer.ts'
 import { GatewayError } from '../errors.ts'
 
-/** Who takes permits or spends points: a key, or a user to whom a token of the key is bound. */
+/** The key, or the user of a token of the key, that takes permits or spends points. */
 export type Payer = Pick<Viewer, 'keyId' | 'userId'>
 
-/** Limits what a key has open at a time: requests, subscriptions, MiB of responses. */
+/** Limits how much a key has open at a time: requests, subscriptions, MiB of responses. */
 export interface ConcurrencyLimit {
   /**
-   * Takes permits of a key, one by default. A user has a quarter of the key's at most.
+   * Takes permits of a key, one by default. A user can take at most a quarter of the key's permits.
    *
    * @returns a function that releases the permits. Further calls do nothing
-   * @throws GatewayError RATE_LIMITED, after a second, if there are too few permits left. A client that tries again at once would
-   *   keep the gateway busy otherwise
+   * @throws GatewayError RATE_LIMITED, after a second, if there are too few permits left. The delay keeps clients that try again at
+   *   once from occupying the gateway
    */
   take(payer: Payer, count?: number): (() => void) | Promise<never>
-  /** Takes permits even if there are too few left. Returns what releases them. */
+  /** Takes permits even if there are too few left. Returns a function that releases them. */
   hold(payer: Payer, count: number): () => void
 }
 
@@ -29,7 +29,7 @@ const delaySeconds = 1
 /**
  * Creates a concurrency limit: each key has `max` permits.
  *
- * @param things what the permits are for, in an error: requests, subscriptions, MiB of something
+ * @param things what is limited, in the words of an error: requests, subscriptions, MiB of something
  * @param variable the name of the limit in the configuration
  */
 export function createConcurrencyLimit(max: number, things: string, variable: string): ConcurrencyLimit {

@@ -1,8 +1,8 @@
 import { clientHasGone } from '../errors.ts'
 
 /**
- * Runs work that keeps this process or the database busy, in a fair order: the key that has waited longest is served first, and a key has
- * only some of the work running, so that a key with much of it does not delay the others.
+ * Runs work that keeps this process or the database busy, in a fair order: the key that has waited longest is served first. Each key has
+ * only a few pieces of work running, so that a key with much work does not delay the others.
  */
 export interface FairQueue {
   /**
@@ -24,8 +24,8 @@ interface Queue {
  * Creates a fair queue.
  *
  * @param max how many pieces of work run at a time
- * @param maxPerKey how many of them one key may have
- * @param pauseAfter how long the next work waits after work that took so many milliseconds
+ * @param maxPerKey how many of them may belong to one key
+ * @param pauseAfter returns the pause before the next work, given the duration of the last one. Both in milliseconds
  */
 function createFairQueue(max: number, maxPerKey: number, pauseAfter = (_milliseconds: number) => 0): FairQueue {
   /** The keys with work. The first one has waited longest. */
@@ -81,9 +81,9 @@ function createFairQueue(max: number, maxPerKey: number, pauseAfter = (_millisec
   }
 }
 
-/** The fair queues of a process, one for each kind of work that a single key could keep it busy with. */
+/** The fair queues of a process: one for each kind of work with which a single key could keep it busy. */
 export interface FairQueues {
-  /** Work on the event loop that nothing interrupts: preparing a document, writing a long answer. */
+  /** Work on the event loop that nothing interrupts: preparing a document, writing a long response. */
   readonly steps: FairQueue
   /** Operations that read very many rows. */
   readonly operations: FairQueue
@@ -91,20 +91,20 @@ export interface FairQueues {
   readonly objects: FairQueue
   /** Mutations that keep a connection to the database from their first statement to their last. */
   readonly transactions: FairQueue
-  /** Statements that look at rows which they do not return: searches and counts. */
+  /** Statements that read rows without returning them: searches and counts. */
   readonly searches: FairQueue
 }
 
 /**
  * After a long step the event loop is free for as long as the step took, within limits. Node accepts one connection per round of the
- * loop: with a long step in each round, a hundred connections of one client would delay all that follow by a hundred steps.
+ * loop: with a long step in each round, a hundred connections of one client would delay all later connections by a hundred steps.
  */
 function pauseAfterStep(milliseconds: number): number {
   return milliseconds < 2 ? 0 : Math.min(milliseconds, 100)
 }
 
 /**
- * Creates the fair queues of a process. Two of a key's searches leave a core of a small database server to the others, and four of its
+ * Creates the fair queues of a process. Two searches of a key leave the other keys a core of a small database server, and four
  * transactions leave them most connections of a pool of the default size.
  */
 export function createFairQueues(): FairQueues {

@@ -3,7 +3,7 @@ import type { RedisConnection } from './redis.ts'
 
 /** The result of an attempt to take points. */
 interface Taken {
-  /** False if the key had not enough points. Then none were taken. */
+  /** False if the key had too few points. None were taken then. */
   readonly isTaken: boolean
   /** The points of a window. */
   readonly points: number
@@ -16,7 +16,7 @@ interface Taken {
  * Takes points of a key if it has enough left in its window. Checking and taking are one step, so that rejected requests never
  * change the budget of others, and two gateways never both take the last points.
  *
- * @param isDone whether the work is done already. Its points are taken even if the key does not have enough
+ * @param isDone whether the work is done already. Its points are taken even if the key has too few
  */
 export type PointCounter = (keyId: string, cost: number, isDone?: boolean) => Promise<Taken>
 

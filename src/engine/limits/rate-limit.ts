@@ -17,15 +17,15 @@ export interface Budget {
 /** Limits how many points a key, and a user to whom a token of the key is bound, can spend in a minute. */
 export interface RateLimit {
   /**
-   * Takes points from a key's budget, and from that of a user. Takes nothing from the key if there are not enough.
+   * Takes points from the budgets of a key and its user. Takes nothing from the key if it has too few.
    *
-   * @param points 0 asks whether the key owes points for work that is done
+   * @param points 0 checks whether the key has spent more than its budget
    * @returns what is left; undefined if keys are not limited
    * @throws GatewayError RATE_LIMITED if there are not enough points; TOO_EXPENSIVE if there can never be enough
    */
   spend(payer: Payer, points: number): Promise<Budget | undefined>
   /**
-   * Takes points for work that is done, even if the key does not have enough. Then it has none left until the minute ends.
+   * Takes points for work that is done, even if the key has too few. It then has none left until the minute ends.
    *
    * @returns what is left; undefined if keys are not limited
    */
@@ -37,11 +37,11 @@ export const unlimited: RateLimit = { spend: async () => undefined, charge: asyn
 
 export interface RateLimitOptions {
   readonly log: Logger
-  /** Points per user and minute, for tokens that are bound to a user; 0 for no limit of their own. */
+  /** Points per user and minute, for tokens that are bound to a user; 0 for no limit per user. */
   readonly pointsPerUser?: number
-  /** Where gateways count together. Each counts by itself if there is none, and while it does not answer. */
+  /** Counts the points of all gateways. Without it, and while it does not answer, each process counts by itself. */
   readonly redis?: RedisConnection | undefined
-  /** How many processes this gateway has. While one counts by itself, it has its share of the points. */
+  /** How many processes this gateway has. A process that counts by itself has its share of the points. */
   readonly processes?: number
   readonly metrics?: Metrics
 }

@@ -16,7 +16,7 @@ const prefix = 'fusion-gateway:wrote:'
  * Creates the memory of recent writes.
  *
  * @param milliseconds how long a write is recent
- * @param redis where processes remember together. Each remembers by itself if there is none, and while it does not answer
+ * @param redis shared by all processes. Without it, and while it does not answer, each process remembers its own writes
  */
 export function createRecentWrites(milliseconds: number, redis?: RedisConnection): RecentWrites {
   const written = new LRUCache<string, true>({ max: maxKeys, ttl: milliseconds, ttlResolution: 0 })

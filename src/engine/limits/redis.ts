@@ -4,7 +4,7 @@ import type { Logger } from '../telemetry/logger.ts'
 /** How long Redis may take to answer. */
 const responseMilliseconds = 500
 
-/** How long Redis is not asked again after it did not answer. Each attempt can delay a request by the time above. */
+/** The pause after Redis did not answer. Each attempt can delay a request by the time above. */
 const pauseMilliseconds = 1_000
 
 /** A connection to Redis that reconnects by itself. */
@@ -13,7 +13,7 @@ export interface RedisConnection {
   /**
    * Runs a Lua script with one key.
    *
-   * @throws Error if Redis does not answer, or has not answered a moment ago
+   * @throws Error if Redis does not answer, or did not answer a moment ago
    */
   runScript(script: string, key: string, args: readonly string[]): Promise<readonly unknown[]>
   /** Stores a key for some time. Never rejects: if Redis does not answer, nothing is stored. */

@@ -9,8 +9,8 @@ export interface GuardedAgentOptions {
 }
 
 /**
- * Creates an agent that connects only to public addresses. Each address is checked when the socket connects to it, so names
- * that resolve to private addresses are rejected, and so are redirects to them. The error has the code ERR_IP_BLOCKED then.
+ * Creates an agent that connects only to public addresses. Each address is checked when the socket connects to it, so names that
+ * resolve to private addresses, and redirects to them, are rejected with the error code ERR_IP_BLOCKED.
  */
 export function createGuardedAgent(options: GuardedAgentOptions): Agent {
   return new Agent({ connect: createConnector(options) })

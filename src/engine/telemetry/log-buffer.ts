@@ -1,5 +1,5 @@
-// Instead of sonic-boom, the stream of pino: it ends the process when a write fails, before that it repeats the write without a bound and
-// without the event loop, and what it buffers has no bound either.
+// This replaces sonic-boom, pino's stream, whose buffer has no bound. When a write fails, sonic-boom repeats it in a loop that blocks the
+// event loop, and then ends the process.
 
 /**
  * The longest chunk of several lines. Linux writes so many bytes to a pipe together or not at all (PIPE_BUF), so lines of several
@@ -7,7 +7,7 @@
  */
 const chunkBytes = 4_096
 
-/** How long a line waits for others, and for a sink that takes nothing. */
+/** How long a line waits for further lines, and for a sink that accepts nothing. */
 const pauseMilliseconds = 10
 
 /** How long the end of the process waits for the sink. */
@@ -22,7 +22,7 @@ export interface LogSink {
    * Writes a part of the chunk, or all of it.
    *
    * @returns the number of bytes that were written
-   * @throws Error if the sink takes nothing now: its disk is full, or its reader is slow or gone
+   * @throws Error if the sink accepts nothing now: its disk is full, or its reader is slow or gone
    */
   write(chunk: Buffer): number | Promise<number>
   /** The same, in a process that ends. */

@@ -13,14 +13,14 @@ export interface Logger {
 
 export interface LoggerOptions {
   readonly logLevel: string
-  /** Count the lines that are dropped because stdout takes none. */
+  /** Counts the lines that are dropped because stdout accepts none. */
   readonly metrics?: Pick<Metrics, 'logLinesDropped'>
 }
 
 /**
  * Creates the log: JSON lines on stdout, or readable lines if stdout is a terminal.
  *
- * @param destination where tests write instead
+ * @param destination of tests, instead of stdout
  */
 export function createLogger({ logLevel, metrics }: LoggerOptions, destination?: DestinationStream): PinoLogger {
   const options = { level: logLevel, serializers: { err: describeError } }
@@ -44,7 +44,7 @@ interface DescribedError {
   readonly cause?: DescribedError
 }
 
-/** An error without its other properties: errors of the database have the row that they are about. */
+/** An error without its other properties: errors of the database contain the row. */
 function describeError(error: unknown): DescribedError {
   if (!(error instanceof Error)) return describeObject(error)
   const { name, message, stack } = error

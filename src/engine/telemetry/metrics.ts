@@ -3,7 +3,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@pro
 /** The metrics of a process, in the format of Prometheus. */
 export type Metrics = ReturnType<typeof createMetrics>
 
-/** How many operations have series of their own, of all keys and of one. */
+/** How many operation names get their own series: of all keys, and of one key. */
 const maxNames = 100
 const maxNamesPerKey = 20
 
@@ -126,10 +126,10 @@ interface Connections {
 /** Adds the metrics of the process itself: memory, garbage collection, event loop, connections. */
 export function measureProcess({ registry }: Metrics, connections: () => Connections): void {
   collectDefaultMetrics({ register: registry })
-  // Its quantiles cannot be added up, as several processes do. The histogram of the same values stays.
+  // Quantiles of several processes cannot be added up. The histogram of the same values stays.
   registry.removeSingleMetric('nodejs_eventloop_utilization_summary')
   for (const metric of registry.getMetricsAsArray()) {
-    // The mean of several processes hides the one that is late and needs attention.
+    // The mean of several processes would hide one that is overloaded.
     if (metric.aggregator === 'average') metric.aggregator = 'max'
   }
   new Gauge({

@@ -54,7 +54,7 @@ export function createOtlpExporter(env = process.env): SpanExporter {
       )
       if (failure === undefined) return
       if (attempt === maxAttempts || signal.aborted) throw failure
-      // A pause that the timeout ends is followed by no attempt.
+      // No attempt follows if the timeout ends the pause.
       await setTimeout(firstPauseMilliseconds * 1.5 ** (attempt - 1), undefined, { signal }).catch(() => {
         throw failure
       })

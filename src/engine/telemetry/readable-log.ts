@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import { type DestinationStream, pino } from 'pino'
 
-/** The fields of a line that its text has, or that are the same in every line. */
+/** The fields that the text of a line contains, or that are the same in every line. */
 const hidden = new Set('level time pid hostname msg err tenant route operation status durationMs sql'.split(' '))
 
 const colours = { trace: 'gray', debug: 'blue', info: 'green', warn: 'yellow', error: 'red', fatal: 'bgRed' } as const
@@ -30,7 +30,7 @@ function toText(line: Line): string {
   return `[${time}] ${label}: ${styleText('cyan', message)}${details}${errorOf(line['err'])}`
 }
 
-/** An error has its stack on lines of its own, and its cause below. */
+/** The stack of an error is on separate lines, and its cause below. */
 function errorOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return ''
   const { stack, cause, message, code } = error as { stack?: string; cause?: unknown; message?: string; code?: unknown }

@@ -12,10 +12,10 @@ const writeAsync = promisify(write)
 /**
  * Creates the sink that is the standard output of this process.
  *
- * A disk can take long, so another thread writes to a file. A pipe, a socket and a terminal answer at once in non-blocking mode. In blocking
- * mode, a reader that does not read would stop the event loop. On another thread it would stop the end of the process, which waits for
- * its threads. All processes that inherit a descriptor share its mode, and Node changes it whenever one of them starts or ends: each
- * write sets it.
+ * A disk can be slow, so another thread writes to a file. Writes to a pipe, a socket or a terminal return at once in non-blocking mode. In
+ * blocking mode, a reader that does not read would block the event loop. On another thread it would block the end of the process, which
+ * waits for its threads. All processes that inherit a descriptor share its mode, and Node changes the mode whenever one of them starts or
+ * ends. Each write therefore sets the mode.
  */
 export function createStdoutSink(): LogSink {
   const { fd, _handle: handle } = process.stdout as typeof process.stdout & { readonly _handle?: StreamHandle }

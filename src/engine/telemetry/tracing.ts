@@ -45,20 +45,20 @@ export interface Tracing {
   stop(): Promise<boolean>
 }
 
-/** The trace of one request. It has names, and never a key, a document or a value. */
+/** The trace of one request. It contains names, but no keys, documents or values. */
 export interface RequestTrace {
   /** Traces an operation and the statements that it sends. */
   operation(kind: string, name: string | undefined, run: () => Promise<ExecutionResult>): Promise<ExecutionResult>
   /** Traces a statement. */
   readonly observe: StatementObserver
-  /** Ends the trace when the request is answered or its client has gone. */
+  /** Ends the trace when the response is sent or the client has gone. */
   end(response: RespondedRequest): void
 }
 
 export interface RespondedRequest {
   readonly requestId: string
   readonly status: number
-  /** Whether the client went away before it received the whole answer. */
+  /** Whether the client went away before it received the whole response. */
   readonly isCutOff: boolean
   readonly tenant: string | undefined
   /** The name of the key. */

@@ -139,7 +139,7 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
       },
       ...(isRead && {
         '304': {
-          description: 'The answer is the same as the one with the ETag in `if-none-match`.',
+          description: 'The response is the same as the one with the ETag in `if-none-match`.',
           headers: { ...commonHeaders, ...costHeaders, ...validationHeaders },
         },
       }),
@@ -148,7 +148,7 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
   }
 }
 
-/** An answer of a route. */
+/** A response of a route. */
 function exampleOf({ component, under }: Route): unknown {
   const example = responseExamples[component]
   return under === undefined ? example : { [under]: [example] }

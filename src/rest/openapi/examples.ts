@@ -10,7 +10,7 @@ const newUser = {
   tenant_app_id: '019a9d6e-0000-7000-8000-000000000001',
 }
 
-/** An answer, or an element of one, for each component of the route table. */
+/** A response, or an element of one, for each component of the route table. */
 export const responseExamples: Readonly<Record<string, unknown>> = {
   NewUser: newUser,
   User: {

@@ -15,7 +15,7 @@ import { keepsNull, type ObjectShape, type Shape } from '../shape.ts'
 /** A part of an OpenAPI document. */
 export type Json = Record<string, unknown>
 
-/** A reference to the schema of an answer, or of the elements of a list. The schema is added under its name. */
+/** A reference to the schema of a response, or of the elements of a list. The schema is added under its name. */
 export function componentOf(name: string, shape: Shape, schemas: Record<string, Json>): Json {
   if (shape.kind === 'list') return componentOf(name, shape.of, schemas)
   if (shape.kind === 'leaf') return leafSchema(shape.type)

@@ -22,7 +22,7 @@ function describeStatus(status: number, codes: readonly ErrorCode[]): Json {
   }
 }
 
-/** Headers of every answer. */
+/** Headers of every response. */
 export const commonHeaders = {
   'x-request-id': {
     description: "The id of the request: the client's own if it sent a valid one.",
@@ -50,7 +50,7 @@ export function idempotencyKeyParameter(operationId: string): Json {
     name: 'idempotency-key',
     in: 'header',
     description:
-      "The client's key for this request. The first answer is stored for 24 hours and returned to each retry.",
+      "The client's key for this request. The first response is stored for 24 hours and returned to each retry.",
     required: false,
     schema: { type: 'string', pattern: idempotencyKeyPattern.source },
     example: `${operationId}-1`,
@@ -63,7 +63,7 @@ const tagExample = 'W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"'
 export const ifNoneMatchParameter = {
   name: 'if-none-match',
   in: 'header',
-  description: 'ETags of earlier answers, or `*`. If the answer would be the same, the status is 304.',
+  description: 'ETags of earlier responses, or `*`. If the response would be the same, the status is 304.',
   required: false,
   schema: { type: 'string' },
   example: tagExample,
@@ -72,21 +72,21 @@ export const ifNoneMatchParameter = {
 /** Headers of routes that read. */
 export const validationHeaders = {
   etag: {
-    description: 'A weak tag of the answer. Missing on the streamed list of all users.',
+    description: 'A weak tag of the response. Missing on the streamed list of all users.',
     schema: { type: 'string', pattern: '^W/"[\\w-]+"$' },
     example: tagExample,
   },
   'cache-control': {
-    description: 'With an ETag: the client may store the answer, and must validate it before each use.',
+    description: 'With an ETag: the client may store the response, and must validate it before each use.',
     schema: { type: 'string', enum: ['private, no-cache', 'no-store'] },
   },
-  vary: { description: 'The request headers that the answer depends on.', schema: { type: 'string' } },
+  vary: { description: 'The request headers that the response depends on.', schema: { type: 'string' } },
 }
 
 /** Headers of routes that write. */
 export const replayedHeader = {
   'idempotent-replayed': {
-    description: 'Present if this is the stored answer of an earlier request.',
+    description: 'Present if this is the stored response of an earlier request.',
     schema: { type: 'string', enum: ['true'] },
   },
 }
@@ -132,7 +132,7 @@ export const problemSchema = {
   required: ['type', 'title', 'status', 'detail', 'instance', 'code', 'request_id'],
 }
 
-/** The schema of a probe's answer. */
+/** The schema of a probe's response. */
 export const healthSchema = {
   type: 'object',
   properties: { status: { type: 'string', enum: ['ok', 'ready', 'not ready'] } },
@@ -156,7 +156,7 @@ export const probes: Record<string, Record<string, Json>> = {
       operationId: 'getMetrics',
       tags: ['probes'],
       summary: 'Get metrics',
-      description: 'Returns metrics in the text format of Prometheus. 404 if they are served on a port of their own.',
+      description: 'Returns metrics in the text format of Prometheus. 404 if they are served on a separate port.',
       security: [],
       responses: {
         '200': { description: 'The metrics.', content: { 'text/plain': { schema: { type: 'string' } } } },
@@ -169,7 +169,7 @@ export const probes: Record<string, Record<string, Json>> = {
       operationId: 'getHealth',
       tags: ['probes'],
       summary: 'Get health',
-      description: 'Answers while the process runs.',
+      description: 'Responds while the process runs.',
       security: [],
       responses: {
         '200': { description: 'It runs.', content: healthContent },

@@ -9,7 +9,7 @@ export interface Disturbance {
   end(): void
 }
 
-/** Knows which gateways are disturbed, so that answers can be counted by what was going on. */
+/** Knows which gateways are disturbed, so that responses can be counted by the condition. */
 export interface Conditions {
   /** Notes a fault that affects these gateways. */
   disturb(gateways: readonly number[]): Disturbance

@@ -58,7 +58,8 @@ export function createLanes(options: LaneOptions): Lane[] {
       end()
       for (const [status, count] of Object.entries(statuses)) {
         tally.countStatus('hostile', status, count)
-        if (status >= '500' && status !== '503') options.note(`${count} answers to the attack "${name}" were ${status}`)
+        if (status >= '500' && status !== '503')
+          options.note(`${count} responses to the attack "${name}" were ${status}`)
       }
     })
 

@@ -9,7 +9,7 @@ const stopMilliseconds = 10_000
 /**
  * Attacks a gateway for some seconds.
  *
- * @returns how many answers had each status
+ * @returns how many responses had each status
  */
 export async function runAttack(
   name: string,

@@ -13,12 +13,12 @@ export interface Call {
   readonly idempotencyKey?: string | undefined
 }
 
-/** The last answer, and the number of requests until then. */
+/** The last response, and the number of requests until then. */
 export interface Sent {
   /** Undefined if there was none, or if it was that the request can be sent again. */
   readonly answer: Answer | undefined
   readonly requests: number
-  /** Whether the last answer was that the request can be sent again. */
+  /** Whether the last response was that the request can be sent again. */
   readonly isRefused: boolean
 }
 
@@ -30,11 +30,11 @@ export interface Client {
   /** Sends a request once, and disconnects after a few milliseconds. */
   sendImpatiently(call: Call): Promise<Sent>
   /**
-   * Sends a request until it is answered. It is sent again to the next gateway, and after a part of `Retry-After` when all
+   * Sends a request until it gets a response. It is sent again to the next gateway, and after a part of `Retry-After` when all
    * gateways were asked.
    *
    * @param gateway the first one
-   * @returns no answer if the campaign ends before
+   * @returns no response if the campaign ends before
    */
   send(call: Call, gateway?: number): Promise<Sent>
   /** Waits as long as a user takes. */
@@ -45,7 +45,7 @@ export interface ClientOptions {
   readonly gateways: readonly string[]
   readonly conditions: Conditions
   readonly random: Random
-  /** Called with the status of each answer, or why there is none. */
+  /** Called with the status of each response, or why there is none. */
   readonly count: (condition: Condition, status: string) => void
   readonly note: (problem: string) => void
   readonly print: (line: string) => void
@@ -87,7 +87,7 @@ export function createClient({ gateways, conditions, random, count, note, print,
       return answer
     } catch (error) {
       const { code, message } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
-      if (signal.aborted && milliseconds === maxMilliseconds) note(`there was no answer in 30 s: ${describe(call)}`)
+      if (signal.aborted && milliseconds === maxMilliseconds) note(`there was no response in 30 s: ${describe(call)}`)
       count(condition(), signal.aborted ? 'disconnected' : (code ?? message))
       return undefined
     }

@@ -1,16 +1,16 @@
 import { errorCodes, isErrorCode } from '../../../src/engine/errors.ts'
 
-/** An answer of a gateway. */
+/** A response of a gateway. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
 }
 
-/** Statuses after which a client may send the request again, if the answer says when. */
+/** Statuses after which a client may send the request again, if the response says when. */
 const temporary = new Set([409, 429, 503])
 
-/** The codes of the errors of an answer, in GraphQL or REST. */
+/** The codes of the errors of a response, in GraphQL or REST. */
 export function codesOf({ text }: Answer): string[] {
   try {
     const body = JSON.parse(text)
@@ -22,7 +22,7 @@ export function codesOf({ text }: Answer): string[] {
 }
 
 /**
- * Compares an answer with the contract of docs/rest.md and docs/graphql.md.
+ * Compares a response with the contract of docs/rest.md and docs/graphql.md.
  *
  * @returns the first violation; undefined if there is none
  */

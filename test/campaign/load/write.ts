@@ -9,15 +9,15 @@ export interface WriterOptions {
   readonly note: (problem: string) => void
 }
 
-/** A part of an answer: the row that was written. */
+/** A part of a response: the row that was written. */
 export type Row = Readonly<Record<string, unknown>>
 
 /**
  * Sends a write. Without an idempotency key it is sent once. Otherwise one in twenty is sent by a client that soon disconnects, and
  * one in ten is sent to two gateways at the same time: both must answer the same.
  *
- * @param rowOf reads the row from the JSON of an answer. `rejected` is for writes that may be rejected
- * @returns the row if the write is acknowledged; `refused` if it was sent once and the answer was to send it again
+ * @param rowOf reads the row from the JSON of a response. `rejected` is for writes that may be rejected
+ * @returns the row if the write is acknowledged; `refused` if it was sent once and the response was to send it again
  */
 export async function write<Result extends Row | 'rejected'>(
   { client, ledger, note }: WriterOptions,
@@ -42,7 +42,7 @@ export async function write<Result extends Row | 'rejected'>(
   const [row] = rows
   if (!isOnce && !row) note(`${call.path} was not acknowledged after the faults: ${JSON.stringify(call.body)}`)
   if (rows.length > 1 && !isDeepStrictEqual(row, rows[1])) {
-    note(`one idempotency key got two answers: ${JSON.stringify(rows)}`)
+    note(`one idempotency key got two responses: ${JSON.stringify(rows)}`)
   }
   if (row === 'rejected') counts.rejected += 1
   else if (row) counts.acknowledged += 1

@@ -38,5 +38,5 @@ export function Problem({
 
 /** An error of an operation, in words for people. */
 export function messageOf({ graphQLErrors, networkError }: CombinedError): string {
-  return graphQLErrors[0]?.message ?? `The gateway cannot be reached: ${networkError?.message ?? 'no answer'}`
+  return graphQLErrors[0]?.message ?? `The gateway cannot be reached: ${networkError?.message ?? 'no response'}`
 }

@@ -44,7 +44,7 @@ export function connectToSupervisor() {
     /**
      * Adds the metrics of this process to those of all processes.
      *
-     * @returns leaves its counts with the supervisor, because a sum that falls looks like a restart. The reply comes after the
+     * @returns a function that leaves the counts with the supervisor, because a sum that falls looks like a restart. The reply comes after the
      *   connections that were on their way to this process, and that it has refused. They would hang if it ended before
      */
     shareMetrics(registry: Registry): () => Promise<void> {

@@ -83,7 +83,7 @@ export function createProcessPool(size: number, maxStopMilliseconds: number, log
   async function restartAll(): Promise<void> {
     log.info('restarting')
     for (const old of [...serving]) {
-      // The replacement of a child that has ended is new.
+      // A child that has ended meanwhile was already replaced.
       if (!serving.has(old)) continue
       const successor = await start()
       if (isStopping()) return
@@ -116,8 +116,8 @@ export function createProcessPool(size: number, maxStopMilliseconds: number, log
 }
 
 /**
- * Closes the connection that was on its way to a child when it was killed. node:cluster, which passes one connection at a time to each
- * child, would keep it, and its client would wait forever.
+ * Closes the connection that was on its way to a child when the child was killed. node:cluster passes one connection at a time to each
+ * child. It would keep this one, and its client would wait forever.
  */
 function closeLostConnection({ process: child }: Worker): void {
   const send = child.send.bind(child) as (...args: unknown[]) => boolean

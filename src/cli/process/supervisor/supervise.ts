@@ -12,7 +12,7 @@ import { createProcessPool } from './process-pool.ts'
 
 /**
  * Serves with several processes on one port until it is told to stop. This process is their supervisor: it passes connections
- * to them, replaces those that end, sums their metrics, and answers no requests itself.
+ * to them, replaces those that end, sums their metrics, and serves no requests itself.
  *
  * @param size the number of processes
  * @throws OperatorError on the embedded database

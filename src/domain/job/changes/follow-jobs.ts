@@ -7,7 +7,7 @@ import type { SelectedRow } from '../../../engine/db/read/relation.ts'
 import { isFinished } from '../store/transitions.ts'
 import { type Follower, maxChanges } from './job-changes.ts'
 
-/** Values over time: the present one first, then one after each change. `return` ends it at once. */
+/** Values over time: the current one first, then one after each change. `return` ends it at once. */
 export interface LiveValues<Value> extends AsyncIterator<Value, undefined> {
   return(): Promise<IteratorResult<Value, undefined>>
   [Symbol.asyncIterator](): LiveValues<Value>
@@ -30,10 +30,10 @@ export async function followJob(context: Context, { id }: { readonly id: string 
   return liveValues(follower, { readPresent: read, readChanged: read, readMissed: read, isOver: () => isOver })
 }
 
-/** Which jobs are followed. */
+/** The jobs to follow. */
 export interface JobSelection {
   readonly status: JobStatus | null | undefined
-  /** The conditions on what never changes of a job. */
+  /** The conditions on fields of a job that never change. */
   readonly conditions: readonly Condition[]
   /** The jobs of the first value, newest first. */
   readonly page: PageRequest
@@ -41,8 +41,8 @@ export interface JobSelection {
 
 /**
  * Follows the tenant's jobs that match a filter: first the newest ones, then those that change. A job that no longer has
- * the state of the filter is included once more. After missed notifications all jobs that changed meanwhile are included, whatever
- * their state: they may have had the state of the filter. If there are more than `maxChanges`, those that changed first are left out.
+ * the state of the filter is included once more. After missed notifications all jobs that changed meanwhile are included, in any
+ * state, because they may have had the state of the filter. If there are more than `maxChanges`, those that changed first are left out.
  *
  */
 export async function followJobs(

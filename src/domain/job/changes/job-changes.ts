@@ -15,7 +15,7 @@ export interface JobChange {
 /** The changes since the follower asked last. */
 export interface ChangeBatch {
   readonly changes: readonly JobChange[]
-  /** Whether changes may have been missed, so that the follower must read again what it shows. */
+  /** Whether changes may have been missed. The follower must then read its jobs again. */
   readonly hasGap: boolean
 }
 

@@ -3,12 +3,12 @@ import { Worker } from 'node:worker_threads'
 import { PermanentError } from '../worker/handler.ts'
 import type { FeedIds } from './parse-feed.worker.ts'
 
-/** What parsing a feed may take. A text can be made so that parsing it takes very long. */
+/** The limits of parsing a feed. A malicious text can take very long to parse. */
 const timeoutMilliseconds = 10_000
 const maxMemoryMib = 256
 
 /**
- * Reads the ids of a feed in a thread of its own, because parsing 5 MiB takes seconds.
+ * Reads the ids of a feed in a separate thread, because parsing 5 MiB takes seconds.
  *
  * @param signal ends the thread when it aborts
  * @throws PermanentError if the text is not a feed, or takes too much time or memory to parse

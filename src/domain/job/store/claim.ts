@@ -34,11 +34,11 @@ export function claimOfTenant(columns: string): Statement {
 }
 
 /**
- * Claims jobs of all tenants. The queues of the tenants after a given one come first and the others follow, so that a worker
- * which passes the tenant it served last serves all of them in turn. The index is asked for one tenant after the other: the
+ * Claims jobs of all tenants, in a fair order: first from the queues of the tenants after the one that was served last, then from
+ * the others. The index is searched for one tenant after the other: the
  * cost depends on the number of tenants with waiting jobs, not on the number of jobs. ORDER BY would lock the due jobs of all
- * tenants; without it PostgreSQL follows the order of the joins, each of which depends on the one before.
- * Parameters: types, limit, seconds of the lease, the tenant served last. The last column of the result is the turn.
+ * tenants; without it PostgreSQL follows the order of the joins, because each depends on the previous one.
+ * Parameters: types, limit, seconds of the lease, the tenant served last. The last column of the result is the position in this order.
  */
 export function claimOfAllTenants(columns: string): Statement {
   const nextTenant = (after: string) => `

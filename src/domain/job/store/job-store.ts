@@ -58,7 +58,7 @@ export interface JobStore {
   findByIdempotencyKey(tenantAppId: string, idempotencyKey: string): Promise<Job | undefined>
   /** Returns undefined if the tenant has a job with the same idempotency key. */
   insert(job: NewJobRow): Promise<Job | undefined>
-  /** Claims due jobs of one tenant, of the types that are named first. Returns them oldest first. */
+  /** Claims due jobs of one tenant, those of the first types first. Returns them oldest first. */
   claim(tenantAppId: string, request: ClaimRequest): Promise<Job[]>
   /** Claims due jobs of all tenants, first those of the tenants after the one that was served last. Returns them in this order. */
   claimOfAllTenants(lastServed: string, request: ClaimRequest): Promise<Job[]>
@@ -68,7 +68,7 @@ export interface JobStore {
   /** Ends an attempt. The job waits for the next one if the failure is retryable and attempts are left. */
   fail(held: HeldJob, failure: Failure): Promise<Job | undefined>
   cancel(key: JobKey): Promise<Job | undefined>
-  /** Makes a job due now, with the attempts that it has left and at least one. */
+  /** Makes a job due now, with its remaining attempts, but at least one. */
   retry(key: JobKey, defaultMaxAttempts: number): Promise<Job | undefined>
   /**
    * Fails the attempts whose lease has expired, at most 500.

@@ -26,7 +26,7 @@ export async function extendLease(jobs: JobStore, held: HeldJob, leaseSeconds: n
   return leaseOf(await requireHeld(jobs, held, jobs.extendLease(held, leaseSeconds)))
 }
 
-/** Stores how far the work has come. */
+/** Stores the progress of the work. */
 export function reportProgress(jobs: JobStore, held: HeldJob, progress: number, message: string | null): Promise<Job> {
   return requireHeld(jobs, held, jobs.reportProgress(held, progress, message))
 }

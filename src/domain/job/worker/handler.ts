@@ -1,10 +1,10 @@
-/** What a handler gets besides the payload. */
+/** The second argument of a handler. */
 export interface JobContext {
   /** Aborts when the job is cancelled, its lease expires, or the worker stops. */
   readonly signal: AbortSignal
   /** The number of the attempt, from 1. */
   readonly attempt: number
-  /** Reports how far the work has come, from 0 to 1, and what it is doing. Subscribers see it. */
+  /** Reports the progress, from 0 to 1, and what the handler is doing. Subscribers see both. */
   progress(fraction: number, message?: string): void
 }
 

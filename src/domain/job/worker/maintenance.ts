@@ -4,7 +4,7 @@ import type { Failure, JobStore } from '../store/job-store.ts'
 
 export interface MaintenanceOptions {
   readonly jobs: JobStore
-  /** What else there is to do. Called at the start and every ten minutes. */
+  /** Further maintenance. Called at the start and every ten minutes. */
   readonly tidyUp?: () => Promise<void>
   readonly log: Logger
   /** How long a finished job is kept; 0 keeps it forever. */
@@ -23,7 +23,7 @@ export const leaseLost: Failure = {
 }
 
 /**
- * Starts the maintenance: jobs whose lease has expired wait again, and rows whose time is over are removed. Any number of
+ * Starts the maintenance: it fails attempts whose lease has expired, and removes old rows. Any number of
  * processes may run it.
  *
  * @returns stops it, and resolves when it has stopped

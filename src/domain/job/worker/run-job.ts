@@ -24,7 +24,7 @@ interface RunJobOptions {
   readonly log: Logger
 }
 
-/** How long a handler may take to stop. It is less than the process has left when the worker is stopped (cli/process/lifecycle.ts). */
+/** How long a handler may take to stop. A process that stops has more time left (cli/process/lifecycle.ts). */
 const abortGraceMilliseconds = 500
 
 /** Runs a handler on a claimed job, extends its lease, and stores the outcome. */
@@ -38,7 +38,7 @@ export function runJob({ jobs, lease, handler, leaseSeconds, log }: RunJobOption
   const reporter = createReporter(jobs, held, log)
 
   async function extend(): Promise<void> {
-    // Measured from before the statement, so that the lease does not end here later than in the database.
+    // Starts before the statement, so that the lease does not expire later here than in the database.
     const next = expireIn()
     try {
       await extendLease(jobs, held, leaseSeconds)
@@ -79,7 +79,7 @@ export function runJob({ jobs, lease, handler, leaseSeconds, log }: RunJobOption
     }
   }
 
-  /** Stores the outcome. While the database is unavailable it tries again, until the job is no longer the worker's to run. */
+  /** Stores the outcome. While the database is unavailable it tries again, until the worker loses the lease. */
   async function store(outcome: Outcome): Promise<void> {
     for (;;) {
       try {

@@ -13,7 +13,7 @@ export interface WorkerOptions {
   readonly log: Logger
   /** How many jobs run at the same time. */
   readonly concurrency: number
-  /** After this time without an extension, the jobs of this process go to other workers. */
+  /** After this time without an extension, other workers can claim the jobs of this process. */
   readonly leaseSeconds: number
   /** How often the worker looks for due jobs when none is announced. */
   readonly pollMilliseconds?: number
@@ -77,8 +77,8 @@ export function startWorker(options: WorkerOptions): Worker {
   }
 
   /**
-   * Follows the changes of jobs. It only makes the worker faster: polling finds jobs that were not announced, and extending
-   * the lease finds those that were cancelled.
+   * Follows the changes of jobs. This only makes the worker faster: polling also finds due jobs, and extending
+   * the lease also shows which jobs were cancelled.
    */
   async function listen(): Promise<void> {
     const follower = await changes.follow(({ status }) => status === 'PENDING' || status === 'CANCELLED')

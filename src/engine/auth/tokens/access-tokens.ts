@@ -3,7 +3,7 @@ import { errors, type JSONWebKeySet, jwtVerify, SignJWT } from 'jose'
 import { readScopes, type Scope } from '../scopes.ts'
 import { type SigningKeys, signingAlgorithm } from './signing-keys.ts'
 
-/** What a token says about its holder. */
+/** The claims of a token about its holder. */
 export interface TokenContent {
   readonly tenantAppId: string
   /** The key that created it. */

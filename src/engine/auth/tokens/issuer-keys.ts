@@ -14,10 +14,10 @@ import { type IssuerSettings, readJson } from './issuer-settings.ts'
 
 const timeoutMilliseconds = 5_000
 
-/** How soon a token with an unknown key reads the keys again. */
+/** How old the keys must be before a token with an unknown key makes the gateway read them again. */
 const minAgeMilliseconds = 1_000
 
-/** How soon the keys are read again after they could not be read. */
+/** The pause after the keys could not be read. */
 const cooldownMilliseconds = 5_000
 
 /** How long keys are used without reading them again. */
@@ -41,7 +41,7 @@ export function openIssuerKeys({ jwksFile, jwksUri }: IssuerSettings, options: I
   return jwksFile === undefined ? keysAt(new URL(String(jwksUri)), options) : keysIn(jwksFile, options)
 }
 
-/** The keys at a URL. While they cannot be read, those that were read last are used. */
+/** The keys at a URL. While they cannot be read, the last ones are used. */
 function keysAt(url: URL, { allowPrivateNetworks, log }: IssuerKeysOptions): JWTVerifyGetKey {
   const dispatcher = createGuardedAgent({ timeoutMilliseconds, allowPrivateNetworks })
   const remote = createRemoteJWKSet(url, {
@@ -69,12 +69,12 @@ function keysAt(url: URL, { allowPrivateNetworks, log }: IssuerKeysOptions): JWT
   }
 }
 
-/** Whether there is no key for a token among those that were read. */
+/** Whether the error means that no key matches the token. */
 export function isAboutToken(error: unknown): boolean {
   return error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys
 }
 
-/** The keys in a file. While it cannot be read, those that were read last are used. */
+/** The keys in a file. While it cannot be read, the last ones are used. */
 function keysIn(file: string, { log }: IssuerKeysOptions): JWTVerifyGetKey {
   let keys = readKeys(file)
   let readAt = performance.now()

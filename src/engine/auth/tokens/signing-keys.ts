@@ -52,10 +52,10 @@ const insertNext = statement(insertPair)
 /** How old the key that signs can be. */
 const maxAgeMilliseconds = 3_000
 
-/** How old the keys that verify can be. A token names its key, so a new key is not missed meanwhile. */
+/** How old the keys that verify can be. A token names its key, so an unknown key is read at once. */
 const maxVerifyingAgeMilliseconds = 60_000
 
-/** An unknown id of a key reads the keys again, but not more often. */
+/** How often, at most, unknown ids of keys make the gateway read the keys again. */
 const minAgeMilliseconds = 1_000
 
 /** Creates the key pairs of a migrated database. */
@@ -65,7 +65,7 @@ export function createSigningKeys({ sql }: Pick<Database, 'sql'>): SigningKeys {
   let readAt = Number.NEGATIVE_INFINITY
   let reading: Promise<readonly KeyPair[]> | undefined
   const imported = new LRUCache<string, Promise<CryptoKey>>({ max: 100 })
-  // All requests share the keys: they are read although the client of one request has gone, and outside of its transaction.
+  // All requests share the keys: they are read outside of the transaction of a request, and even if its client has gone.
   const outside = AsyncLocalStorage.snapshot()
 
   async function readNow(): Promise<readonly KeyPair[]> {
@@ -127,7 +127,7 @@ export function createSigningKeys({ sql }: Pick<Database, 'sql'>): SigningKeys {
     },
     async find(kid) {
       const known = findKnown(kid)
-      // Verifying does not wait for the database, and goes on without it.
+      // Verifying does not wait for the database, and works without it.
       if (known && ageOfPairs() > maxVerifyingAgeMilliseconds) read().catch(() => undefined)
       const key = known ?? (await findNew(kid))
       return key && importKey(kid, key)

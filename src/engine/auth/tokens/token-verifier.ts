@@ -21,11 +21,11 @@ export interface TokenVerifier {
   verify(token: string): Promise<VerifiedToken>
 }
 
-/** The tokens that are remembered: a signature takes longer to verify than most reads. Keys can be removed meanwhile. */
+/** How many verified tokens are remembered, because a signature takes longer to verify than most reads, and for how long: keys can be removed. */
 const maxTokens = 10_000
 const rememberedMilliseconds = 60_000
 
-/** No token of ours, and none that fits into the headers of a request, is longer. */
+/** A longer token does not fit into the headers of a request. */
 const maxLength = 16_384
 
 /** Creates the verification of the gateway's own tokens and of those of trusted issuers. */

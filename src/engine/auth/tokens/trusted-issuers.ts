@@ -21,7 +21,7 @@ export interface TrustedIssuer {
   verify(token: string): Promise<TrustedToken>
 }
 
-/** What a token of a trusted issuer says about its holder. */
+/** The claims of a trusted issuer's token about its holder. */
 export interface TrustedToken {
   readonly holder: Omit<Viewer, 'scopes'>
   readonly userId: string
@@ -114,11 +114,11 @@ function createTrustedIssuer(
   }
 }
 
-/** The claims of scopes: that of RFC 8693, and the one of providers that follow an older draft. */
+/** The claim of scopes: `scope` as in RFC 8693, or `scp` of providers that follow an older draft. */
 const scopeClaim = z.union([z.string().transform((words) => words.split(' ')), z.array(z.string())]).optional()
 
 /**
- * A token that names scopes of the gateway has only those; other tokens have all that the issuer is allowed.
+ * A token that names scopes of the gateway has only those; other tokens have all scopes of the issuer.
  *
  * @throws GatewayError UNAUTHENTICATED if the claim is neither a text nor a list of texts
  */

@@ -35,7 +35,7 @@ export async function backUp(dataDir: string, file: string): Promise<void> {
 }
 
 /**
- * Restores a backup into a data folder. The folder gets the database when all of it is there.
+ * Restores a backup into a data folder. The database is moved there last, when it is complete.
  *
  * @throws OperatorError if the folder has a database, is in use, or the file is not a backup
  */

@@ -11,7 +11,7 @@ interface FileSystems {
 }
 
 /**
- * The files of a folder, where PostgreSQL's fsync reaches the disk. PGlite leaves it out, and a loss of power can then destroy
+ * The files of a folder, with PostgreSQL's fsync passed on to the disk. PGlite omits fsync, so a loss of power could destroy
  * committed rows or the whole database (https://github.com/electric-sql/pglite/issues/1107).
  */
 export class DurableFiles extends NodeFS {
@@ -28,7 +28,7 @@ export class DurableFiles extends NodeFS {
   }
 }
 
-/** The parameters with which PostgreSQL uses fsync: without PGlite's `-F`, and by the call that it passes on. */
+/** The parameters with which PostgreSQL uses fsync: without PGlite's `-F`, and with the method that PGlite passes on. */
 export function durableParams(params: readonly string[]): NonNullable<PGliteOptions['startParams']> {
   return [...params.filter((param) => param !== '-F'), '-c', 'wal_sync_method=fsync']
 }

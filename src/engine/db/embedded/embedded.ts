@@ -58,7 +58,7 @@ function copyAside(dataDir: string, name: string): string {
   return target
 }
 
-/** Older versions created the folder for everyone. A folder of another owner, such as a volume, stays as it is. */
+/** Older versions created the folder for everyone. A folder of another owner, such as a volume, is not changed. */
 function closeToOthers(dataDir: string): void {
   try {
     chmodSync(dataDir, onlyOwner)
@@ -70,8 +70,7 @@ function closeToOthers(dataDir: string): void {
 /**
  * Opens the database of a locked folder.
  *
- * A new one is created under another name, so that a process that is killed meanwhile leaves nothing behind that looks like a
- * database.
+ * A new database is created under another name, so that a process that is killed meanwhile leaves no incomplete database.
  */
 async function openFiles(dataDir: string): Promise<PGlite> {
   const files = path.join(dataDir, 'pgdata')
@@ -146,7 +145,7 @@ export function createEmbeddedDriver(pglite: PGlite, release: () => void = () =>
 function connectorOf(pglite: PGlite): Connector {
   return {
     factory: new PrismaPGlite(pglite),
-    // There is no other session that an index could be built concurrently with.
+    // PGlite has a single session, so nothing runs concurrently with the creation of an index.
     runScript: async (script) => void (await pglite.exec(script.replaceAll(' CONCURRENTLY ', ' '))),
     connectToShadowDatabase,
   }

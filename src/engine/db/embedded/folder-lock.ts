@@ -9,14 +9,14 @@ import { OperatorError } from '../../errors.ts'
 
 const lockName = 'gateway.lock'
 
-/** How long the holder of a lock has to tell its name. */
+/** How long the holder of a lock may take to send its name. */
 const responseMilliseconds = 1_000
 
 /**
  * Locks a folder. Two processes that use one PGlite folder would destroy it, and PGlite does not check.
  *
- * The lock is a socket in the folder on which this process listens. The kernel ends it with the process, however that ends, and
- * knows it in every container of this machine; numbers of processes mean something else in each. It does not work between
+ * The lock is a socket in the folder on which this process listens. The kernel closes it when the process ends for any reason.
+ * Unlike process ids, it works across the containers of a machine. It does not work between
  * machines that share a network file system.
  *
  * @returns unlocks the folder
@@ -28,7 +28,7 @@ export async function lockFolder(folder: string): Promise<() => void> {
   const short = `/proc/self/fd/${descriptor}`
   const at = (name: string) => path.join(existsSync(short) ? short : folder, name)
   const lock = at(lockName)
-  // Not the number of the process, which two containers can have in common.
+  // Not the process id: processes in two containers can have the same.
   const own = at(`${lockName}.${randomUUID().slice(0, 8)}`)
   const server = createServer((socket) => {
     socket.on('error', () => undefined).end(`process ${process.pid} on ${hostname()}`)

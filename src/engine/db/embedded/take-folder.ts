@@ -5,7 +5,7 @@ import { OperatorError } from '../../errors.ts'
 import { sync } from './durable-files.ts'
 import { lockFolder } from './folder-lock.ts'
 
-/** The mode of the data folder: its owner alone can open it, and so the files within. */
+/** The mode of the data folder: only its owner can open it and its files. */
 export const onlyOwner = 0o700
 
 /**
@@ -26,7 +26,7 @@ export async function takeFolder(dataDir: string): Promise<() => void> {
   }
 }
 
-/** Creates a folder and its parents. `mkdirSync` with `recursive` does not return where no folder can be created, such as /proc. */
+/** Creates a folder and its parents. `mkdirSync` with `recursive` never returns where no folder can be created, such as in /proc. */
 function createFolder(folder: string): void {
   if (existsSync(folder)) return
   const parent = path.dirname(folder)

@@ -44,5 +44,5 @@ export async function splitConcurrent(sql: SqlQueryable, script: string): Promis
   return statements
 }
 
-/** PostgreSQL cuts names after 63 bytes. The number of a partition must remain. */
+/** PostgreSQL cuts names after 63 bytes. This leaves room for the number of a partition. */
 const maxNameLength = 57

@@ -12,8 +12,8 @@ const formatGrants = statement(`
   ]) AS line WHERE rolname = $1`)
 
 /**
- * Writes the statements with which a role may read and write rows, and do nothing else: what every command needs, except `migrate`.
- * The owner of the tables runs them once. They cover the tables of later migrations by the role that is connected now.
+ * Writes the statements that allow a role to read and write rows, and nothing else. That is enough for every command except `migrate`.
+ * The owner of the tables runs them once. They cover the tables of later migrations if the role that is connected now applies them.
  *
  * @throws OperatorError if the role does not exist
  */

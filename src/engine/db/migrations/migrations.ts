@@ -16,12 +16,12 @@ const schemaFile = path.join(prismaFolder, 'schema.prisma')
 const lockfile = { path: 'migration_lock.toml', content: 'provider = "postgresql"\n' }
 const noFilters = { externalTables: [], externalEnums: [] }
 
-/** How a database compares with the migrations of this version. */
+/** The migrations of this version compared with those of a database. */
 export interface MigrationStatus {
   readonly applied: readonly string[]
   /** In the folder and not in the database: `migrate deploy` applies them. */
   readonly pending: readonly string[]
-  /** In the database and not in the folder: a newer version has applied them, or has tried to. They do not concern this one. */
+  /** In the database and not in the folder: a newer version has applied them, or has tried to. This version ignores them. */
   readonly unknown: readonly string[]
   /** Started and not finished, and so not applied either: see {@link deployMigrations}. */
   readonly failed: readonly string[]
@@ -30,14 +30,14 @@ export interface MigrationStatus {
 /**
  * Applies the pending migrations. Gateways that do so at the same time wait for each other.
  *
- * A migration and the record that it is finished are one transaction. So one that was interrupted, or has failed, left nothing behind,
+ * A migration and the record that it is finished are one transaction, so a migration that failed or was interrupted changed nothing,
  * and runs again. The statements of a migration with CONCURRENTLY run one by one instead, and can be repeated: see {@link splitConcurrent}.
  *
- * A database in a folder is copied aside before, so that the version before can be started with the copy.
+ * A database in a folder is copied first, so that the previous version can be started with the copy.
  *
  * @param onCopy called with the folder of the copy
  * @returns the names of the migrations applied now, in order
- * @throws OperatorError naming the migration that failed, with the database's message; or why none can be applied
+ * @throws OperatorError naming the migration that failed, with the database's message; or saying why none can be applied
  */
 export async function deployMigrations(
   { driver, sql }: Pick<Database, 'driver' | 'sql'>,
@@ -68,7 +68,7 @@ export async function deployMigrations(
 
 /**
  * The connector with which the script of a migration also records that the migration is finished. PostgreSQL runs a script as one
- * transaction. The schema engine records it later, and could not tell then what an interrupted migration has done.
+ * transaction. The schema engine records it later, when it cannot know whether an interrupted migration has run.
  */
 function finishing(
   { connector, sql }: { connector: Connector; sql: SqlQueryable },
@@ -121,8 +121,8 @@ export async function readMigrationStatus(sql: SqlQueryable): Promise<MigrationS
 }
 
 /**
- * Writes the migration from the existing ones to schema.prisma. It replays them in a database in memory and touches no
- * other.
+ * Writes a migration with the changes of schema.prisma since the last migration. It replays the migrations in a database in memory and
+ * touches no other.
  *
  * @param name a few words, which become part of the folder's name
  * @returns the path of the new file; undefined if nothing has changed
@@ -154,7 +154,7 @@ export function markMigrationRolledBack({ driver }: Pick<Database, 'driver'>, mi
   )
 }
 
-/** The SQL from the migrations to schema.prisma; undefined if they agree. */
+/** The SQL that the migrations lack compared with schema.prisma; undefined if they agree. */
 export function diffMigrationsAndSchema(driver: Driver): Promise<string | undefined> {
   return withEngine(createAdapters(driver), async (engine) => {
     const migrations = listMigrations()
@@ -176,7 +176,7 @@ async function withEngine<Result>(
     return await work(engine)
   } catch (error) {
     const isOfEngine = error instanceof Error && error.name === 'SchemaConnectorError'
-    // Below its message it lists its functions.
+    // The engine appends a list of its functions to the message.
     throw isOfEngine ? new OperatorError(error.message.replace(/\n +0: .*/s, ''), { cause: error }) : error
   } finally {
     engine.free()

@@ -1,7 +1,7 @@
 import { statement } from '../statement.ts'
 
-// PostgreSQL writes the scripts of the conversion from its catalog, so the copies also have what an operator has added. It
-// qualifies no name of the schema that `search_path` is set to. With the schema of the copies in front, the same text is about them.
+// PostgreSQL generates the scripts of the conversion from its catalog, so the copies also have the indexes that an operator has added. It
+// does not qualify names of the schema in `search_path`. With the schema of the copies first, the same text applies to the copies.
 
 /** Writes the script that creates the copies, and their partitions: `user_p00` to `user_p15`. Parameters: the tables and the modulus. */
 export const writeCreation = statement(`

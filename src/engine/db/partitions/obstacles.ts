@@ -21,7 +21,7 @@ const listLost = statement(`
   ORDER BY 1`)
 
 /**
- * Requires, within a transaction, that a conversion loses nothing of the tables, and that nothing depends on them, such as a view.
+ * Requires, within a transaction, that a conversion loses no property of the tables, and that no object depends on them, such as a view.
  *
  * @throws OperatorError with a sentence for each obstacle
  */

@@ -23,7 +23,7 @@ export interface PartitionOptions {
  * the numbers of rows, and replaces the tables. They can be read until then, and writes wait.
  *
  * @returns the tables and the number of their rows; no table that was partitioned before
- * @throws OperatorError if a copy would lose something that the tables have, or a row, or other transactions keep the locks that it needs
+ * @throws OperatorError if a copy would lose properties or rows of a table, or other transactions hold locks on the tables
  */
 export function partitionTables(driver: Driver, options: PartitionOptions) {
   return driver
@@ -42,7 +42,7 @@ async function partition(connector: Connector, { modulus, onTable }: PartitionOp
   if (tables.length === 0) return { tables, rows: 0 }
   const [[schema] = []] = await query(sql, statement('SELECT quote_ident(current_schema())'))
   const originals = tables.map((table) => `${schema}.${table}`)
-  // The end of the session, for whatever reason, undoes everything before the COMMIT.
+  // If the session ends before the COMMIT, PostgreSQL undoes everything.
   await runScript(`BEGIN; SET LOCAL lock_timeout = '10s'; SET LOCAL row_security = off; SET LOCAL search_path = ''`)
   await requireNoObstacles(sql, connector, originals)
   await runScript(`LOCK TABLE ${originals.join(', ')} IN EXCLUSIVE MODE; SET LOCAL search_path = ${schema}`)

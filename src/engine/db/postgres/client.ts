@@ -24,20 +24,20 @@ export class Client extends pg.Client {
 
   private fail(error: Error): ConnectError {
     const { connection } = this as unknown as { readonly connection: pg.Connection }
-    // If it is this side that cannot go on, because a password is missing, the server would wait for a minute.
+    // If this side ends the handshake, because a password is missing, the server would wait for a minute.
     connection.stream.destroy()
     return new ConnectError(explain(error, this), { cause: error })
   }
 }
 
-/** Says why no connection could be made, for an operator. Never has the password. */
+/** Explains to an operator why no connection could be opened. Never contains the password. */
 function explain(error: Error, { host, port, user, password }: pg.Client): string {
   const { message, code, syscall, severity } = error as pg.DatabaseError & NodeJS.ErrnoException
   const server = `${host}:${port}`
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `the host of ${server} is unknown`
   if (code === 'ECONNREFUSED' || code === 'ENOENT') return `nothing answers at ${server}`
   if (syscall !== undefined || error instanceof AggregateError) return `nothing answers at ${server} (${code})`
-  // With SCRAM, this side finds that there is none.
+  // With SCRAM, this side notices that there is no password.
   const isMissing = /client password must be a/.test(message) || (code === '28P01' && !password)
   if (isMissing) return `${server} asks for the password of the role ${user}, and none is set`
   if (code === '28P01') return `${server} rejected the password of the role ${user}`

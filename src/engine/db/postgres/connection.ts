@@ -16,11 +16,11 @@ interface Wire {
  *
  * - It keeps at most 200 prepared statements and closes the least recently used one. Clients choose the fields and
  *   conditions of statements, so there is no bound on their number otherwise.
- * - It ends itself when a statement gets no answer in time. The statement may still be running, and the next user of the
+ * - It ends itself when a statement gets no response in time. The statement may still be running, and the next user of the
  *   connection would wait for it, or find its transaction open.
  * - When a write finds that the server is a standby, all connections of the class end as soon as they are idle. After a failover the
  *   address leads to another server, and connections to the former primary would stay as long as they can read.
- * - An `error` event without a listener does not end the process. The pool stops listening before the new owner starts, and
+ * - An `error` event without a listener does not end the process. The pool stops listening before the new user starts to listen, and
  *   the server can close the connection in between. The next statement reports the error.
  *
  * @param connectMilliseconds how long opening a connection may take

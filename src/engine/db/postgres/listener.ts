@@ -11,10 +11,10 @@ const maxPauseMilliseconds = 5_000
 const goodbyeMilliseconds = 1_000
 
 /**
- * Listens to a notification channel on a connection of its own, and connects again when that is lost.
+ * Listens to a notification channel on a separate connection, and connects again when that is lost.
  *
- * @param onError called when the connection is lost or cannot be made
- * @throws if the first connection cannot be made
+ * @param onError called when the connection is lost or cannot be opened
+ * @throws if the first connection cannot be opened
  */
 export async function listenOnPostgres(
   settings: pg.ClientConfig,

@@ -5,11 +5,11 @@ import { OperatorError } from '../../errors.ts'
 import { readPasswordFile } from './password-file.ts'
 
 /**
- * Parses the URL of a server and reads the certificates that it names. Given the URL, node-postgres would read them again for each
- * connection, and a file that cannot be opened then ends the process: the pool makes connections in callbacks.
+ * Parses the URL of a server and reads the certificates that it names. node-postgres would read them again for each
+ * connection, and a file that cannot be opened would then end the process, because the pool opens connections in callbacks.
  *
  * `sslmode` means what it means to psql (https://www.postgresql.org/docs/current/libpq-ssl.html#LIBPQ-SSL-PROTECTION), and not what
- * node-postgres 8 makes of it. A URL without it gets PGSSLMODE. One without a password gets PGPASSWORD, or the password in `~/.pgpass`.
+ * node-postgres 8 makes of it. A URL without `sslmode` gets PGSSLMODE. A URL without a password gets PGPASSWORD, or the password in `~/.pgpass`.
  *
  * @throws OperatorError if the certificates cannot be used
  */

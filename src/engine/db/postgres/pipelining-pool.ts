@@ -3,12 +3,12 @@ import pg from 'pg'
 /** How many reads share a connection. */
 const maxTogether = 4
 
-/** How long a read waits for those before it. Then it is sent again on a connection of its own. */
+/** How long a read waits for the reads before it. Then it is sent again on another connection. */
 const patienceMilliseconds = 250
 
 interface Read {
   readonly config: pg.QueryConfig
-  /** Whether it has its answer. It may be sent twice. */
+  /** Whether it has its result. It may be sent twice. */
   isSettled: boolean
   resolve(result: pg.QueryResult): void
   reject(error: unknown): void
@@ -16,7 +16,7 @@ interface Read {
 
 /**
  * A pool in which short reads share connections. Reads that are sent in the same turn of the event loop go to the server in
- * one packet and are answered in order (node-postgres.com/features/pipelining). For a small statement, sending and receiving
+ * one packet, and its results arrive in order (node-postgres.com/features/pipelining). For a small statement, sending and receiving
  * is most of the work of this process; sharing halves it (docs/decisions/0003-pipelining.md).
  *
  * A read that waits too long behind another one, or fails after another one failed, is sent again by itself.
@@ -71,7 +71,7 @@ export class PipeliningPool extends pg.Pool {
       sentAgain.add(read)
       this.acquire([read])
     }
-    // If this process itself was late, the answers have arrived, and setImmediate runs after they are read.
+    // If this process itself was late, the results have arrived, and setImmediate runs after they are read.
     const giveUpWaiting = () => setImmediate(() => [...left].slice(1).forEach(sendAgain))
     const patience = left.size > 1 ? setTimeout(giveUpWaiting, patienceMilliseconds) : undefined
     let failure: Error | undefined

@@ -59,8 +59,8 @@ export function openPostgres(url: string, options: PostgresOptions): Driver {
     ...(replicas && { routeRead: replicas.routeRead }),
     gathersStatistics: true,
 
-    // An advisory lock belongs to a session. So all the work uses one session, which stays open however long a migration
-    // takes. The schema engine takes a lock of its own, but gives up waiting for it after 10 s.
+    // An advisory lock belongs to a session. So all the work uses one session, which stays open for as long as a migration
+    // takes. The schema engine takes its own lock, but stops waiting for it after 10 s.
     async exclusively(work) {
       const Client = createConnectionClass(timeouts.connectMilliseconds)
       const application_name = `${settings.application_name}-migrations`
@@ -91,7 +91,7 @@ export function openPostgres(url: string, options: PostgresOptions): Driver {
 
 const lockPollMilliseconds = 200
 
-/** Waits for the lock without a statement that waits: an index that is built concurrently waits for all statements to end. */
+/** Polls for the lock, because a statement that waits for it would block indexes that are built concurrently: they wait for all statements. */
 async function takeMigrationLock(session: pg.Pool): Promise<void> {
   const tryLock = async () => {
     const { rows } = await session.query('SELECT pg_try_advisory_lock($1) AS taken', [migrationLock])
@@ -124,7 +124,7 @@ function openTransactionPool(
   return new TransactionPool(config, serverTimeouts(timeouts)).on('error', onIdleError)
 }
 
-/** Without these node-postgres waits forever, both for a connection and for an answer. */
+/** Without these node-postgres waits forever, both for a connection and for a result. */
 function poolConfig({ size, connectMilliseconds, acquireMilliseconds, statementMilliseconds }: PoolSettings) {
   return {
     max: size,
@@ -142,8 +142,8 @@ function serverTimeouts({ statementMilliseconds }: PoolSettings): Record<string,
 }
 
 /**
- * How soon the server notices that the network has lost this process, and so ends its session and its locks: before this process gives
- * up waiting for an answer, and its client sends the request again.
+ * How soon the server notices that the network has lost this process, and ends its session and its locks. That is before this process
+ * stops waiting for a result and the client sends the request again.
  */
 function networkTimeouts({ statementMilliseconds }: PoolSettings): Record<string, string> {
   return {

@@ -8,7 +8,7 @@ export interface TransactionPoolConfig extends pg.PoolConfig {
 
 /**
  * A pool for PgBouncer in transaction mode, which may give each transaction another session of the server. So nothing is left in a
- * session: statements are not prepared, and each transaction has its own settings. A statement outside of transactions gets one.
+ * session: statements are not prepared, and each transaction has its own settings. A single statement gets its own transaction.
  */
 export class TransactionPool extends pg.Pool {
   /** @param settings of each transaction, besides those of every session */
@@ -20,7 +20,7 @@ export class TransactionPool extends pg.Pool {
   private async runInTransaction(args: unknown[]): Promise<unknown> {
     const client = await this.connect()
     const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>
-    // They are sent together, and answered in order.
+    // They are sent together, and their results arrive in order.
     const outcomes = await Promise.allSettled([query('BEGIN'), query(...args), query('COMMIT')])
     const failed = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined
     client.release(failed?.reason)

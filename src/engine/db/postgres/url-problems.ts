@@ -6,21 +6,21 @@ const urlParameters = new Set(
   ).split(' '),
 )
 
-/** The modes of libpq without those that try TLS and go on without it: node-postgres does not try. */
+/** The modes of libpq, except those that fall back to a connection without TLS, which node-postgres does not support. */
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full']
 
 /**
- * Says what is wrong with the URL of a PostgreSQL server. Parts that would be ignored or misread are wrong too: other tools know them, and
- * an operator would count on them.
+ * Lists the problems of the URL of a PostgreSQL server. Parts that would be ignored or misread are problems too, because operators know
+ * them from other tools and would rely on them.
  *
- * @param example of a URL, for texts that are none
- * @returns the ends of sentences that begin with the name of a variable. They never have a part of a password
+ * @param example of a URL, for texts that are not URLs
+ * @returns the ends of sentences that begin with the name of a variable. They never contain a part of a password
  */
 export function problemsOfUrl(text: string, example: string): string[] {
   if (/#/.test(text)) return ['has a #. Write it as %23']
   if (!isPostgresUrl(text)) return [namesSeveralHosts(text) ? severalHosts : `must be a URL: ${example}`]
   const { username, searchParams, pathname, search } = new URL(text)
-  // The name of the role is taken for the host then, and a part of the password for the rest.
+  // The name of the role would be parsed as the host, and a part of the password as the rest.
   if (username === '' && /@/.test(pathname + search))
     return ['has a / or a ? before the host. Write them as %2F and %3F']
   return [

@@ -8,9 +8,9 @@ import { maxLimit, type Window } from './page.ts'
 export type Condition =
   | { readonly field: string; readonly is: '=' | '<' | '>' | '<=' | '>='; readonly value: string | Date }
   | { readonly field: string; readonly is: 'in'; readonly value: readonly string[] }
-  /** Equal to a text that can be too long for an index. The index has its first 200 characters. */
+  /** Equal to a text that can be too long for an index, which has only its first 200 characters. */
   | { readonly field: string; readonly is: 'long text'; readonly value: string }
-  /** A number of things, by the indexes of its order. Rows without a number do not meet it. */
+  /** The count is in a range, by the indexes of its order. Rows without a count do not meet it. */
   | { readonly field: string; readonly is: 'at least' | 'at most'; readonly value: number }
   /** The text is a part of one of the fields. Case is ignored. */
   | { readonly fields: readonly string[]; readonly is: 'contains'; readonly value: string }
@@ -38,8 +38,8 @@ export function pageText(model: DataModel, of: Model, columns: string, owned: Ow
     const values = `${clause.parameter(position.value, order.sqlType)}, ${clause.parameter(position.id, 'text')}`
     clause.parts.push(`(${key}, "id") ${sign} (${values})`)
   }
-  // The inner limit is a constant, from which the planner estimates; the outer one is a parameter, so that the text is the
-  // same for every page size. Without the inner one PostgreSQL would plan the statement again each time.
+  // The planner estimates from the inner limit, which is a constant. The outer limit is a parameter, so that the text is the
+  // same for every page size. Without the inner limit PostgreSQL would plan the statement again each time.
   const text =
     `SELECT ${columns} FROM (SELECT * FROM "${table.name}" WHERE ${clause.parts.join(' AND ')} ` +
     `ORDER BY ${key} ${direction}, "id" ${direction} LIMIT ${maxLimit}) AS page ` +
@@ -148,12 +148,12 @@ export const before =
   (field: string) =>
   (value: Date): Condition => ({ field, is: '<', value })
 
-/** The number of things has at least a value. */
+/** The count is at least a value. */
 export const atLeast =
   (field: string) =>
   (value: number): Condition => ({ field, is: 'at least', value })
 
-/** The number of things has at most a value. */
+/** The count is at most a value. */
 export const atMost =
   (field: string) =>
   (value: number): Condition => ({ field, is: 'at most', value })

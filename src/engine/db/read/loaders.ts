@@ -23,7 +23,7 @@ export interface Loaders {
   countBy(model: Model, field: string): Promise<readonly ValueCount[]>
   /** Makes later reads return only the id and the fields of the plan. Before this call, rows have all fields. */
   follow(plan: ReadPlan): void
-  /** The same reads for a root field: they also read the relations that the plan has below it, with the same statement. */
+  /** The same reads for a root field. They also read the relations that the plan has below the field, with the same statement. */
   at(rootField: object): Loaders
   /** Forgets every row read so far. Called after a write. */
   clearAll(): void
@@ -33,7 +33,7 @@ type Rows = Record<string, unknown>
 
 const none: readonly Branch[] = []
 
-/** Runs a read, possibly after those that wait before it. */
+/** Runs a read, possibly after waiting in a queue. */
 export type Queued = <Result>(read: () => Promise<Result>) => Promise<Result>
 
 /** Limits on the reads of a request. */
@@ -44,7 +44,7 @@ export interface ReadLimits {
   readonly objects: Queued
   /** The models whose rows have long JSON objects. */
   readonly longModels: ReadonlySet<Model>
-  /** The most that the request may read, in characters. */
+  /** The most characters that the request may read. */
   readonly maxLength: number
 }
 
@@ -109,7 +109,7 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits = u
   function below(branches: readonly Branch[]): Loaders {
     const own: Loaders = {
       load<Result>(relation: Relation<Model, Result>, key: string) {
-        // The branches of a node are of several models. Without one of this model it is a load as any other.
+        // A node can have branches of several models. If none is of this model, the load has no branches.
         const own = branches.some(({ parent }) => parent === relation.model) ? branches : none
         const values = own === none ? read.get(relation) : undefined
         return (values?.has(key) ? values.get(key) : loaderOf(relation, own).load(key)) as Result | Promise<Result>
@@ -141,7 +141,7 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits = u
   return below(none)
 }
 
-/** Whether a list may look at many more rows than it returns. */
+/** Whether a list may read many more rows than it returns. */
 function isSearch({ conditions }: ListRequest): boolean {
   return conditions.some(({ is }) => is === 'contains' || is === 'referred to')
 }

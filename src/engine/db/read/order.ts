@@ -2,12 +2,12 @@ import { isStorableText, isStorableTime } from '../storable.ts'
 
 export type Direction = 'ASC' | 'DESC'
 
-/** What the rows of a list are ordered by. Ties are ordered by id. The database has an index on the same expression. */
+/** The order of the rows of a list. Ties are ordered by id. The database has an index on the same expression. */
 export interface Order {
   readonly direction: Direction
   readonly field: string
   readonly sqlType: string
-  /** What is compared, given the column of the field. It is never null. */
+  /** The expression to compare, given the column of the field. It is never null. */
   expression(column: string): string
   /** The value of a row, as text. */
   textOf(row: Readonly<Record<string, unknown>>): string
@@ -30,7 +30,7 @@ export function byTime(field: string, direction: Direction): Order {
   }
 }
 
-/** An index holds no longer texts: imported names have no maximum length. */
+/** The limit of an index entry: imported names have no maximum length. */
 const maxCharacters = 200
 
 /** The order by the first 200 characters of a text, in the collation of the database. */

@@ -1,10 +1,10 @@
 import type { DataModel, Model } from '../data-model.ts'
 import type { Parameter } from '../statement.ts'
 
-/** Who owns the rows to read: a tenant, or one of its rows, such as a user. */
+/** The owner of the rows to read: a tenant, or one of its rows, such as a user. */
 export interface Owner {
   readonly tenantAppId: string
-  /** With it, only this row and what belongs to it is read. */
+  /** If given, only this row and the rows that belong to it are read. */
   readonly within?: { readonly model: Model; readonly id: string } | undefined
 }
 
@@ -19,8 +19,8 @@ export interface Ownership {
 const ofTenant = '"tenant_app_id" = $1'
 
 /**
- * Creates the function that returns the condition for an owner. Foreign keys say what belongs to a row: to a user belong its
- * accounts by their `user_id`, and profiles by their accounts. A row without such a foreign key, such as a job, belongs to no user.
+ * Creates the function that returns the condition for an owner. It follows foreign keys: an account belongs to a user by its
+ * `user_id`, and a profile by its account. A row without such a foreign key, such as a job, belongs to no user.
  */
 export function createOwnerships(model: DataModel): (owner: Owner) => Ownership {
   function conditionWithin(root: Model, of: Model): string {

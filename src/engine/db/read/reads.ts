@@ -7,11 +7,11 @@ import { createOwnerships, type Owner, type Ownership } from './owner.ts'
 import { type Branch, type IdField, noPlan, type ReadPlan, type Relation } from './relation.ts'
 import { type ColumnsOf, createTreeRead, relatedText, type Tree } from './tree.ts'
 
-/** What is read: the fields of each model, and the relations below the rows. */
+/** The fields to read of each model, and the relations below the rows. */
 export interface ReadOptions {
   readonly plan?: ReadPlan
   readonly branches?: readonly Branch[]
-  /** Called with the length of a tree, or of rows that have JSON objects, before they are decoded. Its error is the error of the read. */
+  /** Called with the length of a tree, or of rows that have JSON objects, before they are decoded. If it throws, the read fails. */
   readonly onReceived?: (length: number) => void
 }
 
@@ -53,7 +53,7 @@ export function createReads(
     (relation) =>
       columns(relation.model, relation.by, plan.fieldsOf(relation.model))
 
-  // Columns belong to one model and one field. The kind of the relation and the kind of owner decide the rest of the text.
+  // Columns belong to one model and one field. The rest of the text depends on the kinds of the relation and of the owner.
   const texts = new WeakMap<SelectedColumns, Map<string, string>>()
 
   function textOf(relation: Relation, selected: SelectedColumns, owned: Ownership, { within }: Owner): string {
@@ -95,7 +95,7 @@ export function createReads(
       const selected = columns(modelName, request.order.field, plan.fieldsOf(modelName))
       const owned = ownershipOf(owner)
       const { text, parameters } = pageText(model, modelName, selected.list, owned, request)
-      // Without conditions an index leads to the page. A search for a part of a text may look at every row.
+      // Without conditions an index leads to the page. A search for a part of a text may read every row.
       const isShortRead = request.conditions.length === 0
       const root = { model: modelName, columns: selected, text, owned, parameters, isShortRead, isPage: true }
       return readTree(root, branches, columnsOfPlan(plan), onReceived)

@@ -3,7 +3,7 @@ import type { Model, Row } from '../data-model.ts'
 /** The fields of a model that hold an id. */
 export type IdField<M extends Model> = Extract<keyof Row<M>, 'id' | `${string}Id`>
 
-/** A row with the field that is always read: its id. It has others too, but only those that the operation needs. */
+/** A row with the only field that is always read: its id. Other fields are read if the operation needs them. */
 export type SelectedRow<M extends Model> = Pick<Row<M>, 'id'>
 
 /** A read of rows by an id: the row that has it, or all rows that have it. A resource declares its relations once. */
@@ -16,7 +16,7 @@ export interface Relation<M extends Model = Model, Result = unknown> {
   readonly result?: Result
 }
 
-/** The row whose field `by` has an id, of which there is at most one: `one('User', 'id')`. Loading it returns null if there is none. */
+/** The only row whose field `by` has an id: `one('User', 'id')`. Loading it returns null if there is none. */
 export function one<M extends Model>(model: M, by: IdField<M>): Relation<M, SelectedRow<M> | null> {
   return { kind: 'one', model, by }
 }
@@ -35,7 +35,7 @@ export interface Branch {
   readonly branches: readonly Branch[]
 }
 
-/** What an operation reads. */
+/** The reads of an operation. */
 export interface ReadPlan {
   /** The fields to read of a model, besides its id. Undefined: all. */
   fieldsOf(model: Model): ReadonlySet<string> | undefined

@@ -38,10 +38,10 @@ export interface Tree {
 export type ColumnsOf = (relation: Relation) => SelectedColumns
 
 /**
- * Reads the rows of a root and the relations below them with one statement, so they are of one moment.
+ * Reads the rows of a root and the relations below them with one statement, and so from one snapshot.
  *
  * @param columnsOf the columns to read of a relation below the root
- * @param onReceived called with the length of what the server sent, before it is decoded. What it throws is thrown
+ * @param onReceived called with the length of the result, before it is decoded. If it throws, the read fails
  */
 export type TreeRead = (
   root: Root,
@@ -64,7 +64,7 @@ interface PreparedTree {
 
 /** Creates the read of trees. It uses the driver adapter directly (docs/decisions/0001-bypass-prisma-client-for-reads.md). */
 export function createTreeRead(sql: SqlQueryable, model: DataModel): TreeRead {
-  // An operation passes the same branches and columns each time, so they are their own keys, and are forgotten with it.
+  // An operation passes the same branches and columns each time, so they are the keys, and are forgotten with the operation.
   const prepared = new WeakMap<readonly Branch[] | SelectedColumns, LRUCache<string, PreparedTree>>()
 
   function prepare(root: Root, branches: readonly Branch[], columnsOf: ColumnsOf) {
@@ -123,7 +123,7 @@ export function relatedText(
   return relation.kind === 'many' ? `${text} ORDER BY "created_at", "id"` : text
 }
 
-/** A tree with more relations keeps others waiting that share its connection. */
+/** A tree with more relations would delay other reads on its connection. */
 const maxShortSteps = 4
 
 /** The statements that are kept for the filters and orders of one list. */
@@ -140,7 +140,7 @@ function prepareTree(model: DataModel, root: Root, branches: readonly Branch[], 
 
   function add(parent: Model, above: number, below: readonly Branch[]): void {
     for (const branch of below) {
-      // Fields of several types can be selected of a node. These are rows of one.
+      // A selection on a node can have fields of several types. These rows have one type.
       if (branch.parent !== parent) continue
       const { relation, from } = branch
       const number = ctes.length

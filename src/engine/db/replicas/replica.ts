@@ -22,7 +22,7 @@ export function createReplica(name: string, adapter: Promise<SqlDriverAdapter>, 
   let isIncluded = false
   let isReported = false
   let usableUntil = 0
-  /** The reads that wait for an answer. A server that hangs gives none for a long time. */
+  /** The reads that wait for a result. A server that hangs sends none for a long time. */
   const waiting = new Set<(reason: unknown) => void>()
   observe(name, false)
 
@@ -40,7 +40,7 @@ export function createReplica(name: string, adapter: Promise<SqlDriverAdapter>, 
       }),
 
     exclude(reason) {
-      // One that was never usable is reported once, if it cannot be reached: at first it only has to be measured.
+      // A replica that was never usable is reported once, if it cannot be reached. Otherwise it may only not be measured yet.
       if (!isIncluded && (isReported || !isServerLost(reason))) return
       isReported = true
       isIncluded = false

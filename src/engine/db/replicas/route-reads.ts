@@ -35,7 +35,7 @@ export function createReadRouter(
     const replica = choose()
     if (!replica) return sendToPrimary()
     return replica.read(query).catch((error: unknown) => {
-      // It would take as long on the primary.
+      // The statement would take as long on the primary.
       if (isStatementTimeout(error)) throw error
       if (isServerLost(error)) replica.exclude(error)
       return sendToPrimary()

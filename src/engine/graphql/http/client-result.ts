@@ -38,7 +38,7 @@ function withMessage(error: GraphQLError, message: string): GraphQLError {
   return new GraphQLError(message, { nodes, source, positions, path, extensions })
 }
 
-/** The media types whose status says that a result has no data, because the operation was not executed. */
+/** The media types with which the status tells that an operation was not executed. */
 const strictTypes: readonly MediaType[] = ['application/graphql-response+json', 'multipart/mixed']
 
 /**

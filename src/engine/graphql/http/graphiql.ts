@@ -38,8 +38,7 @@ const sources =
   "style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self' blob: data:"
 
 /**
- * Creates what answers a browser with GraphiQL: its page, and the files that the page loads. Slow readers of them take no
- * permits of other requests.
+ * Serves GraphiQL to browsers: its page, and the files that the page loads. Slow readers of them take no permits of other requests.
  *
  * @param demoKey the key of the demo tenant, which browsers on this machine get; others get a placeholder
  */
@@ -68,7 +67,7 @@ export function createGraphiql(demoKey: string | undefined) {
   }
 }
 
-/** Creates what answers a browser while GraphiQL is off: a page that says how to turn it on, with the status of a request without a key. */
+/** Serves browsers while GraphiQL is off: a page that says how to turn it on, with the status of a request without a key. */
 export function createGraphiqlHint(): (reply: FastifyReply) => string {
   const sendTextPage = createTextPages()
   const { code, headers } = new GatewayError('UNAUTHENTICATED', 'GraphiQL is off.')
@@ -82,7 +81,7 @@ const hint = `<header>
 <img src="${faviconPath}" alt="">
 <h1>GraphiQL is off</h1>
 </header>
-<p class="lead">This address answers GraphQL requests that send an API key. A gateway on PostgreSQL shows GraphiQL here only if its
+<p class="lead">This address serves GraphQL requests that send an API key. A gateway on PostgreSQL shows GraphiQL here only if its
 operator turns it on.</p>
 <h2>Turn it on</h2>
 <p>Start the gateway with two variables. The second one lets GraphiQL load the schema:</p>

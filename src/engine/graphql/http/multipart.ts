@@ -10,7 +10,7 @@ const lastBoundary = '--\r\n'
 const partOf = (message: object) =>
   `\r\ncontent-type: application/json; charset=utf-8\r\n\r\n${JSON.stringify(message)}\r\n--graphql`
 
-/** Teaches Yoga Apollo's protocol. Yoga's own multipart responses are those of `@defer`. */
+/** Adds Apollo's protocol to Yoga, whose own multipart responses are those of `@defer`. */
 export function useApolloMultipart(heartbeatMilliseconds: number): Plugin {
   return {
     onResultProcess({ request, setResultProcessor }) {
@@ -23,7 +23,7 @@ export function useApolloMultipart(heartbeatMilliseconds: number): Plugin {
   }
 }
 
-/** A stream of bytes that asks for a part when the client has read those before. */
+/** A stream of bytes that asks for the next part when the client has read the previous ones. */
 function streamOf(parts: AsyncGenerator<string>): ReadableStream<Uint8Array<ArrayBuffer>> {
   const encoder = new TextEncoder()
   return new ReadableStream({

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { GatewayError } from '../../errors.ts'
 import { choosePreferred } from '../../http/quality-values.ts'
 
-/** The media types of answers. Their order matters only if the client names a range, such as `*\/*`. */
+/** The media types of responses. Their order matters only if the client names a range, such as `*\/*`. */
 const mediaTypes = [
   'application/json',
   'application/graphql-response+json',
@@ -15,11 +15,11 @@ export const apolloMultipart = 'multipart/mixed;boundary="graphql";subscriptionS
 
 export type MediaType = (typeof mediaTypes)[number] | typeof apolloMultipart
 
-/** A media type of a single JSON answer. */
+/** A media type of a single JSON response. */
 export type JsonType = Extract<MediaType, `application/${string}`>
 
 /**
- * Chooses the media type of an answer by the header `accept` and its q-values. Other parameters are ignored.
+ * Chooses the media type of a response by the header `accept` and its q-values. Other parameters are ignored.
  *
  * @throws GatewayError NOT_ACCEPTABLE. Call it before the operation runs: a client repeats a request that was not acceptable
  * @see https://graphql.github.io/graphql-over-http/draft/#sec-Legacy-Watershed
@@ -46,10 +46,7 @@ const choices = new LRUCache<string, { readonly type: MediaType | undefined }>({
 export function subscriptionProtocol(accept = ''): 'text/event-stream' | typeof apolloMultipart {
   if (wantsApolloMultipart(accept)) return apolloMultipart
   if (preferred(accept, ['text/event-stream'])) return 'text/event-stream'
-  throw new GatewayError(
-    'NOT_ACCEPTABLE',
-    'A subscription is answered with server-sent events. Accept text/event-stream.',
-  )
+  throw new GatewayError('NOT_ACCEPTABLE', 'A subscription is sent as server-sent events. Accept text/event-stream.')
 }
 
 /**

@@ -23,7 +23,7 @@ export interface ResponderOptions {
 }
 
 /**
- * Creates the function that executes the operation of a request, and returns the body of the response. JSON is written here; Yoga
+ * Creates the function that executes the operation of a request and returns the body of the response. It writes JSON itself; Yoga
  * writes everything else.
  */
 export function createResponder(documents: DocumentFinder, options: ResponderOptions) {
@@ -84,7 +84,7 @@ function createSender({ introspection, heartbeatMilliseconds }: ResponderOptions
   }
 }
 
-/** In the words of Yoga. */
+/** The message is that of Yoga. */
 function rejectMutationByGet(reply: FastifyReply, type: MediaType): string {
   const message = 'Can only perform a mutation operation from a POST request.'
   const contentType = isJsonType(type) ? type : 'application/json'

@@ -63,7 +63,7 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
   })
 }
 
-/** Answers an error in GraphQL's format. */
+/** Sends an error in GraphQL's format. */
 function sendError(reply: FastifyReply, error: GatewayError): FastifyReply {
   const { code, message, details, headers } = error
   return reply

@@ -55,10 +55,10 @@ function listFiles(entry: string): string[] {
   return names.toSorted().map((name) => path.join(entry, name))
 }
 
-/** What GraphQL Codegen (`persistedDocuments`) and Relay (`persistConfig`) write. */
+/** The format of GraphQL Codegen (`persistedDocuments`) and Relay (`persistConfig`). */
 const documentsById = z.record(z.string(), z.string())
 
-/** What Apollo's `generate-persisted-query-manifest` writes. */
+/** The format of Apollo's `generate-persisted-query-manifest`. */
 const apolloManifest = z
   .object({
     format: z.literal('apollo-persisted-query-manifest'),

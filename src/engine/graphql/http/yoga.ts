@@ -9,10 +9,10 @@ interface YogaInput {
 }
 
 /**
- * Creates the function that sends results by Yoga as events or in parts, and returns the body.
+ * Creates the function that sends results through Yoga, as events or in parts, and returns the body.
  *
- * Operations are prepared, admitted and executed before, as for a JSON response. Yoga chooses the protocol by the header `accept`,
- * writes the results, sends heartbeats, and asks for a result when the client has read the one before.
+ * The operation is prepared, admitted and executed before, as for a JSON response. Yoga chooses the protocol by the header `accept`,
+ * writes the results, sends heartbeats, and asks for the next result when the client has read the previous one.
  */
 export function createYogaSender(heartbeatMilliseconds: number) {
   const yoga = createYoga<YogaInput>({

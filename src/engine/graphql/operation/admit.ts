@@ -5,13 +5,13 @@ import type { OperationRequest } from './operation-request.ts'
 /** The most points that an operation may cost. */
 const maxCost = 20_000
 
-/** What an operation has cost so far. */
+/** The cost of an operation so far. */
 export interface Admission {
   /** The points that were taken from the key's budget. */
   readonly cost: number
   /** The rest of the key's budget; undefined if keys are not limited. */
   readonly budget: Budget | undefined
-  /** Headers of the answer. */
+  /** Headers of the response. */
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -20,13 +20,13 @@ export interface Admissions {
   /**
    * Takes the cost of an operation before any resolver runs: the points of its nodes, or those of its body if it is longer.
    *
-   * @throws GatewayError TOO_EXPENSIVE or RATE_LIMITED, with the cost, the maximum, and the headers of the answer
+   * @throws GatewayError TOO_EXPENSIVE or RATE_LIMITED, with the cost, the maximum, and the headers of the response
    */
   admit(request: OperationRequest): Promise<Admission>
   /**
-   * Takes more points of an admitted operation, because its answer is longer than its nodes pay for.
+   * Takes more points for an admitted operation, because its response is longer than its cost covers.
    *
-   * @param cost what the operation costs in all. If it has paid as much, nothing is taken
+   * @param cost of the operation in total. Nothing is taken if the operation has paid that much
    */
   raise(request: OperationRequest, admission: Admission, cost: number): Promise<Admission>
 }

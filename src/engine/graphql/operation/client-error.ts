@@ -3,7 +3,7 @@ import { toGatewayError } from '../../telemetry/gateway-error.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 
 /**
- * The error of a GraphQL answer as the client sees it: with a code of the registry, and without anything internal. Unexpected
+ * The error of a GraphQL response as the client sees it: with a code of the registry, and without anything internal. Unexpected
  * errors are logged whole.
  *
  * @param source the document that was executed

@@ -13,10 +13,10 @@ export interface IdempotencyKey {
 }
 
 /**
- * Executes a mutation once per idempotency key. Its effects and its result are stored in one transaction. If it fails on the
- * side of the gateway, its effects are rolled back, and the client may send it again.
+ * Executes a mutation once per idempotency key. Its effects and its result are stored in one transaction. If the gateway fails,
+ * the effects are rolled back, and the client may send the request again.
  *
- * @throws GatewayError IDEMPOTENCY_KEY_IN_USE, IDEMPOTENCY_KEY_REUSED; MALFORMED_REQUEST if the answer has secrets, which are not stored
+ * @throws GatewayError IDEMPOTENCY_KEY_IN_USE, IDEMPOTENCY_KEY_REUSED; MALFORMED_REQUEST if the response has secrets, which are not stored
  */
 export async function executeOnce(
   execution: Execution,
@@ -27,11 +27,11 @@ export async function executeOnce(
   const { viewer, loaders } = context
   if (operation.showsSecrets) {
     const message =
-      'The answer has a secret, which is not stored. Send this operation without the header idempotency-key.'
+      'The response has a secret, which is not stored. Send this operation without the header idempotency-key.'
     throw new GatewayError('MALFORMED_REQUEST', message)
   }
   let lines: (() => void)[] = []
-  // Only the last run is logged: the client sees nothing of those that were repeated because of a conflict.
+  // Only the last run is logged: the client does not see runs that were repeated because of a conflict.
   const log: Logger = {
     error: (...line) => void lines.push(() => context.log.error(...line)),
     warn: (...line) => void lines.push(() => context.log.warn(...line)),

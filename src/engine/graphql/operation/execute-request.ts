@@ -14,7 +14,7 @@ interface ExecuteOptions {
   readonly recentWrites?: RecentWrites | undefined
 }
 
-/** Creates the function that executes admitted operations: on a server that is fit for them, and mutations once per idempotency key. */
+/** Creates the function that executes admitted operations: on the primary or a replica, and mutations once per idempotency key. */
 export function createExecute({ services, meter, recentWrites }: ExecuteOptions) {
   const { idempotency, queues } = services
 
@@ -40,7 +40,7 @@ export function createExecute({ services, meter, recentWrites }: ExecuteOptions)
     try {
       return await work()
     } finally {
-      // From the end of the write on, and before the client knows of it.
+      // After the write, and before the client gets the response.
       await recentWrites.note(keyId)
     }
   }

@@ -28,7 +28,7 @@ export async function executeOperation(execution: Execution, event?: unknown): P
 async function runOperation({ operation, variables, context }: Execution, event: unknown): Promise<ExecutionResult> {
   const { errors, coerced = {} } = operation.coerce(variables)
   if (errors) return { errors }
-  // Without a scope, relations are read only where a field that the viewer may see loads them.
+  // For a viewer who lacks a scope, only fields that the viewer may see load their relations.
   const isAllowed = hasScopes(context.viewer, operation)
   const plan = operation.planOf(coerced)
   context.loaders.follow(isAllowed ? plan : { ...plan, branchesOf: noPlan.branchesOf })

@@ -1,20 +1,20 @@
 import { GatewayError } from '../../errors.ts'
 
-/** The longest answer of a query, and the longest event of a subscription, in characters. */
+/** The longest response of a query, and the longest event of a subscription, in characters. */
 export const maxResponseLength = 8 * 1024 * 1024
 
-/** Answers from this length on, in characters, count until the client has received them. */
+/** Responses from this length on, in characters, count as unread until the client has received them. */
 export const longResponse = 256 * 1024
 
 export const mebibyte = 1024 * 1024
 
-/** What a value without text takes in an answer, about: a number, the name of a field. */
+/** The approximate length in a response of a value that is not a text, such as a number, or of the name of a field. */
 const otherLength = 8
 
 /**
- * Returns about how many characters an answer has as JSON.
+ * Returns the approximate length of a response as JSON, in characters.
  *
- * @param max where it stops counting, because longer answers are rejected
+ * @param max where it stops counting, because longer responses are rejected
  */
 export function lengthOf(response: unknown, max = maxResponseLength): number {
   let length = 0
@@ -31,8 +31,8 @@ export function lengthOf(response: unknown, max = maxResponseLength): number {
   return length
 }
 
-/** @throws GatewayError TOO_EXPENSIVE if an answer of this length would be too long to write */
+/** @throws GatewayError TOO_EXPENSIVE if a response of this length would be too long */
 export function requireResponseLength(length: number): void {
   if (length <= maxResponseLength) return
-  throw new GatewayError('TOO_EXPENSIVE', 'The answer would be longer than 8 MiB. Request fewer rows or fields.')
+  throw new GatewayError('TOO_EXPENSIVE', 'The response would be longer than 8 MiB. Request fewer rows or fields.')
 }

@@ -20,7 +20,7 @@ import { createSubscribe, type Subscribe } from './subscribe.ts'
  */
 export interface Operations extends Preparer {
   /**
-   * Prepares the document of a client. New documents are queued, and one with errors takes points of the key.
+   * Prepares the document of a client. New documents are queued, and a document with errors costs points.
    *
    * @param isAbandoned whether the client has gone
    * @throws GatewayError RATE_LIMITED if the document is new and the key has no points left
@@ -43,7 +43,7 @@ export interface Operations extends Preparer {
 }
 
 /**
- * Operations from these costs on are queued. A query of 5,000 nodes takes tens of milliseconds of the event loop. The answer of a
+ * Operations from these costs on are queued. A query of 5,000 nodes takes tens of milliseconds of the event loop. The response of a
  * mutation is not bounded: each of 16 jobs in it may have the longest payload and result.
  */
 const longCosts = { query: 5_000, mutation: 16, subscription: Number.POSITIVE_INFINITY }
@@ -51,7 +51,7 @@ const longCosts = { query: 5_000, mutation: 16, subscription: Number.POSITIVE_IN
 /** A document with errors costs a point for so many characters: validating 100,000 takes up to 80 ms. */
 const charactersPerPoint = 100
 
-/** A KiB of an answer that is stored for its idempotency key costs as much as so many KiB of another one. */
+/** The factor for the cost of a response that is stored for its idempotency key. */
 const storedFactor = 10
 
 export interface OperationsOptions {
@@ -65,16 +65,16 @@ export interface OperationsOptions {
   readonly introspection: boolean
   /** The maximum number of subscriptions of one key at a time. */
   readonly maxSubscriptionsPerKey: number
-  /** The most MiB of long answers that the clients of one key have not read, at a time. */
+  /** The most MiB of unread long responses of the clients of one key. */
   readonly maxUnsentMibPerKey: number
 }
 
-/** Creates what runs operations. */
+/** Creates the functions that run operations. */
 export function createOperations(options: OperationsOptions): Operations {
   const { schemas, services, meter, rateLimit, introspection, maxSubscriptionsPerKey } = options
   const preparer = createPreparer({ schemas, introspection, metrics: services.metrics })
   const admissions = createAdmissions(rateLimit)
-  const things = 'MiB of answers that its clients have not read'
+  const things = 'MiB of responses that its clients have not read'
   const unsent = createConcurrencyLimit(options.maxUnsentMibPerKey, things, 'MAX_UNSENT_MIB_PER_KEY')
   const execute = createExecute(options)
 
@@ -97,7 +97,7 @@ export function createOperations(options: OperationsOptions): Operations {
 
 interface RunOptions {
   readonly admissions: Admissions
-  /** The MiB of answers that the clients of each key have not read. */
+  /** The MiB of unread responses of the clients of each key. */
   readonly unsent: ConcurrencyLimit
   readonly execute: Operations['execute']
   readonly queue: FairQueue
@@ -113,15 +113,15 @@ function createRun({ admissions, unsent, execute, queue }: RunOptions): Operatio
   }
 
   /**
-   * Counts a long answer until the client has received it.
+   * Counts a long response until the client has received it.
    *
-   * @throws GatewayError RATE_LIMITED, after a second, if clients of the key have too much to read
+   * @throws GatewayError RATE_LIMITED, after a second, if the clients of the key have too many unread responses
    */
   async function countUntilSent({ operation, context, onSent }: OperationRequest, length: number): Promise<void> {
     if (length < longResponse) return
     const { viewer } = context
     const size = Math.ceil(length / mebibyte)
-    // A mutation has had its effect, so its answer must say so.
+    // A mutation has had its effect, so its response must say so.
     onSent(operation.kind === 'mutation' ? unsent.hold(viewer, size) : await unsent.take(viewer, size))
   }
 
@@ -134,7 +134,7 @@ function createRun({ admissions, unsent, execute, queue }: RunOptions): Operatio
       const response = await executeQueued(request, admission.cost)
       const { result, length, isStored } = response
       admission = await admissions.raise(request, admission, pointsOfLength(length) * (isStored ? storedFactor : 1))
-      // A mutation has had its effect, so its answer must say so.
+      // A mutation has had its effect, so its response must say so.
       if (operation.kind === 'query') requireResponseLength(length)
       await countUntilSent(request, length)
       const { cost: requested, budget, headers } = admission

@@ -16,11 +16,11 @@ import { lengthOf, longResponse, mebibyte, requireResponseLength } from './respo
 export interface SubscriptionRequest extends OperationRequest {
   /** Calls back when the client has received the events so far, or has gone. */
   onFlushed(done: () => void): void
-  /** Returns what the key or the token may do now. Rejects if it is no longer valid. */
+  /** Returns the current viewer of the key or token. Rejects if it is no longer valid. */
   checkKey(): Promise<Viewer>
 }
 
-/** The events of a subscription, or a single result if it is rejected; and headers of the answer. */
+/** The events of a subscription, or a single result if it is rejected; and headers of the response. */
 export interface SubscriptionResponse {
   readonly events: ExecutionResult | AsyncIterable<ExecutionResult>
   readonly headers: Readonly<Record<string, string>>
@@ -32,7 +32,7 @@ interface SubscribeOptions {
   readonly admissions: Admissions
   readonly rateLimit: RateLimit
   readonly meter: StatementMeter
-  /** The MiB of answers that the clients of each key have not read. */
+  /** The MiB of unread responses of the clients of each key. */
   readonly unsent: ConcurrencyLimit
   /** The maximum number of subscriptions of one key at a time. */
   readonly maxPerKey: number
@@ -79,7 +79,7 @@ interface EventsOptions extends Pick<SubscribeOptions, 'rateLimit' | 'meter' | '
   readonly paid: number
 }
 
-/** The same values. When they end, for whatever reason, the permit is released. */
+/** The same values. When they end for any reason, the permit is released. */
 function releasing(values: AsyncIterator<unknown>, release: () => void) {
   return {
     async next(): Promise<IteratorResult<unknown>> {
@@ -106,7 +106,7 @@ async function* eventsOf(
 ): AsyncGenerator<ExecutionResult> {
   const { statements, checkKey, onFlushed } = request
   const attributed = <Result>(work: () => Promise<Result>) => runAttributed(meter, statements, work)
-  /** Why the key may not receive more. */
+  /** Why the key may receive no more events. */
   let rejection: GatewayError | undefined
   const stopWatching = watchCredential(
     () => attributed(checkKey),
@@ -139,7 +139,7 @@ async function* eventsOf(
   }
 }
 
-/** Creates the function that turns a value into an event. Its permits are to be released when the client has received it. */
+/** Creates the function that turns a value into an event. The caller releases its permits when the client has received it. */
 function createResults(request: SubscriptionRequest, { rateLimit, unsent, paid }: Omit<EventsOptions, 'meter'>) {
   const { operation, context, checkKey } = request
   const { viewer } = context

@@ -2,7 +2,7 @@ import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTyp
 import type { FieldScope } from '../../auth/scopes.ts'
 import type { Relation } from '../../db/read/relation.ts'
 
-/** What a field costs besides one point for each node, and how long its lists are. */
+/** The cost of a field besides one point for each node, and the length of its lists. */
 export interface FieldCost {
   /** The path of the argument with the page size, if it is neither `first` nor `last`: `input.limit`. */
   readonly page?: string
@@ -12,7 +12,7 @@ export interface FieldCost {
   readonly extra?: (args: Readonly<Record<string, unknown>>) => number
 }
 
-/** What the gateway knows of a field besides its type and its resolver. Fields declare it as options. */
+/** The metadata of a field besides its type and its resolver. Fields declare it as options. */
 export interface FieldMetadata {
   /** The scope that a viewer needs for this field. By default that of its type. */
   readonly scope?: FieldScope | undefined
@@ -23,11 +23,11 @@ export interface FieldMetadata {
   readonly cost?: FieldCost
   /** The relation that the field loads, and the field of its parent that holds the id. It can be read with the parent. */
   readonly relation?: { readonly relation: Relation; readonly from: string }
-  /** The columns that the field reads, if they are not the one of its own name. */
+  /** The columns that the field reads, if it reads others than the one with its name. */
   readonly columns?: readonly string[]
 }
 
-/** The extra points of a field whose statement looks at rows that it does not return: a count, a search. */
+/** The extra points of a field whose statement reads rows that it does not return: a count, a search. */
 export const pointsOfScan = 50
 
 declare global {
@@ -47,7 +47,7 @@ declare global {
 
 const name = 'metadata' as const
 
-/** Keeps the metadata of a field in the schema, for those who read operations. */
+/** Keeps the metadata of a field in the schema, where the preparation of operations reads it. */
 class MetadataPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(field: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
     const { scope, isWithheld, isSecret, cost, relation, columns } = field.pothosOptions as FieldMetadata

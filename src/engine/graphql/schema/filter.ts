@@ -13,13 +13,13 @@ interface FieldOptions<Value> {
   readonly description: string
   /** The condition on the rows of the list. */
   readonly where: (value: Value, context: Context) => Condition
-  /** What a viewer needs to filter by the field: whoever can search for a value learns it when a row is found. */
+  /** The scope that a viewer needs to filter by the field, because a search that finds a row reveals its value. */
   readonly scope?: Scope
-  /** Whether a statement may look at many rows that it does not return. Such an operation costs more. */
+  /** Whether a statement may read many rows that it does not return. Such an operation costs more. */
   readonly isSearch?: boolean
 }
 
-/** A field of a filter: its input, what is checked, and the condition that it becomes. */
+/** A field of a filter: its input, its checks, and the condition that it becomes. */
 interface FilterField<Value> extends FieldOptions<Value> {
   readonly type: InputType<Types>
   readonly rule: z.ZodType

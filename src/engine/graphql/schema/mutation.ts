@@ -8,13 +8,13 @@ import { UserError } from './user-error.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
 
-/** The result of a mutation: what it wrote, or the errors of its input. */
+/** The result of a mutation, or the errors of its input. */
 interface Payload<Result> {
   readonly result: Result | null
   readonly userErrors: readonly FieldError[]
 }
 
-/** A field of the payload that shows what the mutation has done. */
+/** A field of the payload that shows the result. */
 interface ResultField<Result> {
   readonly field: string
   readonly type: TypeParam<Types>
@@ -93,7 +93,7 @@ export function defineMutation<Input extends object, Result>(
       if (error instanceof GatewayError && error.fields.length > 0) return { result: null, userErrors: error.fields }
       throw error
     } finally {
-      // Later reads of the request see what was written.
+      // Later reads of the request must see the write.
       context.loaders.clearAll()
     }
   }

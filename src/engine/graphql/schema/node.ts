@@ -33,7 +33,7 @@ const nodeTypes: NodeType[] = []
 /**
  * Makes `node` find the objects of a type.
  *
- * @param scope what a viewer needs to read them
+ * @param scope that a viewer needs to read them
  * @param relation loads a row by its id
  * @param options.isPrefixed whether all ids have the prefix of `ids`, because such rows are not imported
  */

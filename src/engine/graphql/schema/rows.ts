@@ -4,8 +4,8 @@ import type { Loaders } from '../../db/read/loaders.ts'
 import type { Relation, SelectedRow } from '../../db/read/relation.ts'
 
 // Rows as the parents of fields. Pothos types a parent as a whole row. A loaded row has its id, the columns that the operation
-// names, and the ids that its relations start from; a field's resolver reads the column of its own name or such an id, so nothing
-// is missing where it is read (test/graphql/field-names.test.ts). Code outside of resolvers gets `SelectedRow`.
+// names, and the ids that its relations start from. A resolver reads only the column of its own name or such an id, so it never
+// reads a missing column (test/graphql/field-names.test.ts). Code outside of resolvers gets `SelectedRow`.
 
 /** A row as the parent of fields. */
 export function asParent<M extends Model>(row: SelectedRow<M>): Row<M> {

@@ -23,7 +23,7 @@ function storable<Output>(name: string, scalar: GraphQLScalarType<Date, Output>)
   })
 }
 
-/** Rejects object literals with values that JSON does not have: the scalar would drop them silently. */
+/** Rejects object literals with values that JSON does not have, because the scalar would drop them silently. */
 function complete(scalar: GraphQLScalarType): GraphQLScalarType {
   return new GraphQLScalarType({
     ...scalar.toConfig(),

@@ -64,7 +64,7 @@ function scopeOf(field: Parameters<typeof metadataOf>[0]): Exclude<FieldScope, '
   return scope === 'inherited' ? undefined : scope
 }
 
-/** The fields whose error was reported, by execution: each has an object of variables of its own. */
+/** The fields whose error was reported, by execution. The object of variables identifies the execution. */
 const reported = new WeakMap<object, Set<object | undefined>>()
 
 /** Whether the error of a field was reported in this execution. From now on it counts as reported. */

@@ -16,7 +16,7 @@ interface Link {
   readonly text: string
 }
 
-/** Serves `/`: what this is and where its parts are, as a page for browsers and as JSON for other clients; and the icon. */
+/** Serves `/`, which links to the parts of the gateway, as a page for browsers and as JSON for other clients. Also serves the icon. */
 export const home = routePlugin<HomeOptions>('home', (app, { graphiql, demoKey }) => {
   const sendTextPage = createTextPages()
   const version = packageVersion()
@@ -50,7 +50,7 @@ export const home = routePlugin<HomeOptions>('home', (app, { graphiql, demoKey }
     },
   })
 
-  // Browsers request the second path without being told to.
+  // Browsers request the second path by default.
   for (const url of [faviconPath, '/favicon.ico']) {
     app.route({
       method: ['GET', 'HEAD'],

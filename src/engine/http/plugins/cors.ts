@@ -15,7 +15,7 @@ const allowedHeaders = [
   ...['x-apollo-operation-id', 'x-apollo-operation-name'],
 ]
 
-/** The headers of answers that pages may read, besides those that browsers always show. */
+/** The response headers that pages may read, besides those that browsers always show. */
 const exposedHeaders = [
   ...['allow', 'etag', 'idempotent-replayed', 'link', 'location', 'ratelimit', 'ratelimit-policy', 'retry-after'],
   ...['server-timing', 'www-authenticate', 'x-cost', 'x-request-id'],
@@ -41,15 +41,15 @@ export const cors = plugin<CorsOptions>('cors', (app, { origins, headers = [] })
 
   app.addHook('onRequest', (request, reply, done) => {
     const { origin } = request.headers
-    // Caches must not give the answer for one origin to another.
+    // Caches must not send the response for one origin to another.
     reply.header('vary', [reply.getHeader('vary') ?? [], 'Origin'].flat().join(', '))
     if (origin === undefined || !allowed.has(origin)) return done()
     reply.headers({ 'access-control-allow-origin': origin, ...shownHeaders })
-    // A preflight request has no key, so it is answered before keys are checked.
+    // A preflight request has no key, so it gets its response before keys are checked.
     if (request.method !== 'OPTIONS') return done()
     reply.code(204).headers(preflightHeaders).send()
   })
 
-  // Without a route, the hook would run after the path is not found.
+  // Without a route, the hook would run only after Fastify has found no route.
   app.options('*', (_request, reply) => reply.callNotFound())
 })

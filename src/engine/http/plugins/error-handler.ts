@@ -12,7 +12,7 @@ const fastifyErrors: Record<string, readonly [ErrorCode, string]> = {
   FST_ERR_BAD_URL: ['MALFORMED_REQUEST', 'The path is not valid percent-encoding.'],
 }
 
-/** Answers errors with problem documents. GraphQL has an error handler of its own. */
+/** Responds to errors with problem documents. GraphQL has its own error handler. */
 export const errorHandler = plugin('errorHandler', (app) => {
   app.setErrorHandler((error, request, reply) => sendProblem(reply, toHttpError(error, request)))
   app.setNotFoundHandler((_request, reply) =>

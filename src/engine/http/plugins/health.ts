@@ -7,8 +7,8 @@ import { routePlugin } from '../routes.ts'
 const isStandby = statement('SELECT pg_is_in_recovery()')
 
 /**
- * Serves the probes. `/health` answers while the process runs. `/ready` answers 200 while the gateway is not stopping, the
- * database answers, accepts writes, and has every migration of this version. The log has the reason if it does not; the answer has none,
+ * Serves the probes. `/health` responds while the process runs. `/ready` responds with 200 while the gateway is not stopping and the
+ * database answers, accepts writes, and has every migration of this version. Otherwise the log has the reason. The response does not,
  * because anyone can request it.
  */
 export const health = routePlugin<{ database: Database }>('health', (app, { database }) => {

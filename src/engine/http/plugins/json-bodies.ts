@@ -5,7 +5,7 @@ import { excessOf } from '../../input/json.ts'
 import type { FairQueue } from '../../limits/fair-queue.ts'
 import { plugin } from '../plugin.ts'
 
-/** Bodies from this size on, in bytes, are queued before they are read. The queue also waits for what follows, up to the first statement. */
+/** Bodies from this size on, in bytes, are queued before they are read. The queue also waits for the work that follows, up to the first statement. */
 const longBody = 32 * 1024
 
 /**
@@ -45,7 +45,7 @@ function hasOptionalContentType({ method, headers }: FastifyRequest): boolean {
 
 function parseJson(body: Buffer): unknown {
   if (body.length === 0) return undefined
-  // Decoding would replace bytes that are not UTF-8 silently, and other text than the client's would be stored.
+  // Decoding would silently replace bytes that are not UTF-8, and the gateway would store a text that the client has not sent.
   if (!isUtf8(body)) throw new GatewayError('MALFORMED_REQUEST', 'The body is not UTF-8.')
   let value: unknown
   try {

@@ -24,11 +24,11 @@ export interface LoadLimits {
 
 type Options = { readonly limits: LoadLimits; readonly metrics: Metrics }
 
-/** Probes and metrics are always answered: they show what is going on. */
+/** Probes and metrics are always served: operators need them during an overload. */
 const exempt = new Set(['/health', '/ready', '/metrics'])
 
 /**
- * Rejects requests that exceed the limits before their operation is looked at, so that accepted requests stay fast. A request
+ * Rejects requests that exceed the limits before their operation is read, so that accepted requests stay fast. A request
  * counts from the moment its body has arrived: a client that sends slowly takes no permit.
  */
 export const loadShedding = plugin<Options>('loadShedding', (app, { limits, metrics }) => {
@@ -36,7 +36,7 @@ export const loadShedding = plugin<Options>('loadShedding', (app, { limits, metr
   const { requestsInFlight, requestsShed } = metrics
   const isEventLoopLate = watchEventLoop(app, maxEventLoopDelayMilliseconds)
   const limit = createConcurrencyLimit(maxInFlightPerKey, 'requests', 'MAX_IN_FLIGHT_PER_KEY')
-  // Requests whose bodies arrive take memory, and no permit. Twice as many leave room for those that take a permit meanwhile.
+  // Requests whose bodies are still arriving take memory but no permit. Twice as many leave room for requests that take a permit meanwhile.
   const arriving = createConcurrencyLimit(2 * maxInFlightPerKey, 'requests that arrive', 'twice MAX_IN_FLIGHT_PER_KEY')
   let inFlight = 0
 
@@ -45,7 +45,7 @@ export const loadShedding = plugin<Options>('loadShedding', (app, { limits, metr
     throw new GatewayError('SERVICE_UNAVAILABLE', 'The gateway has too many requests right now. Try again shortly.')
   }
 
-  /** Takes a permit of the process. Returns what releases it and the permit of the key. */
+  /** Takes a permit of the process. Returns a function that releases it and the permit of the key. */
   function takePermitOfProcess(releasePermitOfKey: () => void): () => void {
     inFlight += 1
     requestsInFlight.set(inFlight)
@@ -112,8 +112,8 @@ const resolutionMilliseconds = 10
 const intervalMilliseconds = 1_000
 
 /**
- * Measures the delay of the event loop every second. The event loop is late after two late seconds in a row: a single long step
- * is over when it is noticed.
+ * Measures the delay of the event loop every second. The event loop counts as late after two late seconds in a row, because a single
+ * long step is over when it is noticed.
  */
 function watchEventLoop(app: FastifyInstance, maxMilliseconds: number): () => boolean {
   const delay = monitorEventLoopDelay({ resolution: resolutionMilliseconds })

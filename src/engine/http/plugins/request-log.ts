@@ -5,12 +5,12 @@ import { plugin } from '../plugin.ts'
 const maxNameLength = 100
 
 /**
- * Logs one line per request, whether it was answered or its client went away: who requested what, the outcome and the cost.
+ * Logs one line per request, even if its client went away: who requested what, the outcome and the cost.
  * The line has the name of the key, and never its secret, a payload or a query string. The metrics record the same.
  */
 export const requestLog = plugin<{ metrics: Metrics }>('requestLog', (app, { metrics }) => {
   app.addHook('onRequest', (request, reply, done) => {
-    // Fastify does not call onResponse for an answer that was cut off.
+    // Fastify does not call onResponse for a response that was cut off.
     reply.raw.once('close', () => logRequest(request, reply, metrics))
     done()
   })

@@ -1,8 +1,8 @@
 import { plugin } from '../plugin.ts'
 
 /**
- * Tells clients with a key how long their answer took, and how many SQL statements it needed. Browsers show the header in their
- * developer tools. An answer that is sent in parts has none, because its headers are sent first.
+ * Tells clients with a key how long their response took, and how many SQL statements it needed. Browsers show the header in their
+ * developer tools. A response that is sent in parts has none, because its headers are sent first.
  *
  * @see https://www.w3.org/TR/server-timing/
  */

@@ -5,14 +5,14 @@ import { plugin } from '../plugin.ts'
 /** How often the log says that there are too many connections. */
 const logMilliseconds = 60_000
 
-/** How many requests a client may send over a connection before it has their answers. Clients that pipeline send about ten. */
+/** How many requests a client may send over a connection before it has their responses. Clients that pipeline send about ten. */
 const maxPending = 20
 
 /**
  * Bounds the number of open connections. A connection that waits for a request makes room for a new one: first one that has never
  * sent a request, the oldest first, then the one that has waited longest. If all are in use, new ones are closed at once.
  *
- * Closes connections over which a client sends very many requests without waiting for answers. Node starts all requests that have
+ * Closes connections over which a client sends very many requests without waiting for responses. Node starts all requests that have
  * arrived together, up to 64 KiB of them, in one step of the event loop: thousands of short ones would delay everyone else.
  */
 export const connectionLimit = plugin<{ max: number | undefined }>('connectionLimit', ({ server, log }, options) => {
@@ -54,7 +54,7 @@ export const connectionLimit = plugin<{ max: number | undefined }>('connectionLi
   const [respond] = server.listeners('request') as [RequestListener]
   server.off('request', respond).on('request', (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request
-    // The request had arrived together with the one for which the connection was closed.
+    // The request arrived together with the one that closed the connection.
     if (socket.destroyed) return
     unused.delete(socket)
     idle.delete(socket)
@@ -79,8 +79,8 @@ export const connectionLimit = plugin<{ max: number | undefined }>('connectionLi
 })
 
 /**
- * Closes a connection. Node then creates an error for each of its requests, thousands perhaps, so errors have no stacks meanwhile: writing
- * the stacks would take half of the time.
+ * Closes a connection. Node then creates an error for each of its requests, perhaps thousands. Errors have no stacks meanwhile, because
+ * writing the stacks would take half of the time.
  */
 function abort(socket: Socket): void {
   const { stackTraceLimit } = Error

@@ -7,7 +7,7 @@ import { plugin } from '../plugin.ts'
 const graceMilliseconds = 500
 
 /**
- * Lets connections end when the gateway stops, without losing requests. It accepts no new connections, each answer tells its
+ * Ends connections when the gateway stops, without losing requests. It accepts no new connections, each response tells its
  * client to close, and only connections that stay silent are closed. Node would close silent connections at once, and lose a
  * request that was just sent; and it would wait forever for connections that never sent one, which browsers open in advance.
  */

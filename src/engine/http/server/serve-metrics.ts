@@ -8,13 +8,13 @@ export const maxMetricsConnections = 16
 
 export interface ServeMetricsOptions {
   readonly host: string
-  /** Undefined: the metrics have no port of their own, and nothing is served. */
+  /** Undefined: the metrics have no separate port, and nothing is served. */
   readonly metricsPort: number | undefined
   readonly metricsAgeMilliseconds: number
 }
 
 /**
- * Serves only `/metrics`, on a port of its own.
+ * Serves only `/metrics`, on a separate port.
  *
  * @returns stops serving
  * @throws the system's error if it cannot listen

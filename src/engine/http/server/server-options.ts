@@ -48,12 +48,12 @@ export function serverOptions(logger: FastifyBaseLogger, timeouts: HttpTimeouts)
     requestTimeout: requestMilliseconds,
     keepAliveTimeout: keepAliveMilliseconds,
     connectionTimeout: idleMilliseconds,
-    // Requests on open connections are answered while the gateway stops.
+    // Requests on open connections are served while the gateway stops.
     return503OnClosing: false,
     exposeHeadRoutes: false,
     frameworkErrors: respondToBadUrl,
     clientErrorHandler: respondToClientError,
-    // An id may be long in percent-encoding. A longer one is answered like any unknown id.
+    // An id may be long in percent-encoding. A longer one gets the response of an unknown id.
     routerOptions: { maxParamLength: 16_384 },
   } satisfies FastifyHttpOptions<RawServerDefault>
 }
@@ -63,7 +63,7 @@ function validRequestId(header: string | string[] | undefined): string | undefin
   return typeof header === 'string' && /^[\w.:/+=-]{1,128}$/.test(header) ? header : undefined
 }
 
-/** Answers a request whose URL Fastify cannot route. None of its hooks has run. */
+/** Responds to a request whose URL Fastify cannot route. None of its hooks has run. */
 function respondToBadUrl(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   reply.raw.once('close', () => logRequest(request, reply))
   return sendProblem(setCommonHeaders(reply), toHttpError(error, request))
@@ -75,7 +75,7 @@ const parserErrors: Record<string, readonly [ErrorCode, string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['REQUEST_TIMEOUT', 'The request was not complete in time.'],
 }
 
-/** Answers data that Node could not parse as a request, directly on the socket. */
+/** Responds to data that Node could not parse as a request, directly on the socket. */
 function respondToClientError(this: FastifyInstance, error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()

@@ -54,9 +54,9 @@ interface Size {
 const nothing: Size = { fields: 0, fragments: 0, depth: 0 }
 
 /**
- * Rejects operations that are too deep or have too many fields or fragments, and documents with too many aliases. Back edges multiply
- * rows with each level, and each alias requests a field once more. Fragments without fields of their own take time all the same: few
- * fields can each be below a hundred of them.
+ * Rejects operations that are too deep or have too many fields or fragments, and documents with too many aliases. Relations back to a
+ * parent multiply rows with each level, and each alias requests a field once more. Fragments take time even if they add no fields: one
+ * field can be nested in a hundred of them.
  */
 export const operationBoundsRule: ValidationRule = (context) => {
   const fragments = new Map<string, Size>()

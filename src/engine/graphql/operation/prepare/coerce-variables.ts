@@ -72,7 +72,7 @@ function pathOfLongList(type: GraphQLType | undefined, value: unknown, path: str
   return undefined
 }
 
-/** The first error of large variables, without the value: printing it would take longer than all else. */
+/** The first error of large variables, without the value: printing it would take longer than everything else. */
 function firstErrorOfLarge(
   schema: GraphQLSchema,
   definitions: readonly VariableDefinitionNode[],

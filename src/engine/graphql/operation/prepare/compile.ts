@@ -22,11 +22,11 @@ export type CompiledOperation = (
   coerced: Values,
 ) => ExecutionResult | Promise<ExecutionResult>
 
-/** Compiling more fields takes more than some tens of milliseconds, and such operations are rarely sent twice. */
+/** Compiling more fields takes tens of milliseconds or more, and such operations are rarely sent twice. */
 const maxFields = 1_000
 
 /**
- * Compiles an operation with graphql-jit. Its answers equal those of graphql-js (test/graphql/compiled.test.ts). graphql-js
+ * Compiles an operation with graphql-jit. Its results equal those of graphql-js (test/graphql/compiled.test.ts). graphql-js
  * executes the operations that graphql-jit 0.8 handles differently:
  *
  * - with directives: after `@skip`, the error of a field that is selected twice names the wrong location;

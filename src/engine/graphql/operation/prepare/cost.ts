@@ -14,10 +14,10 @@ import { metadataOf } from '../../schema/field-metadata.ts'
 import type { Values } from './coerce-variables.ts'
 import type { SelectedField, Selection } from './selection.ts'
 
-/** The length that a list of nodes is assumed to have if nothing says otherwise. */
+/** The assumed length of a list of nodes without a known length. */
 const defaultLength = 5
 
-/** What it costs to select a JSON object of a node again, under another alias: a point for each KiB that it may have. */
+/** The cost of selecting a JSON object of a node again, under another alias: a point for each KiB that it may have. */
 const pointsOfRepetition = 256
 
 /**
@@ -75,7 +75,7 @@ class CostCalculation {
   private ofField({ field, node, type, selections }: SelectedField, page: number | undefined, isRoot: boolean): number {
     const ownPage = this.pageOf(field, node)
     const inner = this.ofFields(selections, ownPage)
-    // An empty list costs as much as one item, or everything below it would be free.
+    // An empty list costs as much as one item: otherwise everything below it would be free.
     const length = isListType(getNullableType(field.type))
       ? Math.max(1, this.lengthOf(field, node) ?? ownPage ?? page ?? defaultLength)
       : 1

@@ -1,20 +1,20 @@
 import { isNode } from './cost.ts'
 import type { SelectedField } from './selection.ts'
 
-/** The parts of an answer that hold objects, by their keys. */
+/** The parts of a response that hold objects, by their keys. */
 interface Part {
   isNode: boolean
   readonly parts: Map<string, Part>
 }
 
-/** Creates the function that counts the nodes in the data of an operation's answer. */
+/** Creates the function that counts the nodes in the data of an operation's response. */
 export function createNodeCount(fields: readonly SelectedField[]): (data: unknown) => number {
   const root: Part = { isNode: false, parts: new Map() }
   addParts(root, fields)
   return (data) => count(root, data)
 }
 
-/** Fields with the same key share their place in the answer. */
+/** Fields with the same key share their place in the response. */
 function addParts({ parts }: Part, fields: readonly SelectedField[]): void {
   for (const { key, node, type, selections } of fields) {
     if (!node.selectionSet) continue

@@ -11,7 +11,7 @@ import { allFields, type Condition, type SelectedField, type Selection } from '.
  */
 const maxBranches = 24
 
-/** With more variables than this in `@skip` and `@include`, nothing is planned: each combination has a plan of its own. */
+/** With more variables than this in `@skip` and `@include`, nothing is planned, because each combination has its own plan. */
 const maxVariables = 3
 
 /**
@@ -55,7 +55,7 @@ export function createPlanner({ fields }: Selection): (variables: Values) => Rea
 const noFields: ReadonlySet<string> = new Set()
 const none: readonly Branch[] = []
 
-/** The fields to read of each model: those that are selected, and the ids that relations start from. */
+/** The fields to read of each model: the selected ones, and the ids that relations start from. */
 function fieldsByModel(fields: readonly SelectedField[], values: Values): Map<string, Set<string>> {
   const byModel = new Map<string, Set<string>>()
   function add(selected: readonly SelectedField[]): void {
@@ -71,7 +71,7 @@ function fieldsByModel(fields: readonly SelectedField[], values: Values): Map<st
   return byModel
 }
 
-/** Plans each root field, by the nodes that select it. Fields that read the same branches share them, and so a statement. */
+/** Plans each root field, by the nodes that select it. Fields that read the same branches share them, and so share a statement. */
 function planRootFields(
   fields: readonly SelectedField[],
   values: Values,
@@ -114,7 +114,7 @@ function branchesOf(fields: readonly SelectedField[], values: Values): Branch[] 
   })
 }
 
-/** The columns that a field reads: the one where its relation starts, those that it declares, or the one of its own name. */
+/** The columns that a field reads: the start of its relation, those that it declares, or the one with its name. */
 function columnsOf(field: SelectedField['field']): readonly string[] {
   const { columns, relation } = metadataOf(field)
   return columns ?? [relation?.from ?? field.name]

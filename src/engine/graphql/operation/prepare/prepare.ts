@@ -26,7 +26,7 @@ import { createPlanner } from './plan.ts'
 import type { Schemas } from './schemas.ts'
 import { allFields, readSelection } from './selection.ts'
 
-/** A validated operation and all that is known about it before it runs. */
+/** A validated operation, with everything that is known before it runs. */
 export interface PreparedOperation {
   /** As the client sent it. */
   readonly document: DocumentNode
@@ -37,17 +37,17 @@ export interface PreparedOperation {
   readonly size: number
   /** The scopes of all its fields. The scope of a `node` is known when it is loaded. */
   readonly scopes: readonly Scope[]
-  /** Whether its answer has secrets, which are shown only once. */
+  /** Whether its response has secrets, which are shown only once. */
   readonly showsSecrets: boolean
   /** The document that the executors get, with `Coerced` variables. */
   readonly executable: DocumentNode
   readonly schemas: Schemas
   /** The cost in points, for variables as the client sent them. */
   costOf(variables: Values): number
-  /** Counts the nodes in the data of an answer. */
+  /** Counts the nodes in the data of a response. */
   countNodes(data: unknown): number
   coerce(variables: Values): ReturnType<typeof coerceVariables>
-  /** What it reads, for coerced variables. */
+  /** Its reads, for coerced variables. */
   planOf(coerced: Values): ReadPlan
   /** The compiled operation, from the second call on; undefined if graphql-js is to execute it. */
   compiled(): CompiledOperation | undefined
@@ -68,7 +68,7 @@ export interface Preparer {
   /** The schema of the documents. */
   readonly schema: GraphQLSchema
   prepare(text: string | undefined, operationName?: string | null): Preparation
-  /** Whether the operation of the document was prepared before and is kept, or the errors of the document are. */
+  /** Whether the cache has the prepared operation of the document, or the errors of the document. */
   isPrepared(text: string, operationName?: string | null): boolean
 }
 
@@ -80,8 +80,8 @@ export interface PreparerOptions {
 }
 
 /**
- * The prepared documents that are kept, and their total size: tokens, fields of prepared operations, and characters, of which 32 count
- * as one. A token, or a field with its compiled code, takes up to 1 KiB, so they take some 250 MiB at most.
+ * The maximum number of cached documents, and their maximum total size. Each token, each field of a prepared operation and every 32
+ * characters count as one. A token, or a field with its compiled code, takes up to 1 KiB, so the cache takes about 250 MiB at most.
  */
 const maxDocuments = 1_024
 const maxTotalSize = 250_000

@@ -20,7 +20,7 @@ import {
 export interface SelectedField {
   /** The type that has the field. */
   readonly parent: GraphQLObjectType | GraphQLInterfaceType
-  /** The key in the answer: the alias or the name. */
+  /** The key in the response: the alias or the name. */
   readonly key: string
   readonly node: FieldNode
   readonly field: GraphQLField<unknown, unknown>
@@ -37,7 +37,7 @@ export interface Condition {
   readonly is: boolean
 }
 
-/** What a validated operation selects, with its fragments inlined. Fields that start with `__` are left out. */
+/** The fields that a validated operation selects, with its fragments inlined. Fields that start with `__` are left out. */
 export interface Selection {
   readonly fields: readonly SelectedField[]
   /** The number of fields, at all depths. */

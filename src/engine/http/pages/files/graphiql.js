@@ -1,4 +1,4 @@
-// What GraphiQL lacks, for the page of this gateway. It runs before GraphiQL.
+// Adds features that GraphiQL lacks. Runs before GraphiQL.
 
 /** The API key that the header editor opens with. */
 const { key } = document.currentScript.dataset
@@ -29,7 +29,7 @@ function mapHeaders(text, change) {
   )
 }
 
-// GraphiQL shows no headers. This shows below the result what the last answer has cost.
+// GraphiQL shows no headers. This shows the cost of the last response below the result.
 const { fetch: send } = window
 window.fetch = async (...request) => {
   const startedAt = performance.now()

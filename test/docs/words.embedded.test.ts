@@ -1,0 +1,40 @@
+import { globSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+import { projectRoot } from '../support/docs.ts'
+
+/** Retired words that have another sense, which may stay: only the retired sense matches. Other retired words must not occur at all. */
+const patterns: Record<string, RegExp> = {
+  answer:
+    /\b(an|the|its|their|each|every|no|this|first|last|stored|idempotent|partial|long|longer|longest|short|shorter|json|whole|full|same|unread|single|of|for) answers?\b|\banswers? (of|to)\b|\| answers? \|/i,
+  turn: /\b(its|their|fair|takes?) turns?\b|\bturns? (of|between) (a |the )?(keys?|tenants?|clients?)\b|\ba turn\b/i,
+}
+
+/** The first words of the rows of a table. */
+function wordsOf(section: string): string[] {
+  return [...section.matchAll(/^\| (\w+)[^|]*\|/gm)].map(([, word = '']) => word).filter((word) => word !== 'Word')
+}
+
+const [, section = ''] = readFileSync(path.join(projectRoot, 'docs/glossary.md'), 'utf8').split('## Retired words')
+const retired = wordsOf(section)
+
+it('docs/glossary.md lists retired words', () => expect(retired).toContain('answer'))
+
+it.each(retired)('nothing says "%s"', (word) => {
+  const pattern = patterns[word] ?? new RegExp(`\\b${word}s?\\b`, 'i')
+  const files = globSync(
+    ['src/**/*.{ts,js,css,graphql}', 'docs/**/*.md', '{README,CONTRIBUTING,SECURITY}.md', 'schema.graphql'],
+    {
+      cwd: projectRoot,
+      exclude: ['src/**/generated/**', 'docs/licences.md'],
+    },
+  )
+  const found = files.flatMap((file) => {
+    const text = readFileSync(path.join(projectRoot, file), 'utf8')
+    const searched = file === path.join('docs', 'glossary.md') ? text.replace(section, '') : text
+    return searched
+      .split('\n')
+      .flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1} ${line.trim()}`] : []))
+  })
+  expect(found).toEqual([])
+})
