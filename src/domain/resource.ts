@@ -63,7 +63,7 @@ export interface Seed {
   demoRows?(tenantAppId: string): InsertedRow[]
 }
 
-/** A made-up user and the user's accounts, from which each resource makes its rows. */
+/** A generated user and the user's accounts, from which each resource creates its rows. */
 export interface Person {
   readonly tenantAppId: string
   readonly firstName: string

@@ -4,35 +4,6 @@ import { createRandom } from './random.ts'
 /** Writes the ids of seeded rows: `idOf('usr_', 7)`, `idOf('acc_', 7, 2)`. */
 export type IdScheme = (prefix: string, ...numbers: readonly number[]) => string
 
-<<<<<<< HEAD
-=======
-/** A generated user and the user's accounts, from which each resource creates its rows. */
-export interface Person {
-  readonly tenantAppId: string
-  readonly firstName: string
-  readonly lastName: string
-  readonly fullName: string
-  /** The local part of an email address: `ada.lopez.7`. */
-  readonly handle: string
-  readonly gender: string
-  readonly phone: string
-  readonly createdAt: Date
-  readonly accounts: readonly PersonAccount[]
-  /** The id of a row: of the person, of an account by its number, of the second email of an account, … */
-  idOf(ids: Ids, ...numbers: readonly number[]): string
-  /** Random numbers of one resource. They do not change when another one draws more of them. */
-  randomOf(resource: string): Random
-}
-
-export interface PersonAccount {
-  /** From 1. */
-  readonly number: number
-  readonly platform: string
-  readonly platformAccountId: string
-  readonly displayName: string
-}
-
->>>>>>> k1
 export interface PersonOptions {
   readonly tenantAppId: string
   readonly seed: number
