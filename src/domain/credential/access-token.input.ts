@@ -9,11 +9,8 @@ const list = scopes.join(', ')
 export const scopeNames = z
   .array(z.string())
   .check(
-    rule((names) => {
-      if (names.length === 0) return { code: 'REQUIRED', message: `must name a scope: ${list}` }
-      if (!names.every(isScope)) return { code: 'INVALID_FORMAT', message: `must be scopes: ${list}` }
-      return undefined
-    }),
+    rule('REQUIRED', `must name a scope: ${list}`, (names) => names.length > 0),
+    rule('INVALID_FORMAT', `must be scopes: ${list}`, (names) => names.every(isScope)),
   )
   .transform((names) => [...new Set(names)] as Scope[])
 

@@ -18,11 +18,7 @@ const newApiKey = z.object({
   scopes: scopeNames.nullish(),
   expiresAt: z
     .date()
-    .check(
-      rule((time) =>
-        time.getTime() > Date.now() ? undefined : { code: 'OUT_OF_RANGE', message: 'must be in the future' },
-      ),
-    )
+    .check(rule('OUT_OF_RANGE', 'must be in the future', (time) => time.getTime() > Date.now()))
     .nullish(),
 })
 
