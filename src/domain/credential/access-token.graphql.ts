@@ -1,10 +1,12 @@
-import { builder } from '../../engine/graphql/schema/builder.ts'
 import { defineMutation } from '../../engine/graphql/schema/mutation.ts'
 import { createAccessToken } from './access-token.service.ts'
 
-const CreateAccessTokenInput = builder.inputType('CreateAccessTokenInput', {
-  description: 'The input of `createAccessToken`.',
-  fields: (t) => ({
+defineMutation('createAccessToken', {
+  scope: 'tokens:create',
+  description:
+    'Creates an access token, which a browser or an app sends as `Authorization: Bearer …`. Revoking the key ends it within five seconds.',
+  inputDescription: 'The token to create.',
+  input: (t) => ({
     userId: t.id({
       description:
         'The user to whom the token is bound: it sees this user, and what belongs to the user. Without it, the token sees the tenant.',
@@ -18,14 +20,6 @@ const CreateAccessTokenInput = builder.inputType('CreateAccessTokenInput', {
       description: 'How long the token is valid, in seconds: 60–86,400. 3,600 by default. It ends with its key.',
     }),
   }),
-})
-
-defineMutation('createAccessToken', {
-  scope: 'tokens:create',
-  description:
-    'Creates an access token, which a browser or an app sends as `Authorization: Bearer …`. Revoking the key ends it within five seconds.',
-  input: CreateAccessTokenInput,
-  inputDescription: 'The token to create.',
   isSecret: true,
   results: [
     {

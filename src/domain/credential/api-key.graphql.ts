@@ -1,6 +1,6 @@
 import { builder } from '../../engine/graphql/schema/builder.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
-import { defineMutation } from '../../engine/graphql/schema/mutation.ts'
+import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutation.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { createApiKey, revokeApiKey } from './api-key.service.ts'
 import { keyById, keyIds } from './key.ts'
@@ -41,9 +41,11 @@ defineList('apiKeys', {
   description: "Lists your tenant's API keys, also those that are revoked or have expired.",
 })
 
-const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
-  description: 'The input of `createApiKey`.',
-  fields: (t) => ({
+defineMutation('createApiKey', {
+  scope: 'keys:write',
+  description: 'Creates an API key for your tenant. A tenant that has 20 valid keys cannot create another one.',
+  inputDescription: 'The key to create.',
+  input: (t) => ({
     name: t.string({ required: true, description: 'The name: 1–200 characters in one line.' }),
     scopes: t.stringList({
       description: 'What the key may do: some of the scopes of the key of this request. All of them by default.',
@@ -53,13 +55,6 @@ const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
       description: 'The time when the key expires. By default when the key or token of this request expires.',
     }),
   }),
-})
-
-defineMutation('createApiKey', {
-  scope: 'keys:write',
-  description: 'Creates an API key for your tenant. A tenant that has 20 valid keys cannot create another one.',
-  input: CreateApiKeyInput,
-  inputDescription: 'The key to create.',
   isSecret: true,
   results: [
     { field: 'apiKey', type: ApiKey, description: 'The new key.', value: ({ row }) => row },
@@ -74,17 +69,12 @@ defineMutation('createApiKey', {
   run: createApiKey,
 })
 
-const RevokeApiKeyInput = builder.inputType('RevokeApiKeyInput', {
-  description: 'The input of `revokeApiKey`.',
-  fields: (t) => ({ id: t.id({ required: true, description: 'The id of the key.' }) }),
-})
-
 defineMutation('revokeApiKey', {
   scope: 'keys:write',
   description:
     'Revokes an API key of your tenant. The key, its access tokens and their streams end within five seconds. Revoking it again changes nothing.',
-  input: RevokeApiKeyInput,
   inputDescription: 'The key to revoke.',
+  input: inputWithId('key'),
   results: [{ field: 'apiKey', type: ApiKey, description: 'The revoked key.' }],
   hasOneWrite: true,
   run: revokeApiKey,

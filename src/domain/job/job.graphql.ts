@@ -4,9 +4,8 @@ import { byTime } from '../../engine/db/read/order.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
 import { defineFilter } from '../../engine/graphql/schema/filter.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
-import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
+import { defineQueryById, Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { defineOrder } from '../../engine/graphql/schema/order.ts'
-import { loadRow } from '../../engine/graphql/schema/rows.ts'
 import type { JsonObject } from '../../engine/graphql/schema/scalars.ts'
 import { type JobFailure, jobById, jobIds } from './job.ts'
 
@@ -95,16 +94,7 @@ export const Job = builder.prismaObject('Job', {
 
 registerNode('Job', jobIds, 'jobs:read', jobById)
 
-builder.queryField('job', (t) =>
-  t.field({
-    type: Job,
-    nullable: true,
-    scope: 'jobs:read',
-    description: 'Returns the job with this id, or null if your tenant has none.',
-    args: { id: t.arg.id({ required: true, description: 'The id of the job.' }) },
-    resolve: (_, { id }, { loaders }) => loadRow(loaders, jobById, id),
-  }),
-)
+defineQueryById('job', Job, 'jobs:read', jobById)
 
 export const JobFilter = defineFilter('JobFilter', 'jobs', (f) => ({
   status: f.value(JobStatus, { description: 'The state.', where: equal('status') }),

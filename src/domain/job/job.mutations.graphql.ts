@@ -1,11 +1,12 @@
-import { builder } from '../../engine/graphql/schema/builder.ts'
-import { defineMutation } from '../../engine/graphql/schema/mutation.ts'
+import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutation.ts'
 import { Job } from './job.graphql.ts'
 import { cancelJob, createJob, retryJob } from './job.service.ts'
 
-const CreateJobInput = builder.inputType('CreateJobInput', {
-  description: 'The input of `createJob`.',
-  fields: (t) => ({
+defineMutation('createJob', {
+  scope: 'jobs:write',
+  description: 'Creates a job.',
+  inputDescription: 'The job to create.',
+  input: (t) => ({
     jobType: t.string({
       required: true,
       description:
@@ -18,36 +19,19 @@ const CreateJobInput = builder.inputType('CreateJobInput', {
       description: 'A second call with the same key returns the job of the first call: 1–128 characters.',
     }),
   }),
-})
-
-defineMutation('createJob', {
-  scope: 'jobs:write',
-  description: 'Creates a job.',
-  input: CreateJobInput,
-  inputDescription: 'The job to create.',
   results: [{ field: 'job', type: Job, description: 'The new job, or the job that has the `idempotencyKey`.' }],
   hasOneWrite: true,
   run: createJob,
 })
 
-const CancelJobInput = builder.inputType('CancelJobInput', {
-  description: 'The input of `cancelJob`.',
-  fields: (t) => ({ id: t.id({ required: true, description: 'The id of the job.' }) }),
-})
-
 defineMutation('cancelJob', {
   scope: 'jobs:write',
   description: 'Cancels a job that waits or runs. A finished job is rejected with CONFLICT.',
-  input: CancelJobInput,
   inputDescription: 'The job to cancel.',
+  input: inputWithId('job'),
   results: [{ field: 'job', type: Job, description: 'The cancelled job.', scope: 'jobs:read' }],
   hasOneWrite: true,
   run: cancelJob,
-})
-
-const RetryJobInput = builder.inputType('RetryJobInput', {
-  description: 'The input of `retryJob`.',
-  fields: (t) => ({ id: t.id({ required: true, description: 'The id of the job.' }) }),
 })
 
 defineMutation('retryJob', {
@@ -55,8 +39,8 @@ defineMutation('retryJob', {
   description:
     'Makes a failed or cancelled job due again, with the attempts that it has left and at least one. A job in another ' +
     'state is rejected with CONFLICT.',
-  input: RetryJobInput,
   inputDescription: 'The job to retry.',
+  input: inputWithId('job'),
   results: [{ field: 'job', type: Job, description: 'The job.', scope: 'jobs:read' }],
   hasOneWrite: true,
   run: retryJob,

@@ -21,9 +21,11 @@ const tokenDescription = 'The token of the lease. A stale token is rejected with
 const leaseSecondsDescription = 'The duration of the lease from now: 1–3600 seconds. 60 by default.'
 const theJob = { field: 'job', type: Job, description: 'The job.' }
 
-const ClaimJobsInput = builder.inputType('ClaimJobsInput', {
-  description: 'The input of `claimJobs`.',
-  fields: (t) => ({
+defineMutation('claimJobs', {
+  scope: 'jobs:work',
+  description: 'Claims due jobs and starts them. No other worker gets them before the lease expires.',
+  inputDescription: 'The jobs to claim.',
+  input: (t) => ({
     jobTypes: t.stringList({
       required: true,
       description: 'The types that the worker can handle: at most 50. Jobs of the first type are claimed first.',
@@ -31,86 +33,53 @@ const ClaimJobsInput = builder.inputType('ClaimJobsInput', {
     limit: t.int({ description: 'The maximum number of jobs: 1–100. 1 by default.' }),
     leaseSeconds: t.int({ description: leaseSecondsDescription }),
   }),
-})
-
-defineMutation('claimJobs', {
-  scope: 'jobs:work',
-  description: 'Claims due jobs and starts them. No other worker gets them before the lease expires.',
-  input: ClaimJobsInput,
-  inputDescription: 'The jobs to claim.',
   cost: { page: 'input.limit' },
   results: [{ field: 'leases', type: [JobLease], description: 'The claimed jobs. Empty if none is due.' }],
   hasOneWrite: true,
   run: claim,
 })
 
-const ExtendJobLeaseInput = builder.inputType('ExtendJobLeaseInput', {
-  description: 'The input of `extendJobLease`.',
-  fields: (t) => ({
+defineMutation('extendJobLease', {
+  scope: 'jobs:work',
+  description: 'Extends the lease of a job.',
+  inputDescription: 'The lease to extend.',
+  input: (t) => ({
     id: t.id({ required: true, description: idDescription }),
     leaseToken: t.string({ required: true, description: tokenDescription }),
     leaseSeconds: t.int({ description: leaseSecondsDescription }),
   }),
-})
-
-defineMutation('extendJobLease', {
-  scope: 'jobs:work',
-  description: 'Extends the lease of a job.',
-  input: ExtendJobLeaseInput,
-  inputDescription: 'The lease to extend.',
   results: [{ field: 'lease', type: JobLease, description: 'The extended lease.' }],
   hasOneWrite: true,
   run: extend,
 })
 
-const ReportJobProgressInput = builder.inputType('ReportJobProgressInput', {
-  description: 'The input of `reportJobProgress`.',
-  fields: (t) => ({
+defineMutation('reportJobProgress', {
+  scope: 'jobs:work',
+  description: 'Reports the progress of a job to its subscribers.',
+  inputDescription: 'The progress.',
+  input: (t) => ({
     id: t.id({ required: true, description: idDescription }),
     leaseToken: t.string({ required: true, description: tokenDescription }),
     progress: t.float({ required: true, description: 'The progress from 0 to 1.' }),
     message: t.string({ description: 'What the worker is doing: at most 2,000 characters.' }),
   }),
-})
-
-defineMutation('reportJobProgress', {
-  scope: 'jobs:work',
-  description: 'Reports the progress of a job to its subscribers.',
-  input: ReportJobProgressInput,
-  inputDescription: 'The progress.',
   results: [theJob],
   hasOneWrite: true,
   run: report,
 })
 
-const CompleteJobInput = builder.inputType('CompleteJobInput', {
-  description: 'The input of `completeJob`.',
-  fields: (t) => ({
+defineMutation('completeJob', {
+  scope: 'jobs:work',
+  description: 'Marks a running job as succeeded.',
+  inputDescription: 'The result.',
+  input: (t) => ({
     id: t.id({ required: true, description: idDescription }),
     leaseToken: t.string({ required: true, description: tokenDescription }),
     result: t.field({ type: 'JSONObject', description: 'The output of the job.' }),
   }),
-})
-
-defineMutation('completeJob', {
-  scope: 'jobs:work',
-  description: 'Marks a running job as succeeded.',
-  input: CompleteJobInput,
-  inputDescription: 'The result.',
   results: [theJob],
   hasOneWrite: true,
   run: complete,
-})
-
-const FailJobInput = builder.inputType('FailJobInput', {
-  description: 'The input of `failJob`.',
-  fields: (t) => ({
-    id: t.id({ required: true, description: idDescription }),
-    leaseToken: t.string({ required: true, description: tokenDescription }),
-    code: t.string({ required: true, description: 'The error code: at most 64 characters.' }),
-    message: t.string({ required: true, description: 'The error message: at most 2,000 characters.' }),
-    retryable: t.boolean({ description: 'Whether another attempt can succeed. True by default.' }),
-  }),
 })
 
 defineMutation('failJob', {
@@ -118,8 +87,14 @@ defineMutation('failJob', {
   description:
     'Reports that an attempt failed. If the failure is retryable and attempts are left, the job waits for the next one, ' +
     'longer each time; otherwise it fails.',
-  input: FailJobInput,
   inputDescription: 'The failure.',
+  input: (t) => ({
+    id: t.id({ required: true, description: idDescription }),
+    leaseToken: t.string({ required: true, description: tokenDescription }),
+    code: t.string({ required: true, description: 'The error code: at most 64 characters.' }),
+    message: t.string({ required: true, description: 'The error message: at most 2,000 characters.' }),
+    retryable: t.boolean({ description: 'Whether another attempt can succeed. True by default.' }),
+  }),
   results: [theJob],
   hasOneWrite: true,
   run: fail,

@@ -212,10 +212,12 @@ const EmailInput = builder.inputType('EmailInput', {
   }),
 })
 
-const SyncProfileInput = builder.inputType('SyncProfileInput', {
-  description:
-    'The input of `syncProfile`. Absent fields keep their value, null clears it, and a list replaces the list.',
-  fields: (t) => ({
+defineMutation('syncProfile', {
+  scope: 'users:write',
+  description: 'Creates or changes the profile of an account and its emails, in one transaction.',
+  inputDescription: 'The profile.',
+  inputRules: 'Absent fields keep their value, null clears it, and a list replaces the list.',
+  input: (t) => ({
     accountId: t.id({ required: true, description: 'The id of the account.' }),
     username: t.string({ description: 'The user name on the platform: up to 500 characters.' }),
     url: t.string({ description: 'The URL of the profile on the platform: absolute, http or https.' }),
@@ -245,13 +247,6 @@ const SyncProfileInput = builder.inputType('SyncProfileInput', {
       description: 'The names of the fields above that the platform does not provide, such as `watchTimeInHours`.',
     }),
   }),
-})
-
-defineMutation('syncProfile', {
-  scope: 'users:write',
-  description: 'Creates or changes the profile of an account and its emails, in one transaction.',
-  input: SyncProfileInput,
-  inputDescription: 'The profile.',
   results: [{ field: 'profile', type: Profile, description: 'The profile.', scope: 'profiles:read' }],
   run: syncProfile,
 })
