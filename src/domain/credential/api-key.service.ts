@@ -6,7 +6,7 @@ import { isPossibleId } from '../../engine/db/ids.ts'
 import { invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/parse-input.ts'
 import { atMost, filledText, matching, rule } from '../../engine/input/rules.ts'
-import { scopeNames } from './access-token.input.ts'
+import { scopeNames } from './access-token.service.ts'
 import { createKey } from './key.service.ts'
 
 /** The valid keys that a tenant can have by creating them. Each has a budget of points and limits of its own. */

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../../../engine/telemetry/logger.ts'
 import type { JobChanges } from '../changes/job-changes.ts'
-import type { JobStore } from '../store/job-store.ts'
-import { leaseOf } from '../store/leases.ts'
+import { type JobStore, leaseOf } from '../store/job-store.ts'
 import type { JobHandlers } from './handler.ts'
 import { type RunningJob, runJob } from './run-job.ts'
 
