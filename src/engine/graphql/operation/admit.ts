@@ -1,6 +1,6 @@
 import { GatewayError, withHeaders } from '../../errors.ts'
 import { type Budget, budgetHeaders, type RateLimit, tooExpensive } from '../../limits/rate-limit.ts'
-import type { OperationRequest } from './operation-request.ts'
+import type { OperationRequest } from './execute-request.ts'
 
 /** The most points that an operation may cost. */
 const maxCost = 20_000

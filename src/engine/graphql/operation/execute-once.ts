@@ -76,7 +76,10 @@ function restoreError({ message, path, locations, extensions }: StoredError, sou
   const { code, fields = [], ...details } = extensions as unknown as StoredExtensions
   const positions = source && locations?.map((location) => positionOf(source, location))
   return new GraphQLError(message, {
-    ...{ source: source ?? null, positions: positions ?? null, path: path ?? null, extensions: extensions ?? {} },
+    source: source ?? null,
+    positions: positions ?? null,
+    path: path ?? null,
+    extensions: extensions ?? {},
     // An error without a path is about the document or its variables, and no resolver threw it.
     originalError: path ? new GatewayError(code, message, { fields, details }) : null,
   })

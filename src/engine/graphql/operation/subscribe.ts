@@ -8,7 +8,7 @@ import { type ConcurrencyLimit, createConcurrencyLimit } from '../../limits/conc
 import type { RateLimit } from '../../limits/rate-limit.ts'
 import { type Admissions, pointsOfLength } from './admit.ts'
 import { countErrors, executeOperation, executionArgs, toClientResult } from './execute.ts'
-import type { OperationRequest } from './operation-request.ts'
+import type { OperationRequest } from './execute-request.ts'
 import type { PreparedOperation } from './prepare/prepare.ts'
 import { lengthOf, longResponse, mebibyte, requireResponseLength } from './response-length.ts'
 

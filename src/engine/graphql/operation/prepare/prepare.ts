@@ -17,13 +17,10 @@ import type { Metrics } from '../../../telemetry/metrics.ts'
 import { metadataOf } from '../../schema/field-metadata.ts'
 import { checkDocumentSize, operationBoundsRule } from './bounds.ts'
 import { coerceVariables, type Values } from './coerce-variables.ts'
-import { declareCoerced } from './coerced-variables.ts'
 import { type CompiledOperation, compileOperation } from './compile.ts'
-import { createCost } from './cost.ts'
-import { createNodeCount } from './count-nodes.ts'
-import { explainDirective } from './explain-directive.ts'
+import { createCost, createNodeCount } from './cost.ts'
 import { createPlanner } from './plan.ts'
-import type { Schemas } from './schemas.ts'
+import { declareCoerced, type Schemas } from './schemas.ts'
 import { allFields, readSelection } from './selection.ts'
 
 /** A validated operation and all that is known about it before it runs. */
@@ -155,6 +152,20 @@ export function createPreparer({ schemas, introspection, metrics }: PreparerOpti
   }
 }
 
+/** What to do without the directives of incremental delivery, which other servers know. */
+const advice: Record<string, string> = {
+  'Unknown directive "@defer".':
+    'The directive @defer is not supported: an answer is sent at once. Request the deferred fields in another operation.',
+  'Unknown directive "@stream".':
+    'The directive @stream is not supported: an answer is sent at once. Request the list in pages, with first and after.',
+}
+
+/** An error of the validation, which says what to do without a directive that is not supported. */
+function explainDirective(error: GraphQLError): GraphQLError {
+  const message = advice[error.message]
+  return message === undefined ? error : new GraphQLError(message, { nodes: error.nodes ?? null })
+}
+
 /** In the words of Yoga. */
 function badRequest(message: string): Preparation {
   return { errors: [new GraphQLError(message)], isBadRequest: true }
@@ -178,7 +189,13 @@ function prepareOperation(
   let calls = 0
   let compiled: CompiledOperation | undefined
   return {
-    ...{ document, definition, name, kind: definition.operation, size: selection.size, executable, schemas },
+    document,
+    definition,
+    name,
+    kind: definition.operation,
+    size: selection.size,
+    executable,
+    schemas,
     scopes: [...scopes],
     showsSecrets: selection.fields.some(({ field }) => metadataOf(field).isSecret === true),
     costOf: createCost(definition, selection),
