@@ -1,6 +1,6 @@
 import { type ErrorCode, errorCodes, invalidField } from '../../engine/errors.ts'
-import { idempotencyKeyPattern } from '../../engine/http/idempotency-key.ts'
 import { toProblem } from '../../engine/http/problem.ts'
+import { idempotencyKeyPattern } from '../../engine/http/request.ts'
 import type { Json } from './json-schema.ts'
 
 /** Describes errors of the registry, by status. */

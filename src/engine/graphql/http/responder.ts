@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Services } from '../../context.ts'
-import type { Authenticate } from '../../http/authenticate.ts'
-import { contextOf, onFlushed, onSent, viewerOf } from '../../http/request.ts'
+import { type Authenticate, contextOf, onFlushed, onSent, viewerOf } from '../../http/request.ts'
 import { toClientError } from '../operation/client-error.ts'
 import type { IdempotencyKey } from '../operation/execute-once.ts'
 import { longResponse } from '../operation/response-length.ts'
