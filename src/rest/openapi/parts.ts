@@ -149,46 +149,29 @@ const probeErrors = describeErrors([
   'HEADERS_TOO_LARGE',
 ])
 
+function probe(operationId: string, summary: string, description: string, responses: Record<string, Json>) {
+  const get = { operationId, tags: ['probes'], summary, description, security: [] }
+  return { get: { ...get, responses: { ...responses, ...probeErrors } } }
+}
+
 /** Paths that need no key. */
 export const probes: Record<string, Record<string, Json>> = {
-  '/metrics': {
-    get: {
-      operationId: 'getMetrics',
-      tags: ['probes'],
-      summary: 'Get metrics',
-      description: 'Returns metrics in the text format of Prometheus. 404 if they are served on a port of their own.',
-      security: [],
-      responses: {
-        '200': { description: 'The metrics.', content: { 'text/plain': { schema: { type: 'string' } } } },
-        ...probeErrors,
-      },
+  '/metrics': probe(
+    'getMetrics',
+    'Get metrics',
+    'Returns metrics in the text format of Prometheus. 404 if they are served on a port of their own.',
+    { '200': { description: 'The metrics.', content: { 'text/plain': { schema: { type: 'string' } } } } },
+  ),
+  '/health': probe('getHealth', 'Get health', 'Answers while the process runs.', {
+    '200': { description: 'It runs.', content: healthContent },
+  }),
+  '/ready': probe(
+    'getReadiness',
+    'Get readiness',
+    'Tells whether the database answers, accepts writes, and has all migrations.',
+    {
+      '200': { description: 'Ready.', content: healthContent },
+      '503': { description: 'Not ready.', content: healthContent },
     },
-  },
-  '/health': {
-    get: {
-      operationId: 'getHealth',
-      tags: ['probes'],
-      summary: 'Get health',
-      description: 'Answers while the process runs.',
-      security: [],
-      responses: {
-        '200': { description: 'It runs.', content: healthContent },
-        ...probeErrors,
-      },
-    },
-  },
-  '/ready': {
-    get: {
-      operationId: 'getReadiness',
-      tags: ['probes'],
-      summary: 'Get readiness',
-      description: 'Tells whether the database answers, accepts writes, and has all migrations.',
-      security: [],
-      responses: {
-        '200': { description: 'Ready.', content: healthContent },
-        ...probeErrors,
-        '503': { description: 'Not ready.', content: healthContent },
-      },
-    },
-  },
+  ),
 }

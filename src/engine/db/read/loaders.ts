@@ -29,7 +29,6 @@ export interface Loaders {
   clearAll(): void
 }
 
-
 const none: readonly Branch[] = []
 
 /** Runs a read, possibly after those that wait before it. */

@@ -15,31 +15,22 @@ export interface Admission {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Takes the costs of operations from the budgets of keys. */
-export interface Admissions {
-  /**
-   * Takes the cost of an operation before any resolver runs: the points of its nodes, or those of its body if it is longer.
-   *
-   * @throws GatewayError TOO_EXPENSIVE or RATE_LIMITED, with the cost, the maximum, and the headers of the answer
-   */
-  admit(request: OperationRequest): Promise<Admission>
-  /**
-   * Takes more points of an admitted operation, because its answer is longer than its nodes pay for.
-   *
-   * @param cost what the operation costs in all. If it has paid as much, nothing is taken
-   */
-  raise(request: OperationRequest, admission: Admission, cost: number): Promise<Admission>
-}
+export type Admissions = ReturnType<typeof createAdmissions>
 
 /** The points of a text: one per KiB. Shorter texts cost nothing. */
 export function pointsOfLength(length: number): number {
   return Math.floor(length / 1_024)
 }
 
-/** Creates the admission of operations. */
-export function createAdmissions(rateLimit: RateLimit): Admissions {
+/** Creates what takes the costs of operations from the budgets of keys. */
+export function createAdmissions(rateLimit: RateLimit) {
   return {
-    async admit({ operation, variables, context, bodyLength }) {
+    /**
+     * Takes the cost of an operation before any resolver runs: the points of its nodes, or those of its body if it is longer.
+     *
+     * @throws GatewayError TOO_EXPENSIVE or RATE_LIMITED, with the cost, the maximum, and the headers of the response
+     */
+    async admit({ operation, variables, context, bodyLength }: OperationRequest): Promise<Admission> {
       const cost = Math.max(operation.costOf(variables), pointsOfLength(bodyLength))
       try {
         if (cost > maxCost) throw tooExpensive(cost, maxCost)
@@ -48,7 +39,12 @@ export function createAdmissions(rateLimit: RateLimit): Admissions {
         throw error instanceof GatewayError ? withHeaders(error, { 'x-cost': String(cost) }) : error
       }
     },
-    async raise({ context }, paid, cost) {
+    /**
+     * Takes more points of an admitted operation, because its response is longer than its nodes pay for.
+     *
+     * @param cost what the operation costs in all. If it has paid as much, nothing is taken
+     */
+    async raise({ context }: OperationRequest, paid: Admission, cost: number): Promise<Admission> {
       if (cost <= paid.cost) return paid
       return admission(cost, await rateLimit.charge(context.viewer, cost - paid.cost))
     },
