@@ -10,7 +10,6 @@ import './job/job.graphql.ts'
 import './job/job.mutations.graphql.ts'
 import './credential/credential.graphql.ts'
 
-/** The schema of the types that the files above define. */
 export const schemas = buildSchemas()
 
 /** The text of schema.graphql. */

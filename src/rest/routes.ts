@@ -19,7 +19,6 @@ const userId: Parameter = {
   example: 'usr_demo_1',
 }
 
-/** The most accounts whose profiles a request reads. */
 const maxAccountIds = 500
 
 /** The position before the demo tenant's first user: 1 January 2000. */

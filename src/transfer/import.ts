@@ -5,7 +5,6 @@ import { RecordError, type Transfer } from '../domain/resource.ts'
 import type { Database } from '../engine/db/database.ts'
 import { isDatabaseUnavailable } from '../engine/db/errors.ts'
 
-/** A file to import. */
 export interface ImportFile {
   readonly name: string
   readonly chunks: AsyncIterable<Uint8Array>
@@ -26,7 +25,6 @@ export interface ImportOptions {
   readonly onProgress?: (bytes: number) => void
 }
 
-/** A valid record and its line. */
 interface Item {
   readonly transfer: Transfer
   readonly record: unknown

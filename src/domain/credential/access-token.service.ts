@@ -20,7 +20,6 @@ export const scopeNames = z
   )
   .transform((names) => [...new Set(names)] as Scope[])
 
-/** The input of `createAccessToken`. */
 const newAccessToken = z.object({
   userId: z.string().nullish(),
   scopes: scopeNames.nullish(),

@@ -12,7 +12,6 @@ import { createKey } from './key.service.ts'
 /** The valid keys that a tenant can have by creating them. Each has a budget of points and limits of its own. */
 const maxKeys = 20
 
-/** The input of `createApiKey`. */
 const newApiKey = z.object({
   name: filledText.trim().check(atMost(200), matching(/^\P{Cc}*$/u, 'must be one line')),
   scopes: scopeNames.nullish(),

@@ -29,9 +29,7 @@ export type JobRules = ReturnType<typeof createJobRules>
 export function createJobRules({ payloadKib, resultKib }: JobLimits) {
   const result = storedObject(resultKib).check(withoutProtoKey)
   return {
-    /** The result of a job. */
     result,
-    /** The input of `createJob`. */
     newJob: z.object({
       jobType,
       payload: storedObject(payloadKib).check(withoutProtoKey).nullish(),
@@ -66,7 +64,6 @@ const jobTypes = z.array(z.string()).check(
   }),
 )
 
-/** The input of `claimJobs`. */
 export const claimInput = z.object({
   limit: withDefault(integer(1, maxClaims), 1),
   leaseSeconds,

@@ -18,7 +18,6 @@ export const jobSelection = `
 
 const statuses = ['pending', 'running', 'succeeded', 'failed', 'cancelled'] as const
 
-/** A job, as an import reads it. */
 const jobRecord = z.object({
   id,
   status: z.enum(statuses, `must be one of ${statuses.join(', ')}`),

@@ -55,12 +55,10 @@ const email = z.object({
   isPrimary: withDefault(z.boolean(), false),
 })
 
-/** An email address of a profile, complete. */
 export type Email = z.output<typeof email>
 
 const fieldNames = [...Object.keys(profileFields), 'emails', 'phoneNumbers', 'addresses']
 
-/** Names of fields of a profile, each once. */
 const unsupportedFields = listOf(
   z
     .string()

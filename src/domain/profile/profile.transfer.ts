@@ -95,10 +95,8 @@ const profileRecord = z.object({
 
 type ProfileRecord = z.output<typeof profileRecord>
 
-/** How many profiles one operation returns at most. */
 const maxAccountIds = 500
 
-/** Profiles with their emails. */
 export const profileTransfer: Transfer<ProfileRecord> = {
   listKey: 'profiles',
   recognisedBy: 'user_platform',

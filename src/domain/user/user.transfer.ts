@@ -13,7 +13,6 @@ const accountSelection = `
     display_name: displayName
   `
 
-/** An account in the record of its user, as an import reads it. */
 const accountRecord = z.object({
   id,
   user_platform: accountFields.platform,
@@ -31,7 +30,6 @@ export const userSelection = `
   phone
   tenant_app_id: tenantAppId`
 
-/** The same with accounts. */
 export const fullUserSelection = `${userSelection}
   accounts { ${accountSelection} }`
 
@@ -48,7 +46,6 @@ const userRecord = z.object({
 
 type UserRecord = z.output<typeof userRecord>
 
-/** Users with their accounts. */
 export const userTransfer: Transfer<UserRecord> = {
   listKey: 'users',
   recognisedBy: 'accounts',

@@ -147,13 +147,11 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
   }
 }
 
-/** An answer of a route. */
 function exampleOf({ component, under }: Route): unknown {
   const example = responseExamples[component]
   return under === undefined ? example : { [under]: [example] }
 }
 
-/** The errors of a route. */
 function errorsOf({ parameters, body, method }: Route): ErrorCode[] {
   const hasPath = parameters.some((parameter) => parameter.in === 'path')
   const reads = body !== undefined || parameters.some((parameter) => parameter.in === 'query')

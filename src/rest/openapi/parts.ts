@@ -22,7 +22,6 @@ function describeStatus(status: number, codes: readonly ErrorCode[]): Json {
   }
 }
 
-/** Headers of every answer. */
 export const commonHeaders = {
   'x-request-id': {
     description: "The id of the request: the client's own if it sent a valid one.",
@@ -59,7 +58,6 @@ export function idempotencyKeyParameter(operationId: string): Json {
 
 const tagExample = 'W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"'
 
-/** A request header of routes that read. */
 export const ifNoneMatchParameter = {
   name: 'if-none-match',
   in: 'header',
@@ -69,7 +67,6 @@ export const ifNoneMatchParameter = {
   example: tagExample,
 }
 
-/** Headers of routes that read. */
 export const validationHeaders = {
   etag: {
     description: 'A weak tag of the answer. Missing on the streamed list of all users.',
@@ -83,7 +80,6 @@ export const validationHeaders = {
   vary: { description: 'The request headers that the answer depends on.', schema: { type: 'string' } },
 }
 
-/** Headers of routes that write. */
 export const replayedHeader = {
   'idempotent-replayed': {
     description: 'Present if this is the stored answer of an earlier request.',
@@ -91,12 +87,10 @@ export const replayedHeader = {
   },
 }
 
-/** Headers of lists. */
 export const linkHeader = {
   link: { description: 'The next page with `rel="next"`, if there is one.', schema: { type: 'string' } },
 }
 
-/** The schema of a problem document. */
 export const problemSchema = {
   type: 'object',
   description: 'An error (RFC 9457).',
@@ -132,7 +126,6 @@ export const problemSchema = {
   required: ['type', 'title', 'status', 'detail', 'instance', 'code', 'request_id'],
 }
 
-/** The schema of a probe's answer. */
 export const healthSchema = {
   type: 'object',
   properties: { status: { type: 'string', enum: ['ok', 'ready', 'not ready'] } },

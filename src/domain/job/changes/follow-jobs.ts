@@ -30,7 +30,6 @@ export async function followJob(context: Context, { id }: { readonly id: string 
   return liveValues(follower, { readPresent: read, readChanged: read, readMissed: read, isOver: () => isOver })
 }
 
-/** Which jobs are followed. */
 export interface JobSelection {
   readonly status: JobStatus | null | undefined
   /** The conditions on what never changes of a job. */

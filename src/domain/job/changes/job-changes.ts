@@ -91,7 +91,6 @@ function readChange(payload: string): JobChange | undefined {
   }
 }
 
-/** The most changes of one batch. */
 export const maxChanges = 500
 
 /** Keeps at most one change per job, however slow its reader is. */

@@ -19,7 +19,6 @@ export interface JobKey {
   readonly id: string
 }
 
-/** A job and the lease under which a worker holds it. */
 export interface HeldJob extends JobKey {
   readonly leaseToken: string
 }
@@ -107,7 +106,6 @@ export function createJobStore(
   }
 
   return {
-    /** What payloads and results may be. */
     rules: createJobRules(jobLimits),
     find,
     async findByIdempotencyKey(tenantAppId: string, idempotencyKey: string): Promise<Job | undefined> {
@@ -140,7 +138,6 @@ export function createJobStore(
       leaseOf(await changeHeld(held, statements.extendLease, [String(leaseSeconds)])),
     reportProgress: (held: HeldJob, progress: number, message: string | null) =>
       changeHeld(held, statements.reportProgress, [String(progress), message]),
-    /** Ends a job with its result. */
     complete: (held: HeldJob, result: object | null) => changeHeld(held, statements.complete, [toJson(result)]),
     /** Ends an attempt. The job waits for the next one if the failure is retryable and attempts are left. */
     fail: (held: HeldJob, failure: Failure) => changeHeld(held, statements.fail, failureOf(failure)),

@@ -10,7 +10,6 @@ export interface WorkerOptions {
   readonly changes: JobChanges
   readonly handlers: JobHandlers
   readonly log: Logger
-  /** How many jobs run at the same time. */
   readonly concurrency: number
   /** After this time without an extension, the jobs of this process go to other workers. */
   readonly leaseSeconds: number
@@ -20,7 +19,6 @@ export interface WorkerOptions {
 
 const listenAgainMilliseconds = 5_000
 
-/** A running worker. */
 export interface Worker {
   /**
    * Claims no more jobs and waits for those that run.

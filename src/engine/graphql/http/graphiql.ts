@@ -5,7 +5,6 @@ import { errorCodes, GatewayError } from '../../errors.ts'
 import { createTextPages, faviconPath, isFromThisMachine, readPageFile, setPageHeaders } from '../../http/pages/page.ts'
 import { addFile, type StaticFiles, sendFile } from '../../http/pages/static-files.ts'
 
-/** The path of the files that the page loads. */
 export const filesPath = '/graphql/files'
 
 /** A tab that GraphiQL opens at the start. It is named after its operation. */

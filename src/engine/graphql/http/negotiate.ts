@@ -19,7 +19,6 @@ export type Results = ExecutionResult | AsyncIterable<ExecutionResult>
 
 export type MediaType = (typeof mediaTypes)[number] | typeof apolloMultipart
 
-/** A media type of a single JSON answer. */
 export type JsonType = Extract<MediaType, `application/${string}`>
 
 /**

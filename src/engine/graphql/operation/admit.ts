@@ -2,7 +2,6 @@ import { GatewayError, withHeaders } from '../../errors.ts'
 import { type Budget, budgetHeaders, type RateLimit, tooExpensive } from '../../limits/rate-limit.ts'
 import type { OperationRequest } from './execute-request.ts'
 
-/** The most points that an operation may cost. */
 const maxCost = 20_000
 
 /** What an operation has cost so far. */
@@ -11,7 +10,6 @@ export interface Admission {
   readonly cost: number
   /** The rest of the key's budget; undefined if keys are not limited. */
   readonly budget: Budget | undefined
-  /** Headers of the answer. */
   readonly headers: Readonly<Record<string, string>>
 }
 

@@ -7,11 +7,8 @@ import { countErrors, type Execution, executeOperation } from './execute.ts'
 import { executeOnce, type IdempotencyKey } from './execute-once.ts'
 import { lengthOf, maxResponseLength } from './response-length.ts'
 
-/** An operation to run for a request. */
 export interface OperationRequest extends Execution {
-  /** The SQL statements of the request. */
   readonly statements: StatementCount
-  /** The length of the request's body, in bytes. */
   readonly bodyLength: number
   /** Calls back when the client has received the answer, or has gone. */
   onSent(done: () => void): void

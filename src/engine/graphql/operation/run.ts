@@ -60,9 +60,7 @@ export interface OperationsOptions {
   readonly rateLimit: RateLimit
   /** The keys that have written recently; undefined if there are no replicas. */
   readonly recentWrites?: RecentWrites | undefined
-  /** Whether the schema may be introspected. */
   readonly introspection: boolean
-  /** The maximum number of subscriptions of one key at a time. */
   readonly maxSubscriptionsPerKey: number
   /** The most MiB of long answers that the clients of one key have not read, at a time. */
   readonly maxUnsentMibPerKey: number

@@ -12,7 +12,6 @@ import type { OperationRequest } from './execute-request.ts'
 import type { PreparedOperation } from './prepare/prepare.ts'
 import { lengthOf, longResponse, mebibyte, requireResponseLength } from './response-length.ts'
 
-/** A subscription to start. */
 export interface SubscriptionRequest extends OperationRequest {
   /** Calls back when the client has received the events so far, or has gone. */
   onFlushed(done: () => void): void
@@ -34,7 +33,6 @@ interface SubscribeOptions {
   readonly meter: StatementMeter
   /** The MiB of answers that the clients of each key have not read. */
   readonly unsent: ConcurrencyLimit
-  /** The maximum number of subscriptions of one key at a time. */
   readonly maxPerKey: number
 }
 
@@ -75,7 +73,6 @@ export function createSubscribe({ admissions, rateLimit, meter, unsent, maxPerKe
 }
 
 interface EventsOptions extends Pick<SubscribeOptions, 'rateLimit' | 'meter' | 'unsent'> {
-  /** The points that the admission has taken. */
   readonly paid: number
 }
 

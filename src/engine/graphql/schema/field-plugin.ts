@@ -83,7 +83,6 @@ function withPlan<Types extends SchemaTypes>(resolve: Resolver<Types>): Resolver
   }
 }
 
-/** The scope that a viewer needs besides access to the object. */
 function scopeOf(field: Parameters<typeof metadataOf>[0]): Exclude<FieldScope, 'inherited'> | undefined {
   const { scope } = metadataOf(field)
   return scope === 'inherited' ? undefined : scope

@@ -11,7 +11,6 @@ type Types = (typeof builder)['$inferSchemaTypes']
 
 interface FieldOptions<Value> {
   readonly description: string
-  /** The condition on the rows of the list. */
   readonly where: (value: Value, context: Context) => Condition
   /** What a viewer needs to filter by the field: whoever can search for a value learns it when a row is found. */
   readonly scope?: Scope

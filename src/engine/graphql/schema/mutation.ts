@@ -41,7 +41,6 @@ interface Payload<Result> {
   readonly userErrors: readonly FieldError[]
 }
 
-/** A field of the payload that shows what the mutation has done. */
 interface ResultField<Result> {
   readonly field: string
   readonly type: TypeParam<Types>
@@ -67,7 +66,6 @@ interface MutationOptions<Fields extends InputFieldMap, Result> {
   readonly inputRules?: string
   readonly isSecret?: FieldMetadata['isSecret']
   readonly cost?: FieldCost
-  /** The fields of the payload that show the result. */
   readonly results: readonly ResultField<Result>[]
   /** Whether `run` writes with one statement, which needs no transaction. */
   readonly hasOneWrite?: boolean

@@ -4,7 +4,6 @@ import { routePlugin } from '../plugin.ts'
 import { listen } from '../server/listen.ts'
 import { errorHandler } from './error-handler.ts'
 
-/** What `/metrics` shows. */
 export type MetricsSource = Pick<Registry, 'contentType' | 'metrics'>
 
 export interface MetricsOptions {

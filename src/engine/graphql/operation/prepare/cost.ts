@@ -99,7 +99,6 @@ class CostCalculation {
     return size == null ? undefined : toPageSize(size)
   }
 
-  /** The length that a field declares. */
   private lengthOf(field: GraphQLField<unknown, unknown>, node: FieldNode): number | undefined {
     const { length } = metadataOf(field).cost ?? {}
     if (length === undefined || typeof length === 'number') return length
