@@ -93,29 +93,34 @@ interface PreparedDocument {
   readonly operations: Map<OperationDefinitionNode, PreparedOperation>
 }
 
-/** Creates a preparer. It keeps the documents that were used last. */
-export function createPreparer({ schemas, introspection, metrics }: PreparerOptions): Preparer {
-  const { schema } = schemas
+/** Creates the function that parses and validates a document. */
+function createDocumentReader(schema: GraphQLSchema, introspection: boolean) {
   const rules = [...specifiedRules, operationBoundsRule, ...(introspection ? [] : [NoSchemaIntrospectionCustomRule])]
-  const validationOptions = { hideSuggestions: !introspection }
-  const documents = new LRUCache<string, PreparedDocument>({
-    max: maxDocuments,
-    maxSize: maxTotalSize,
-    sizeCalculation: ({ size }, text) => size + Math.ceil((text.length + 1) / charactersPerToken),
-  })
+  const options = { hideSuggestions: !introspection }
 
-  function read(text: string): PreparedDocument {
+  return (text: string): PreparedDocument => {
     const operations = new Map<OperationDefinitionNode, PreparedOperation>()
     try {
       const size = checkDocumentSize(text)
       const document = parse(text)
-      const errors = validate(schema, document, rules, validationOptions)
+      const errors = validate(schema, document, rules, options)
       return { size, document, errors: errors.map(explainDirective), operations }
     } catch (error) {
       if (error instanceof GraphQLError) return { size: 0, errors: [error], operations }
       throw error
     }
   }
+}
+
+/** Creates a preparer. It keeps the documents that were used last. */
+export function createPreparer({ schemas, introspection, metrics }: PreparerOptions): Preparer {
+  const { schema } = schemas
+  const read = createDocumentReader(schema, introspection)
+  const documents = new LRUCache<string, PreparedDocument>({
+    max: maxDocuments,
+    maxSize: maxTotalSize,
+    sizeCalculation: ({ size }, text) => size + Math.ceil((text.length + 1) / charactersPerToken),
+  })
 
   function keep(text: string, prepared: PreparedDocument): void {
     // The cache measures a document only when it is added.
