@@ -10,11 +10,9 @@ export interface Resource {
   readonly name: string
   /** How its records are imported and exported. Absent if it is part of another resource's records. */
   readonly transfer?: Transfer
-  /** Its rows in seeded data. */
   readonly seed?: Seed
 }
 
-/** An object of JSON. */
 export type Json = Record<string, unknown>
 
 /** The import and the export of a resource. Its records have the format of the REST interface. */
@@ -54,7 +52,6 @@ export class RecordError extends Error {
   override readonly name = 'RecordError'
 }
 
-/** The rows of a resource in seeded data. */
 export interface Seed {
   readonly model: Model
   /** The rows of one person. The same person always has the same rows. */

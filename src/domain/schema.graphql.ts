@@ -1,7 +1,6 @@
 import { lexicographicSortSchema, printSchema } from 'graphql'
 import { buildSchemas } from '../engine/graphql/operation/prepare/schemas.ts'
-// The order decides which type `node` prefers if rows of two types have the same id.
-import './tenant/tenant-stats.graphql.ts'
+// The order decides which type `node` prefers if rows of two types have the id.
 import './tenant/tenant.graphql.ts'
 import './user/user.graphql.ts'
 import './account/account.graphql.ts'
@@ -9,13 +8,8 @@ import './profile/profile.graphql.ts'
 import './email-record/email-record.graphql.ts'
 import './job/job.graphql.ts'
 import './job/job.mutations.graphql.ts'
-import './job/job.subscriptions.graphql.ts'
-import './job/job.work.graphql.ts'
-import './credential/api-key.graphql.ts'
-import './credential/access-token.graphql.ts'
-import './credential/viewer.graphql.ts'
+import './credential/credential.graphql.ts'
 
-/** The schema of the types that the files above define. */
 export const schemas = buildSchemas()
 
 /** The text of schema.graphql. */

@@ -9,7 +9,6 @@ export interface RouteInput {
   readonly body: unknown
 }
 
-/** A parameter in the path or the query string. */
 export interface Parameter {
   readonly in: 'path' | 'query'
   readonly name: string
@@ -22,11 +21,9 @@ export interface Parameter {
   readonly example: unknown
 }
 
-/** A JSON body. */
 export interface Body {
   /** The variable that it becomes. It has the variable's type. */
   readonly variable: string
-  /** Fields of that type that come from the path. */
   readonly without?: readonly string[]
   readonly description: string
   /** The rules by which the operation checks its fields or its list, for the OpenAPI document. */

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { jobSelection } from '../domain/job/job.record.ts'
-import { profileSelection } from '../domain/profile/profile.record.ts'
+import { jobSelection } from '../domain/job/job.transfer.ts'
+import { profileSelection } from '../domain/profile/profile.transfer.ts'
 import { newUser, userChange } from '../domain/user/user.input.ts'
-import { fullUserSelection, userSelection } from '../domain/user/user.record.ts'
+import { fullUserSelection, userSelection } from '../domain/user/user.transfer.ts'
 import { maxPageSize } from '../engine/graphql/schema/connection.ts'
 import { id, integer, matching } from '../engine/input/rules.ts'
 import { readIdList, readInteger, readObject, readText } from './inputs.ts'
@@ -19,7 +19,6 @@ const userId: Parameter = {
   example: 'usr_demo_1',
 }
 
-/** The most accounts whose profiles a request reads. */
 const maxAccountIds = 500
 
 /** The position before the demo tenant's first user: 1 January 2000. */

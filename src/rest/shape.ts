@@ -17,7 +17,6 @@ export type Shape = ObjectShape | ListShape | LeafShape
 
 export interface ObjectShape {
   readonly kind: 'object'
-  /** The GraphQL type. */
   readonly name: string
   readonly fields: readonly FieldShape[]
 }

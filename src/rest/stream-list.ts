@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 
-/** A page of a list. */
 export interface Page {
   readonly items: readonly unknown[]
   /** The cursor of the next page; undefined if this is the last one. */

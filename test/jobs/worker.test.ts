@@ -241,7 +241,7 @@ describe('a worker in the process of the gateway', () => {
   })
 
   it('aborts the handler when the lease expires while the database does not answer', async () => {
-    const silentJobs = { ...app.services.jobs, extendLease: () => new Promise<undefined>(() => undefined) }
+    const silentJobs = { ...app.services.jobs, extendLease: () => new Promise<never>(() => undefined) }
     const aborted = Promise.withResolvers<unknown>()
     start(
       {

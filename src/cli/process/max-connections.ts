@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import type { Config } from '../../config.ts'
-import { maxMetricsConnections } from '../../engine/http/server/serve-metrics.ts'
+import { maxMetricsConnections } from '../../engine/http/plugins/metrics.ts'
 
 /** Descriptors of the process itself: standard streams, the event loop, Redis, traces, and files that it opens for a moment. */
 const ownDescriptors = 64

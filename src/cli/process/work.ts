@@ -1,6 +1,6 @@
 import { readConfig } from '../../config.ts'
 import { createServices } from '../../domain/services.ts'
-import { serveMetrics } from '../../engine/http/server/serve-metrics.ts'
+import { serveMetrics } from '../../engine/http/plugins/metrics.ts'
 import { createLogger } from '../../engine/telemetry/logger.ts'
 import { createMetrics, measureProcess } from '../../engine/telemetry/metrics.ts'
 import { withMigratedDatabase } from '../with-database.ts'

@@ -4,10 +4,10 @@ import { byTime } from '../../engine/db/read/order.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
 import { defineFilter } from '../../engine/graphql/schema/filter.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
-import { defineMutation } from '../../engine/graphql/schema/mutation.ts'
-import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
+import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutation.ts'
+import { defineQueryById, Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { defineOrder } from '../../engine/graphql/schema/order.ts'
-import { loadRow, referencedRowOf, rowsOf } from '../../engine/graphql/schema/rows.ts'
+import { referencedRowOf, rowsOf } from '../../engine/graphql/schema/rows.ts'
 import { User } from '../user/user.graphql.ts'
 import { userById } from '../user/user.ts'
 import { linkAccount, unlinkAccount, updateAccount } from './account.service.ts'
@@ -53,16 +53,7 @@ builder.prismaObjectField(User, 'accounts', (t) =>
   }),
 )
 
-builder.queryField('account', (t) =>
-  t.field({
-    type: Account,
-    nullable: true,
-    scope: 'users:read',
-    description: 'Returns the account with this id, or null if your tenant has none.',
-    args: { id: t.arg.id({ required: true, description: 'The id of the account.' }) },
-    resolve: (_, { id }, { loaders }) => loadRow(loaders, accountById, id),
-  }),
-)
+defineQueryById('account', Account, 'users:read', accountById)
 
 defineList('accounts', {
   model: 'Account',
@@ -95,9 +86,13 @@ defineList('accounts', {
   },
 })
 
-const LinkAccountInput = builder.inputType('LinkAccountInput', {
-  description: 'The input of `linkAccount`.',
-  fields: (t) => ({
+defineMutation('linkAccount', {
+  scope: 'users:write',
+  description:
+    'Links a platform account to a user. Linking it to the same user again returns the first link unchanged. An account ' +
+    'of another user is rejected with CONFLICT.',
+  inputDescription: 'The account to link.',
+  input: (t) => ({
     userId: t.id({ required: true, description: 'The id of the user.' }),
     platform: t.string({ required: true, description: 'The platform in upper case, such as `YOUTUBE`.' }),
     platformAccountId: t.string({
@@ -108,48 +103,30 @@ const LinkAccountInput = builder.inputType('LinkAccountInput', {
     status: t.field({ type: AccountStatus, description: 'The state. `CONNECTED` by default.' }),
     id: t.id({ description: 'The id to give the account, if it comes from another system. Generated if absent.' }),
   }),
-})
-
-defineMutation('linkAccount', {
-  scope: 'users:write',
-  description:
-    'Links a platform account to a user. Linking it to the same user again returns the first link unchanged. An account ' +
-    'of another user is rejected with CONFLICT.',
-  input: LinkAccountInput,
-  inputDescription: 'The account to link.',
   results: [{ field: 'account', type: Account, description: 'The linked account.' }],
   run: linkAccount,
-})
-
-const UpdateAccountInput = builder.inputType('UpdateAccountInput', {
-  description: 'The input of `updateAccount`. The platform and the platform account id cannot change.',
-  fields: (t) => ({
-    id: t.id({ required: true, description: 'The id of the account.' }),
-    displayName: t.string({ description: 'The name that the platform shows: 1–200 characters. Null keeps it.' }),
-    status: t.field({ type: AccountStatus, description: 'The state. Null keeps it.' }),
-  }),
 })
 
 defineMutation('updateAccount', {
   scope: 'users:write',
   description: 'Changes an account.',
-  input: UpdateAccountInput,
   inputDescription: 'The changes.',
+  inputRules: 'The platform and the platform account id cannot change.',
+  input: (t) => ({
+    id: t.id({ required: true, description: 'The id of the account.' }),
+    displayName: t.string({ description: 'The name that the platform shows: 1–200 characters. Null keeps it.' }),
+    status: t.field({ type: AccountStatus, description: 'The state. Null keeps it.' }),
+  }),
   results: [{ field: 'account', type: Account, description: 'The changed account.', scope: 'users:read' }],
   hasOneWrite: true,
   run: updateAccount,
 })
 
-const UnlinkAccountInput = builder.inputType('UnlinkAccountInput', {
-  description: 'The input of `unlinkAccount`.',
-  fields: (t) => ({ id: t.id({ required: true, description: 'The id of the account.' }) }),
-})
-
 defineMutation('unlinkAccount', {
   scope: 'users:write',
   description: 'Unlinks an account and deletes its profile and emails.',
-  input: UnlinkAccountInput,
   inputDescription: 'The account to unlink.',
+  input: inputWithId('account'),
   results: [{ field: 'unlinkedAccountId', type: 'ID', description: 'The id of the unlinked account.' }],
   hasOneWrite: true,
   run: unlinkAccount,

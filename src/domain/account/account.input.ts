@@ -9,7 +9,6 @@ const status = z.enum(AccountStatus)
 
 const displayName = accountFields.displayName.check(atMost(200))
 
-/** The input of `linkAccount`. */
 export const accountLink = z.object({
   /** The id of an account that comes from another system. */
   id: id.nullish(),

@@ -1,12 +1,30 @@
-import type { z } from 'zod'
-import { isScope, type Scope, userScopes } from '../../engine/auth/scopes.ts'
+import { z } from 'zod'
+import { isScope, type Scope, scopes, userScopes } from '../../engine/auth/scopes.ts'
+import { maxLifetimeSeconds } from '../../engine/auth/tokens/access-tokens.ts'
 import type { Viewer } from '../../engine/auth/viewer.ts'
 import type { Context } from '../../engine/context.ts'
 import { isPossibleId } from '../../engine/db/ids.ts'
 import { invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/parse-input.ts'
+import { integer, rule } from '../../engine/input/rules.ts'
 import { userNotFound } from '../user/user.service.ts'
-import { newAccessToken } from './access-token.input.ts'
+
+const list = scopes.join(', ')
+
+/** A list of scopes, which is not empty. */
+export const scopeNames = z
+  .array(z.string())
+  .check(
+    rule('REQUIRED', `must name a scope: ${list}`, (names) => names.length > 0),
+    rule('INVALID_FORMAT', `must be scopes: ${list}`, (names) => names.every(isScope)),
+  )
+  .transform((names) => [...new Set(names)] as Scope[])
+
+const newAccessToken = z.object({
+  userId: z.string().nullish(),
+  scopes: scopeNames.nullish(),
+  expiresInSeconds: integer(60, maxLifetimeSeconds).nullish(),
+})
 
 /** An access token, which is stored nowhere. */
 export interface NewAccessToken {
@@ -26,9 +44,9 @@ export async function createAccessToken(
   { viewer, prisma, tokens }: Context,
   input: z.input<typeof newAccessToken>,
 ): Promise<NewAccessToken> {
-  const { userId, scopes, expiresInSeconds } = parseInput(newAccessToken, input)
+  const { userId, scopes: requested, expiresInSeconds } = parseInput(newAccessToken, input)
   const allowed = allowedScopes(viewer, userId != null)
-  const granted = scopes ?? allowed.filter((scope) => scope.endsWith(':read'))
+  const granted = requested ?? allowed.filter((scope) => scope.endsWith(':read'))
   const refused = granted.filter((scope) => !allowed.includes(scope))
   if (refused.length > 0) {
     const reason =
@@ -44,8 +62,8 @@ export async function createAccessToken(
   return { accessToken: await tokens.sign(content), expiresAt }
 }
 
-function allowedScopes({ scopes }: Viewer, isForUser: boolean): Scope[] {
-  return scopes.filter(isScope).filter((scope) => !isForUser || userScopes.includes(scope))
+function allowedScopes(viewer: Viewer, isForUser: boolean): Scope[] {
+  return viewer.scopes.filter(isScope).filter((scope) => !isForUser || userScopes.includes(scope))
 }
 
 async function requireUser({ viewer, prisma }: Pick<Context, 'viewer' | 'prisma'>, userId: string): Promise<void> {

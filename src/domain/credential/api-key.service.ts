@@ -6,23 +6,18 @@ import { isPossibleId } from '../../engine/db/ids.ts'
 import { invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/parse-input.ts'
 import { atMost, filledText, matching, rule } from '../../engine/input/rules.ts'
-import { scopeNames } from './access-token.input.ts'
+import { scopeNames } from './access-token.service.ts'
 import { createKey } from './key.service.ts'
 
 /** How many valid keys a tenant can create, because each has its own budget and limits. */
 const maxKeys = 20
 
-/** The input of `createApiKey`. */
 const newApiKey = z.object({
   name: filledText.trim().check(atMost(200), matching(/^\P{Cc}*$/u, 'must be one line')),
   scopes: scopeNames.nullish(),
   expiresAt: z
     .date()
-    .check(
-      rule((time) =>
-        time.getTime() > Date.now() ? undefined : { code: 'OUT_OF_RANGE', message: 'must be in the future' },
-      ),
-    )
+    .check(rule('OUT_OF_RANGE', 'must be in the future', (time) => time.getTime() > Date.now()))
     .nullish(),
 })
 

@@ -2,9 +2,14 @@ import { generateApiKey, hashApiKey } from '../../engine/auth/api-key.ts'
 import { scopes as allScopes } from '../../engine/auth/scopes.ts'
 import type { Database } from '../../engine/db/database.ts'
 import type { ApiKey } from '../../engine/db/generated/prisma/client.ts'
+import { idsWithPrefix } from '../../engine/db/ids.ts'
+import { one } from '../../engine/db/read/relation.ts'
 import { OperatorError } from '../../engine/errors.ts'
 import { operatorName } from '../../engine/input/rules.ts'
-import { keyIds } from './key.ts'
+
+export const keyIds = idsWithPrefix('key')
+
+export const keyById = one('ApiKey', 'id')
 
 export interface NewKey {
   readonly tenantAppId: string

@@ -1,13 +1,17 @@
+import type { Job as JobRow } from '../../engine/db/generated/prisma/client.ts'
 import type { JobStatus as JobStatusRow } from '../../engine/db/generated/prisma/enums.ts'
 import { after, before, equal } from '../../engine/db/read/list.ts'
 import { byTime } from '../../engine/db/read/order.ts'
+import type { SelectedRow } from '../../engine/db/read/relation.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
+import { readPageRequest } from '../../engine/graphql/schema/connection.ts'
 import { defineFilter } from '../../engine/graphql/schema/filter.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
-import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
+import { defineQueryById, Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { defineOrder } from '../../engine/graphql/schema/order.ts'
-import { loadRow } from '../../engine/graphql/schema/rows.ts'
+import { asParent } from '../../engine/graphql/schema/rows.ts'
 import type { JsonObject } from '../../engine/graphql/schema/scalars.ts'
+import { followJob, followJobs } from './changes/follow-jobs.ts'
 import { type JobFailure, jobById, jobIds } from './job.ts'
 
 export const JobStatus = builder.enumType('JobStatus', {
@@ -95,18 +99,9 @@ export const Job = builder.prismaObject('Job', {
 
 registerNode('Job', jobIds, 'jobs:read', jobById)
 
-builder.queryField('job', (t) =>
-  t.field({
-    type: Job,
-    nullable: true,
-    scope: 'jobs:read',
-    description: 'Returns the job with this id, or null if your tenant has none.',
-    args: { id: t.arg.id({ required: true, description: 'The id of the job.' }) },
-    resolve: (_, { id }, { loaders }) => loadRow(loaders, jobById, id),
-  }),
-)
+defineQueryById('job', Job, 'jobs:read', jobById)
 
-export const JobFilter = defineFilter('JobFilter', 'jobs', (f) => ({
+const JobFilter = defineFilter('JobFilter', 'jobs', (f) => ({
   status: f.value(JobStatus, { description: 'The state.', where: equal('status') }),
   jobType: f.text({ description: 'The exact type.', where: equal('jobType') }),
   createdAfter: f.time({ description: 'Created after this time.', where: after('createdAt') }),
@@ -130,3 +125,33 @@ defineList('jobs', {
     defaultOrder: 'Oldest first',
   },
 })
+
+builder.subscriptionFields((t) => ({
+  job: t.field({
+    type: Job,
+    nullable: true,
+    scope: 'jobs:read',
+    description:
+      'Sends a job now and after changes, until it is finished; several changes at once are sent as one. Sends null and ends if your tenant has no job with this id.',
+    args: { id: t.arg.id({ required: true, description: 'The id of the job.' }) },
+    subscribe: (_, args, context) => followJob(context, args),
+    resolve: (job: JobRow | null) => job,
+  }),
+  jobs: t.field({
+    type: [Job],
+    scope: 'jobs:read',
+    description:
+      "Sends your tenant's newest jobs now, newest first, and later the jobs that have changed; several changes at once are sent as one. A job that no longer has " +
+      'the state of the filter is sent once more.',
+    args: {
+      filter: t.arg({ type: JobFilter.type, description: 'Selects jobs. All by default.' }),
+      first: t.arg.int({ description: 'The number of jobs to send first: 1–500. 20 by default.' }),
+    },
+    subscribe: (_, { filter, first }, context) => {
+      const { status, ...unchanging } = filter ?? {}
+      const conditions = JobFilter.conditionsOf(unchanging, context)
+      return followJobs(context, { status, conditions, page: readPageRequest({ first }, byTime('createdAt', 'DESC')) })
+    },
+    resolve: (jobs: SelectedRow<'Job'>[]) => jobs.map(asParent<'Job'>),
+  }),
+}))

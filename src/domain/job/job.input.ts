@@ -1,6 +1,15 @@
 import { z } from 'zod'
 import { fieldErrorCodeOf } from '../../engine/input/parse-input.ts'
-import { integer, matching, rule, storedObject, text, withoutProtoKey } from '../../engine/input/rules.ts'
+import {
+  integer,
+  matching,
+  refusalRule,
+  rule,
+  storedObject,
+  text,
+  withDefault,
+  withoutProtoKey,
+} from '../../engine/input/rules.ts'
 
 /** The type of a job, which selects its handler. */
 export const jobType = text(64).check(
@@ -20,9 +29,7 @@ export type JobRules = ReturnType<typeof createJobRules>
 export function createJobRules({ payloadKib, resultKib }: JobLimits) {
   const result = storedObject(resultKib).check(withoutProtoKey)
   return {
-    /** The result of a job. */
     result,
-    /** The input of `createJob`. */
     newJob: z.object({
       jobType,
       payload: storedObject(payloadKib).check(withoutProtoKey).nullish(),
@@ -46,24 +53,19 @@ const maxJobTypes = 50
 
 /** The most jobs that an operation can claim. */
 export const maxClaims = 100
-const leaseSeconds = integer(1, 3_600)
-  .nullish()
-  .transform((seconds) => seconds ?? 60)
+const leaseSeconds = withDefault(integer(1, 3_600), 60)
 
 const jobTypes = z.array(z.string()).check(
-  rule((types) => {
-    if (types.length === 0) return { code: 'REQUIRED', message: 'must name a job type' }
-    if (types.length > maxJobTypes) return { code: 'TOO_LONG', message: `must have at most ${maxJobTypes} entries` }
+  rule('REQUIRED', 'must name a job type', (types) => types.length > 0),
+  rule('TOO_LONG', `must have at most ${maxJobTypes} entries`, (types) => types.length <= maxJobTypes),
+  refusalRule((types) => {
     const { error } = z.array(jobType).safeParse(types)
     return error?.issues[0] && { code: fieldErrorCodeOf(error.issues[0]), message: error.issues[0].message }
   }),
 )
 
-/** The input of `claimJobs`. */
 export const claimInput = z.object({
-  limit: integer(1, maxClaims)
-    .nullish()
-    .transform((limit) => limit ?? 1),
+  limit: withDefault(integer(1, maxClaims), 1),
   leaseSeconds,
   jobTypes,
 })
@@ -83,8 +85,5 @@ export const progressInput = z.object({
 export const failureInput = z.object({
   code: text(maxCodeLength),
   message: text(maxMessageLength),
-  retryable: z
-    .boolean()
-    .nullish()
-    .transform((isRetryable) => isRetryable ?? true),
+  retryable: withDefault(z.boolean(), true),
 })

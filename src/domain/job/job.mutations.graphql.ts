@@ -1,11 +1,15 @@
 import { builder } from '../../engine/graphql/schema/builder.ts'
-import { defineMutation } from '../../engine/graphql/schema/mutation.ts'
+import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutation.ts'
 import { Job } from './job.graphql.ts'
 import { cancelJob, createJob, retryJob } from './job.service.ts'
+import { claim, complete, extend, fail, report } from './job.work.service.ts'
+import type { JobLease as JobLeaseShape } from './store/job-store.ts'
 
-const CreateJobInput = builder.inputType('CreateJobInput', {
-  description: 'The input of `createJob`.',
-  fields: (t) => ({
+defineMutation('createJob', {
+  scope: 'jobs:write',
+  description: 'Creates a job.',
+  inputDescription: 'The job to create.',
+  input: (t) => ({
     jobType: t.string({
       required: true,
       description:
@@ -18,36 +22,19 @@ const CreateJobInput = builder.inputType('CreateJobInput', {
       description: 'A second call with the same key returns the job of the first call: 1–128 characters.',
     }),
   }),
-})
-
-defineMutation('createJob', {
-  scope: 'jobs:write',
-  description: 'Creates a job.',
-  input: CreateJobInput,
-  inputDescription: 'The job to create.',
   results: [{ field: 'job', type: Job, description: 'The new job, or the job that has the `idempotencyKey`.' }],
   hasOneWrite: true,
   run: createJob,
 })
 
-const CancelJobInput = builder.inputType('CancelJobInput', {
-  description: 'The input of `cancelJob`.',
-  fields: (t) => ({ id: t.id({ required: true, description: 'The id of the job.' }) }),
-})
-
 defineMutation('cancelJob', {
   scope: 'jobs:write',
   description: 'Cancels a job that waits or runs. A finished job is rejected with CONFLICT.',
-  input: CancelJobInput,
   inputDescription: 'The job to cancel.',
+  input: inputWithId('job'),
   results: [{ field: 'job', type: Job, description: 'The cancelled job.', scope: 'jobs:read' }],
   hasOneWrite: true,
   run: cancelJob,
-})
-
-const RetryJobInput = builder.inputType('RetryJobInput', {
-  description: 'The input of `retryJob`.',
-  fields: (t) => ({ id: t.id({ required: true, description: 'The id of the job.' }) }),
 })
 
 defineMutation('retryJob', {
@@ -55,9 +42,107 @@ defineMutation('retryJob', {
   description:
     'Makes a failed or cancelled job due again, with its remaining attempts, but at least one. A job in another ' +
     'state is rejected with CONFLICT.',
-  input: RetryJobInput,
   inputDescription: 'The job to retry.',
+  input: inputWithId('job'),
   results: [{ field: 'job', type: Job, description: 'The job.', scope: 'jobs:read' }],
   hasOneWrite: true,
   run: retryJob,
+})
+
+// The mutations of workers outside of this process.
+
+const JobLease = builder.objectRef<JobLeaseShape>('JobLease').implement({
+  scope: 'inherited',
+  description: 'A job that a worker holds. When the lease expires, the attempt fails with `LEASE_LOST`.',
+  fields: (t) => ({
+    job: t.field({ type: Job, description: 'The job.', resolve: ({ job }) => job }),
+    leaseToken: t.exposeString('leaseToken', {
+      description: 'Proves that the worker holds the job. Each start of the job has its own token.',
+    }),
+    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'The time when the lease expires.' }),
+  }),
+})
+
+const idDescription = 'The id of the job.'
+const tokenDescription = 'The token of the lease. A stale token is rejected with CONFLICT.'
+const leaseSecondsDescription = 'The duration of the lease from now: 1–3600 seconds. 60 by default.'
+const theJob = { field: 'job', type: Job, description: 'The job.' }
+
+defineMutation('claimJobs', {
+  scope: 'jobs:work',
+  description: 'Claims due jobs and starts them. No other worker gets them before the lease expires.',
+  inputDescription: 'The jobs to claim.',
+  input: (t) => ({
+    jobTypes: t.stringList({
+      required: true,
+      description: 'The types that the worker can handle: at most 50. Jobs of the first type are claimed first.',
+    }),
+    limit: t.int({ description: 'The maximum number of jobs: 1–100. 1 by default.' }),
+    leaseSeconds: t.int({ description: leaseSecondsDescription }),
+  }),
+  cost: { page: 'input.limit' },
+  results: [{ field: 'leases', type: [JobLease], description: 'The claimed jobs. Empty if none is due.' }],
+  hasOneWrite: true,
+  run: claim,
+})
+
+defineMutation('extendJobLease', {
+  scope: 'jobs:work',
+  description: 'Extends the lease of a job.',
+  inputDescription: 'The lease to extend.',
+  input: (t) => ({
+    id: t.id({ required: true, description: idDescription }),
+    leaseToken: t.string({ required: true, description: tokenDescription }),
+    leaseSeconds: t.int({ description: leaseSecondsDescription }),
+  }),
+  results: [{ field: 'lease', type: JobLease, description: 'The extended lease.' }],
+  hasOneWrite: true,
+  run: extend,
+})
+
+defineMutation('reportJobProgress', {
+  scope: 'jobs:work',
+  description: 'Reports the progress of a job to its subscribers.',
+  inputDescription: 'The progress.',
+  input: (t) => ({
+    id: t.id({ required: true, description: idDescription }),
+    leaseToken: t.string({ required: true, description: tokenDescription }),
+    progress: t.float({ required: true, description: 'The progress from 0 to 1.' }),
+    message: t.string({ description: 'What the worker is doing: at most 2,000 characters.' }),
+  }),
+  results: [theJob],
+  hasOneWrite: true,
+  run: report,
+})
+
+defineMutation('completeJob', {
+  scope: 'jobs:work',
+  description: 'Marks a running job as succeeded.',
+  inputDescription: 'The result.',
+  input: (t) => ({
+    id: t.id({ required: true, description: idDescription }),
+    leaseToken: t.string({ required: true, description: tokenDescription }),
+    result: t.field({ type: 'JSONObject', description: 'The output of the job.' }),
+  }),
+  results: [theJob],
+  hasOneWrite: true,
+  run: complete,
+})
+
+defineMutation('failJob', {
+  scope: 'jobs:work',
+  description:
+    'Reports that an attempt failed. If the failure is retryable and attempts are left, the job waits for the next one, ' +
+    'longer each time; otherwise it fails.',
+  inputDescription: 'The failure.',
+  input: (t) => ({
+    id: t.id({ required: true, description: idDescription }),
+    leaseToken: t.string({ required: true, description: tokenDescription }),
+    code: t.string({ required: true, description: 'The error code: at most 64 characters.' }),
+    message: t.string({ required: true, description: 'The error message: at most 2,000 characters.' }),
+    retryable: t.boolean({ description: 'Whether another attempt can succeed. True by default.' }),
+  }),
+  results: [theJob],
+  hasOneWrite: true,
+  run: fail,
 })

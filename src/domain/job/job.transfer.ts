@@ -1,9 +1,34 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Database } from '../../engine/db/database.ts'
 import type { Job } from '../../engine/db/generated/prisma/client.ts'
+import { id, orNull, recordTime, storableText, storedObject } from '../../engine/input/rules.ts'
 import { RecordError, type Transfer } from '../resource.ts'
-import { jobRecord, jobSelection } from './job.record.ts'
+
+/** The GraphQL selection of a job in REST. The aliases are the keys of the record. */
+export const jobSelection = `
+  id
+  status
+  job_type: jobType
+  payload
+  result
+  attempts
+  created_at: createdAt
+  updated_at: updatedAt`
+
+const statuses = ['pending', 'running', 'succeeded', 'failed', 'cancelled'] as const
+
+const jobRecord = z.object({
+  id,
+  status: z.enum(statuses, `must be one of ${statuses.join(', ')}`),
+  job_type: orNull(storableText),
+  // Older versions had no limits of their own.
+  payload: orNull(storedObject(16_384)),
+  result: orNull(storedObject(16_384)),
+  attempts: z.int().min(0).max(2_147_483_647).default(0),
+  created_at: orNull(recordTime),
+  updated_at: orNull(recordTime),
+})
 
 type JobRecord = z.output<typeof jobRecord>
 

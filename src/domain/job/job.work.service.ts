@@ -13,10 +13,9 @@ import {
   maxClaims,
   progressInput,
 } from './job.input.ts'
-import { type HeldJob, jobNotFound } from './store/job-store.ts'
-import { completeJob, extendLease, failJob, type JobLease, leaseOf, reportProgress } from './store/leases.ts'
+import { type HeldJob, type JobLease, jobNotFound, leaseOf } from './store/job-store.ts'
 
-// The API of workers outside of this process: the operations of store/leases.ts, for the viewer's tenant, with validation.
+// The API of workers outside of this process: the operations of store/job-store.ts, for the viewer's tenant, with validation.
 // Each throws BAD_USER_INPUT naming every invalid field, with NOT_FOUND for a missing job and CONFLICT for a stale token.
 
 /** How many jobs the fields of an operation have requested. Their payloads are in one response. */
@@ -36,23 +35,23 @@ export async function claim(context: Context, input: z.input<typeof claimInput>)
 
 export async function extend(context: Context, input: HeldJobInput & z.input<typeof extendInput>): Promise<JobLease> {
   const { leaseSeconds } = parseInput(extendInput, input)
-  return extendLease(context.jobs, heldBy(context, input), leaseSeconds)
+  return context.jobs.extendLease(heldBy(context, input), leaseSeconds)
 }
 
 export async function report(context: Context, input: HeldJobInput & z.input<typeof progressInput>): Promise<Job> {
   const { progress, message = null } = parseInput(progressInput, input)
-  return reportProgress(context.jobs, heldBy(context, input), progress, message)
+  return context.jobs.reportProgress(heldBy(context, input), progress, message)
 }
 
 export async function complete(context: Context, input: HeldJobInput & z.input<JobRules['resultInput']>): Promise<Job> {
   const { jobs } = context
   const { result = null } = parseInput(jobs.rules.resultInput, input)
-  return completeJob(jobs, heldBy(context, input), result)
+  return jobs.complete(heldBy(context, input), result)
 }
 
 export async function fail(context: Context, input: HeldJobInput & z.input<typeof failureInput>): Promise<Job> {
   const { code, message, retryable } = parseInput(failureInput, input)
-  return failJob(context.jobs, heldBy(context, input), { code, message, isRetryable: retryable })
+  return context.jobs.fail(heldBy(context, input), { code, message, isRetryable: retryable })
 }
 
 function heldBy({ viewer }: Context, { id, leaseToken }: HeldJobInput): HeldJob {

@@ -15,7 +15,12 @@ import { syncProfile } from './profile.service.ts'
 import { profileById, profileIds, profileOfAccount } from './profile.ts'
 
 /** Counts are bigint, because some channels exceed 2^31. Stored counts never exceed 2^53. */
-const toSafeInt = (count: bigint | null) => (count === null ? null : Number(count))
+const countOf = <Name extends string>(name: Name, description: string) => ({
+  type: 'SafeInt' as const,
+  nullable: true as const,
+  description,
+  resolve: (profile: Readonly<Record<Name, bigint | null>>) => (profile[name] === null ? null : Number(profile[name])),
+})
 
 export const Profile = builder.prismaObject('Profile', {
   scope: 'inherited',
@@ -63,30 +68,10 @@ export const Profile = builder.prismaObject('Profile', {
       description: 'The postal addresses in the format of the platform.',
       resolve: ({ addresses }) => addresses as JsonObject[],
     }),
-    followersCount: t.field({
-      type: 'SafeInt',
-      nullable: true,
-      description: 'The number of followers.',
-      resolve: ({ followersCount }) => toSafeInt(followersCount),
-    }),
-    followingCount: t.field({
-      type: 'SafeInt',
-      nullable: true,
-      description: 'The number of accounts that the profile follows.',
-      resolve: ({ followingCount }) => toSafeInt(followingCount),
-    }),
-    subscribersCount: t.field({
-      type: 'SafeInt',
-      nullable: true,
-      description: 'The number of subscribers.',
-      resolve: ({ subscribersCount }) => toSafeInt(subscribersCount),
-    }),
-    contentsCount: t.field({
-      type: 'SafeInt',
-      nullable: true,
-      description: 'The number of posted items.',
-      resolve: ({ contentsCount }) => toSafeInt(contentsCount),
-    }),
+    followersCount: t.field(countOf('followersCount', 'The number of followers.')),
+    followingCount: t.field(countOf('followingCount', 'The number of accounts that the profile follows.')),
+    subscribersCount: t.field(countOf('subscribersCount', 'The number of subscribers.')),
+    contentsCount: t.field(countOf('contentsCount', 'The number of posted items.')),
     watchTimeInHours: t.exposeFloat('watchTimeInHours', {
       nullable: true,
       description: 'The total watch time of the content, in hours.',
@@ -213,10 +198,12 @@ const EmailInput = builder.inputType('EmailInput', {
   }),
 })
 
-const SyncProfileInput = builder.inputType('SyncProfileInput', {
-  description:
-    'The input of `syncProfile`. Absent fields keep their value, null clears it, and a list replaces the list.',
-  fields: (t) => ({
+defineMutation('syncProfile', {
+  scope: 'users:write',
+  description: 'Creates or changes the profile of an account and its emails, in one transaction.',
+  inputDescription: 'The profile.',
+  inputRules: 'Absent fields keep their value, null clears it, and a list replaces the list.',
+  input: (t) => ({
     accountId: t.id({ required: true, description: 'The id of the account.' }),
     username: t.string({ description: 'The user name on the platform: up to 500 characters.' }),
     url: t.string({ description: 'The URL of the profile on the platform: absolute, http or https.' }),
@@ -246,13 +233,6 @@ const SyncProfileInput = builder.inputType('SyncProfileInput', {
       description: 'The names of the fields above that the platform does not provide, such as `watchTimeInHours`.',
     }),
   }),
-})
-
-defineMutation('syncProfile', {
-  scope: 'users:write',
-  description: 'Creates or changes the profile of an account and its emails, in one transaction.',
-  input: SyncProfileInput,
-  inputDescription: 'The profile.',
   results: [{ field: 'profile', type: Profile, description: 'The profile.', scope: 'profiles:read' }],
   run: syncProfile,
 })

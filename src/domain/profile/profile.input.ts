@@ -6,12 +6,14 @@ import {
   httpUrl,
   listOf,
   nullish,
+  orNull,
   rule,
   storableText,
   storedObject,
   text,
   time,
   upperCaseWord,
+  withDefault,
   withoutProtoKey,
 } from '../../engine/input/rules.ts'
 
@@ -48,33 +50,21 @@ const name = text(500)
 
 const email = z.object({
   value: filledText.check(atMost(320)),
-  type: text(64)
-    .nullish()
-    .transform((type) => type ?? null),
-  isVerified: z
-    .boolean()
-    .nullish()
-    .transform((isVerified) => isVerified ?? false),
-  isPrimary: z
-    .boolean()
-    .nullish()
-    .transform((isPrimary) => isPrimary ?? false),
+  type: orNull(text(64)),
+  isVerified: withDefault(z.boolean(), false),
+  isPrimary: withDefault(z.boolean(), false),
 })
 
-/** An email address of a profile, complete. */
 export type Email = z.output<typeof email>
 
 const fieldNames = [...Object.keys(profileFields), 'emails', 'phoneNumbers', 'addresses']
 
-/** Names of fields of a profile, each once. */
 const unsupportedFields = listOf(
   z
     .string()
     .check(
-      rule((name) =>
-        fieldNames.includes(name)
-          ? undefined
-          : { code: 'INVALID_FORMAT', message: `must be the name of a field of the profile: ${fieldNames.join(', ')}` },
+      rule('INVALID_FORMAT', `must be the name of a field of the profile: ${fieldNames.join(', ')}`, (name) =>
+        fieldNames.includes(name),
       ),
     ),
   maxListLength,

@@ -1,16 +1,102 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Database } from '../../engine/db/database.ts'
-import { execute, query, statement } from '../../engine/db/statement.ts'
+import { execute, type Parameter, query, statement } from '../../engine/db/statement.ts'
+import {
+  filledText,
+  id,
+  orEmpty,
+  orNull,
+  recordDate,
+  recordTime,
+  storableText,
+  storedObject,
+} from '../../engine/input/rules.ts'
+import { accountFields } from '../account/account.input.ts'
 import { type Json, RecordError, type Transfer } from '../resource.ts'
 import { profileFields } from './profile.input.ts'
-import { profileRecord, profileSelection, recordKeyOf } from './profile.record.ts'
+
+/** The GraphQL selection of an email record in REST. The aliases are the keys of the record. */
+const emailSelection = `
+    value
+    type
+    is_verified: isVerified
+    is_primary: isPrimary
+    id
+    created_at: createdAt
+    updated_at: updatedAt
+    profile_id: profileId
+  `
+
+/** An email in the record of its profile, as an import reads it. */
+const recordEmail = z.object({
+  id,
+  value: filledText,
+  type: orNull(storableText),
+  is_verified: z.boolean().default(false),
+  is_primary: z.boolean().default(false),
+  created_at: recordTime,
+  updated_at: recordTime,
+})
+
+/** The GraphQL selection of a profile in REST. The aliases are the keys of the record. */
+export const profileSelection = `
+  id
+  user_platform: platform
+  username
+  url
+  gender
+  platform_account_id: platformAccountId
+  full_name: fullName
+  first_name: firstName
+  last_name: lastName
+  nick_name: nickName
+  display_name: displayName
+  description
+  profile_picture_url: profilePictureUrl
+  date_of_birth: dateOfBirth
+  category
+  website_url: websiteUrl
+  country
+  emails { ${emailSelection} }
+  phone_numbers: phoneNumbers
+  addresses
+  followers_count: followersCount
+  following_count: followingCount
+  subscribers_count: subscribersCount
+  contents_count: contentsCount
+  watch_time_in_hours: watchTimeInHours
+  joined_at: joinedAt
+  verified`
+
+/** The key of a field in a record: `fullName` ⇒ `full_name`. */
+function recordKeyOf(field: string): string {
+  return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
+/** The scalar fields as a record has them: keys in snake case, and null for those without a value. */
+const scalarsOfRecord: object = Object.fromEntries(
+  Object.entries({ ...profileFields, dateOfBirth: recordDate, joinedAt: recordTime }).map(([name, field]) => [
+    recordKeyOf(name),
+    orNull(field),
+  ]),
+)
+
+/** A profile, as an import reads it. Its account is found by id or by the platform's id. */
+const profileRecord = z.object({
+  ...scalarsOfRecord,
+  id,
+  account_id: orNull(id),
+  user_platform: accountFields.platform,
+  platform_account_id: accountFields.platformAccountId,
+  emails: orEmpty(recordEmail),
+  phone_numbers: orEmpty(storedObject(16)),
+  addresses: orEmpty(storedObject(16)),
+})
 
 type ProfileRecord = z.output<typeof profileRecord>
 
-/** How many profiles one operation returns at most. */
 const maxAccountIds = 500
 
-/** Profiles with their emails. */
 export const profileTransfer: Transfer<ProfileRecord> = {
   listKey: 'profiles',
   recognisedBy: 'user_platform',
@@ -54,7 +140,7 @@ async function writeProfiles(
       platformAccountId: profile.platform_account_id,
       createdAt: now,
       updatedAt: now,
-      ...Object.fromEntries(fields.map((field) => [field, profile[recordKeyOf(field) as 'username']])),
+      ...Object.fromEntries(fields.map((field) => [field, (profile as Json)[recordKeyOf(field)] as Parameter])),
       phoneNumbers: JSON.stringify(profile.phone_numbers),
       addresses: JSON.stringify(profile.addresses),
     })),

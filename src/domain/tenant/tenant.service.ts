@@ -1,8 +1,10 @@
 import type { Database } from '../../engine/db/database.ts'
 import type { TenantApp } from '../../engine/db/generated/prisma/client.ts'
+import { idsWithPrefix } from '../../engine/db/ids.ts'
 import { OperatorError } from '../../engine/errors.ts'
 import { operatorName } from '../../engine/input/rules.ts'
-import { tenantIds } from './tenant.ts'
+
+const tenantIds = idsWithPrefix('ten')
 
 /**
  * Creates a tenant.

@@ -3,10 +3,9 @@ import { byText, byTime } from '../../engine/db/read/order.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
 import { defineFilter } from '../../engine/graphql/schema/filter.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
-import { defineMutation } from '../../engine/graphql/schema/mutation.ts'
-import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
+import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutation.ts'
+import { defineQueryById, Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { defineOrder } from '../../engine/graphql/schema/order.ts'
-import { loadRow } from '../../engine/graphql/schema/rows.ts'
 import { TenantApp } from '../tenant/tenant.graphql.ts'
 import { createUser, deleteUser, updateUser } from './user.service.ts'
 import { userById, userIds } from './user.ts'
@@ -32,16 +31,7 @@ export const User = builder.prismaObject('User', {
 
 registerNode('User', userIds, 'users:read', userById)
 
-builder.queryField('user', (t) =>
-  t.field({
-    type: User,
-    nullable: true,
-    scope: 'users:read',
-    description: 'Returns the user with this id, or null if your tenant has none.',
-    args: { id: t.arg.id({ required: true, description: 'The id of the user.' }) },
-    resolve: (_, { id }, { loaders }) => loadRow(loaders, userById, id),
-  }),
-)
+defineQueryById('user', User, 'users:read', userById)
 
 defineList('users', {
   model: 'User',
@@ -91,55 +81,41 @@ defineList('users', {
   },
 })
 
-const CreateUserInput = builder.inputType('CreateUserInput', {
-  description: 'The input of `createUser`.',
-  fields: (t) => ({
+defineMutation('createUser', {
+  scope: 'users:write',
+  description: 'Creates a user.',
+  inputDescription: 'The user to create.',
+  input: (t) => ({
     name: t.string({ required: true, description: 'The full name: 1–200 characters, trimmed.' }),
     email: t.string({ required: true, description: 'The email address: up to 320 characters.' }),
     phone: t.string({ required: true, description: 'The phone number: 1–64 characters.' }),
   }),
-})
-
-defineMutation('createUser', {
-  scope: 'users:write',
-  description: 'Creates a user.',
-  input: CreateUserInput,
-  inputDescription: 'The user to create.',
   results: [{ field: 'user', type: User, description: 'The new user.' }],
   hasOneWrite: true,
   run: createUser,
 })
 
-const UpdateUserInput = builder.inputType('UpdateUserInput', {
-  description: 'The input of `updateUser`. Absent fields keep their value.',
-  fields: (t) => ({
+defineMutation('updateUser', {
+  scope: 'users:write',
+  description: 'Changes a user.',
+  inputDescription: 'The changes.',
+  inputRules: 'Absent fields keep their value.',
+  input: (t) => ({
     id: t.id({ required: true, description: 'The id of the user.' }),
     name: t.string({ description: 'The full name: 1–200 characters, trimmed. Null keeps it.' }),
     email: t.string({ description: 'The email address: up to 320 characters. Null keeps it.' }),
     phone: t.string({ description: 'The phone number: 1–64 characters. Null clears it.' }),
   }),
-})
-
-defineMutation('updateUser', {
-  scope: 'users:write',
-  description: 'Changes a user.',
-  input: UpdateUserInput,
-  inputDescription: 'The changes.',
   results: [{ field: 'user', type: User, description: 'The changed user.', scope: 'users:read' }],
   hasOneWrite: true,
   run: updateUser,
 })
 
-const DeleteUserInput = builder.inputType('DeleteUserInput', {
-  description: 'The input of `deleteUser`.',
-  fields: (t) => ({ id: t.id({ required: true, description: 'The id of the user.' }) }),
-})
-
 defineMutation('deleteUser', {
   scope: 'users:write',
   description: "Deletes a user and the user's accounts, profiles and emails.",
-  input: DeleteUserInput,
   inputDescription: 'The user to delete.',
+  input: inputWithId('user'),
   results: [{ field: 'deletedUserId', type: 'ID', description: 'The id of the deleted user.' }],
   hasOneWrite: true,
   run: deleteUser,

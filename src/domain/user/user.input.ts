@@ -14,7 +14,6 @@ const email = userFields.email.check(
 )
 const phone = filledText.check(atMost(64))
 
-/** The input of `createUser`. */
 export const newUser = z.object({ name, email, phone })
 
 /** The input of `updateUser`. Null leaves `name` and `email` unchanged, and clears `phone`. */

@@ -1,11 +1,51 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Database } from '../../engine/db/database.ts'
+import { id, orNull, recordTime } from '../../engine/input/rules.ts'
+import { accountFields } from '../account/account.input.ts'
 import { RecordError, type Transfer } from '../resource.ts'
-import { fullUserSelection, userRecord } from './user.record.ts'
+import { userFields } from './user.input.ts'
+
+/** The GraphQL selection of an account in REST. The aliases are the keys of the record. */
+const accountSelection = `
+    id
+    user_platform: platform
+    platform_account_id: platformAccountId
+    display_name: displayName
+  `
+
+const accountRecord = z.object({
+  id,
+  user_platform: accountFields.platform,
+  platform_account_id: accountFields.platformAccountId,
+  display_name: accountFields.displayName,
+})
+
+/** The GraphQL selection of a user in REST, without accounts. The aliases are the keys of the record. */
+export const userSelection = `
+  id
+  created_at: createdAt
+  updated_at: updatedAt
+  name
+  email
+  phone
+  tenant_app_id: tenantAppId`
+
+export const fullUserSelection = `${userSelection}
+  accounts { ${accountSelection} }`
+
+/** A user with accounts, as an import reads it. */
+const userRecord = z.object({
+  id,
+  created_at: recordTime,
+  updated_at: recordTime,
+  name: userFields.name,
+  email: userFields.email,
+  phone: orNull(userFields.phone),
+  accounts: z.array(accountRecord),
+})
 
 type UserRecord = z.output<typeof userRecord>
 
-/** Users with their accounts. */
 export const userTransfer: Transfer<UserRecord> = {
   listKey: 'users',
   recognisedBy: 'accounts',

@@ -1,4 +1,6 @@
-import type { FastifyInstance, FastifyPluginCallback } from 'fastify'
+import { METHODS } from 'node:http'
+import type { FastifyInstance, FastifyPluginCallback, HTTPMethods } from 'fastify'
+import { GatewayError } from '../errors.ts'
 
 /**
  * Creates a Fastify plugin whose hooks apply to the app that registers it, and not only to routes of the plugin, as with the package
@@ -16,4 +18,37 @@ export function plugin<Options extends object = object>(
     done()
   }
   return Object.assign(callback, { [Symbol.for('skip-override')]: true, [Symbol.for('fastify.display-name')]: name })
+}
+
+/** Creates a Fastify plugin with routes. The other methods of their paths are rejected. */
+export function routePlugin<Options extends object>(
+  name: string,
+  register: (app: FastifyInstance, options: Options) => void,
+) {
+  return plugin<Options>(name, (app, options) => registerRoutes(app, () => register(app, options)))
+}
+
+/** Registers routes, and rejects the other methods of their paths with 405 and the header `Allow`. */
+export function registerRoutes(app: FastifyInstance, register: (app: FastifyInstance) => void): void {
+  const allowedByUrl = new Map<string, string[]>()
+  let isRegistering = true
+  app.addHook('onRoute', ({ url, method }) => {
+    if (isRegistering) allowedByUrl.set(url, [...(allowedByUrl.get(url) ?? []), ...[method].flat()])
+  })
+  register(app)
+  isRegistering = false
+
+  // Every method that Node's parser accepts. CONNECT never becomes a request.
+  const methods = METHODS.filter((method) => method !== 'CONNECT')
+  for (const method of methods) if (!app.supportedMethods.includes(method as HTTPMethods)) app.addHttpMethod(method)
+  for (const [url, allowed] of allowedByUrl) {
+    app.route({
+      method: methods.filter((method) => !allowed.includes(method)) as HTTPMethods[],
+      url,
+      async handler() {
+        const allow = allowed.join(', ')
+        throw new GatewayError('METHOD_NOT_ALLOWED', `Allowed methods: ${allow}.`, { headers: { allow } })
+      },
+    })
+  }
 }

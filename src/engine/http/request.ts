@@ -1,6 +1,30 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Authenticator } from '../auth/authenticator.ts'
 import type { Viewer } from '../auth/viewer.ts'
 import { type Context, createContext, type Services } from '../context.ts'
+import { runAttributed, type StatementMeter } from '../db/statement-meter.ts'
+import { GatewayError } from '../errors.ts'
+
+/** Authenticates a request and sets its viewer. */
+export type Authenticate = (request: FastifyRequest) => Promise<Viewer>
+
+/**
+ * Creates the authentication of requests. Routes call it before the body is read, so that a client without a key cannot make
+ * the gateway read one.
+ *
+ * @throws GatewayError UNAUTHENTICATED, MALFORMED_REQUEST
+ */
+export function createAuthenticate(authenticator: Authenticator, meter: StatementMeter): Authenticate {
+  return async (request) => {
+    const { 'x-api-key': header, authorization } = request.headers
+    const apiKey = Array.isArray(header) ? header[0] : header
+    // Other requests may wait for the same key, so it is read even if this client goes.
+    request.viewer = await runAttributed(meter, request.statements, () =>
+      authenticator.authenticate({ apiKey, authorization }),
+    )
+    return request.viewer
+  }
+}
 
 /** The viewer of an authenticated request. */
 export function viewerOf({ viewer }: FastifyRequest): Viewer {
@@ -35,4 +59,23 @@ export function onFlushed({ raw }: FastifyReply): (done: () => void) => void {
 /** Creates a context for an authenticated request. */
 export function contextOf(request: FastifyRequest, services: Services): Context {
   return createContext(services, viewerOf(request), request.log, request.trace)
+}
+
+/** 1 to 255 visible ASCII characters. */
+export const idempotencyKeyPattern = /^[!-~]{1,255}$/
+
+/**
+ * Reads the header `Idempotency-Key`.
+ *
+ * @param content the content of the request. Requests with the same key must be equal
+ * @returns the key and the request as text; undefined without the header
+ * @throws GatewayError MALFORMED_REQUEST if the header is not a key
+ */
+export function readIdempotencyKey({ method, url, headers }: FastifyRequest, content: unknown) {
+  const key = headers['idempotency-key']
+  if (key === undefined) return undefined
+  if (typeof key !== 'string' || !idempotencyKeyPattern.test(key)) {
+    throw new GatewayError('MALFORMED_REQUEST', 'The header idempotency-key takes 1 to 255 visible ASCII characters.')
+  }
+  return { key, request: `${method} ${url}\n${JSON.stringify(content)}` }
 }

@@ -1,23 +1,30 @@
 import { z } from 'zod'
 import { isPossibleId } from '../db/ids.ts'
 import { isStorableText, isStorableTime } from '../db/storable.ts'
-import type { FieldErrorCode } from '../errors.ts'
+import type { FieldError, FieldErrorCode } from '../errors.ts'
 import { hasProtoKey, isShallow } from './json.ts'
 import type { Bounds, RuleDef } from './json-schema.ts'
 
 // The rules of inputs. The inputs of a resource are built from them, for GraphQL, REST and import alike.
 
-interface Refusal {
-  readonly code: FieldErrorCode
-  readonly message: string
-}
+type Refusal = Pick<FieldError, 'code' | 'message'>
 
 /**
  * A check that reports a code of this gateway. It does not run after an earlier check of the same value has failed.
  *
  * @param bounds the check in JSON Schema, as far as that can express it. See json-schema.ts
  */
-export function rule<Value>(refusalOf: (value: Value) => Refusal | undefined, bounds: Bounds = {}) {
+export function rule<Value>(
+  code: FieldErrorCode,
+  message: string,
+  isValid: (value: Value) => boolean,
+  bounds: Bounds = {},
+) {
+  return refusalRule((value: Value) => (isValid(value) ? undefined : { code, message }), bounds)
+}
+
+/** The same for a check whose code or message depends on the value. */
+export function refusalRule<Value>(refusalOf: (value: Value) => Refusal | undefined, bounds: Bounds = {}) {
   const def: RuleDef = { check: 'custom', bounds }
   const check: z.core.$ZodCheck<Value> = new z.core.$ZodCheck(def)
   check._zod.check = (payload) => {
@@ -33,29 +40,17 @@ export function rule<Value>(refusalOf: (value: Value) => Refusal | undefined, bo
 /** A text that the database can store. */
 export const storableText = z
   .string()
-  .check(
-    rule((value) =>
-      isStorableText(value)
-        ? undefined
-        : { code: 'INVALID_FORMAT', message: 'must not contain NUL characters or unpaired surrogates' },
-    ),
-  )
+  .check(rule('INVALID_FORMAT', 'must not contain NUL characters or unpaired surrogates', isStorableText))
 
 /** A text that is not blank. */
 export const filledText = storableText.check(
-  rule((value) => (value.trim() === '' ? { code: 'REQUIRED', message: 'must not be blank' } : undefined), {
-    minLength: 1,
-    pattern: '\\S',
-  }),
+  rule('REQUIRED', 'must not be blank', (value) => value.trim() !== '', { minLength: 1, pattern: '\\S' }),
 )
 
 /** Limits the length of a text, in characters as a reader counts them: "𝒜" is one. */
 export function atMost(max: number) {
-  return rule<string>(
-    (value) =>
-      [...value].length > max ? { code: 'TOO_LONG', message: `must have at most ${max} characters` } : undefined,
-    { maxLength: max },
-  )
+  const message = `must have at most ${max} characters`
+  return rule<string>('TOO_LONG', message, (value) => [...value].length <= max, { maxLength: max })
 }
 
 /** A text of 1 to `max` characters that is not blank. */
@@ -65,9 +60,7 @@ export function text(max: number) {
 
 /** Requires a text to match a pattern, which the message describes. */
 export function matching(pattern: RegExp, message: string) {
-  return rule<string>((value) => (pattern.test(value) ? undefined : { code: 'INVALID_FORMAT', message }), {
-    pattern: pattern.source,
-  })
+  return rule<string>('INVALID_FORMAT', message, (value) => pattern.test(value), { pattern: pattern.source })
 }
 
 /** An identifier in upper case, such as a platform: `YOUTUBE`, `NON_BINARY`. */
@@ -78,62 +71,41 @@ export const upperCaseWord = text(64).check(
 /** An id that a row can have. */
 export const id = z
   .string()
-  .check(
-    rule(
-      (value) =>
-        isPossibleId(value) ? undefined : { code: 'INVALID_FORMAT', message: 'must be an id of 1 to 128 characters' },
-      { minLength: 1, maxLength: 128 },
-    ),
-  )
+  .check(rule('INVALID_FORMAT', 'must be an id of 1 to 128 characters', isPossibleId, { minLength: 1, maxLength: 128 }))
 
 /** An absolute http or https URL. */
 export const httpUrl = text(2_048).check(
-  rule((value) =>
-    URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
-      ? undefined
-      : { code: 'INVALID_FORMAT', message: 'must be an absolute http or https URL' },
+  rule(
+    'INVALID_FORMAT',
+    'must be an absolute http or https URL',
+    (value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol),
   ),
 )
 
 /** An integer in a range. */
 export function integer(min: number, max: number) {
-  const message = `must be from ${min} to ${max}`
-  return z
-    .number()
-    .check(
-      rule(
-        (value) =>
-          Number.isInteger(value) && value >= min && value <= max ? undefined : { code: 'OUT_OF_RANGE', message },
-        { type: 'integer', minimum: min, maximum: max },
-      ),
-    )
+  const isInRange = (value: number) => Number.isInteger(value) && value >= min && value <= max
+  const bounds = { type: 'integer', minimum: min, maximum: max } as const
+  return z.number().check(rule('OUT_OF_RANGE', `must be from ${min} to ${max}`, isInRange, bounds))
 }
 
 /** A count: 0 to 2^53 − 1. */
 export const count = z
   .number()
   .check(
-    rule((value) =>
-      Number.isSafeInteger(value) && value >= 0
-        ? undefined
-        : { code: 'OUT_OF_RANGE', message: 'must be a whole number from 0 to 9007199254740991' },
+    rule(
+      'OUT_OF_RANGE',
+      'must be a whole number from 0 to 9007199254740991',
+      (value) => Number.isSafeInteger(value) && value >= 0,
     ),
   )
 
 /** A time that the database can store. */
-export const time = z
-  .date()
-  .check(
-    rule((value) =>
-      isStorableTime(value) ? undefined : { code: 'OUT_OF_RANGE', message: 'must be in the years 1 to 9999' },
-    ),
-  )
+export const time = z.date().check(rule('OUT_OF_RANGE', 'must be in the years 1 to 9999', isStorableTime))
 
 /** A list with a maximum length, which is checked before its entries. */
 export function listOf<Entry extends z.ZodType>(entry: Entry, max: number) {
-  const isShort = rule<unknown[]>((list) =>
-    list.length > max ? { code: 'TOO_LONG', message: `must have at most ${max} entries` } : undefined,
-  )
+  const isShort = rule<unknown[]>('TOO_LONG', `must have at most ${max} entries`, (list) => list.length <= max)
   return z.array(z.unknown()).check(isShort).pipe(z.array(entry))
 }
 
@@ -154,17 +126,19 @@ const jsonObject = z.custom<JsonObject>(
 /** A JSON object that a row stores, of at most `max` KiB. */
 export function storedObject(max: number) {
   return jsonObject.check(
-    rule((value) =>
-      Buffer.byteLength(JSON.stringify(value)) <= max * 1024 && isShallow(value)
-        ? undefined
-        : { code: 'TOO_LONG', message: `must have at most ${max} KiB and be nested at most 64 levels deep` },
+    rule(
+      'TOO_LONG',
+      `must have at most ${max} KiB and be nested at most 64 levels deep`,
+      (value) => Buffer.byteLength(JSON.stringify(value)) <= max * 1024 && isShallow(value),
     ),
   )
 }
 
 /** Rejects objects with a key `__proto__`. Prisma would drop it silently. */
-export const withoutProtoKey = rule<JsonObject>((value) =>
-  hasProtoKey(value) ? { code: 'INVALID_FORMAT', message: 'must have no key __proto__' } : undefined,
+export const withoutProtoKey = rule<JsonObject>(
+  'INVALID_FORMAT',
+  'must have no key __proto__',
+  (value) => !hasProtoKey(value),
 )
 
 /** The longest text that a list can be filtered by. No name and no email address is longer. */
@@ -172,11 +146,7 @@ const maxFilterLength = 320
 
 /** A text that a list is filtered by. */
 export const filterText = storableText.check(
-  rule((value) =>
-    value.length > maxFilterLength
-      ? { code: 'TOO_LONG', message: `must have at most ${maxFilterLength} characters` }
-      : undefined,
-  ),
+  rule('TOO_LONG', `must have at most ${maxFilterLength} characters`, (value) => value.length <= maxFilterLength),
 )
 
 /** The name that an operator gives to a tenant or a key: 1–200 characters in one line, because lists print one per line. */
@@ -201,15 +171,17 @@ export const recordDate = z
   .transform((value) => value.replaceAll(':', '-'))
   .refine((value) => new Date(value).toJSON()?.startsWith(value) && value > '0001', 'must be a date that exists')
 
-/** A field of a record. It is null if absent. */
+/** A field that can be absent or null, and has a value then. */
+export function withDefault<Schema extends z.ZodType, Value>(schema: Schema, value: Value) {
+  return schema.nullish().transform((given) => (given ?? value) as NonNullable<z.output<Schema>> | Value)
+}
+
+/** A field of a record that can have no value. */
 export function orNull<Schema extends z.ZodType>(schema: Schema) {
-  return schema.nullish().transform((value) => value ?? null)
+  return withDefault(schema, null)
 }
 
 /** A list of a record. It is empty if absent or null. */
 export function orEmpty<Schema extends z.ZodType>(schema: Schema) {
-  return z
-    .array(schema)
-    .nullish()
-    .transform((value) => value ?? [])
+  return withDefault(z.array(schema), [])
 }

@@ -1,13 +1,12 @@
 import type { ErrorCode } from '../../engine/errors.ts'
 import type { Preparer } from '../../engine/graphql/operation/prepare/prepare.ts'
-import { routePlugin } from '../../engine/http/routes.ts'
+import { routePlugin } from '../../engine/http/plugin.ts'
 import { jsonSchemaOf } from '../../engine/input/json-schema.ts'
 import { packageVersion } from '../../engine/telemetry/package-version.ts'
 import type { Route } from '../route.ts'
 import { routes } from '../routes.ts'
 import { type StoredOperation, storeOperation, typeAt } from '../stored-operation.ts'
 import { responseExamples } from './examples.ts'
-import { headOf } from './head.ts'
 import { bodySchema, componentOf, inputSchema, type Json } from './json-schema.ts'
 import {
   commonHeaders,
@@ -148,13 +147,11 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
   }
 }
 
-/** A response of a route. */
 function exampleOf({ component, under }: Route): unknown {
   const example = responseExamples[component]
   return under === undefined ? example : { [under]: [example] }
 }
 
-/** The errors of a route. */
 function errorsOf({ parameters, body, method }: Route): ErrorCode[] {
   const hasPath = parameters.some((parameter) => parameter.in === 'path')
   const reads = body !== undefined || parameters.some((parameter) => parameter.in === 'query')
@@ -179,4 +176,17 @@ function errorsOf({ parameters, body, method }: Route): ErrorCode[] {
 function operationId({ operation }: Route): string {
   const name = /\w+ (\w+)/.exec(operation)?.[1] ?? ''
   return name.charAt(0).toLowerCase() + name.slice(1)
+}
+
+/** The description of `HEAD`, from that of `GET`: the same without bodies. */
+function headOf({ operationId, summary, responses, ...get }: Json): Json {
+  const withoutBodies = Object.entries(responses as Record<string, Json>).map(
+    ([status, { content: _, ...response }]) => [status, response],
+  )
+  return {
+    ...get,
+    operationId: `${operationId}Headers`,
+    summary: `${summary}: the headers only`,
+    responses: Object.fromEntries(withoutBodies),
+  }
 }

@@ -12,7 +12,6 @@ import { jsonSchemaOf, requiredOf } from '../../engine/input/json-schema.ts'
 import type { Body } from '../route.ts'
 import { keepsNull, type ObjectShape, type Shape } from '../shape.ts'
 
-/** A part of an OpenAPI document. */
 export type Json = Record<string, unknown>
 
 /** A reference to the schema of a response, or of the elements of a list. The schema is added under its name. */

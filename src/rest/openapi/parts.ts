@@ -1,6 +1,6 @@
 import { type ErrorCode, errorCodes, invalidField } from '../../engine/errors.ts'
-import { idempotencyKeyPattern } from '../../engine/http/idempotency-key.ts'
 import { toProblem } from '../../engine/http/problem.ts'
+import { idempotencyKeyPattern } from '../../engine/http/request.ts'
 import type { Json } from './json-schema.ts'
 
 /** Describes errors of the registry, by status. */
@@ -22,7 +22,6 @@ function describeStatus(status: number, codes: readonly ErrorCode[]): Json {
   }
 }
 
-/** Headers of every response. */
 export const commonHeaders = {
   'x-request-id': {
     description: "The id of the request: the client's own if it sent a valid one.",
@@ -59,7 +58,6 @@ export function idempotencyKeyParameter(operationId: string): Json {
 
 const tagExample = 'W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"'
 
-/** A request header of routes that read. */
 export const ifNoneMatchParameter = {
   name: 'if-none-match',
   in: 'header',
@@ -69,7 +67,6 @@ export const ifNoneMatchParameter = {
   example: tagExample,
 }
 
-/** Headers of routes that read. */
 export const validationHeaders = {
   etag: {
     description: 'A weak tag of the response. Missing on the streamed list of all users.',
@@ -83,7 +80,6 @@ export const validationHeaders = {
   vary: { description: 'The request headers that the response depends on.', schema: { type: 'string' } },
 }
 
-/** Headers of routes that write. */
 export const replayedHeader = {
   'idempotent-replayed': {
     description: 'Present if this is the stored response of an earlier request.',
@@ -91,12 +87,10 @@ export const replayedHeader = {
   },
 }
 
-/** Headers of lists. */
 export const linkHeader = {
   link: { description: 'The next page with `rel="next"`, if there is one.', schema: { type: 'string' } },
 }
 
-/** The schema of a problem document. */
 export const problemSchema = {
   type: 'object',
   description: 'An error (RFC 9457).',
@@ -132,7 +126,6 @@ export const problemSchema = {
   required: ['type', 'title', 'status', 'detail', 'instance', 'code', 'request_id'],
 }
 
-/** The schema of a probe's response. */
 export const healthSchema = {
   type: 'object',
   properties: { status: { type: 'string', enum: ['ok', 'ready', 'not ready'] } },
@@ -149,46 +142,29 @@ const probeErrors = describeErrors([
   'HEADERS_TOO_LARGE',
 ])
 
+function probe(operationId: string, summary: string, description: string, responses: Record<string, Json>) {
+  const get = { operationId, tags: ['probes'], summary, description, security: [] }
+  return { get: { ...get, responses: { ...responses, ...probeErrors } } }
+}
+
 /** Paths that need no key. */
 export const probes: Record<string, Record<string, Json>> = {
-  '/metrics': {
-    get: {
-      operationId: 'getMetrics',
-      tags: ['probes'],
-      summary: 'Get metrics',
-      description: 'Returns metrics in the text format of Prometheus. 404 if they are served on a separate port.',
-      security: [],
-      responses: {
-        '200': { description: 'The metrics.', content: { 'text/plain': { schema: { type: 'string' } } } },
-        ...probeErrors,
-      },
+  '/metrics': probe(
+    'getMetrics',
+    'Get metrics',
+    'Returns metrics in the text format of Prometheus. 404 if they are served on a port of their own.',
+    { '200': { description: 'The metrics.', content: { 'text/plain': { schema: { type: 'string' } } } } },
+  ),
+  '/health': probe('getHealth', 'Get health', 'Answers while the process runs.', {
+    '200': { description: 'It runs.', content: healthContent },
+  }),
+  '/ready': probe(
+    'getReadiness',
+    'Get readiness',
+    'Tells whether the database answers, accepts writes, and has all migrations.',
+    {
+      '200': { description: 'Ready.', content: healthContent },
+      '503': { description: 'Not ready.', content: healthContent },
     },
-  },
-  '/health': {
-    get: {
-      operationId: 'getHealth',
-      tags: ['probes'],
-      summary: 'Get health',
-      description: 'Responds while the process runs.',
-      security: [],
-      responses: {
-        '200': { description: 'It runs.', content: healthContent },
-        ...probeErrors,
-      },
-    },
-  },
-  '/ready': {
-    get: {
-      operationId: 'getReadiness',
-      tags: ['probes'],
-      summary: 'Get readiness',
-      description: 'Tells whether the database answers, accepts writes, and has all migrations.',
-      security: [],
-      responses: {
-        '200': { description: 'Ready.', content: healthContent },
-        ...probeErrors,
-        '503': { description: 'Not ready.', content: healthContent },
-      },
-    },
-  },
+  ),
 }

@@ -30,7 +30,6 @@ export async function followJob(context: Context, { id }: { readonly id: string 
   return liveValues(follower, { readPresent: read, readChanged: read, readMissed: read, isOver: () => isOver })
 }
 
-/** The jobs to follow. */
 export interface JobSelection {
   readonly status: JobStatus | null | undefined
   /** The conditions on fields of a job that never change. */

@@ -19,33 +19,17 @@ export interface ChangeBatch {
   readonly hasGap: boolean
 }
 
-/** Receives changes. It keeps them until it is asked. */
-export interface Follower {
-  /** Whether no more changes will come. */
-  readonly hasEnded: boolean
-  /** Waits for changes. */
-  next(): Promise<IteratorResult<ChangeBatch, undefined>>
-  /** Ends the follower; `next` resolves at once. */
-  return(): void
-}
-
 /** The changes of jobs. Each process listens on one connection, from the first follower on. */
-export interface JobChanges {
-  /**
-   * Follows the changes that match, from the moment this resolves.
-   *
-   * @throws if the database cannot be reached
-   */
-  follow(matches: (change: JobChange) => boolean): Promise<Follower>
-  /** Ends all followers. */
-  close(): Promise<void>
-}
+export type JobChanges = ReturnType<typeof createJobChanges>
+
+/** Receives changes. It keeps them until it is asked. */
+export type Follower = Pick<ChangeQueue, 'hasEnded' | 'next' | 'return'>
 
 /** The channel of the trigger that announces changes (prisma/migrations). */
 const channel = 'job_changed'
 
 /** Creates the changes of one database. */
-export function createJobChanges(driver: Pick<Driver, 'listen'>): JobChanges {
+export function createJobChanges(driver: Pick<Driver, 'listen'>) {
   const followers = new Set<ChangeQueue>()
   let listening: Promise<Listener> | undefined
   let isClosed = false
@@ -73,15 +57,21 @@ export function createJobChanges(driver: Pick<Driver, 'listen'>): JobChanges {
   }
 
   return {
-    async follow(matches) {
-      const follower = new ChangeQueue(matches, () => followers.delete(follower))
+    /**
+     * Follows the changes that match, from the moment this resolves.
+     *
+     * @throws if the database cannot be reached
+     */
+    async follow(matches: (change: JobChange) => boolean): Promise<Follower> {
+      const follower: ChangeQueue = new ChangeQueue(matches, () => followers.delete(follower))
       if (!isClosed) await listen()
       if (isClosed) follower.return()
       else followers.add(follower)
       return follower
     },
 
-    async close() {
+    /** Ends all followers. */
+    async close(): Promise<void> {
       isClosed = true
       for (const follower of followers) follower.return()
       await (await listening?.catch(() => undefined))?.close()
@@ -101,11 +91,10 @@ function readChange(payload: string): JobChange | undefined {
   }
 }
 
-/** The most changes of one batch. */
 export const maxChanges = 500
 
 /** Keeps at most one change per job, however slow its reader is. */
-class ChangeQueue implements Follower {
+class ChangeQueue {
   private readonly matches: (change: JobChange) => boolean
   private readonly onEnd: () => void
   private readonly changes = new Map<string, JobChange>()
@@ -132,11 +121,12 @@ class ChangeQueue implements Follower {
     this.wake?.()
   }
 
+  /** Waits for changes. */
   async next(): Promise<IteratorResult<ChangeBatch, undefined>> {
     while (!this.hasEnded && !this.hasGap && this.changes.size === 0) {
-      await new Promise<void>((resolve) => {
-        this.wake = resolve
-      })
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.wake = resolve
+      await promise
     }
     if (this.hasEnded) return { done: true, value: undefined }
     const taken = [...this.changes].slice(0, maxChanges)
@@ -146,6 +136,7 @@ class ChangeQueue implements Follower {
     return { done: false, value: batch }
   }
 
+  /** Ends the follower; `next` resolves at once. */
   return(): void {
     this.hasEnded = true
     this.onEnd()

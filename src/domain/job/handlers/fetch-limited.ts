@@ -2,7 +2,6 @@ import { fetch, type Response } from 'undici'
 import { createGuardedAgent } from '../../../engine/network/guarded-agent.ts'
 import { PermanentError } from '../worker/handler.ts'
 
-/** The limits of a fetch. */
 export interface FetchLimits {
   readonly timeoutMilliseconds: number
   /** The maximum length of the decompressed body. */

@@ -16,7 +16,6 @@ export interface JobContext {
  */
 export type JobHandler = (payload: never, context: JobContext) => unknown
 
-/** The handlers of a worker, by job type. */
 export type JobHandlers = ReadonlyMap<string, JobHandler>
 
 /** Thrown by a handler if another attempt would fail too. The job fails at once. */

@@ -3,8 +3,7 @@ import { isDatabaseUnavailable } from '../../../engine/db/errors.ts'
 import { GatewayError } from '../../../engine/errors.ts'
 import type { Logger } from '../../../engine/telemetry/logger.ts'
 import { type JobRules, maxCodeLength, maxMessageLength } from '../job.input.ts'
-import type { Failure, HeldJob, JobStore } from '../store/job-store.ts'
-import { completeJob, extendLease, failJob, type JobLease, reportProgress } from '../store/leases.ts'
+import type { Failure, HeldJob, JobLease, JobStore } from '../store/job-store.ts'
 import { type JobHandler, PermanentError } from './handler.ts'
 
 /** A job that a handler of this process works on. */
@@ -41,7 +40,7 @@ export function runJob({ jobs, lease, handler, leaseSeconds, log }: RunJobOption
     // Starts before the statement, so that the lease does not expire later here than in the database.
     const next = expireIn()
     try {
-      await extendLease(jobs, held, leaseSeconds)
+      await jobs.extendLease(held, leaseSeconds)
       clearTimeout(expiry)
       expiry = next
     } catch (error) {
@@ -63,12 +62,12 @@ export function runJob({ jobs, lease, handler, leaseSeconds, log }: RunJobOption
   async function attempt(): Promise<object | null> {
     const context = { signal, attempt: job.attempts, progress: reporter.report }
     const result = await handler(job.payload as never, context)
-    return result === undefined || result === null ? null : checkResult(result, jobs.rules)
+    return result == null ? null : checkResult(result, jobs.rules)
   }
 
   async function run(): Promise<void> {
     try {
-      const outcome = await Promise.race([attempt().then(succeeded, failed), abandoned(signal)])
+      const outcome = await Promise.race([attempt().then((result) => ({ result }), failed), abandoned(signal)])
       await reporter.settled()
       await store(outcome)
     } catch (error) {
@@ -83,8 +82,8 @@ export function runJob({ jobs, lease, handler, leaseSeconds, log }: RunJobOption
   async function store(outcome: Outcome): Promise<void> {
     for (;;) {
       try {
-        if ('result' in outcome) await completeJob(jobs, held, outcome.result)
-        else await failJob(jobs, held, outcome.failure)
+        if ('result' in outcome) await jobs.complete(held, outcome.result)
+        else await jobs.fail(held, outcome.failure)
         return
       } catch (error) {
         if (signal.aborted) return
@@ -108,7 +107,7 @@ function createReporter(jobs: JobStore, held: HeldJob, log: Logger) {
     while (next) {
       const { progress, message } = next
       next = undefined
-      await reportProgress(jobs, held, progress, message).catch((error: unknown) => {
+      await jobs.reportProgress(held, progress, message).catch((error: unknown) => {
         log.warn({ err: error, job: held.id }, 'the progress of a job could not be stored')
       })
     }
@@ -124,10 +123,6 @@ function createReporter(jobs: JobStore, held: HeldJob, log: Logger) {
 }
 
 type Outcome = { readonly result: object | null } | { readonly failure: Failure }
-
-function succeeded(result: object | null): Outcome {
-  return { result }
-}
 
 /** The failure of an attempt. A handler can throw anything. */
 function failed(error: unknown): Outcome {

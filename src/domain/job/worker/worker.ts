@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../../../engine/telemetry/logger.ts'
-import type { JobChanges } from '../changes/job-changes.ts'
-import type { JobStore } from '../store/job-store.ts'
-import { leaseOf } from '../store/leases.ts'
+import type { JobChange, JobChanges } from '../changes/job-changes.ts'
+import { type JobStore, leaseOf } from '../store/job-store.ts'
 import type { JobHandlers } from './handler.ts'
 import { type RunningJob, runJob } from './run-job.ts'
 
@@ -11,7 +10,6 @@ export interface WorkerOptions {
   readonly changes: JobChanges
   readonly handlers: JobHandlers
   readonly log: Logger
-  /** How many jobs run at the same time. */
   readonly concurrency: number
   /** After this time without an extension, other workers can claim the jobs of this process. */
   readonly leaseSeconds: number
@@ -21,7 +19,6 @@ export interface WorkerOptions {
 
 const listenAgainMilliseconds = 5_000
 
-/** A running worker. */
 export interface Worker {
   /**
    * Claims no more jobs and waits for those that run.
@@ -76,39 +73,14 @@ export function startWorker(options: WorkerOptions): Worker {
     }
   }
 
-  /**
-   * Follows the changes of jobs. This only makes the worker faster: polling also finds due jobs, and extending
-   * the lease also shows which jobs were cancelled.
-   */
-  async function listen(): Promise<void> {
-    const follower = await changes.follow(({ status }) => status === 'PENDING' || status === 'CANCELLED')
-    void stopped.finally(() => follower.return())
-    for (;;) {
-      const { done, value } = await follower.next()
-      if (done) return
-      for (const { status, tenantAppId, id } of value.changes) {
-        if (status !== 'CANCELLED') continue
-        for (const { lease, abort } of running.values()) {
-          if (lease.job.tenantAppId === tenantAppId && lease.job.id === id) abort(new Error('The job was cancelled'))
-        }
-      }
-      alarm.ring()
-    }
-  }
-
-  async function keepListening(): Promise<void> {
-    while (!isStopping) {
-      try {
-        return await listen()
-      } catch (error) {
-        log.warn({ err: error }, 'jobs are not announced to this worker; it polls for them')
-        await sleep(listenAgainMilliseconds, undefined, { ref: false })
-      }
-    }
-  }
-
   const stopped = work()
-  void keepListening()
+  const onChange = ({ status, tenantAppId, id }: JobChange) => {
+    if (status !== 'CANCELLED') return
+    for (const { lease, abort } of running.values()) {
+      if (lease.job.tenantAppId === tenantAppId && lease.job.id === id) abort(new Error('The job was cancelled'))
+    }
+  }
+  void keepListening({ changes, log, stopped, onChange, onBatch: alarm.ring, isStopping: () => isStopping })
 
   return {
     async stop(graceMilliseconds) {
@@ -123,6 +95,35 @@ export function startWorker(options: WorkerOptions): Worker {
       await Promise.all([...running.values()].map(({ ended }) => ended))
       clearTimeout(timer)
     },
+  }
+}
+
+interface ListenOptions extends Pick<WorkerOptions, 'changes' | 'log'> {
+  readonly stopped: Promise<void>
+  readonly isStopping: () => boolean
+  readonly onChange: (change: JobChange) => void
+  /** Called after the changes that arrived together. */
+  readonly onBatch: () => void
+}
+
+/**
+ * Follows the changes of jobs until the worker stops. It only makes the worker faster: polling finds jobs that were not
+ * announced, and extending the lease finds those that were cancelled.
+ */
+async function keepListening({ changes, log, stopped, isStopping, onChange, onBatch }: ListenOptions): Promise<void> {
+  while (!isStopping()) {
+    try {
+      const follower = await changes.follow(({ status }) => status === 'PENDING' || status === 'CANCELLED')
+      void stopped.finally(() => follower.return())
+      for (let next = await follower.next(); !next.done; next = await follower.next()) {
+        next.value.changes.forEach(onChange)
+        onBatch()
+      }
+      return
+    } catch (error) {
+      log.warn({ err: error }, 'jobs are not announced to this worker; it polls for them')
+      await sleep(listenAgainMilliseconds, undefined, { ref: false })
+    }
   }
 }
 

@@ -29,8 +29,6 @@ export interface Loaders {
   clearAll(): void
 }
 
-type Rows = Record<string, unknown>
-
 const none: readonly Branch[] = []
 
 /** Runs a read, possibly after waiting in a queue. */
@@ -147,7 +145,7 @@ function isSearch({ conditions }: ListRequest): boolean {
 }
 
 /** What a relation returns for a key, from the rows that were read. */
-function grouped({ kind, by }: Relation, rows: readonly Rows[]): (key: string) => unknown {
+function grouped({ kind, by }: Relation, rows: readonly Record<string, unknown>[]): (key: string) => unknown {
   const byKey = Map.groupBy(rows, (row) => row[by] as string)
   return (key) => (kind === 'many' ? (byKey.get(key) ?? []) : (byKey.get(key)?.[0] ?? null))
 }

@@ -1,3 +1,39 @@
+import { type ExecutionResult, GraphQLError } from 'graphql'
+import type { Results } from './negotiate.ts'
+import type { GraphQLParams } from './params.ts'
+
+/** Results whose errors reveal no names of the schema. Used where the schema may not be introspected. */
+export function showResults(results: Results, params: GraphQLParams): Results {
+  return Symbol.asyncIterator in results ? showEach(results, params) : withoutNames(results, params)
+}
+
+async function* showEach(results: AsyncIterable<ExecutionResult>, params: GraphQLParams) {
+  for await (const result of results) yield withoutNames(result, params)
+}
+
+function withoutNames(result: ExecutionResult, { query = '', variables = {} }: GraphQLParams): ExecutionResult {
+  if (!result.errors) return result
+  const inQuery = namesIn(query)
+  // Variables can be long, and errors rarely name what only they contain.
+  let inVariables: ReadonlySet<string> | undefined
+  const isSent = (name: string) => {
+    if (inQuery.has(name)) return true
+    inVariables ??= namesIn(JSON.stringify(variables))
+    return inVariables.has(name)
+  }
+  // The errors of resolvers are this gateway's own, and name fields that the client has sent.
+  const isOwn = ({ originalError }: GraphQLError) => originalError != null
+  const errors = result.errors.map((error) =>
+    isOwn(error) ? error : withMessage(error, hideNames(error.message, isSent)),
+  )
+  return { ...result, errors }
+}
+
+function withMessage(error: GraphQLError, message: string): GraphQLError {
+  const { nodes = null, source = null, positions = null, path = null, extensions } = error
+  return new GraphQLError(message, { nodes, source, positions, path, extensions })
+}
+
 const builtIn = ['ID', 'Int', 'Float', 'String', 'Boolean', '__typename']
 
 /**
@@ -9,7 +45,7 @@ const builtIn = ['ID', 'Int', 'Float', 'String', 'Boolean', '__typename']
  *
  * @param isSent whether the client has sent a name
  */
-export function hideNames(message: string, isSent: (name: string) => boolean): string {
+function hideNames(message: string, isSent: (name: string) => boolean): string {
   const variable = /^Variable "(\$\w+)" got invalid value /.exec(message)?.[1]
   if (variable !== undefined) return `Variable "${variable}" got an invalid value; ${reasonOf(message, isSent)}`
   return (

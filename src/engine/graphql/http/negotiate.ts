@@ -1,3 +1,4 @@
+import type { ExecutionResult } from 'graphql'
 import { LRUCache } from 'lru-cache'
 import { GatewayError } from '../../errors.ts'
 import { choosePreferred } from '../../http/quality-values.ts'
@@ -13,9 +14,11 @@ const mediaTypes = [
 /** Apollo's multipart protocol for subscriptions, which the HttpLink of Apollo Client uses. */
 export const apolloMultipart = 'multipart/mixed;boundary="graphql";subscriptionSpec=1.0'
 
+/** The result of an operation, or the results of a subscription. */
+export type Results = ExecutionResult | AsyncIterable<ExecutionResult>
+
 export type MediaType = (typeof mediaTypes)[number] | typeof apolloMultipart
 
-/** A media type of a single JSON response. */
 export type JsonType = Extract<MediaType, `application/${string}`>
 
 /**
@@ -78,4 +81,16 @@ function preferred<Type extends string>(accept: string, types: readonly Type[]):
 
 export function isJsonType(type: MediaType): type is JsonType {
   return type.startsWith('application/')
+}
+
+/** The media types whose status says that a result has no data, because the operation was not executed. */
+const strictTypes: readonly MediaType[] = ['application/graphql-response+json', 'multipart/mixed']
+
+/**
+ * The HTTP status of a result.
+ *
+ * @see https://graphql.github.io/graphql-over-http/draft/#sec-Status-Codes
+ */
+export function statusOf(results: Results, type: MediaType): number {
+  return 'data' in results || !strictTypes.includes(type) ? 200 : 400
 }

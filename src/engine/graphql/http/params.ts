@@ -1,7 +1,6 @@
 import { GatewayError } from '../../errors.ts'
 import { excessOf } from '../../input/json.ts'
 
-/** The parameters of a GraphQL request. */
 export interface GraphQLParams {
   query?: string
   /** The id of a document that the gateway knows. */

@@ -5,7 +5,6 @@ import type { Logger } from '../../telemetry/logger.ts'
 import { positionOf } from './client-error.ts'
 import { type Execution, executeOperation } from './execute.ts'
 
-/** The idempotency key of a request. */
 export interface IdempotencyKey {
   readonly key: string
   /** The request as text. Requests with the same key must be equal. */
@@ -62,7 +61,6 @@ function isFinal({ errors = [] }: ExecutionResult): boolean {
   return errors.every(({ extensions: { code } }) => isErrorCode(code) && errorCodes[code].status < 500)
 }
 
-/** The JSON of an error. */
 type StoredError = Pick<GraphQLError, 'message' | 'path' | 'locations' | 'extensions'>
 
 /** The extensions that client-error.ts writes. */
@@ -71,12 +69,14 @@ interface StoredExtensions {
   readonly fields?: readonly FieldError[]
 }
 
-/** Restores an error from its JSON. */
 function restoreError({ message, path, locations, extensions }: StoredError, source: Source | undefined) {
   const { code, fields = [], ...details } = extensions as unknown as StoredExtensions
   const positions = source && locations?.map((location) => positionOf(source, location))
   return new GraphQLError(message, {
-    ...{ source: source ?? null, positions: positions ?? null, path: path ?? null, extensions: extensions ?? {} },
+    source: source ?? null,
+    positions: positions ?? null,
+    path: path ?? null,
+    extensions: extensions ?? {},
     // An error without a path is about the document or its variables, and no resolver threw it.
     originalError: path ? new GatewayError(code, message, { fields, details }) : null,
   })

@@ -7,8 +7,7 @@ import type { FairQueue } from '../../limits/fair-queue.ts'
 import type { RateLimit } from '../../limits/rate-limit.ts'
 import type { RecentWrites } from '../../limits/recent-writes.ts'
 import { type Admissions, createAdmissions, pointsOfLength } from './admit.ts'
-import { createExecute } from './execute-request.ts'
-import type { OperationRequest, OperationResponse } from './operation-request.ts'
+import { createExecute, type OperationRequest, type OperationResponse } from './execute-request.ts'
 import { createPreparer, type Preparation, type Preparer } from './prepare/prepare.ts'
 import type { Schemas } from './prepare/schemas.ts'
 import { longResponse, mebibyte, requireResponseLength } from './response-length.ts'
@@ -61,9 +60,7 @@ export interface OperationsOptions {
   readonly rateLimit: RateLimit
   /** The keys that have written recently; undefined if there are no replicas. */
   readonly recentWrites?: RecentWrites | undefined
-  /** Whether the schema may be introspected. */
   readonly introspection: boolean
-  /** The maximum number of subscriptions of one key at a time. */
   readonly maxSubscriptionsPerKey: number
   /** The most MiB of unread long responses of the clients of one key. */
   readonly maxUnsentMibPerKey: number

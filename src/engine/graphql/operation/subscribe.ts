@@ -8,11 +8,10 @@ import { type ConcurrencyLimit, createConcurrencyLimit } from '../../limits/conc
 import type { RateLimit } from '../../limits/rate-limit.ts'
 import { type Admissions, pointsOfLength } from './admit.ts'
 import { countErrors, executeOperation, executionArgs, toClientResult } from './execute.ts'
-import type { OperationRequest } from './operation-request.ts'
+import type { OperationRequest } from './execute-request.ts'
 import type { PreparedOperation } from './prepare/prepare.ts'
 import { lengthOf, longResponse, mebibyte, requireResponseLength } from './response-length.ts'
 
-/** A subscription to start. */
 export interface SubscriptionRequest extends OperationRequest {
   /** Calls back when the client has received the events so far, or has gone. */
   onFlushed(done: () => void): void
@@ -34,7 +33,6 @@ interface SubscribeOptions {
   readonly meter: StatementMeter
   /** The MiB of unread responses of the clients of each key. */
   readonly unsent: ConcurrencyLimit
-  /** The maximum number of subscriptions of one key at a time. */
   readonly maxPerKey: number
 }
 
@@ -75,7 +73,6 @@ export function createSubscribe({ admissions, rateLimit, meter, unsent, maxPerKe
 }
 
 interface EventsOptions extends Pick<SubscribeOptions, 'rateLimit' | 'meter' | 'unsent'> {
-  /** The points that the admission has taken. */
   readonly paid: number
 }
 

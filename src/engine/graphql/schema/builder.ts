@@ -4,10 +4,8 @@ import RelayPlugin from '@pothos/plugin-relay'
 import type { Context } from '../../context.ts'
 import type PrismaTypes from '../../db/generated/pothos.ts'
 import { getDatamodel } from '../../db/generated/pothos.ts'
-import MetadataPlugin from './field-metadata.ts'
-import PlanPlugin from './plan-plugin.ts'
+import FieldPlugin from './field-plugin.ts'
 import { type JsonObject, scalars } from './scalars.ts'
-import ScopePlugin from './scope-plugin.ts'
 
 /** The Pothos builder of the schema. The resources define their types with it; domain/schema.graphql.ts builds the schema. */
 export const builder = new SchemaBuilder<{
@@ -25,7 +23,7 @@ export const builder = new SchemaBuilder<{
   }
 }>({
   // The last plugin sees a field first.
-  plugins: [ScopePlugin, PlanPlugin, PrismaPlugin, RelayPlugin, MetadataPlugin],
+  plugins: [FieldPlugin, PrismaPlugin, RelayPlugin],
   defaultFieldNullability: false,
   prisma: {
     client: (context) => context.prisma,

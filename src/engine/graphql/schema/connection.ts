@@ -7,7 +7,6 @@ import { type FieldError, invalidField, invalidInput } from '../../errors.ts'
 export const maxPageSize = 500
 export const defaultPageSize = 20
 
-/** The arguments of a connection. */
 export interface ConnectionArguments {
   readonly first?: number | null | undefined
   readonly last?: number | null | undefined

@@ -1,4 +1,3 @@
-import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core'
 import type { FieldScope } from '../../auth/scopes.ts'
 import type { Relation } from '../../db/read/relation.ts'
 
@@ -30,36 +29,8 @@ export interface FieldMetadata {
 /** The extra points of a field whose statement reads rows that it does not return: a count, a search. */
 export const pointsOfScan = 50
 
-declare global {
-  export namespace PothosSchemaTypes {
-    interface Plugins<Types extends SchemaTypes> {
-      metadata: MetadataPlugin<Types>
-    }
-
-    interface BaseTypeOptions<Types extends SchemaTypes> {
-      /** The scope for the fields of this type that do not name one. */
-      scope?: FieldScope
-    }
-
-    interface FieldOptions extends FieldMetadata {}
-  }
-}
-
-const name = 'metadata' as const
-
-/** Keeps the metadata of a field in the schema, where the preparation of operations reads it. */
-class MetadataPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
-  override onOutputFieldConfig(field: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
-    const { scope, isWithheld, isSecret, cost, relation, columns } = field.pothosOptions as FieldMetadata
-    const ofType = this.buildCache.getTypeConfig(field.parentType).pothosOptions.scope
-    const metadata = { scope: scope ?? ofType, isWithheld, isSecret, cost, relation, columns }
-    return { ...field, extensions: { ...field.extensions, [name]: metadata } }
-  }
-}
-
-SchemaBuilder.registerPlugin(name, MetadataPlugin)
-
-export default name
+/** The key under which the schema keeps the metadata of a field. */
+export const metadataKey = 'metadata'
 
 const none: FieldMetadata = {}
 
@@ -69,5 +40,5 @@ export function metadataOf({
 }: {
   readonly extensions?: Readonly<Record<string, unknown>> | null | undefined
 }) {
-  return (extensions?.[name] as FieldMetadata | undefined) ?? none
+  return (extensions?.[metadataKey] as FieldMetadata | undefined) ?? none
 }

@@ -11,7 +11,6 @@ type Types = (typeof builder)['$inferSchemaTypes']
 
 interface FieldOptions<Value> {
   readonly description: string
-  /** The condition on the rows of the list. */
   readonly where: (value: Value, context: Context) => Condition
   /** The scope that a viewer needs to filter by the field, because a search that finds a row reveals its value. */
   readonly scope?: Scope

@@ -1,20 +1,46 @@
-import type { InputObjectRef, TypeParam } from '@pothos/core'
+import type { InputFieldMap, InputShapeFromFields, TypeParam } from '@pothos/core'
 import type { FieldScope, Scope } from '../../auth/scopes.ts'
 import type { Context } from '../../context.ts'
-import { type FieldError, GatewayError } from '../../errors.ts'
+import { type FieldError, type FieldErrorCode, GatewayError } from '../../errors.ts'
 import { builder } from './builder.ts'
 import type { FieldCost, FieldMetadata } from './field-metadata.ts'
-import { UserError } from './user-error.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
 
-/** The result of a mutation, or the errors of its input. */
+const UserErrorCode = builder.enumType('UserErrorCode', {
+  description: 'Why a field of an input was rejected.',
+  values: {
+    REQUIRED: { description: 'The field must have a value.' },
+    INVALID_TYPE: { description: 'The value has the wrong type.' },
+    INVALID_FORMAT: { description: 'The value has the wrong format.' },
+    TOO_LONG: { description: 'The value is too long or has too many entries.' },
+    OUT_OF_RANGE: { description: 'The value is outside of the allowed range.' },
+    NOT_FOUND: { description: 'No object of this tenant has this id.' },
+    CONFLICT: { description: 'Another object has the same id or key, or the object is in another state.' },
+  } satisfies Record<FieldErrorCode, { description: string }>,
+})
+
+/** An error in the input of a mutation that the client can fix. */
+const UserError = builder.objectRef<FieldError>('UserError').implement({
+  scope: 'inherited',
+  description: 'An error in the input that the client can fix. Nothing was written.',
+  fields: (t) => ({
+    code: t.field({ type: UserErrorCode, description: 'Why the field was rejected.', resolve: ({ code }) => code }),
+    message: t.exposeString('message', { description: 'The error in words.' }),
+    field: t.stringList({
+      nullable: true,
+      description: 'The path of the field in the input.',
+      resolve: ({ field }) => field.split('.'),
+    }),
+  }),
+})
+
+/** The result of a mutation: what it wrote, or the errors of its input. */
 interface Payload<Result> {
   readonly result: Result | null
   readonly userErrors: readonly FieldError[]
 }
 
-/** A field of the payload that shows the result. */
 interface ResultField<Result> {
   readonly field: string
   readonly type: TypeParam<Types>
@@ -25,20 +51,32 @@ interface ResultField<Result> {
   readonly value?: (result: Result) => unknown
 }
 
-interface MutationOptions<Input extends object, Result> {
+/** `never` until the fields are inferred, so that TypeScript infers them before it checks `run`. */
+type InputOf<Fields extends InputFieldMap> = [Fields] extends [never] ? never : InputShapeFromFields<Fields>
+
+type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>
+
+interface MutationOptions<Fields extends InputFieldMap, Result> {
   readonly scope: Scope
   readonly description: string
-  readonly input: InputObjectRef<Types, Input>
+  /** The fields of the input type, which is named after the mutation. */
+  readonly input: (t: InputFields) => Fields
   readonly inputDescription: string
+  /** What the description of the input type says besides its mutation. */
+  readonly inputRules?: string
   readonly isSecret?: FieldMetadata['isSecret']
   readonly cost?: FieldCost
-  /** The fields of the payload that show the result. */
   readonly results: readonly ResultField<Result>[]
   /** Whether `run` writes with one statement, which needs no transaction. */
   readonly hasOneWrite?: boolean
   /** Runs in a transaction, unless `hasOneWrite`. If it rejects a field of the input, the payload has `userErrors` and nothing is written. */
-  readonly run: (context: Context, input: Input) => Promise<Result>
+  readonly run: (context: Context, input: InputOf<Fields>) => Promise<Result>
 }
+
+/** An input that is only an id: `inputWithId('user')` ⇒ `{ id: ID! }`. */
+export const inputWithId = (resource: string) => (t: InputFields) => ({
+  id: t.id({ required: true, description: `The id of the ${resource}.` }),
+})
 
 const unchanged = (result: unknown): unknown => result
 
@@ -46,47 +84,19 @@ const unchanged = (result: unknown): unknown => result
  * Defines a mutation with one argument, `input`, and the payload `{ <result>, userErrors }`:
  * `defineMutation('createUser', …)` ⇒ `createUser(input: CreateUserInput!): CreateUserPayload!`.
  */
-export function defineMutation<Input extends object, Result>(
+export function defineMutation<Result, Fields extends InputFieldMap = never>(
   name: string,
-  {
-    scope,
-    description,
-    input,
-    inputDescription,
-    results,
-    isSecret = false,
-    cost = {},
-    hasOneWrite = false,
-    run,
-  }: MutationOptions<Input, Result>,
+  options: MutationOptions<Fields, Result>,
 ): void {
-  const payload = builder
-    .objectRef<Payload<Result>>(`${name.charAt(0).toUpperCase()}${name.slice(1)}Payload`)
-    .implement({
-      scope: 'inherited',
-      description: `Result of \`${name}\`.`,
-      fields: (t) => ({
-        ...Object.fromEntries(
-          results.map(({ field, type, scope: ownScope = 'inherited', value = unchanged, ...shown }) => [
-            field,
-            t.field({
-              type,
-              scope: ownScope,
-              nullable: true,
-              description: `${shown.description} Null if the input was rejected.`,
-              resolve: ({ result }: Payload<Result>) => (result === null ? null : value(result)) as never,
-            }),
-          ]),
-        ),
-        userErrors: t.field({
-          type: [UserError],
-          description: 'The errors of the input. Empty if the mutation succeeded.',
-          resolve: ({ userErrors }) => userErrors,
-        }),
-      }),
-    })
+  const { scope, description, results, isSecret = false, cost = {}, hasOneWrite = false, run } = options
+  const typename = `${name.charAt(0).toUpperCase()}${name.slice(1)}`
+  const input = builder.inputType(`${typename}Input`, {
+    description: `The input of \`${name}\`. ${options.inputRules ?? ''}`.trim(),
+    fields: options.input,
+  })
+  const payload = definePayload(name, `${typename}Payload`, results)
 
-  async function resolve(context: Context, given: Input): Promise<Payload<Result>> {
+  async function resolve(context: Context, given: InputOf<Fields>): Promise<Payload<Result>> {
     try {
       return { result: await context.transact(() => run(context, given), { hasOneWrite }), userErrors: [] }
     } catch (error) {
@@ -105,9 +115,35 @@ export function defineMutation<Input extends object, Result>(
       description,
       isSecret,
       cost,
-      args: { input: t.arg({ type: input, required: true, description: inputDescription }) },
+      args: { input: t.arg({ type: input, required: true, description: options.inputDescription }) },
       // TypeScript does not follow the type of an argument whose input type is a parameter.
-      resolve: (_, args, context) => resolve(context, (args as unknown as { input: Input }).input),
+      resolve: (_, args, context) => resolve(context, (args as unknown as { input: never }).input),
     }),
   )
+}
+
+function definePayload<Result>(name: string, typename: string, results: readonly ResultField<Result>[]) {
+  return builder.objectRef<Payload<Result>>(typename).implement({
+    scope: 'inherited',
+    description: `Result of \`${name}\`.`,
+    fields: (t) => ({
+      ...Object.fromEntries(
+        results.map(({ field, type, scope: ownScope = 'inherited', value = unchanged, ...shown }) => [
+          field,
+          t.field({
+            type,
+            scope: ownScope,
+            nullable: true,
+            description: `${shown.description} Null if the input was rejected.`,
+            resolve: ({ result }: Payload<Result>) => (result === null ? null : value(result)) as never,
+          }),
+        ]),
+      ),
+      userErrors: t.field({
+        type: [UserError],
+        description: 'The errors of the input. Empty if the mutation succeeded.',
+        resolve: ({ userErrors }) => userErrors,
+      }),
+    }),
+  })
 }

@@ -9,13 +9,11 @@ const OrderDirection = builder.enumType('OrderDirection', {
   } as const,
 })
 
-/** A field that a list can be ordered by. */
 interface OrderField {
   readonly description: string
   readonly by: (direction: Direction) => Order
 }
 
-/** The order that a client asks for. */
 interface OrderInput {
   readonly field: string
   readonly direction: Direction

@@ -42,7 +42,6 @@ function complete(scalar: GraphQLScalarType): GraphQLScalarType {
   })
 }
 
-/** The custom scalars. */
 export const scalars = {
   DateTime: described(
     // It serializes to a string, because JSON.stringify is slower for a Date.

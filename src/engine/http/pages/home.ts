@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { packageVersion } from '../../telemetry/package-version.ts'
-import { routePlugin } from '../routes.ts'
+import { routePlugin } from '../plugin.ts'
 import { createTextPages, faviconPath, isFromThisMachine, readPageFile, wantsPage } from './page.ts'
 
 export interface HomeOptions {
@@ -43,8 +43,12 @@ export const home = routePlugin<HomeOptions>('home', (app, { graphiql, demoKey }
         name: 'Fusion Gateway',
         version,
         links: {
-          ...{ graphql: '/graphql', graphiql: graphiql ? '/graphql' : null, documentation: '/docs' },
-          ...{ openapi: '/openapi.json', health: '/health', ready: '/ready' },
+          graphql: '/graphql',
+          graphiql: graphiql ? '/graphql' : null,
+          documentation: '/docs',
+          openapi: '/openapi.json',
+          health: '/health',
+          ready: '/ready',
         },
       }
     },

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { routePlugin } from '../routes.ts'
+import { routePlugin } from '../plugin.ts'
 import type { HomeOptions } from './home.ts'
 import { faviconPath, htmlPage, isFromThisMachine, readPageFile, setPageHeaders } from './page.ts'
 import { addFile, type StaticFiles, sendFile } from './static-files.ts'

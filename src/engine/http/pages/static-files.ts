@@ -14,7 +14,6 @@ interface StaticFile {
   compressed?: Promise<Buffer>
 }
 
-/** Files by their names. */
 export type StaticFiles = Map<string, StaticFile>
 
 const types = {

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify'
 import type { Database } from '../../db/database.ts'
 import { readMigrationStatus } from '../../db/migrations/migrations.ts'
 import { query, statement } from '../../db/statement.ts'
-import { routePlugin } from '../routes.ts'
+import { routePlugin } from '../plugin.ts'
 
 const isStandby = statement('SELECT pg_is_in_recovery()')
 

@@ -1,7 +1,9 @@
 import type { Registry } from '@prometheus-io/client'
-import { routePlugin } from '../routes.ts'
+import Fastify from 'fastify'
+import { routePlugin } from '../plugin.ts'
+import { listen } from '../server/listen.ts'
+import { errorHandler } from './error-handler.ts'
 
-/** What `/metrics` shows. */
 export type MetricsSource = Pick<Registry, 'contentType' | 'metrics'>
 
 export interface MetricsOptions {
@@ -28,3 +30,31 @@ export const metrics = routePlugin<MetricsOptions>('metrics', (app, { source, ma
     },
   })
 })
+
+/** How many connections the port of the metrics accepts. */
+export const maxMetricsConnections = 16
+
+export interface ServeMetricsOptions {
+  readonly host: string
+  /** Undefined: the metrics have no port of their own, and nothing is served. */
+  readonly metricsPort: number | undefined
+  readonly metricsAgeMilliseconds: number
+}
+
+/**
+ * Serves only `/metrics`, on a port of its own.
+ *
+ * @returns stops serving
+ * @throws the system's error if it cannot listen
+ */
+export async function serveMetrics(
+  source: MetricsSource,
+  { host, metricsPort: port, metricsAgeMilliseconds: maxAgeMilliseconds }: ServeMetricsOptions,
+): Promise<() => Promise<void>> {
+  if (port === undefined) return async () => undefined
+  const app = Fastify({ exposeHeadRoutes: false })
+  await app.register(errorHandler).register(metrics, { source, maxAgeMilliseconds })
+  app.server.maxConnections = maxMetricsConnections
+  await listen(app, { host, port })
+  return () => app.close()
+}

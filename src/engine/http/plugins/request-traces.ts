@@ -3,7 +3,6 @@ import { plugin } from '../plugin.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The trace of the request, if it is traced. */
     trace: RequestTrace | undefined
   }
 }

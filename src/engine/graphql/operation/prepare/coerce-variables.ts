@@ -16,7 +16,6 @@ import {
 /** The longest list that a variable may have. Fields accept at most 500 entries. */
 export const maxListLength = 1_000
 
-/** Variables by their names. */
 export type Values = Readonly<Record<string, unknown>>
 
 /** Each error repeats the whole value. Without a limit graphql-js reports fifty of them. */

@@ -34,7 +34,7 @@ const maxFields = 1_000
  * - with a JSON object in the document, in which graphql-jit loses variables;
  * - with more than 1,000 fields.
  *
- * @param schema that accepts `Coerced` variables (coerced-variables.ts)
+ * @param schema that accepts `Coerced` variables (schemas.ts)
  * @param document with such variables
  * @returns undefined if graphql-js is to execute the operation
  */

@@ -99,7 +99,6 @@ class CostCalculation {
     return size == null ? undefined : toPageSize(size)
   }
 
-  /** The length that a field declares. */
   private lengthOf(field: GraphQLField<unknown, unknown>, node: FieldNode): number | undefined {
     const { length } = metadataOf(field).cost ?? {}
     if (length === undefined || typeof length === 'number') return length
@@ -132,4 +131,40 @@ function toPageSize(value: unknown): number {
 /** Whether objects of the type are nodes: objects with an id. */
 export function isNode(type: GraphQLNamedType): boolean {
   return isObjectType(type) ? type.getInterfaces().some(({ name }) => name === 'Node') : type.name === 'Node'
+}
+
+/** The parts of an answer that hold objects, by their keys. */
+interface Part {
+  isNode: boolean
+  readonly parts: Map<string, Part>
+}
+
+/** Creates the function that counts the nodes in the data of an operation's answer. */
+export function createNodeCount(fields: readonly SelectedField[]): (data: unknown) => number {
+  const root: Part = { isNode: false, parts: new Map() }
+  addParts(root, fields)
+  return (data) => count(root, data)
+}
+
+/** Fields with the same key share their place in the answer. */
+function addParts({ parts }: Part, fields: readonly SelectedField[]): void {
+  for (const { key, node, type, selections } of fields) {
+    if (!node.selectionSet) continue
+    const part = parts.get(key) ?? { isNode: false, parts: new Map() }
+    parts.set(key, part)
+    part.isNode ||= isNode(type)
+    addParts(part, selections)
+  }
+}
+
+function count(part: Part, value: unknown): number {
+  if (value === null || value === undefined) return 0
+  if (Array.isArray(value)) {
+    let nodes = 0
+    for (const item of value) nodes += count(part, item)
+    return nodes
+  }
+  let nodes = part.isNode ? 1 : 0
+  for (const [key, inner] of part.parts) nodes += count(inner, (value as Record<string, unknown>)[key])
+  return nodes
 }

@@ -17,13 +17,10 @@ import type { Metrics } from '../../../telemetry/metrics.ts'
 import { metadataOf } from '../../schema/field-metadata.ts'
 import { checkDocumentSize, operationBoundsRule } from './bounds.ts'
 import { coerceVariables, type Values } from './coerce-variables.ts'
-import { declareCoerced } from './coerced-variables.ts'
 import { type CompiledOperation, compileOperation } from './compile.ts'
-import { createCost } from './cost.ts'
-import { createNodeCount } from './count-nodes.ts'
-import { explainDirective } from './explain-directive.ts'
+import { createCost, createNodeCount } from './cost.ts'
 import { createPlanner } from './plan.ts'
-import type { Schemas } from './schemas.ts'
+import { declareCoerced, type Schemas } from './schemas.ts'
 import { allFields, readSelection } from './selection.ts'
 
 /** A validated operation, with everything that is known before it runs. */
@@ -96,29 +93,34 @@ interface PreparedDocument {
   readonly operations: Map<OperationDefinitionNode, PreparedOperation>
 }
 
-/** Creates a preparer. It keeps the documents that were used last. */
-export function createPreparer({ schemas, introspection, metrics }: PreparerOptions): Preparer {
-  const { schema } = schemas
+/** Creates the function that parses and validates a document. */
+function createDocumentReader(schema: GraphQLSchema, introspection: boolean) {
   const rules = [...specifiedRules, operationBoundsRule, ...(introspection ? [] : [NoSchemaIntrospectionCustomRule])]
-  const validationOptions = { hideSuggestions: !introspection }
-  const documents = new LRUCache<string, PreparedDocument>({
-    max: maxDocuments,
-    maxSize: maxTotalSize,
-    sizeCalculation: ({ size }, text) => size + Math.ceil((text.length + 1) / charactersPerToken),
-  })
+  const options = { hideSuggestions: !introspection }
 
-  function read(text: string): PreparedDocument {
+  return (text: string): PreparedDocument => {
     const operations = new Map<OperationDefinitionNode, PreparedOperation>()
     try {
       const size = checkDocumentSize(text)
       const document = parse(text)
-      const errors = validate(schema, document, rules, validationOptions)
+      const errors = validate(schema, document, rules, options)
       return { size, document, errors: errors.map(explainDirective), operations }
     } catch (error) {
       if (error instanceof GraphQLError) return { size: 0, errors: [error], operations }
       throw error
     }
   }
+}
+
+/** Creates a preparer. It keeps the documents that were used last. */
+export function createPreparer({ schemas, introspection, metrics }: PreparerOptions): Preparer {
+  const { schema } = schemas
+  const read = createDocumentReader(schema, introspection)
+  const documents = new LRUCache<string, PreparedDocument>({
+    max: maxDocuments,
+    maxSize: maxTotalSize,
+    sizeCalculation: ({ size }, text) => size + Math.ceil((text.length + 1) / charactersPerToken),
+  })
 
   function keep(text: string, prepared: PreparedDocument): void {
     // The cache measures a document only when it is added.
@@ -155,6 +157,20 @@ export function createPreparer({ schemas, introspection, metrics }: PreparerOpti
   }
 }
 
+/** What to do without the directives of incremental delivery, which other servers know. */
+const advice: Record<string, string> = {
+  'Unknown directive "@defer".':
+    'The directive @defer is not supported: an answer is sent at once. Request the deferred fields in another operation.',
+  'Unknown directive "@stream".':
+    'The directive @stream is not supported: an answer is sent at once. Request the list in pages, with first and after.',
+}
+
+/** An error of the validation, which says what to do without a directive that is not supported. */
+function explainDirective(error: GraphQLError): GraphQLError {
+  const message = advice[error.message]
+  return message === undefined ? error : new GraphQLError(message, { nodes: error.nodes ?? null })
+}
+
 /** In the words of Yoga. */
 function badRequest(message: string): Preparation {
   return { errors: [new GraphQLError(message)], isBadRequest: true }
@@ -178,7 +194,13 @@ function prepareOperation(
   let calls = 0
   let compiled: CompiledOperation | undefined
   return {
-    ...{ document, definition, name, kind: definition.operation, size: selection.size, executable, schemas },
+    document,
+    definition,
+    name,
+    kind: definition.operation,
+    size: selection.size,
+    executable,
+    schemas,
     scopes: [...scopes],
     showsSecrets: selection.fields.some(({ field }) => metadataOf(field).isSecret === true),
     costOf: createCost(definition, selection),

@@ -1,6 +1,6 @@
-import type { GraphQLSchema } from 'graphql'
+import { randomUUID } from 'node:crypto'
+import { type DocumentNode, GraphQLScalarType, type GraphQLSchema, Kind, type VariableDefinitionNode } from 'graphql'
 import { builder } from '../../schema/builder.ts'
-import { acceptCoerced } from './coerced-variables.ts'
 
 /** The schema, in the forms that operations need. */
 export interface Schemas {
@@ -20,4 +20,37 @@ export function buildSchemas(): Schemas {
     executable: acceptCoerced(schema),
     guarded: acceptCoerced(builder.toSchema({ guarded: true })),
   }
+}
+
+/** The type of a variable whose value was coerced before. */
+const Coerced = new GraphQLScalarType({ name: 'Coerced', description: 'A value that was coerced before.' })
+
+/** The name by which documents refer to `Coerced`. No client can guess it, so introspection never finds the type. */
+const coercedName = randomUUID()
+
+/** A view of a schema with which the documents of `declareCoerced` can be executed. Introspection returns the same for both. */
+function acceptCoerced(schema: GraphQLSchema): GraphQLSchema {
+  const getType: GraphQLSchema['getType'] = (name) => (name === coercedName ? Coerced : schema.getType(name))
+  return Object.create(schema, { getType: { value: getType } })
+}
+
+/**
+ * A document whose variables have the type `Coerced` and no defaults. Both executors coerce variables themselves, and some
+ * scalars cannot be coerced twice: `Date` takes a string and returns a `Date`, which it rejects the second time.
+ *
+ * `query ($id: ID! = "a") { user(id: $id) { id } }` ⇒ `query ($id: Coerced) { user(id: $id) { id } }`
+ */
+export function declareCoerced(document: DocumentNode): DocumentNode {
+  return {
+    ...document,
+    definitions: document.definitions.map((definition) =>
+      definition.kind === Kind.OPERATION_DEFINITION && definition.variableDefinitions
+        ? { ...definition, variableDefinitions: definition.variableDefinitions.map(asCoerced) }
+        : definition,
+    ),
+  }
+}
+
+function asCoerced({ kind, variable }: VariableDefinitionNode): VariableDefinitionNode {
+  return { kind, variable, type: { kind: Kind.NAMED_TYPE, name: { kind: Kind.NAME, value: coercedName } } }
 }

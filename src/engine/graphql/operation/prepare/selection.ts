@@ -16,7 +16,6 @@ import {
   type SelectionSetNode,
 } from 'graphql'
 
-/** A field that an operation selects. */
 export interface SelectedField {
   /** The type that has the field. */
   readonly parent: GraphQLObjectType | GraphQLInterfaceType
@@ -40,7 +39,6 @@ export interface Condition {
 /** The fields that a validated operation selects, with its fragments inlined. Fields that start with `__` are left out. */
 export interface Selection {
   readonly fields: readonly SelectedField[]
-  /** The number of fields, at all depths. */
   readonly size: number
   readonly hasDirectives: boolean
 }

@@ -1,0 +1,162 @@
+import type { Context } from '../../engine/context.ts'
+import { builder } from '../../engine/graphql/schema/builder.ts'
+import { defineList } from '../../engine/graphql/schema/list.ts'
+import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutation.ts'
+import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
+import { loadRow } from '../../engine/graphql/schema/rows.ts'
+import { TenantApp } from '../tenant/tenant.graphql.ts'
+import { User } from '../user/user.graphql.ts'
+import { userById } from '../user/user.ts'
+import { createAccessToken } from './access-token.service.ts'
+import { createApiKey, revokeApiKey } from './api-key.service.ts'
+import { keyById, keyIds } from './key.service.ts'
+
+const ApiKey = builder.prismaObject('ApiKey', {
+  scope: 'inherited',
+  description: 'An API key of your tenant. The key itself is shown only when it is created.',
+  interfaces: [Node],
+  fields: (t) => ({
+    name: t.exposeString('name', { description: 'The name.' }),
+    scopes: t.exposeStringList('scopes', { description: 'What the key may do.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The creation time.' }),
+    expiresAt: t.expose('expiresAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'The time when the key expires. Null: never.',
+    }),
+    revokedAt: t.expose('revokedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'The time when the key was revoked.',
+    }),
+    lastUsedAt: t.expose('lastUsedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'The time when the key or one of its tokens was last used, accurate to the minute.',
+    }),
+  }),
+})
+
+registerNode('ApiKey', keyIds, 'keys:write', keyById, { isPrefixed: true })
+
+defineList('apiKeys', {
+  model: 'ApiKey',
+  type: ApiKey,
+  plural: 'API keys',
+  scope: 'keys:write',
+  description: "Lists your tenant's API keys, also those that are revoked or have expired.",
+})
+
+defineMutation('createApiKey', {
+  scope: 'keys:write',
+  description: 'Creates an API key for your tenant. A tenant that has 20 valid keys cannot create another one.',
+  inputDescription: 'The key to create.',
+  input: (t) => ({
+    name: t.string({ required: true, description: 'The name: 1–200 characters in one line.' }),
+    scopes: t.stringList({
+      description: 'What the key may do: some of the scopes of the key of this request. All of them by default.',
+    }),
+    expiresAt: t.field({
+      type: 'DateTime',
+      description: 'The time when the key expires. By default when the key or token of this request expires.',
+    }),
+  }),
+  isSecret: true,
+  results: [
+    { field: 'apiKey', type: ApiKey, description: 'The new key.', value: ({ row }) => row },
+    {
+      field: 'key',
+      type: 'String',
+      description: 'The key itself. It is shown only now.',
+      value: ({ key }) => key,
+    },
+  ],
+  hasOneWrite: true,
+  run: createApiKey,
+})
+
+defineMutation('revokeApiKey', {
+  scope: 'keys:write',
+  description:
+    'Revokes an API key of your tenant. The key, its access tokens and their streams end within five seconds. Revoking it again changes nothing.',
+  inputDescription: 'The key to revoke.',
+  input: inputWithId('key'),
+  results: [{ field: 'apiKey', type: ApiKey, description: 'The revoked key.' }],
+  hasOneWrite: true,
+  run: revokeApiKey,
+})
+
+defineMutation('createAccessToken', {
+  scope: 'tokens:create',
+  description:
+    'Creates an access token, which a browser or an app sends as `Authorization: Bearer …`. Revoking the key ends it within five seconds.',
+  inputDescription: 'The token to create.',
+  input: (t) => ({
+    userId: t.id({
+      description:
+        'The user to whom the token is bound: it sees this user, and what belongs to the user. Without it, the token sees the tenant.',
+    }),
+    scopes: t.stringList({
+      description:
+        'The scopes of the token: some of those of the key. By default those that read. A token for a user can have `users:read`, ' +
+        '`users:write`, `profiles:read` and `contacts:read`.',
+    }),
+    expiresInSeconds: t.int({
+      description: 'How long the token is valid, in seconds: 60–86,400. 3,600 by default. It ends with its key.',
+    }),
+  }),
+  isSecret: true,
+  results: [
+    {
+      field: 'accessToken',
+      type: 'String',
+      description: 'The token. It is shown only now.',
+      value: ({ accessToken }) => accessToken,
+    },
+    {
+      field: 'expiresAt',
+      type: 'DateTime',
+      description: 'The time when the token expires.',
+      value: ({ expiresAt }) => expiresAt,
+    },
+  ],
+  hasOneWrite: true,
+  run: createAccessToken,
+})
+
+const Viewer = builder.objectRef<Pick<Context, 'viewer' | 'loaders'>>('Viewer').implement({
+  scope: 'inherited',
+  description: 'The holder of the API key or access token of this request.',
+  fields: (t) => ({
+    tenantApp: t.field({
+      type: TenantApp,
+      description: 'The tenant app that the key or token belongs to.',
+      resolve: ({ viewer: { tenantAppId, tenantName } }) => ({ id: tenantAppId, name: tenantName }),
+    }),
+    keyName: t.string({
+      description: 'The name of the key. For an access token: of the key that created it, or of its issuer.',
+      resolve: ({ viewer }) => viewer.keyName,
+    }),
+    scopes: t.stringList({
+      description: 'The scopes of the key or token.',
+      resolve: ({ viewer }) => [...viewer.scopes],
+    }),
+    user: t.field({
+      type: User,
+      nullable: true,
+      scope: 'users:read',
+      description: 'The user to whom the access token is bound. Null for a key, and for a token of the tenant.',
+      resolve: ({ viewer: { userId }, loaders }) => (userId === undefined ? null : loadRow(loaders, userById, userId)),
+    }),
+  }),
+})
+
+builder.queryField('viewer', (t) =>
+  t.field({
+    type: Viewer,
+    scope: 'inherited',
+    description: 'Returns the holder of the API key or access token of this request.',
+    // With the loaders that follow the plan of this field, so that the user and what is below are one statement.
+    resolve: (_root, _args, { viewer, loaders }) => ({ viewer, loaders }),
+  }),
+)

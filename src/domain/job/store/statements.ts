@@ -1,0 +1,132 @@
+import { type Statement, statement } from '../../../engine/db/statement.ts'
+import { statesBefore } from './transitions.ts'
+
+/** How many jobs one statement fails or removes. */
+export const batchSize = 500
+
+// Columns hold milliseconds. Rounding could put `run_at` into the future, and a job would not be due when it is announced.
+const now = `date_trunc('milliseconds', now())`
+
+/** The clock that rows are written by. */
+export const clock = statement(`SELECT to_json(now()) #>> '{}'`)
+
+const withoutLease = 'lease_token = NULL, lease_expires_at = NULL'
+
+/** The statements of a job store, which return these columns of `job`. */
+export function createStatements(columns: string) {
+  const ofKey = 'tenant_app_id = $1 AND id = $2'
+  const ofHolder = `${ofKey} AND lease_token = $3`
+  return {
+    find: statement(`SELECT ${columns} FROM job WHERE ${ofKey}`),
+    findByIdempotencyKey: statement(`SELECT ${columns} FROM job WHERE tenant_app_id = $1 AND idempotency_key = $2`),
+    insert: statement(`
+      INSERT INTO job (tenant_app_id, id, job_type, payload, max_attempts, run_at, idempotency_key, created_at, updated_at)
+      VALUES ($1, $2, $3, $4::json, $5::integer, greatest($6::timestamptz, ${now}), $7, ${now}, ${now})
+      ON CONFLICT DO NOTHING RETURNING ${columns}`),
+    claim: claimOfTenant(columns),
+    claimOfAllTenants: claimOfAllTenants(columns),
+    extendLease: statement(`
+      UPDATE job SET lease_expires_at = now() + make_interval(secs => $4::integer)
+      WHERE ${ofHolder} RETURNING ${columns}`),
+    reportProgress: statement(`
+      UPDATE job SET progress = $4::double precision, progress_message = $5, updated_at = ${now}
+      WHERE ${ofHolder} RETURNING ${columns}`),
+    complete: statement(`
+      UPDATE job SET
+        status = 'SUCCEEDED', result = $4::json, error = NULL, finished_at = ${now}, updated_at = ${now}, ${withoutLease}
+      WHERE ${ofHolder} AND status IN (${statesBefore('succeed')}) RETURNING ${columns}`),
+    fail: statement(`${failWith('$4', '$5', '$6', '$7', '$8')}
+      WHERE ${ofHolder} AND status IN (${statesBefore('fail')}) RETURNING ${columns}`),
+    cancel: statement(`
+      UPDATE job SET status = 'CANCELLED', finished_at = ${now}, updated_at = ${now}, ${withoutLease}
+      WHERE ${ofKey} AND status IN (${statesBefore('cancel')}) RETURNING ${columns}`),
+    retry: statement(`
+      UPDATE job SET
+        status = 'PENDING', run_at = ${now}, max_attempts = greatest(coalesce(max_attempts, $3::integer), attempts + 1),
+        progress = NULL, progress_message = NULL, started_at = NULL, finished_at = NULL, updated_at = ${now}, ${withoutLease}
+      WHERE ${ofKey} AND status IN (${statesBefore('retry')}) RETURNING ${columns}`),
+    failExpired: statement(`${failWith('$1', '$2', '$3', '$4', '$5')}
+      WHERE (tenant_app_id, id) IN (
+        SELECT tenant_app_id, id FROM job WHERE status = 'RUNNING' AND lease_expires_at < now()
+        ORDER BY lease_expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`),
+    removeFinished: statement(`
+      DELETE FROM job WHERE (tenant_app_id, id) IN (
+        SELECT tenant_app_id, id FROM job WHERE finished_at < now() - make_interval(days => $1::integer)
+        ORDER BY finished_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`),
+  }
+}
+
+/** Ends an attempt: the job is due again after the back-off if an attempt is left, and has failed otherwise. */
+function failWith(code: string, message: string, isRetryable: string, delay: string, maxDelay: string): string {
+  const isAttemptLeft = `${isRetryable}::boolean AND attempts < coalesce(max_attempts, 0)`
+  const seconds = `${delay}::double precision * 2 ^ (attempts - 1) * (1 + random())`
+  return `
+    UPDATE job SET
+      status = (CASE WHEN ${isAttemptLeft} THEN 'PENDING' ELSE 'FAILED' END)::job_status,
+      run_at = CASE WHEN ${isAttemptLeft}
+        THEN now() + make_interval(secs => least(${maxDelay}::double precision, ${seconds})) ELSE run_at END,
+      started_at = CASE WHEN ${isAttemptLeft} THEN NULL ELSE started_at END,
+      finished_at = CASE WHEN ${isAttemptLeft} THEN NULL ELSE ${now} END,
+      error = json_build_object('code', ${code}::text, 'message', ${message}::text, 'attempt', attempts,
+        'at', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')),
+      updated_at = ${now}, ${withoutLease}`
+}
+
+// A queue is the due jobs of one tenant and type, in the order of run_at. Claiming is one statement, however many queues
+// there are. Rows that another claim has locked are skipped, so claims never wait for each other.
+
+/** The jobs of a queue that are due. `run_at` is null for imported jobs, which are never worked on. */
+const dueJobs = (tenant: string, type: string) => `
+  SELECT tenant_app_id, id FROM job
+  WHERE status = 'PENDING' AND job_type = ${type} AND tenant_app_id = ${tenant} AND run_at <= now()
+  ORDER BY run_at LIMIT $2::integer FOR UPDATE SKIP LOCKED`
+
+/** The most jobs that a claim starts. The planner does not know the limit in the parameter, and would join large parts of the table. */
+const maxClaimed = 100
+
+const startDue = (due: string, columns: string, ofTenant = '') => `
+  WITH due AS (SELECT * FROM (${due}) AS limited LIMIT ${maxClaimed})
+  UPDATE job SET
+    status = 'RUNNING', attempts = attempts + 1, started_at = now(), updated_at = now(),
+    progress = NULL, progress_message = NULL,
+    lease_token = gen_random_uuid()::text, lease_expires_at = now() + make_interval(secs => $3::integer)
+  FROM due WHERE job.tenant_app_id = due.tenant_app_id AND job.id = due.id ${ofTenant}
+  RETURNING ${columns}`
+
+/**
+ * Claims jobs of one tenant.
+ * Parameters: types in the order in which they are claimed, limit, seconds of the lease, tenant.
+ */
+function claimOfTenant(columns: string): Statement {
+  const due = `
+    SELECT claimed.* FROM unnest($1::text[]) WITH ORDINALITY AS type (name, position)
+    CROSS JOIN LATERAL (${dueJobs('$4', 'type.name')}) AS claimed
+    ORDER BY type.position LIMIT $2::integer`
+  return statement(startDue(due, columns, 'AND job.tenant_app_id = $4'))
+}
+
+/**
+ * Claims jobs of all tenants. The queues of the tenants after a given one come first and the others follow, so that a worker
+ * which passes the tenant it served last serves all of them in turn. The index is asked for one tenant after the other: the
+ * cost depends on the number of tenants with waiting jobs, not on the number of jobs. ORDER BY would lock the due jobs of all
+ * tenants; without it PostgreSQL follows the order of the joins, each of which depends on the one before.
+ * Parameters: types, limit, seconds of the lease, the tenant served last. The last column of the result is the turn.
+ */
+function claimOfAllTenants(columns: string): Statement {
+  const nextTenant = (after: string) => `
+    SELECT tenant_app_id FROM job
+    WHERE status = 'PENDING' AND job_type = type.name AND tenant_app_id > ${after}
+    ORDER BY tenant_app_id LIMIT 1`
+  const due = `
+    SELECT claimed.*, row_number() OVER () AS turn FROM (VALUES (1, $4, NULL), (2, '', $4)) AS lap (number, after, up_to)
+    CROSS JOIN unnest($1::text[]) AS type (name)
+    CROSS JOIN LATERAL (
+      WITH RECURSIVE tenant (id) AS (
+        (${nextTenant('lap.after')})
+        UNION ALL
+        SELECT following.tenant_app_id FROM tenant CROSS JOIN LATERAL (${nextTenant('tenant.id')}) AS following)
+      SELECT id FROM tenant WHERE lap.up_to IS NULL OR id <= lap.up_to) AS tenant
+    CROSS JOIN LATERAL (${dueJobs('tenant.id', 'type.name')}) AS claimed
+    LIMIT $2::integer`
+  return statement(startDue(due, `${columns}, due.turn`))
+}

@@ -1,3 +1,0 @@
-import { idsWithPrefix } from '../../engine/db/ids.ts'
-
-export const tenantIds = idsWithPrefix('ten')

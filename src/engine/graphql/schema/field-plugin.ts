@@ -1,0 +1,106 @@
+import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core'
+import { type GraphQLFieldResolver, type GraphQLResolveInfo, isNullableType } from 'graphql'
+import { type FieldScope, requireScope } from '../../auth/scopes.ts'
+import type { Context } from '../../context.ts'
+import { type FieldMetadata, metadataKey, metadataOf } from './field-metadata.ts'
+
+declare global {
+  export namespace PothosSchemaTypes {
+    interface Plugins<Types extends SchemaTypes> {
+      fields: FieldPlugin<Types>
+    }
+
+    interface BaseTypeOptions<Types extends SchemaTypes> {
+      /** The scope for the fields of this type that do not name one. */
+      scope?: FieldScope
+    }
+
+    interface FieldOptions extends FieldMetadata {}
+
+    interface BuildSchemaOptions<Types extends SchemaTypes> {
+      /** Whether each field checks the scopes of the viewer before it resolves. */
+      guarded?: boolean
+    }
+  }
+}
+
+const name = 'fields' as const
+
+type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['Context'], object>
+
+/**
+ * Keeps the metadata of each field in the schema, for those who read operations, and guards the fields that need a scope. In a
+ * guarded schema a viewer without the scope gets FORBIDDEN for the field, and its resolver does not run. A nullable field is null
+ * for each row then, with one error. The description of a field names its scope (docs/decisions/0006-scopes-by-our-own-plugin.md).
+ */
+class FieldPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
+  override onOutputFieldConfig(field: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
+    const { scope, isWithheld, isSecret, cost, relation, columns } = field.pothosOptions as FieldMetadata
+    const ofType = this.buildCache.getTypeConfig(field.parentType).pothosOptions.scope
+    const metadata = { scope: scope ?? ofType, isWithheld, isSecret, cost, relation, columns }
+    const known = { ...field, extensions: { ...field.extensions, [metadataKey]: metadata } }
+    const needed = scopeOf(known)
+    if (!needed) return known
+    return {
+      ...known,
+      ...(isWithheld && { type: { ...field.type, nullable: true } as typeof field.type }),
+      description: `${field.description ?? ''} Needs the scope \`${needed}\`.`.trim(),
+    }
+  }
+
+  override wrapResolve(resolve: Resolver<Types>, field: PothosOutputFieldConfig<Types>): Resolver<Types> {
+    return this.guarded(field.parentType === 'Query' ? withPlan(resolve) : resolve, field)
+  }
+
+  override wrapSubscribe(
+    subscribe: Resolver<Types> | undefined,
+    field: PothosOutputFieldConfig<Types>,
+  ): Resolver<Types> | undefined {
+    return subscribe && this.guarded(subscribe, field)
+  }
+
+  private guarded(resolve: Resolver<Types>, field: PothosOutputFieldConfig<Types>): Resolver<Types> {
+    const scope = scopeOf(field)
+    if (!this.options.guarded || !scope) return resolve
+    return (parent, args, context, info) => {
+      const { viewer } = context as unknown as Context
+      const isAllowed = viewer.scopes.includes(scope)
+      if (!isAllowed && isNullableType(info.returnType) && isReported(info)) return null
+      requireScope(viewer, scope)
+      return resolve(parent, args, context, info)
+    }
+  }
+}
+
+/** Gives the resolver of a query the loaders that follow the plan of its field (graphql/operation/prepare/plan.ts). */
+function withPlan<Types extends SchemaTypes>(resolve: Resolver<Types>): Resolver<Types> {
+  return (parent, args, given, info) => {
+    const context = given as unknown as Context
+    const [node] = info.fieldNodes
+    const loaders = node ? context.loaders.at(node) : context.loaders
+    const planned = loaders === context.loaders ? given : ({ ...context, loaders } as unknown as typeof given)
+    return resolve(parent, args, planned, info)
+  }
+}
+
+function scopeOf(field: Parameters<typeof metadataOf>[0]): Exclude<FieldScope, 'inherited'> | undefined {
+  const { scope } = metadataOf(field)
+  return scope === 'inherited' ? undefined : scope
+}
+
+/** The fields whose error was reported, by execution: each has an object of variables of its own. */
+const reported = new WeakMap<object, Set<object | undefined>>()
+
+/** Whether the error of a field was reported in this execution. From now on it counts as reported. */
+function isReported({ variableValues, fieldNodes }: GraphQLResolveInfo): boolean {
+  const [field] = fieldNodes
+  const fields = reported.get(variableValues) ?? new Set()
+  reported.set(variableValues, fields)
+  const wasReported = fields.has(field)
+  fields.add(field)
+  return wasReported
+}
+
+SchemaBuilder.registerPlugin(name, FieldPlugin)
+
+export default name
