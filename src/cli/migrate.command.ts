@@ -10,7 +10,7 @@ import {
 } from '../engine/db/migrations/migrations.ts'
 import { partitionTables } from '../engine/db/partitions/partition-tables.ts'
 import { OperatorError } from '../engine/errors.ts'
-import { defaultModulus, readModulus } from './process/number-options.ts'
+import { wholeNumber } from './option-values.ts'
 import { reportCopy, requireMigrations, withDatabase } from './with-database.ts'
 
 /** `fusion migrate …` */
@@ -55,7 +55,7 @@ export function migrateCommand(): Command {
     .description(
       'partition the tables of tenants by tenant, on PostgreSQL. They can be read meanwhile, and writes wait',
     )
-    .option('--modulus <count>', 'the number of partitions of each table', readModulus, defaultModulus)
+    .option('--modulus <count>', 'the number of partitions of each table', wholeNumber(2, 256), 16)
     .action(partition)
 
   command

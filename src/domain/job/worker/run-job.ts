@@ -24,7 +24,7 @@ interface RunJobOptions {
   readonly log: Logger
 }
 
-/** How long a handler may take to stop. It is less than the process has left when the worker is stopped (cli/process/lifecycle.ts). */
+/** How long a handler may take to stop. It is less than the process has left when the worker is stopped (cli/process/stop.ts). */
 const abortGraceMilliseconds = 500
 
 /** Runs a handler on a claimed job, extends its lease, and stores the outcome. */
