@@ -129,7 +129,7 @@ async function openRedis({ redisUrl }: Config, log: Logger) {
 
 async function startTracing({ traces }: Config, log: Logger) {
   if (traces === undefined) return undefined
-  const { createTracing } = await import('../../engine/telemetry/open-telemetry.ts')
+  const { createTracing } = await import('../../engine/telemetry/tracing.ts')
   return createTracing(traces, log)
 }
 

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client'
+import type { Connections } from '../db/driver.ts'
 
 /** The metrics of a process, in the format of Prometheus. */
 export type Metrics = ReturnType<typeof createMetrics>
@@ -114,13 +115,6 @@ export function createMetrics() {
       return name
     },
   }
-}
-
-/** The connections of a process. */
-interface Connections {
-  readonly inUse: number
-  readonly idle: number
-  readonly waiting: number
 }
 
 /** Adds the metrics of the process itself: memory, garbage collection, event loop, connections. */
