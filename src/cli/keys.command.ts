@@ -15,7 +15,6 @@ interface CreateOptions {
   readonly scopes?: string[]
 }
 
-/** `fusion keys …` */
 export function keysCommand(): Command {
   const command = new Command('keys').description('create, list, rotate and revoke API keys')
 
@@ -96,7 +95,6 @@ function stateOf({ revokedAt, expiresAt }: ApiKey): string {
   return expiresAt && expiresAt.getTime() <= Date.now() ? 'expired' : 'active'
 }
 
-/** `fusion signing-keys …` */
 export function signingKeysCommand(): Command {
   const command = new Command('signing-keys').description('list and rotate the keys that sign access tokens')
 

@@ -9,7 +9,6 @@ const concurrency = new Option('--concurrency <count>', 'the number of jobs that
   .argParser(wholeNumber(1, 1_000))
   .default(4)
 
-/** `fusion serve` */
 export function serveCommand(): Command {
   return new Command('serve')
     .description('serve GraphQL and REST')
@@ -34,7 +33,6 @@ export function serveCommand(): Command {
     })
 }
 
-/** `fusion work` */
 export function workCommand(): Command {
   return new Command('work')
     .description('run the jobs of all tenants. With the embedded database, `serve` does so itself')

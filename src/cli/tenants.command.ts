@@ -4,7 +4,6 @@ import { wholeNumber } from './option-values.ts'
 import { printTable, showProgress } from './terminal.ts'
 import { withMigratedDatabase } from './with-database.ts'
 
-/** `fusion tenants …` */
 export function tenantsCommand(): Command {
   const command = new Command('tenants').description('create and list tenants')
 
@@ -37,7 +36,6 @@ export function tenantsCommand(): Command {
 
 const maxNumber = 2 ** 32 - 1
 
-/** `fusion seed`. Its code is loaded when it is called. */
 export function seedCommand(): Command {
   return new Command('seed')
     .description('fill a tenant with made-up users: each has 3 accounts with profiles, and 2 emails per profile')

@@ -10,7 +10,6 @@ import type { Rejection } from '../transfer/import.ts'
 import { showProgress } from './terminal.ts'
 import { withMigratedDatabase } from './with-database.ts'
 
-/** `fusion import`. Its code is loaded when it is called. */
 export function importCommand(): Command {
   return new Command('import')
     .description('import users, profiles and jobs: a JSON record per line, in the format of the REST interface')
@@ -69,7 +68,6 @@ async function createFile(file: string): Promise<WriteStream> {
   return handle.createWriteStream()
 }
 
-/** `fusion export`. Its code is loaded when it is called. */
 export function exportCommand(): Command {
   return new Command('export')
     .description('export the users, profiles and jobs of a tenant: a JSON record per line, which import accepts')
