@@ -33,7 +33,6 @@ interface LogBufferOptions {
   readonly sink: LogSink
   /** Lines that exceed it are dropped. */
   readonly maxBytes?: number
-  /** Called for each dropped line. */
   readonly onDrop: () => void
   /** Called when there is room again, with the number of dropped lines. */
   readonly onRecover: (dropped: number) => void

@@ -51,7 +51,6 @@ export interface TracingConfig {
   readonly batches: Omit<BatchSpanProcessorOptions, 'exporter'>
 }
 
-/** Traces requests and sends the traces to a collector. */
 export type Tracing = ReturnType<typeof createTracing>
 
 /** The trace of one request. It has names, and never a key, a document or a value. */
@@ -154,7 +153,6 @@ function traceRequest(tracer: Tracer, request: Span) {
         span.end()
       }
     },
-    /** Traces a statement. */
     observe: (sql: string) => observeStatement(tracer, sql, current),
     /** Ends the trace when the request is answered or its client has gone. */
     end({ requestId, status, isCutOff, tenant, key }: RespondedRequest): void {
