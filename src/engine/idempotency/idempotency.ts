@@ -7,7 +7,6 @@ import { GatewayError } from '../errors.ts'
 /** A request that is executed once, however often it is sent. */
 interface IdempotentRequest {
   readonly viewer: Viewer
-  /** The client's key for the request. */
   readonly idempotencyKey: string
   /** The request as text. Requests with the same key must be equal. */
   readonly request: string

@@ -29,7 +29,6 @@ export interface RateLimit {
   readonly charge: Pay
 }
 
-/** No key is limited. */
 export const unlimited: RateLimit = { spend: async () => undefined, charge: async () => undefined }
 
 interface RateLimitOptions {
