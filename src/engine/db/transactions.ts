@@ -4,15 +4,7 @@ import { isConflict } from './errors.ts'
 import { JoinedTransaction } from './joined-transaction.ts'
 
 /** What work can do to the transaction that it runs in. */
-export interface TransactionControl {
-  /** Rolls the transaction back when the work has ended, and returns the result of the work all the same. */
-  undo(): void
-}
-
-export interface TransactOptions {
-  /** Whether the work writes with one statement, which is a transaction by itself: BEGIN and COMMIT are not sent. */
-  readonly hasOneWrite?: boolean
-}
+type TransactionControl = Pick<JoinedTransaction, 'undo'>
 
 /**
  * Runs work in a transaction. Every statement that the work sends belongs to it, whether through Prisma Client or not. If
@@ -20,20 +12,17 @@ export interface TransactOptions {
  *
  * Work that conflicts with another transaction (deadlock, serialization failure) is rolled back and run again, at most
  * three times in all. Otherwise only workers try again, when they store the outcome of a job.
+ *
+ * @param options.hasOneWrite whether the work writes with one statement, which is a transaction by itself: BEGIN and COMMIT are not sent
  */
 export type Transact = <Result>(
   work: (transaction: TransactionControl) => Promise<Result>,
-  options?: TransactOptions,
+  options?: { readonly hasOneWrite?: boolean },
 ) => Promise<Result>
 
 const maxTries = 3
 
-/**
- * Creates `transact`.
- *
- * @param sql starts transactions
- * @param current the transaction that the statements sent now belong to; the adapters look it up there (adapter.ts)
- */
+/** @param current the transaction that the statements sent now belong to; the adapters look it up there (adapter.ts) */
 export function createTransact(sql: SqlDriverAdapter, current: AsyncLocalStorage<JoinedTransaction>): Transact {
   return async (work, { hasOneWrite = false } = {}) => {
     const outer = current.getStore()
