@@ -6,7 +6,7 @@ import { problemsOfSslMode, problemsOfUrl } from './engine/db/postgres/url-probl
 import { OperatorError } from './engine/errors.ts'
 import type { LoadLimits } from './engine/http/plugins/load-shedding.ts'
 import type { HttpTimeouts } from './engine/http/server/server-options.ts'
-import { samplers, type TracingConfig } from './engine/telemetry/tracing.ts'
+import type { TracingConfig } from './engine/telemetry/tracing.ts'
 
 /** The configuration of a process. docs/configuration.md describes the variables. No default stands anywhere else. */
 export interface Config {
@@ -64,6 +64,16 @@ export interface Config {
 const onOff = z.enum(['on', 'off'], 'must be "on" or "off"').transform((word) => word === 'on')
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+
+/** The values of `OTEL_TRACES_SAMPLER`. */
+const samplers = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const
 
 const port = integer('a number from 0 to 65535', 0, 65_535)
 

@@ -2,7 +2,6 @@ import { Command } from 'commander'
 import { readConfig } from '../config.ts'
 import { OperatorError } from '../engine/errors.ts'
 
-/** `fusion backup`. Its code is loaded when it is called. */
 export function backupCommand(): Command {
   return new Command('backup')
     .argument('<file>', 'the file to write. It must not exist')
@@ -14,7 +13,6 @@ export function backupCommand(): Command {
     })
 }
 
-/** `fusion restore`. Its code is loaded when it is called. */
 export function restoreCommand(): Command {
   return new Command('restore')
     .argument('<file>', 'a backup')

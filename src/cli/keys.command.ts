@@ -1,9 +1,11 @@
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import { createKey, listKeys, revokeKey, rotateKey } from '../domain/credential/key.service.ts'
 import { findTenant } from '../domain/tenant/tenant.service.ts'
 import { scopes } from '../engine/auth/scopes.ts'
+import { listSigningKeys, rotateSigningKey } from '../engine/auth/tokens/signing-keys.ts'
 import type { ApiKey } from '../engine/db/generated/prisma/client.ts'
-import { printTable } from './table.ts'
+import { readExpiry, readGrace, readList } from './option-values.ts'
+import { printTable } from './terminal.ts'
 import { withMigratedDatabase } from './with-database.ts'
 
 interface CreateOptions {
@@ -13,7 +15,6 @@ interface CreateOptions {
   readonly scopes?: string[]
 }
 
-/** `fusion keys …` */
 export function keysCommand(): Command {
   const command = new Command('keys').description('create, list, rotate and revoke API keys')
 
@@ -30,14 +31,9 @@ export function keysCommand(): Command {
     .option('--scopes <list>', `the scopes, separated by commas; all by default: ${scopes.join(', ')}`, readList)
     .action(({ tenant: tenantName, name, expires, scopes: given }: CreateOptions) =>
       withMigratedDatabase(async (database) => {
-        const tenant = await findTenant(database, tenantName)
-        const { row, key } = await createKey(database, {
-          tenantAppId: tenant.id,
-          name,
-          expiresAt: expires,
-          scopes: given,
-        })
-        process.stderr.write(`Created ${row.id} for ${tenant.name}. The key is shown only now.\n`)
+        const { id: tenantAppId } = await findTenant(database, tenantName)
+        const { row, key } = await createKey(database, { tenantAppId, name, expiresAt: expires, scopes: given })
+        process.stderr.write(`Created ${row.id} for ${tenantName}. The key is shown only now.\n`)
         process.stdout.write(`${key}\n`)
       }),
     )
@@ -48,9 +44,9 @@ export function keysCommand(): Command {
     .action(() =>
       withMigratedDatabase(async (database) => {
         const keys = await listKeys(database)
-        printTable([
+        printTable(
           ['ID', 'TENANT', 'NAME', 'STATE', 'SCOPES', 'EXPIRES', 'LAST USED'],
-          ...keys.map((key) => [
+          keys.map((key) => [
             key.id,
             key.tenantApp.name,
             key.name,
@@ -59,7 +55,7 @@ export function keysCommand(): Command {
             key.expiresAt?.toISOString() ?? 'never',
             key.lastUsedAt?.toISOString() ?? 'never',
           ]),
-        ])
+        )
       }),
     )
 
@@ -69,7 +65,7 @@ export function keysCommand(): Command {
     .addOption(
       new Option('--grace <time>', 'how long the old key stays valid: 30m, 24h, 7d, or 0')
         .argParser(readGrace)
-        .default(24 * hour, '24h'),
+        .default(readGrace('24h'), '24h'),
     )
     .description('create the successor of a key and print it on stdout. It is shown only once')
     .action((id: string, { grace }: { readonly grace: number }) =>
@@ -99,41 +95,32 @@ function stateOf({ revokedAt, expiresAt }: ApiKey): string {
   return expiresAt && expiresAt.getTime() <= Date.now() ? 'expired' : 'active'
 }
 
-function readList(text: string): string[] {
-  return text
-    .split(',')
-    .map((word) => word.trim())
-    .filter((word) => word !== '')
-}
+export function signingKeysCommand(): Command {
+  const command = new Command('signing-keys').description('list and rotate the keys that sign access tokens')
 
-const hour = 3_600_000
-
-const units = { m: hour / 60, h: hour, d: 24 * hour }
-
-/** `30m` ⇒ half an hour, in milliseconds; undefined if the text is not a duration. */
-function readDuration(text: string): number | undefined {
-  const [, count, unit] = /^(\d{1,5})([mhd])$/.exec(text) ?? []
-  return unit === undefined ? undefined : Number(count) * units[unit as keyof typeof units]
-}
-
-/** A duration, or 0. In milliseconds. */
-function readGrace(text: string): number {
-  const duration = /^0+$/.test(text) ? 0 : readDuration(text)
-  if (duration === undefined) throw new InvalidArgumentError('Give minutes (30m), hours (24h), days (7d), or 0.')
-  return duration
-}
-
-/** `15m` ⇒ in fifteen minutes; otherwise a date or a time in ISO 8601. */
-function readExpiry(text: string): Date {
-  const duration = readDuration(text)
-  if (duration !== undefined) return new Date(Date.now() + duration)
-  const [, date] = /^(\d{4}-\d{2}-\d{2})(?:T[\d:.]+(?:Z|[+-]\d{2}:\d{2}))?$/.exec(text) ?? []
-  const time = new Date(text)
-  // JavaScript reads 2027-02-30 as March 2.
-  if (!date || Number.isNaN(time.getTime()) || new Date(date).toISOString().slice(0, 10) !== date) {
-    throw new InvalidArgumentError(
-      'Give a date (2027-01-31), a time (2027-01-31T08:00:00Z), or a time from now (15m, 12h, 90d).',
+  command
+    .command('list')
+    .description('list the keys, without their secrets')
+    .action(() =>
+      withMigratedDatabase(async (database) => {
+        const keys = await listSigningKeys(database)
+        printTable(
+          ['ID', 'STATE', 'CREATED', 'RETIRED'],
+          keys.map(({ id, createdAt, retiredAt }) => {
+            return [id, retiredAt ? 'retired' : 'signs', createdAt.toISOString(), retiredAt?.toISOString() ?? '-']
+          }),
+        )
+      }),
     )
-  }
-  return time
+
+  command
+    .command('rotate')
+    .description('sign with a new key from now on. Tokens that the old key has signed stay valid until they expire')
+    .action(() =>
+      withMigratedDatabase(async (database) => {
+        process.stdout.write(`${await rotateSigningKey(database)}\n`)
+      }),
+    )
+
+  return command
 }

@@ -10,10 +10,9 @@ import {
 } from '../engine/db/migrations/migrations.ts'
 import { partitionTables } from '../engine/db/partitions/partition-tables.ts'
 import { OperatorError } from '../engine/errors.ts'
-import { defaultModulus, readModulus } from './process/number-options.ts'
+import { wholeNumber } from './option-values.ts'
 import { reportCopy, requireMigrations, withDatabase } from './with-database.ts'
 
-/** `fusion migrate …` */
 export function migrateCommand(): Command {
   const command = new Command('migrate').description('apply, compare, repair and write database migrations')
 
@@ -55,7 +54,7 @@ export function migrateCommand(): Command {
     .description(
       'partition the tables of tenants by tenant, on PostgreSQL. They can be read meanwhile, and writes wait',
     )
-    .option('--modulus <count>', 'the number of partitions of each table', readModulus, defaultModulus)
+    .option('--modulus <count>', 'the number of partitions of each table', wholeNumber(2, 256), 16)
     .action(partition)
 
   command
@@ -75,10 +74,13 @@ export function migrateCommand(): Command {
   return command
 }
 
+function requireServer(problem: string): void {
+  if (readConfig().database.kind === 'postgresql') return
+  throw new OperatorError(`The embedded database ${problem}. Set DATABASE_URL to that of a PostgreSQL server.`)
+}
+
 async function deploy({ grants: role }: { grants?: string }): Promise<void> {
-  if (role !== undefined && readConfig().database.kind === 'embedded') {
-    throw new OperatorError('The embedded database has no roles. Set DATABASE_URL to that of a PostgreSQL server.')
-  }
+  if (role !== undefined) requireServer('has no roles')
   await withDatabase(async (database) => {
     const applied = await deployMigrations(database, reportCopy)
     const lines = applied.length === 0 ? ['Nothing to apply.'] : applied.map((name) => `Applied ${name}`)
@@ -88,11 +90,7 @@ async function deploy({ grants: role }: { grants?: string }): Promise<void> {
 }
 
 async function partition({ modulus }: { modulus: number }): Promise<void> {
-  if (readConfig().database.kind === 'embedded') {
-    throw new OperatorError(
-      'The embedded database cannot be partitioned. Set DATABASE_URL to that of a PostgreSQL server.',
-    )
-  }
+  requireServer('cannot be partitioned')
   await withDatabase(async (database) => {
     await requireMigrations(database)
     const onTable = (table: string) => void (process.stderr.isTTY && process.stderr.write(`Copying ${table}\n`))

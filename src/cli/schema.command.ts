@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { Command } from 'commander'
 
-/** `fusion schema`. Its code is loaded when it is called. */
 export function schemaCommand(): Command {
   return new Command('schema')
     .description('print the GraphQL schema, sorted')

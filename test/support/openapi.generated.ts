@@ -9,7 +9,7 @@ export interface paths {
         };
         /**
          * Get metrics
-         * @description Returns metrics in the text format of Prometheus. 404 if they are served on a separate port.
+         * @description Returns metrics in the text format of Prometheus. 404 if they are served on a port of their own.
          */
         get: operations["getMetrics"];
         put?: never;
@@ -18,7 +18,7 @@ export interface paths {
         options?: never;
         /**
          * Get metrics: the headers only
-         * @description Returns metrics in the text format of Prometheus. 404 if they are served on a separate port.
+         * @description Returns metrics in the text format of Prometheus. 404 if they are served on a port of their own.
          */
         head: operations["getMetricsHeaders"];
         patch?: never;
@@ -33,7 +33,7 @@ export interface paths {
         };
         /**
          * Get health
-         * @description Responds while the process runs.
+         * @description Answers while the process runs.
          */
         get: operations["getHealth"];
         put?: never;
@@ -42,7 +42,7 @@ export interface paths {
         options?: never;
         /**
          * Get health: the headers only
-         * @description Responds while the process runs.
+         * @description Answers while the process runs.
          */
         head: operations["getHealthHeaders"];
         patch?: never;

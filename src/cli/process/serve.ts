@@ -5,7 +5,6 @@ import { type Config, readConfig } from '../../config.ts'
 import { schemas } from '../../domain/schema.graphql.ts'
 import { openDemo } from '../../domain/seed/demo.ts'
 import { createServices } from '../../domain/services.ts'
-import type { TrustedIssuer } from '../../engine/auth/tokens/trusted-issuers.ts'
 import { type Database, openDatabase } from '../../engine/db/database.ts'
 import { deployMigrations } from '../../engine/db/migrations/migrations.ts'
 import { createStatementMeter, type StatementMeter } from '../../engine/db/statement-meter.ts'
@@ -17,12 +16,10 @@ import { createRecentWrites } from '../../engine/limits/recent-writes.ts'
 import type { RedisConnection } from '../../engine/limits/redis.ts'
 import { createLogger } from '../../engine/telemetry/logger.ts'
 import { createMetrics, type Metrics, measureProcess } from '../../engine/telemetry/metrics.ts'
-import { startTracing } from '../../engine/telemetry/start-tracing.ts'
 import { requireMigrations } from '../with-database.ts'
-import { exitAtLatest, exitWhenDone, stopResponding } from './lifecycle.ts'
 import { maxConnectionsOf } from './max-connections.ts'
 import { readHandlers, startWork } from './start-work.ts'
-import { receiveStopSignals } from './stop-requests.ts'
+import { exitAtLatest, exitWhenDone, receiveStopSignals, stopResponding } from './stop.ts'
 import type { Supervisor } from './supervisor/connect.ts'
 
 export interface ServeOptions {
@@ -55,15 +52,14 @@ export async function serve(
   const logger = createLogger({ ...config, metrics })
   const { trusted } = config
   const trustedDocuments = trusted && readTrustedDocuments(trusted, schemas.schema, logger)
-  const tracing = await startTracing(config.traces, logger)
+  const tracing = await startTracing(config, logger)
   const meter = createStatementMeter(metrics.observeStatement)
   const database = await open(config, meter, metrics, logger)
   measureProcess(metrics, () => database.driver.connections())
   const services = createServices(database, { ...config, metrics })
   const redis = await openRedis(config, logger)
-  const rateLimit = createRateLimit(config.pointsPerMinute, {
-    ...{ log: logger, pointsPerUser: config.pointsPerUser, redis, metrics, processes },
-  })
+  const { pointsPerMinute, pointsPerUser } = config
+  const rateLimit = createRateLimit(pointsPerMinute, { log: logger, pointsPerUser, redis, metrics, processes })
   const recentWrites = createRecentWritesFor(config, redis)
   let stopMetrics = async () => {}
   try {
@@ -75,15 +71,20 @@ export async function serve(
       trustedIssuers,
       maxConnections: maxConnectionsOf(config),
       metricsSource: supervisor?.metrics,
-      ...{ services, meter, logger, tracing, rateLimit, recentWrites, trustedDocuments, demoKey },
+      services,
+      meter,
+      logger,
+      tracing,
+      rateLimit,
+      recentWrites,
+      trustedDocuments,
+      demoKey,
     })
     const stopWork = startWork(services, { ...config, logger, concurrency, ...(handlers && { handlers }) })
     try {
-      const listener = supervisor ? 'Process' : 'Server'
-      const address = await listen(app, {
-        ...{ host: config.host, port: config.port },
-        listenTextResolver: (url) => `${listener} listening at ${url}`,
-      })
+      const { host, port } = config
+      const listenTextResolver = (url: string) => `${supervisor ? 'Process' : 'Server'} listening at ${url}`
+      const address = await listen(app, { host, port, listenTextResolver })
       supervisor?.ready(address)
       if (demoKey !== undefined) print(welcome(address, demoKey, config))
       await toldToStop
@@ -117,15 +118,22 @@ function open({ database }: Config, meter: StatementMeter, metrics: Metrics, log
   })
 }
 
-// The client of Redis and the one of trusted issuers are loaded only where they are configured: they would be a quarter of all modules.
+// The clients of Redis and of trusted issuers and OpenTelemetry are loaded only where they are configured: they would be a quarter of all
+// modules.
 
-async function openRedis({ redisUrl }: Config, log: Logger): Promise<RedisConnection | undefined> {
+async function openRedis({ redisUrl }: Config, log: Logger) {
   if (redisUrl === undefined) return undefined
   const { connectToRedis } = await import('../../engine/limits/redis.ts')
   return connectToRedis(redisUrl, log)
 }
 
-async function openTrustedIssuersOf(config: Config, database: Database, log: Logger): Promise<TrustedIssuer[]> {
+async function startTracing({ traces }: Config, log: Logger) {
+  if (traces === undefined) return undefined
+  const { createTracing } = await import('../../engine/telemetry/tracing.ts')
+  return createTracing(traces, log)
+}
+
+async function openTrustedIssuersOf(config: Config, database: Database, log: Logger) {
   const { trustedIssuersFile: file, tokenIssuer, fetchPrivateNetworks: allowPrivateNetworks } = config
   if (file === undefined) return []
   const { openTrustedIssuers } = await import('../../engine/auth/tokens/trusted-issuers.ts')
@@ -138,19 +146,15 @@ function createRecentWritesFor({ database }: Config, redis: RedisConnection | un
 }
 
 /** @returns the key of the demo tenant, if there is one */
-async function prepareDatabase(
-  database: Database,
-  { database: location }: Config,
-  logger: Logger,
-): Promise<string | undefined> {
-  if (location.kind === 'embedded') {
-    await deployMigrations(database, (folder) =>
-      logger.info({ folder }, 'the data folder was copied before migrations change it'),
-    )
-    return openDemo(database, location.dataDir)
+async function prepareDatabase(database: Database, { database: location }: Config, logger: Logger) {
+  if (location.kind === 'postgresql') {
+    await requireMigrations(database)
+    return undefined
   }
-  await requireMigrations(database)
-  return undefined
+  await deployMigrations(database, (folder) =>
+    logger.info({ folder }, 'the data folder was copied before migrations change it'),
+  )
+  return openDemo(database, location.dataDir)
 }
 
 /** Prints a text. Unlike an error of `process.stdout`, a full disk does not end the process. */

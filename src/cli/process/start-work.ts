@@ -6,8 +6,8 @@ import { startWorker } from '../../domain/job/worker/worker.ts'
 import type { Services } from '../../engine/context.ts'
 import { removeExpiredResponses } from '../../engine/idempotency/idempotency.ts'
 import type { Logger } from '../../engine/telemetry/logger.ts'
-import { graceOf } from './lifecycle.ts'
-import { defaultLeaseSeconds } from './number-options.ts'
+import { defaultLeaseSeconds } from '../option-values.ts'
+import { graceOf } from './stop.ts'
 
 /**
  * The handlers of a worker: those of the gateway, and those of a file, which take precedence.
@@ -21,11 +21,8 @@ export async function readHandlers(config: Config, file: string | undefined): Pr
   return new Map([['fetch_content', fetchContent], ...(file === undefined ? [] : await loadHandlers(file))])
 }
 
-export interface StartWorkOptions {
+interface StartWorkOptions extends Pick<Config, 'jobRetentionDays' | 'shutdownMilliseconds'> {
   readonly logger: Logger
-  readonly jobRetentionDays: number
-  /** How long the process may take to stop. */
-  readonly shutdownMilliseconds: number
   /** Without handlers this process runs no jobs. */
   readonly handlers?: JobHandlers
   readonly concurrency: number
@@ -38,8 +35,8 @@ export interface StartWorkOptions {
  * @returns stops them, and resolves when the last job has ended
  */
 export function startWork({ database, jobs, changes }: Services, options: StartWorkOptions): () => Promise<void> {
-  const { logger: log, jobRetentionDays: retentionDays, handlers, concurrency } = options
-  const { leaseSeconds = defaultLeaseSeconds } = options
+  const { logger: log, jobRetentionDays: retentionDays, handlers } = options
+  const { concurrency, leaseSeconds = defaultLeaseSeconds } = options
   const tidyUp = async () => {
     await removeExpiredResponses(database)
     if (!database.driver.gathersStatistics) await database.sql.executeScript('ANALYZE')

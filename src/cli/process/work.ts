@@ -4,18 +4,17 @@ import { serveMetrics } from '../../engine/http/plugins/metrics.ts'
 import { createLogger } from '../../engine/telemetry/logger.ts'
 import { createMetrics, measureProcess } from '../../engine/telemetry/metrics.ts'
 import { withMigratedDatabase } from '../with-database.ts'
-import { exitAtLatest } from './lifecycle.ts'
 import { readHandlers, startWork } from './start-work.ts'
-import { receiveStopSignals } from './stop-requests.ts'
+import { exitAtLatest, receiveStopSignals } from './stop.ts'
 
-export interface RunOptions {
+export interface WorkOptions {
   readonly handlers?: string
   readonly concurrency: number
   readonly lease: number
 }
 
 /** Runs the jobs of all tenants until the process is told to stop. */
-export async function work({ handlers: file, concurrency, lease }: RunOptions): Promise<void> {
+export async function work({ handlers: file, concurrency, lease }: WorkOptions): Promise<void> {
   const toldToStop = new Promise<void>(receiveStopSignals())
   const config = readConfig()
   const handlers = await readHandlers(config, file)

@@ -17,7 +17,7 @@ const ApiKey = builder.prismaObject('ApiKey', {
   interfaces: [Node],
   fields: (t) => ({
     name: t.exposeString('name', { description: 'The name.' }),
-    scopes: t.exposeStringList('scopes', { description: 'What the key may do.' }),
+    scopes: t.exposeStringList('scopes', { description: 'The scopes of the key.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The creation time.' }),
     expiresAt: t.expose('expiresAt', {
       type: 'DateTime',
@@ -44,7 +44,7 @@ defineList('apiKeys', {
   type: ApiKey,
   plural: 'API keys',
   scope: 'keys:write',
-  description: "Lists your tenant's API keys, also those that are revoked or have expired.",
+  description: "Lists your tenant's API keys, including revoked and expired ones.",
 })
 
 defineMutation('createApiKey', {
@@ -54,7 +54,7 @@ defineMutation('createApiKey', {
   input: (t) => ({
     name: t.string({ required: true, description: 'The name: 1–200 characters in one line.' }),
     scopes: t.stringList({
-      description: 'What the key may do: some of the scopes of the key of this request. All of them by default.',
+      description: 'The scopes of the key: some of the scopes of the key of this request. All of them by default.',
     }),
     expiresAt: t.field({
       type: 'DateTime',
@@ -94,11 +94,11 @@ defineMutation('createAccessToken', {
   input: (t) => ({
     userId: t.id({
       description:
-        'The user to whom the token is bound: it sees this user, and what belongs to the user. Without it, the token sees the tenant.',
+        "The user to whom the token is bound: it sees only this user and the user's data. Without it, the token sees the tenant.",
     }),
     scopes: t.stringList({
       description:
-        'The scopes of the token: some of those of the key. By default those that read. A token for a user can have `users:read`, ' +
+        'The scopes of the token: some of those of the key. By default those for reading. A token for a user can have `users:read`, ' +
         '`users:write`, `profiles:read` and `contacts:read`.',
     }),
     expiresInSeconds: t.int({

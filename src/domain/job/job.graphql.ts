@@ -141,7 +141,7 @@ builder.subscriptionFields((t) => ({
     type: [Job],
     scope: 'jobs:read',
     description:
-      "Sends your tenant's newest jobs now, newest first, and later the jobs that have changed; several changes at once are sent as one. A job that no longer has " +
+      "Sends your tenant's newest jobs, newest first, and then the jobs that change; several changes at once are sent as one. A job that no longer has " +
       'the state of the filter is sent once more.',
     args: {
       filter: t.arg({ type: JobFilter.type, description: 'Selects jobs. All by default.' }),

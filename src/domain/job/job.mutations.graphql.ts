@@ -133,7 +133,7 @@ defineMutation('failJob', {
   scope: 'jobs:work',
   description:
     'Reports that an attempt failed. If the failure is retryable and attempts are left, the job waits for the next one, ' +
-    'longer each time; otherwise it fails.',
+    'with a delay that grows each time; otherwise it fails.',
   inputDescription: 'The failure.',
   input: (t) => ({
     id: t.id({ required: true, description: idDescription }),

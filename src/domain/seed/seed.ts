@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Database } from '../../engine/db/database.ts'
-import { formatUuid } from '../../engine/db/uuid.ts'
+import { formatUuid } from '../../engine/db/ids.ts'
 import { domain } from '../domain.ts'
 import { createPerson, type IdScheme, type PersonOptions } from './person.ts'
 

@@ -40,7 +40,7 @@ const cost = { extra: () => pointsOfScan }
 
 const TenantStats = builder.objectRef<object>('TenantStats').implement({
   scope: 'inherited',
-  description: 'Statistics about your tenant. Each field is counted only if requested, with a statement of its own.',
+  description: 'Statistics about your tenant. Each field is counted only if requested, with a separate statement.',
   fields: (t) => {
     const countOf = (model: Model, description: string) =>
       t.int({ description, cost, resolve: (_stats, _args, { loaders }) => loaders.count(model, []) })

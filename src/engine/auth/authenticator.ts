@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts'
 import { hashApiKey, isWellFormedApiKey } from './api-key.ts'
-import { invalidToken } from './tokens/invalid-token.ts'
+import { invalidToken } from './tokens/access-tokens.ts'
 import type { TokenVerifier } from './tokens/token-verifier.ts'
 import type { ValidKeys } from './valid-keys.ts'
 import type { Viewer } from './viewer.ts'
@@ -13,19 +13,16 @@ export interface Credentials {
   readonly authorization: string | undefined
 }
 
-/** Finds the holder of an API key or of an access token. */
-export interface Authenticator {
-  /**
-   * @throws GatewayError UNAUTHENTICATED, the same for a missing, malformed, unknown, revoked and expired key, and for any invalid
-   *   token; MALFORMED_REQUEST for a key and a token together
-   */
-  authenticate(credentials: Credentials): Promise<Viewer>
-}
+export type Authenticator = ReturnType<typeof createAuthenticator>
 
-/** Creates the authenticator. */
-export function createAuthenticator(keys: ValidKeys, tokens: TokenVerifier): Authenticator {
+/** Finds the holder of an API key or of an access token. */
+export function createAuthenticator(keys: ValidKeys, tokens: TokenVerifier) {
   return {
-    async authenticate({ apiKey, authorization }) {
+    /**
+     * @throws GatewayError UNAUTHENTICATED, the same for a missing, malformed, unknown, revoked and expired key, and for any invalid
+     *   token; MALFORMED_REQUEST for a key and a token together
+     */
+    async authenticate({ apiKey, authorization }: Credentials): Promise<Viewer> {
       const token = tokenIn(authorization)
       if (token === undefined) return holderOfKey(keys, apiKey)
       if (apiKey !== undefined) {
@@ -55,4 +52,25 @@ async function holderOfToken(keys: ValidKeys, tokens: TokenVerifier, token: stri
   // A key can lose scopes after it has created a token.
   const scopes = holder.scopes.filter((scope) => key.scopes.includes(scope))
   return { ...key, ...holder, scopes, hasToken: true }
+}
+
+const checkMilliseconds = 1_000
+
+/**
+ * Checks a key or token each second, for streams that may have nothing to send for a long time.
+ *
+ * @param check rejects with UNAUTHENTICATED when it is no longer valid. After other errors, such as a database that does not answer, it
+ *   is checked again
+ * @param onInvalid called once
+ * @returns stops checking
+ */
+export function watchCredential(check: () => Promise<unknown>, onInvalid: (reason: GatewayError) => void): () => void {
+  const timer = setInterval(() => {
+    check().catch((error: unknown) => {
+      if (!(error instanceof GatewayError && error.code === 'UNAUTHENTICATED')) return
+      clearInterval(timer)
+      onInvalid(error)
+    })
+  }, checkMilliseconds).unref()
+  return () => clearInterval(timer)
 }

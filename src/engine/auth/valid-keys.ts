@@ -1,18 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import type { Database } from '../db/database.ts'
-import { execute, query, statement } from '../db/statement.ts'
+import { execute, query, type Statement, statement } from '../db/statement.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Viewer } from './viewer.ts'
 
-/** The keys that are valid now, each remembered for a few seconds. */
-export interface ValidKeys {
-  /** Returns the holder of the key with this hash, if it is valid. */
-  byHash(hash: string): Promise<Viewer | undefined>
-  /** Returns the holder of the key with this id, if it is valid. */
-  byId(tenantAppId: string, id: string): Promise<Viewer | undefined>
-  /** Resolves when no time of last use is being written. */
-  settle(): Promise<void>
-}
+export type ValidKeys = ReturnType<typeof createValidKeys>
 
 // The database compares the times, because all gateways share its clock.
 const findKey = (condition: string) =>
@@ -35,12 +27,12 @@ const updateLastUse = statement(`
 const maxCached = 10_000
 
 /**
- * Creates the reads of keys. Each key is read once in a few seconds, and its time of last use is updated at most once a minute,
+ * Reads the keys that are valid now. Each is read once in a few seconds, and its time of last use is updated at most once a minute,
  * without delaying the request.
  *
  * @param cacheMilliseconds how long a key is cached, so how late a revocation can take effect; 0: not at all
  */
-export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cacheMilliseconds: number): ValidKeys {
+export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cacheMilliseconds: number) {
   const updates = new Map<string, Promise<void>>()
   // Only valid keys stay, so callers cannot fill the cache with others.
   const cache = new LRUCache<string, Promise<Viewer | undefined>>({
@@ -61,7 +53,7 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
     )
   }
 
-  async function read(sent: typeof findByHash, parameters: readonly string[]): Promise<Viewer | undefined> {
+  async function read(sent: Statement, parameters: readonly string[]): Promise<Viewer | undefined> {
     const [row] = await query(sql, sent, parameters)
     if (!row) return undefined
     const [tenantAppId, tenantName, keyId, keyName, scopes, expiresAt, isLastUseOld] = row
@@ -77,7 +69,7 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
     return viewer
   }
 
-  async function find(sent: typeof findByHash, parameters: readonly string[]): Promise<Viewer | undefined> {
+  async function find(sent: Statement, parameters: readonly string[]): Promise<Viewer | undefined> {
     const name = parameters.join(' ')
     const cached = cacheMilliseconds > 0 ? cache.get(name) : undefined
     if (cached) return cached
@@ -89,9 +81,10 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
   }
 
   return {
-    byHash: (hash) => find(findByHash, [hash]),
-    byId: (tenantAppId, id) => find(findById, [tenantAppId, id]),
-    async settle() {
+    byHash: (hash: string) => find(findByHash, [hash]),
+    byId: (tenantAppId: string, id: string) => find(findById, [tenantAppId, id]),
+    /** Resolves when no time of last use is being written. */
+    async settle(): Promise<void> {
       await Promise.all(updates.values())
     },
   }

@@ -17,17 +17,12 @@ export interface Column {
   readonly sqlType: string
 }
 
-/** A foreign key within a tenant: the field that holds the id of a row of the model. */
-export interface Parent {
-  readonly model: Model
-  readonly field: string
-}
-
 /** A table and its columns, in the order of schema.prisma. */
 export interface Table {
   readonly name: string
   readonly columns: readonly Column[]
-  readonly parents: readonly Parent[]
+  /** The foreign keys within a tenant: the fields that hold the id of a row of a model. */
+  readonly parents: readonly { readonly model: Model; readonly field: string }[]
   /** The column of a field. */
   columnOf(field: string): Column
 }
@@ -40,6 +35,8 @@ interface RuntimeField {
   readonly kind: string
   readonly type: string
   readonly dbName?: string | null
+  /** Only in the data model for Pothos. */
+  readonly relationFromFields?: readonly string[]
 }
 
 interface RuntimeModel {
@@ -81,17 +78,10 @@ function sqlTypeOf({ kind, type }: RuntimeField): string {
   return name
 }
 
-/** A field of the data model for Pothos. Unlike that of Prisma Client, it has the foreign keys. */
-interface RelationField {
-  readonly kind: string
-  readonly type: string
-  readonly relationFromFields?: readonly string[]
-}
-
-/** The foreign keys `(tenantAppId, field)` of a model. */
-function parentsOf(modelName: string): Parent[] {
+/** The foreign keys `(tenantAppId, field)` of a model. The data model for Pothos has them, unlike that of Prisma Client. */
+function parentsOf(modelName: string): Table['parents'] {
   const { models } = (getDatamodel() as unknown as { datamodel: { models: Record<string, RuntimeModel> } }).datamodel
-  const fields = (models[modelName]?.fields ?? []) as readonly RelationField[]
+  const fields = models[modelName]?.fields ?? []
   return fields.flatMap(({ kind, type, relationFromFields: [tenant, field] = [] }) =>
     kind === 'object' && tenant === 'tenantAppId' && field !== undefined ? [{ model: type as Model, field }] : [],
   )

@@ -7,10 +7,8 @@ import { PrismaClient } from './generated/prisma/client.ts'
 import { createInserts, type Inserts } from './insert.ts'
 import type { JoinedTransaction } from './joined-transaction.ts'
 import type { DatabaseLocation } from './location.ts'
-import { openPostgres } from './postgres/postgres.ts'
+import { openPostgres, type PostgresObservers } from './postgres/postgres.ts'
 import { createReads, type Reads } from './read/reads.ts'
-import type { ReplicaObserver } from './replicas/replica.ts'
-import type { LaggingReader } from './replicas/route-reads.ts'
 import { createTransact, type Transact } from './transactions.ts'
 
 /** An open database. Prisma Client does most writes; reads and frequent writes bypass its query engine. */
@@ -22,21 +20,13 @@ export interface Database extends Inserts {
   readonly transact: Transact
   readonly model: DataModel
   readonly driver: Driver
-  /** Ends every connection. */
   close(): Promise<void>
 }
 
-export interface DatabaseOptions {
-  /** Observes every SQL statement. */
+export interface DatabaseOptions extends PostgresObservers {
   readonly observe?: StatementObserver
   /** Called with the number of keys of each batched read. */
   readonly onBatch?: (size: number) => void
-  /** Called when an idle connection breaks. */
-  readonly onIdleError?: (error: Error) => void
-  /** Identifies the request that reads now, if replicas may serve it. Without it no replica is used. */
-  readonly laggingReader?: LaggingReader
-  /** Called when a replica starts or stops being used. */
-  readonly onReplica?: ReplicaObserver
 }
 
 /** Opens the database at a location. Neither migrates it nor sends it anything yet. */
@@ -44,14 +34,9 @@ export async function openDatabase(location: DatabaseLocation, options: Database
   const driver =
     location.kind === 'postgresql'
       ? openPostgres(location.url, { ...options, ...location })
-      : await openFolder(location.dataDir)
+      : // PGlite is loaded only where it is used.
+        await (await import('./embedded/embedded.ts')).openEmbedded(location.dataDir)
   return createDatabase(driver, options)
-}
-
-/** PGlite is loaded only where it is used. */
-async function openFolder(dataDir: string): Promise<Driver> {
-  const { openEmbedded } = await import('./embedded/embedded.ts')
-  return openEmbedded(dataDir)
 }
 
 /** Creates the database of an open driver. Closing it closes the driver. */

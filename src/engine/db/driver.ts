@@ -1,5 +1,15 @@
 import type { Connector } from './adapter.ts'
-import type { Listener, ListenerEvents } from './listener.ts'
+
+/** A subscription to a notification channel (LISTEN). */
+export interface Listener {
+  close(): Promise<void>
+}
+
+export interface ListenerEvents {
+  onMessage(payload: string): void
+  /** The connection was lost and made again. Notifications sent in between were missed. */
+  onGap(): void
+}
 
 /** The number of connections of a process, by state. */
 export interface Connections {

@@ -2,58 +2,50 @@ import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import type { DataModel, Model, Row, Table } from './data-model.ts'
 import { execute, type Statement, statement } from './statement.ts'
 
-/** The value of a column: a text, or a value that PostgreSQL can read as text. */
-export type InsertValue = string | number | bigint | boolean | Date | null
+/** The value of a column: text, or a value whose text PostgreSQL can read. */
+type InsertValue = string | number | bigint | boolean | Date | null
 
 /**
  * How to insert a row that exists. `skip`: rows that violate a unique constraint are left out. `update`: if the id exists, these
  * fields are updated; a row that violates another constraint is an error.
  */
-export type OnConflict = 'skip' | { readonly update: readonly string[] }
+type OnConflict = 'skip' | { readonly update: readonly string[] }
 
 /** A row to insert: values by field. */
 export type InsertedRow = Readonly<Record<string, InsertValue>>
 
-/** Inserts rows, without the query engine of Prisma Client (docs/decisions/0001-bypass-prisma-client-for-reads.md). */
-export interface Inserts {
-  /** Inserts one row with one statement. The row has a value for every column, so nothing is read back. */
-  insertRow<M extends Model>(model: M, row: Row<M> & Readonly<Record<keyof Row<M>, InsertValue>>): Promise<void>
-  /**
-   * Inserts any number of rows with one statement: the values of a column are one array parameter.
-   *
-   * @param rows rows with the same fields
-   * @param onConflict `skip` by default
-   * @returns the number of rows that were inserted or changed
-   */
-  insertRows(model: Model, rows: readonly InsertedRow[], onConflict?: OnConflict): Promise<number>
-}
+export type Inserts = ReturnType<typeof createInserts>
 
-/** Creates the inserts of a database. */
-export function createInserts(sql: SqlQueryable, model: DataModel): Inserts {
+/** Creates the inserts of a database, without the query engine of Prisma Client (docs/decisions/0001-bypass-prisma-client-for-reads.md). */
+export function createInserts(sql: SqlQueryable, model: DataModel) {
   const insertsOfRow = new Map<Model, Statement>()
 
   return {
-    async insertRow(modelName, row) {
+    /** Inserts one row with one statement. The row has a value for every column, so nothing is read back. */
+    async insertRow<M extends Model>(
+      modelName: M,
+      row: Row<M> & Readonly<Record<keyof Row<M>, InsertValue>>,
+    ): Promise<void> {
       const table = model(modelName)
       const insert = insertsOfRow.get(modelName) ?? statement(insertRowText(table))
       insertsOfRow.set(modelName, insert)
       const values: InsertedRow = row
-      await execute(
-        sql,
-        insert,
-        table.columns.map(({ field }) => toText(values[field] ?? null)),
-      )
+      const parameters = table.columns.map(({ field }) => toText(values[field] ?? null))
+      await execute(sql, insert, parameters)
     },
 
-    async insertRows(modelName, rows, onConflict = 'skip') {
+    /**
+     * Inserts any number of rows with one statement: the values of a column are one array parameter.
+     *
+     * @param rows rows with the same fields
+     * @returns the number of rows that were inserted or changed
+     */
+    async insertRows(modelName: Model, rows: readonly InsertedRow[], onConflict: OnConflict = 'skip'): Promise<number> {
       const fields = Object.keys(rows[0] ?? {})
       if (fields.length === 0) return 0
       const insert = statement(insertRowsText(model(modelName), fields, onConflict))
-      return execute(
-        sql,
-        insert,
-        fields.map((field) => rows.map((row) => toText(row[field] ?? null))),
-      )
+      const parameters = fields.map((field) => rows.map((row) => toText(row[field] ?? null)))
+      return execute(sql, insert, parameters)
     },
   }
 }

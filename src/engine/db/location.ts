@@ -14,11 +14,9 @@ export type DatabaseLocation =
 export interface PoolSettings {
   /** Maximum number of connections. */
   readonly size: number
-  /** How long opening a connection may take. */
   readonly connectMilliseconds: number
   /** How long a statement may wait for a connection. */
   readonly acquireMilliseconds: number
-  /** How long a statement may run. */
   readonly statementMilliseconds: number
 }
 

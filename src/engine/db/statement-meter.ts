@@ -14,30 +14,21 @@ export interface StatementCount {
   observe?: StatementObserver | undefined
 }
 
-/** Attributes statements to requests. */
-export interface StatementMeter {
-  /** Observes the statements of a database. */
-  readonly observe: StatementObserver
-  /** The request that the statements sent now belong to, if replicas may serve its reads. */
-  readonly laggingReader: () => object | undefined
-  /** Runs work and adds the statements that it sends to a count. */
-  run<Result>(count: StatementCount, work: () => Result): Result
-}
+export type StatementMeter = ReturnType<typeof createStatementMeter>
 
 /** Statements that end a transaction or a savepoint. */
 const endings = /^(COMMIT|ROLLBACK|RELEASE)\b/
 
 /**
- * Creates the meter of a process. Statements sent outside of `run` belong to no request.
+ * Creates the meter of a process, which attributes statements to requests. Statements sent outside of `run` belong to no request.
  *
  * @param onEnd called with the duration of each statement and whether it failed
  */
-export function createStatementMeter(
-  onEnd: (seconds: number, hasFailed: boolean) => void = () => undefined,
-): StatementMeter {
+export function createStatementMeter(onEnd: (seconds: number, hasFailed: boolean) => void = () => undefined) {
   const storage = new AsyncLocalStorage<StatementCount>()
   return {
-    observe(sql) {
+    /** Observes the statements of a database. */
+    observe(sql: string): ReturnType<StatementObserver> {
       const count = storage.getStore()
       if (count?.isAbandoned && !endings.test(sql)) throw clientHasGone()
       if (count) count.statements += 1
@@ -48,11 +39,13 @@ export function createStatementMeter(
         end?.(error)
       }
     },
-    laggingReader() {
+    /** The request that the statements sent now belong to, if replicas may serve its reads. */
+    laggingReader(): object | undefined {
       const count = storage.getStore()
       return count?.mayLag ? count : undefined
     },
-    run: (count, work) => storage.run(count, work),
+    /** Runs work and adds the statements that it sends to a count. */
+    run: <Result>(count: StatementCount, work: () => Result): Result => storage.run(count, work),
   }
 }
 

@@ -3,37 +3,26 @@ import type { SqlDriverAdapter, Transaction } from '@prisma/driver-adapter-utils
 import { isConflict } from './errors.ts'
 import { JoinedTransaction } from './joined-transaction.ts'
 
-/** The control that work has over its transaction. */
-export interface TransactionControl {
-  /** Rolls the transaction back when the work has ended, but still returns the result of the work. */
-  undo(): void
-}
-
-export interface TransactOptions {
-  /** Whether the work writes with one statement, which is a transaction by itself: BEGIN and COMMIT are not sent. */
-  readonly hasOneWrite?: boolean
-}
+/** What work can do to the transaction that it runs in. */
+type TransactionControl = Pick<JoinedTransaction, 'undo'>
 
 /**
  * Runs work in a transaction. Every statement that the work sends belongs to it, whether through Prisma Client or not. If
  * the work fails, nothing is written. A call within a transaction is a savepoint of it.
  *
  * Work that conflicts with another transaction (deadlock, serialization failure) is rolled back and run again, at most
- * three times in all. Apart from this, only workers retry, when they store the outcome of a job.
+ * three times in all. Otherwise only workers try again, when they store the outcome of a job.
+ *
+ * @param options.hasOneWrite whether the work writes with one statement, which is a transaction by itself: BEGIN and COMMIT are not sent
  */
 export type Transact = <Result>(
   work: (transaction: TransactionControl) => Promise<Result>,
-  options?: TransactOptions,
+  options?: { readonly hasOneWrite?: boolean },
 ) => Promise<Result>
 
 const maxTries = 3
 
-/**
- * Creates `transact`.
- *
- * @param sql starts transactions
- * @param current the transaction that the statements sent now belong to; the adapters look it up there (adapter.ts)
- */
+/** @param current the transaction that the statements sent now belong to; the adapters look it up there (adapter.ts) */
 export function createTransact(sql: SqlDriverAdapter, current: AsyncLocalStorage<JoinedTransaction>): Transact {
   return async (work, { hasOneWrite = false } = {}) => {
     const outer = current.getStore()

@@ -5,37 +5,14 @@ import { execute, query, statement } from '../db/statement.ts'
 import { GatewayError } from '../errors.ts'
 
 /** A request that is executed once, however often it is sent. */
-export interface IdempotentRequest {
+interface IdempotentRequest {
   readonly viewer: Viewer
-  /** The client's key for the request. */
   readonly idempotencyKey: string
   /** The request as text. Requests with the same key must be equal. */
   readonly request: string
 }
 
-/** A response, and whether it is the stored response of an earlier request. */
-export interface IdempotentResponse<Result> {
-  readonly response: Result
-  readonly isReplay: boolean
-}
-
-/** Executes requests once. @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/ */
-export interface Idempotency {
-  /**
-   * Runs work, unless it ran for the same key in the last 24 hours. The response is stored in the transaction of the effect,
-   * so one never exists without the other, whenever the process ends.
-   *
-   * @param work may run again after a conflict with another transaction. Its response must be JSON
-   * @param isFinal whether to store a response. The effects of other responses are rolled back
-   * @throws GatewayError IDEMPOTENCY_KEY_IN_USE while the first request runs; IDEMPOTENCY_KEY_REUSED if another request was
-   *   sent with the key
-   */
-  runOnce<Result>(
-    request: IdempotentRequest,
-    work: () => Promise<Result>,
-    isFinal: (response: Result) => boolean,
-  ): Promise<IdempotentResponse<Result>>
-}
+export type Idempotency = ReturnType<typeof createIdempotency>
 
 // Held until the end of the transaction. A second request is rejected and does not wait.
 const lock = statement(`SELECT pg_try_advisory_xact_lock(hashtextextended($1, 4070226))`)
@@ -53,16 +30,34 @@ const removeExpired = statement(`
     SELECT tenant_app_id, id FROM idempotent_answer WHERE created_at < now() - interval '24 hours'
     ORDER BY created_at LIMIT 500 FOR UPDATE SKIP LOCKED)`)
 
-/** Creates the idempotency of a migrated database. */
-export function createIdempotency({ sql, transact }: Pick<Database, 'sql' | 'transact'>): Idempotency {
+/**
+ * Creates the idempotency of a migrated database.
+ *
+ * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
+ */
+export function createIdempotency({ sql, transact }: Pick<Database, 'sql' | 'transact'>) {
   /** The requests of this process. The embedded database has one session, whose locks never exclude each other. */
   const running = new Set<string>()
 
   return {
-    async runOnce({ viewer, idempotencyKey, request }, work, isFinal) {
+    /**
+     * Runs work, unless it ran for the same key in the last 24 hours. The response is stored in the transaction of its effect,
+     * so one never exists without the other, whenever the process ends.
+     *
+     * @param work may run again after a conflict with another transaction. Its response must be JSON
+     * @param isFinal whether to store a response. The effects of other responses are rolled back
+     * @returns the response, and whether it is the stored response of an earlier request
+     * @throws GatewayError IDEMPOTENCY_KEY_IN_USE while the first request runs; IDEMPOTENCY_KEY_REUSED if another request was
+     *   sent with the key
+     */
+    async runOnce<Result>(
+      { viewer, idempotencyKey, request }: IdempotentRequest,
+      work: () => Promise<Result>,
+      isFinal: (response: Result) => boolean,
+    ) {
       const { tenantAppId } = viewer
-      const id = sha256(`${holderOf(viewer)}\n${idempotencyKey}`)
-      const fingerprint = sha256(request)
+      const id = hash('sha256', `${holderOf(viewer)}\n${idempotencyKey}`)
+      const fingerprint = hash('sha256', request)
       const name = `${tenantAppId}/${id}`
       if (running.has(name)) throw keyInUse()
       running.add(name)
@@ -72,7 +67,7 @@ export function createIdempotency({ sql, transact }: Pick<Database, 'sql' | 'tra
           if (locked?.[0] !== true) throw keyInUse()
           const [[storedFingerprint, stored] = []] = await query(sql, find, [tenantAppId, id])
           if (storedFingerprint !== undefined && storedFingerprint !== fingerprint) throw keyReused()
-          if (stored !== undefined) return { response: JSON.parse(String(stored)), isReplay: true }
+          if (stored !== undefined) return { response: JSON.parse(String(stored)) as Result, isReplay: true }
           const response = await work()
           if (isFinal(response)) await query(sql, store, [tenantAppId, id, fingerprint, JSON.stringify(response)])
           else transaction.undo()
@@ -88,10 +83,6 @@ export function createIdempotency({ sql, transact }: Pick<Database, 'sql' | 'tra
 /** Removes responses that are older than 24 hours, in batches. */
 export async function removeExpiredResponses({ sql }: Pick<Database, 'sql'>): Promise<void> {
   while ((await execute(sql, removeExpired)) > 0);
-}
-
-function sha256(value: string): string {
-  return hash('sha256', value)
 }
 
 function keyInUse(): GatewayError {

@@ -5,19 +5,7 @@ import { GatewayError } from '../errors.ts'
 /** The key, or the user of a token of the key, that takes permits or spends points. */
 export type Payer = Pick<Viewer, 'keyId' | 'userId'>
 
-/** Limits how much a key has open at a time: requests, subscriptions, MiB of responses. */
-export interface ConcurrencyLimit {
-  /**
-   * Takes permits of a key, one by default. A user can take at most a quarter of the key's permits.
-   *
-   * @returns a function that releases the permits. Further calls do nothing
-   * @throws GatewayError RATE_LIMITED, after a second, if there are too few permits left. The delay keeps clients that try again at
-   *   once from occupying the gateway
-   */
-  take(payer: Payer, count?: number): (() => void) | Promise<never>
-  /** Takes permits even if there are too few left. Returns a function that releases them. */
-  hold(payer: Payer, count: number): () => void
-}
+export type ConcurrencyLimit = ReturnType<typeof createConcurrencyLimit>
 
 /** The name under which the use of a user is counted. It differs from the id of every key. */
 export function nameOfUser({ keyId, userId }: Payer): string | undefined {
@@ -27,12 +15,12 @@ export function nameOfUser({ keyId, userId }: Payer): string | undefined {
 const delaySeconds = 1
 
 /**
- * Creates a concurrency limit: each key has `max` permits.
+ * Limits what a key has open at a time, such as requests: each key has `max` permits.
  *
  * @param things what is limited, in the words of an error: requests, subscriptions, MiB of something
  * @param variable the name of the limit in the configuration
  */
-export function createConcurrencyLimit(max: number, things: string, variable: string): ConcurrencyLimit {
+export function createConcurrencyLimit(max: number, things: string, variable: string) {
   const maxOfUser = Math.ceil(max / 4)
 
   async function reject(message: string): Promise<never> {
@@ -51,6 +39,7 @@ export function createConcurrencyLimit(max: number, things: string, variable: st
     else taken.set(name, sum)
   }
 
+  /** Takes permits even if there are too few left. Returns what releases them. */
   function hold(payer: Payer, count: number): () => void {
     const user = nameOfUser(payer)
     add(payer.keyId, count)
@@ -65,7 +54,14 @@ export function createConcurrencyLimit(max: number, things: string, variable: st
   }
 
   return {
-    take(payer, count = 1) {
+    /**
+     * Takes permits of a key. A user has a quarter of the key's at most.
+     *
+     * @returns a function that releases the permits. Further calls do nothing
+     * @throws GatewayError RATE_LIMITED, after a second, if there are too few permits left. A client that tries again at once would
+     *   keep the gateway busy otherwise
+     */
+    take(payer: Payer, count = 1): (() => void) | Promise<never> {
       const user = nameOfUser(payer)
       if (user !== undefined && takenBy(user) + count > maxOfUser) {
         return reject(

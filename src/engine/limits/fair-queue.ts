@@ -1,19 +1,6 @@
 import { clientHasGone } from '../errors.ts'
 
-/**
- * Runs work that keeps this process or the database busy, in a fair order: the key that has waited longest is served first. Each key has
- * only a few pieces of work running, so that a key with much work does not delay the others.
- */
-export interface FairQueue {
-  /**
-   * Runs work of a key, after that of keys that have waited longer.
-   *
-   * @param isAbandoned whether the client has gone; then the work is skipped
-   * @returns the result of the work
-   * @throws GatewayError if the client has gone before the work starts
-   */
-  run<Result>(keyId: string, work: () => Result | Promise<Result>, isAbandoned?: () => boolean): Promise<Result>
-}
+export type FairQueue = ReturnType<typeof createFairQueue>
 
 interface Queue {
   running: number
@@ -21,13 +8,14 @@ interface Queue {
 }
 
 /**
- * Creates a fair queue.
+ * Creates a queue that runs work in a fair order: the key that has waited longest is served first, and a key has only some of the work
+ * running, so that a key with much of it does not delay the others.
  *
  * @param max how many pieces of work run at a time
  * @param maxPerKey how many of them may belong to one key
  * @param pauseAfter returns the pause before the next work, given the duration of the last one. Both in milliseconds
  */
-function createFairQueue(max: number, maxPerKey: number, pauseAfter = (_milliseconds: number) => 0): FairQueue {
+function createFairQueue(max: number, maxPerKey: number, pauseAfter = (_milliseconds: number) => 0) {
   /** The keys with work. The first one has waited longest. */
   const queues = new Map<string, Queue>()
   let running = 0
@@ -58,7 +46,13 @@ function createFairQueue(max: number, maxPerKey: number, pauseAfter = (_millisec
   }
 
   return {
-    async run(keyId, work, isAbandoned = () => false) {
+    /**
+     * Runs work of a key, after that of keys that have waited longer.
+     *
+     * @param isAbandoned whether the client has gone; then the work is skipped
+     * @throws GatewayError if the client has gone before the work starts
+     */
+    async run<Result>(keyId: string, work: () => Result | Promise<Result>, isAbandoned = () => false): Promise<Result> {
       const queue = queues.get(keyId) ?? { running: 0, waiting: [] }
       queues.set(keyId, queue)
       await new Promise<void>((resolve) => {
@@ -81,19 +75,7 @@ function createFairQueue(max: number, maxPerKey: number, pauseAfter = (_millisec
   }
 }
 
-/** The fair queues of a process: one for each kind of work with which a single key could keep it busy. */
-export interface FairQueues {
-  /** Work on the event loop that nothing interrupts: preparing a document, writing a long response. */
-  readonly steps: FairQueue
-  /** Operations that read very many rows. */
-  readonly operations: FairQueue
-  /** Reads of many JSON objects, which may have hundreds of KiB each. */
-  readonly objects: FairQueue
-  /** Mutations that keep a connection to the database from their first statement to their last. */
-  readonly transactions: FairQueue
-  /** Statements that read rows without returning them: searches and counts. */
-  readonly searches: FairQueue
-}
+export type FairQueues = ReturnType<typeof createFairQueues>
 
 /**
  * After a long step the event loop is free for as long as the step took, within limits. Node accepts one connection per round of the
@@ -104,15 +86,20 @@ function pauseAfterStep(milliseconds: number): number {
 }
 
 /**
- * Creates the fair queues of a process. Two searches of a key leave the other keys a core of a small database server, and four
+ * Creates the fair queues of a process, one for each kind of work that a single key could keep it busy with. Two of a key's searches leave a core of a small database server to the others, and four of its
  * transactions leave them most connections of a pool of the default size.
  */
-export function createFairQueues(): FairQueues {
+export function createFairQueues() {
   return {
+    /** Work on the event loop that nothing interrupts: preparing a document, writing a long response. */
     steps: createFairQueue(1, 1, pauseAfterStep),
+    /** Operations that read very many rows. */
     operations: createFairQueue(4, 2),
+    /** Reads of many JSON objects, which may have hundreds of KiB each. */
     objects: createFairQueue(2, 1),
+    /** Mutations that keep a connection to the database from their first statement to their last. */
     transactions: createFairQueue(Number.POSITIVE_INFINITY, 4),
+    /** Statements that look at rows which they do not return: searches and counts. */
     searches: createFairQueue(4, 2),
   }
 }

@@ -25,7 +25,6 @@ const windowMilliseconds = 60_000
 /** How many keys a process counts at most. */
 const maxKeys = 100_000
 
-/** Creates a counter in the memory of this process. */
 export function createMemoryCounter(points: number, now: () => number = () => performance.now()): PointCounter {
   const windows = new LRUCache<string, { spent: number; readonly endsAt: number }>({ max: maxKeys })
   return async (keyId, cost, isDone = false) => {

@@ -14,28 +14,24 @@ export interface Budget {
   readonly resetSeconds: number
 }
 
+/** Takes points of a key, and of a user to whom a token of the key is bound. Returns what is left; undefined if keys are not limited. */
+type Pay = (payer: Payer, points: number) => Promise<Budget | undefined>
+
 /** Limits how many points a key, and a user to whom a token of the key is bound, can spend in a minute. */
 export interface RateLimit {
   /**
-   * Takes points from the budgets of a key and its user. Takes nothing from the key if it has too few.
+   * Takes nothing from the key if there are not enough points. 0 points ask whether the key owes points for work that is done.
    *
-   * @param points 0 checks whether the key has spent more than its budget
-   * @returns what is left; undefined if keys are not limited
    * @throws GatewayError RATE_LIMITED if there are not enough points; TOO_EXPENSIVE if there can never be enough
    */
-  spend(payer: Payer, points: number): Promise<Budget | undefined>
-  /**
-   * Takes points for work that is done, even if the key has too few. It then has none left until the minute ends.
-   *
-   * @returns what is left; undefined if keys are not limited
-   */
-  charge(payer: Payer, points: number): Promise<Budget | undefined>
+  readonly spend: Pay
+  /** Takes points for work that is done, even if the key does not have enough. Then it has none left until the minute ends. */
+  readonly charge: Pay
 }
 
-/** No key is limited. */
 export const unlimited: RateLimit = { spend: async () => undefined, charge: async () => undefined }
 
-export interface RateLimitOptions {
+interface RateLimitOptions {
   readonly log: Logger
   /** Points per user and minute, for tokens that are bound to a user; 0 for no limit per user. */
   readonly pointsPerUser?: number
@@ -102,12 +98,14 @@ export function createRateLimit(
   const ofUsers = pointsPerUser === 0 ? undefined : createBudgets(pointsPerUser, 'user')
   if (!ofKeys && !ofUsers) return unlimited
 
-  const pay = (kind: 'spend' | 'charge') => async (payer: Payer, cost: number) => {
-    const user = nameOfUser(payer)
-    const ofUser = user === undefined ? undefined : await ofUsers?.[kind](user, cost)
-    const ofKey = await ofKeys?.[kind](payer.keyId, cost)
-    return ofUser && !(ofKey && ofKey.remaining < ofUser.remaining) ? ofUser : ofKey
-  }
+  const pay =
+    (kind: keyof RateLimit): Pay =>
+    async (payer, cost) => {
+      const user = nameOfUser(payer)
+      const ofUser = user === undefined ? undefined : await ofUsers?.[kind](user, cost)
+      const ofKey = await ofKeys?.[kind](payer.keyId, cost)
+      return ofUser && !(ofKey && ofKey.remaining < ofUser.remaining) ? ofUser : ofKey
+    }
   return { spend: pay('spend'), charge: pay('charge') }
 }
 

@@ -7,28 +7,14 @@ const responseMilliseconds = 500
 /** The pause after Redis did not answer. Each attempt can delay a request by the time above. */
 const pauseMilliseconds = 1_000
 
-/** A connection to Redis that reconnects by itself. */
-export interface RedisConnection {
-  isReady(): boolean
-  /**
-   * Runs a Lua script with one key.
-   *
-   * @throws Error if Redis does not answer, or did not answer a moment ago
-   */
-  runScript(script: string, key: string, args: readonly string[]): Promise<readonly unknown[]>
-  /** Stores a key for some time. Never rejects: if Redis does not answer, nothing is stored. */
-  remember(key: string, milliseconds: number): Promise<void>
-  /** Whether a key is stored. False if Redis does not answer. */
-  remembers(key: string): Promise<boolean>
-  close(): void
-}
+export type RedisConnection = ReturnType<typeof connectToRedis>
 
 /**
- * Connects to Redis in the background. Nothing waits for the connection; while there is none, every call fails at once.
+ * Connects to Redis in the background, and again when the connection is lost. Nothing waits for the connection; while there is none, every call fails at once.
  *
  * @param url `redis://host:port/database`
  */
-export function connectToRedis(url: string, log: Logger): RedisConnection {
+export function connectToRedis(url: string, log: Logger) {
   const client = createClient({
     url,
     disableOfflineQueue: true,
@@ -69,16 +55,23 @@ export function connectToRedis(url: string, log: Logger): RedisConnection {
   }
 
   return {
-    isReady: () => client.isReady,
-    async runScript(script, key, args) {
-      return (await ask(() => client.eval(script, { keys: [key], arguments: [...args] }))) as unknown[]
+    isReady: (): boolean => client.isReady,
+    /**
+     * Runs a Lua script with one key.
+     *
+     * @throws Error if Redis does not answer, or has not answered a moment ago
+     */
+    async runScript(script: string, key: string, args: string[]) {
+      return (await ask(() => client.eval(script, { keys: [key], arguments: args }))) as unknown[]
     },
-    async remember(key, milliseconds) {
+    /** Stores a key for some time. Never rejects: if Redis does not answer, nothing is stored. */
+    async remember(key: string, milliseconds: number): Promise<void> {
       await ask(() => client.set(key, '1', { expiration: { type: 'PX', value: milliseconds } })).catch(() => undefined)
     },
-    async remembers(key) {
+    /** Whether a key is stored. False if Redis does not answer. */
+    async remembers(key: string): Promise<boolean> {
       return (await ask(() => client.exists(key)).catch(() => 0)) > 0
     },
-    close: () => client.destroy(),
+    close: (): void => client.destroy(),
   }
 }

@@ -29,28 +29,19 @@ export interface LogSink {
   writeSync(chunk: Buffer): number
 }
 
-export interface LogBufferOptions {
+interface LogBufferOptions {
   readonly sink: LogSink
   /** Lines that exceed it are dropped. */
   readonly maxBytes?: number
-  /** Called for each dropped line. */
   readonly onDrop: () => void
   /** Called when there is room again, with the number of dropped lines. */
   readonly onRecover: (dropped: number) => void
 }
 
-/** The lines of a log that are not written yet. */
-export interface LogBuffer {
-  /** Adds a line, which is written some milliseconds later. Never waits for the sink. */
-  write(line: string): void
-  /** Writes the remaining lines before the process ends. Blocks the event loop, for a second at most. */
-  end(): void
-}
-
 /**
  * Creates a buffer of log lines. It saves most system calls of a busy log, and the process continues while its log cannot be written.
  */
-export function createLogBuffer(options: LogBufferOptions): LogBuffer {
+export function createLogBuffer(options: LogBufferOptions) {
   const { sink, maxBytes = 8 * 1024 * 1024, onDrop, onRecover } = options
   /** Lines are dropped until an eighth is free: the log names many dropped lines of a slow reader at once. */
   const recoveredBytes = maxBytes * (7 / 8)
@@ -64,6 +55,7 @@ export function createLogBuffer(options: LogBufferOptions): LogBuffer {
   let isFailing = false
   let isScheduled = false
 
+  /** Adds a line, which is written some milliseconds later. Never waits for the sink. */
   function write(line: string): void {
     const length = Buffer.byteLength(line)
     if (dropped > 0 || allBytes + length > maxBytes) {
@@ -132,6 +124,7 @@ export function createLogBuffer(options: LogBufferOptions): LogBuffer {
     onRecover(count)
   }
 
+  /** Writes the remaining lines before the process ends. Blocks the event loop, for a second at most. */
   function end(): void {
     const deadline = performance.now() + endMilliseconds
     closeChunk()

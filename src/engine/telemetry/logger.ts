@@ -1,9 +1,10 @@
+import { write, writeSync } from 'node:fs'
+import { promisify } from 'node:util'
 import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino'
 import { causeOf } from '../db/errors.ts'
-import { createLogBuffer } from './log-buffer.ts'
+import { createLogBuffer, type LogSink } from './log-buffer.ts'
 import type { Metrics } from './metrics.ts'
 import { createReadableLog } from './readable-log.ts'
-import { createStdoutSink } from './stdout-sink.ts'
 
 /** The part of a pino logger that is used below the servers. */
 export interface Logger {
@@ -67,4 +68,34 @@ function describeObject(value: unknown): DescribedError {
     message: String(originalMessage ?? message ?? ''),
     ...((originalCode ?? code) !== undefined && { code: originalCode ?? code }),
   }
+}
+
+/** The part of Node's handle of a pipe, a socket or a terminal that `process.stdout` does not show. */
+interface StreamHandle {
+  setBlocking(isBlocking: boolean): number
+}
+
+const writeAsync = promisify(write)
+
+/**
+ * Creates the sink that is the standard output of this process.
+ *
+ * A disk can take long, so another thread writes to a file. A pipe, a socket and a terminal answer at once in non-blocking mode. In blocking
+ * mode, a reader that does not read would stop the event loop. On another thread it would stop the end of the process, which waits for
+ * its threads. All processes that inherit a descriptor share its mode, and Node changes it whenever one of them starts or ends: each
+ * write sets it.
+ */
+function createStdoutSink(): LogSink {
+  const { fd, _handle: handle } = process.stdout as typeof process.stdout & { readonly _handle?: StreamHandle }
+  if (!handle) {
+    return {
+      write: async (chunk) => (await writeAsync(fd, chunk)).bytesWritten,
+      writeSync: (chunk) => writeSync(fd, chunk),
+    }
+  }
+  const writeNow = (chunk: Buffer) => {
+    handle.setBlocking(false)
+    return writeSync(fd, chunk)
+  }
+  return { write: writeNow, writeSync: writeNow }
 }

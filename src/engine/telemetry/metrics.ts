@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client'
+import type { Connections } from '../db/driver.ts'
 
 /** The metrics of a process, in the format of Prometheus. */
 export type Metrics = ReturnType<typeof createMetrics>
@@ -7,12 +8,13 @@ export type Metrics = ReturnType<typeof createMetrics>
 const maxNames = 100
 const maxNamesPerKey = 20
 
-/** Creates the metrics of a gateway or a worker. */
 export function createMetrics() {
   const registry = new Registry()
   const registers = [registry]
   const names = new Set<string>()
   const namesByKey = new Map<string, number>()
+  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
+    new Counter({ name, help, labelNames, registers })
   const statementSeconds = new Histogram({
     name: 'fusion_sql_statement_duration_seconds',
     help: 'Duration of SQL statements, with the wait for a connection',
@@ -38,18 +40,12 @@ export function createMetrics() {
       registers,
     }),
 
-    requestsShed: new Counter({
-      name: 'fusion_http_requests_shed_total',
-      help: 'Requests rejected because of too much load',
-      labelNames: ['reason'] as const,
-      registers,
-    }),
+    requestsShed: counter('fusion_http_requests_shed_total', 'Requests rejected because of too much load', ['reason']),
 
-    requestsRateLimited: new Counter({
-      name: 'fusion_rate_limited_total',
-      help: 'Operations rejected because the key had not enough points',
-      registers,
-    }),
+    requestsRateLimited: counter(
+      'fusion_rate_limited_total',
+      'Operations rejected because the key had not enough points',
+    ),
 
     rateLimitIsAlone: new Gauge({
       name: 'fusion_rate_limit_alone',
@@ -58,25 +54,18 @@ export function createMetrics() {
       registers,
     }),
 
-    graphqlErrors: new Counter({
-      name: 'fusion_graphql_errors_total',
-      help: 'Errors of executed operations by code',
-      labelNames: ['code'] as const,
-      registers,
-    }),
+    graphqlErrors: counter('fusion_graphql_errors_total', 'Errors of executed operations by code', ['code']),
 
-    operationRuns: new Counter({
-      name: 'fusion_graphql_runs_total',
-      help: 'Executed operations by executor: compiled by graphql-jit, or interpreted by graphql-js',
-      labelNames: ['executor'] as const,
-      registers,
-    }),
+    operationRuns: counter(
+      'fusion_graphql_runs_total',
+      'Executed operations by executor: compiled by graphql-jit, or interpreted by graphql-js',
+      ['executor'],
+    ),
 
-    operationsCompiled: new Counter({
-      name: 'fusion_graphql_compiled_total',
-      help: 'Compiled operations. A steady rise means that clients do not repeat their documents',
-      registers,
-    }),
+    operationsCompiled: counter(
+      'fusion_graphql_compiled_total',
+      'Compiled operations. A steady rise means that clients do not repeat their documents',
+    ),
 
     batchSize: new Histogram({
       name: 'fusion_batch_size',
@@ -93,13 +82,11 @@ export function createMetrics() {
       registers,
     }),
 
-    logLinesDropped: new Counter({
-      name: 'fusion_log_lines_dropped_total',
-      help: 'Lines of the log dropped because standard output took none and the buffer was full',
-      registers,
-    }),
+    logLinesDropped: counter(
+      'fusion_log_lines_dropped_total',
+      'Lines of the log dropped because standard output took none and the buffer was full',
+    ),
 
-    /** Records the duration of a statement. */
     observeStatement(seconds: number, hasFailed: boolean): void {
       statementSeconds.observe({ outcome: hasFailed ? 'failed' : 'ok' }, seconds)
     },
@@ -114,13 +101,6 @@ export function createMetrics() {
       return name
     },
   }
-}
-
-/** The connections of a process. */
-interface Connections {
-  readonly inUse: number
-  readonly idle: number
-  readonly waiting: number
 }
 
 /** Adds the metrics of the process itself: memory, garbage collection, event loop, connections. */

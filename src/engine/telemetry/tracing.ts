@@ -1,61 +1,121 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
+import {
+  type Context,
+  defaultTextMapGetter,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api'
+import { W3CTraceContextPropagator } from '@opentelemetry/core'
+import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  type BatchSpanProcessorOptions,
+  ParentBasedSampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace'
+import { isDriverAdapterError } from '@prisma/driver-adapter-utils'
 import type { ExecutionResult } from 'graphql'
 import type { StatementObserver } from '../db/adapter.ts'
+import type { Logger } from './logger.ts'
+import { createOtlpExporter, logFailures } from './otlp-exporter.ts'
+import { packageVersion } from './package-version.ts'
 
-/** Which traces are sampled: the values of `OTEL_TRACES_SAMPLER`. */
-export const samplers = [
-  'always_on',
-  'always_off',
-  'traceidratio',
-  'parentbased_always_on',
-  'parentbased_always_off',
-  'parentbased_traceidratio',
-] as const
+const serviceName = 'fusion-gateway'
+const maxNameLength = 100
+const maxStatementLength = 2_000
+const flushMilliseconds = 1_000
+
+/** Samplers by the values of `OTEL_TRACES_SAMPLER`, which can also follow the client's decision. */
+const samplers = {
+  always_on: () => new AlwaysOnSampler(),
+  always_off: () => new AlwaysOffSampler(),
+  traceidratio: (ratio: number) => new TraceIdRatioBasedSampler(ratio),
+}
+
+type SamplerName = keyof typeof samplers
 
 export interface TracingConfig {
-  readonly sampler: (typeof samplers)[number]
+  /** Which traces are sampled. */
+  readonly sampler: SamplerName | `parentbased_${SamplerName}`
   /** The part of the traces that a sampler with a ratio takes. */
   readonly sampledRatio: number
-  /** The options of the processor that sends spans in batches. */
-  readonly batches: {
-    readonly scheduledDelayMillis: number
-    readonly exportTimeoutMillis: number
-    readonly maxQueueSize: number
-    readonly maxExportBatchSize: number
+  /** How spans are sent in batches. */
+  readonly batches: Omit<BatchSpanProcessorOptions, 'exporter'>
+}
+
+export type Tracing = ReturnType<typeof createTracing>
+
+/** The trace of one request. It has names, and never a key, a document or a value. */
+export type RequestTrace = ReturnType<typeof traceRequest>
+
+/**
+ * Creates tracing with OpenTelemetry. It reads the name of the service and its other attributes from the environment, and the
+ * exporter reads the collector.
+ *
+ * Nothing is registered globally: the trace of a request travels with its count of statements.
+ */
+export function createTracing(config: TracingConfig, log: Logger) {
+  const resource = defaultResource()
+    .merge(resourceFromAttributes({ 'service.name': serviceName, 'service.version': packageVersion() }))
+    .merge(detectResources({ detectors: [envDetector] }))
+  const exporter = logFailures(createOtlpExporter(), log)
+  const spanProcessors = [new BatchSpanProcessor({ ...config.batches, exporter })]
+  const provider = new TracerProvider({ resource, sampler: createSampler(config), spanProcessors })
+  const tracer = provider.getTracer(serviceName)
+  const propagator = new W3CTraceContextPropagator()
+
+  return {
+    /**
+     * Starts the trace of a request, or continues the client's.
+     *
+     * @returns undefined if the request is not sampled
+     */
+    begin({ method, route, headers }: TracedRequest) {
+      // Not the path and the query, which have ids and variables.
+      const attributes = { 'http.request.method': method, 'url.scheme': 'http', ...(route && { 'http.route': route }) }
+      const span = tracer.startSpan(
+        route === undefined ? method : `${method} ${route}`,
+        { kind: SpanKind.SERVER, attributes },
+        propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter),
+      )
+      return span.isRecording() ? traceRequest(tracer, span) : undefined
+    },
+    /**
+     * Sends the remaining spans, for a second at most.
+     *
+     * @returns whether the collector received them. If not, attempts that are under way can keep the process running
+     */
+    async stop(): Promise<boolean> {
+      const timer = new AbortController()
+      const sent = provider.shutdown().then(() => true)
+      const isSent = await Promise.race([sent, setTimeout(flushMilliseconds, false, timer)]).catch(() => false)
+      timer.abort()
+      return isSent
+    },
   }
 }
 
-/** Traces requests and sends the traces to a collector. */
-export interface Tracing {
-  /**
-   * Starts the trace of a request, or continues the client's.
-   *
-   * @returns undefined if the request is not sampled
-   */
-  begin(request: {
-    readonly method: string
-    readonly route: string | undefined
-    readonly headers: IncomingHttpHeaders
-  }): RequestTrace | undefined
-  /**
-   * Sends the remaining spans, for a second at most.
-   *
-   * @returns whether the collector received them. If not, attempts that are under way can keep the process running
-   */
-  stop(): Promise<boolean>
+/** @see https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/#general-sdk-configuration */
+function createSampler({ sampler, sampledRatio }: TracingConfig) {
+  const root = samplers[sampler.replace('parentbased_', '') as SamplerName](sampledRatio)
+  return sampler.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root
 }
 
-/** The trace of one request. It contains names, but no keys, documents or values. */
-export interface RequestTrace {
-  /** Traces an operation and the statements that it sends. */
-  operation(kind: string, name: string | undefined, run: () => Promise<ExecutionResult>): Promise<ExecutionResult>
-  /** Traces a statement. */
-  readonly observe: StatementObserver
-  /** Ends the trace when the response is sent or the client has gone. */
-  end(response: RespondedRequest): void
+interface TracedRequest {
+  readonly method: string
+  readonly route: string | undefined
+  readonly headers: IncomingHttpHeaders
 }
 
-export interface RespondedRequest {
+interface RespondedRequest {
   readonly requestId: string
   readonly status: number
   /** Whether the client went away before it received the whole response. */
@@ -63,4 +123,78 @@ export interface RespondedRequest {
   readonly tenant: string | undefined
   /** The name of the key. */
   readonly key: string | undefined
+}
+
+function traceRequest(tracer: Tracer, request: Span) {
+  const root = trace.setSpan(ROOT_CONTEXT, request)
+  // A request executes one operation at a time: a page of a list, or an event of a subscription.
+  let current = root
+  return {
+    /** Traces an operation and the statements that it sends. */
+    async operation(
+      kind: string,
+      name: string | undefined,
+      run: () => Promise<ExecutionResult>,
+    ): Promise<ExecutionResult> {
+      const shown = name?.slice(0, maxNameLength)
+      const attributes = { 'graphql.operation.type': kind, ...(shown && { 'graphql.operation.name': shown }) }
+      const span = tracer.startSpan(shown === undefined ? kind : `${kind} ${shown}`, { attributes }, root)
+      current = trace.setSpan(ROOT_CONTEXT, span)
+      try {
+        const result = await run()
+        const [error] = result.errors ?? []
+        if (error) fail(span, String(error.extensions['code']))
+        return result
+      } catch (error) {
+        fail(span, typeOf(error))
+        throw error
+      } finally {
+        current = root
+        span.end()
+      }
+    },
+    observe: (sql: string) => observeStatement(tracer, sql, current),
+    /** Ends the trace when the request is answered or its client has gone. */
+    end({ requestId, status, isCutOff, tenant, key }: RespondedRequest): void {
+      request.setAttributes({
+        'http.response.status_code': status,
+        'http.response.header.x-request-id': [requestId],
+        ...(tenant !== undefined && { 'fusion.tenant': tenant }),
+        ...(key !== undefined && { 'fusion.key': key }),
+        ...(isCutOff && { 'fusion.cut_off': true }),
+      })
+      if (status >= 500) fail(request, String(status))
+      request.end()
+    },
+  }
+}
+
+function observeStatement(tracer: Tracer, sql: string, parent: Context): ReturnType<StatementObserver> {
+  const text = withoutLiterals(sql)
+  const name = /^\s*(\w+)/.exec(text)?.[1]?.toUpperCase() ?? 'SQL'
+  const attributes = {
+    'db.system.name': 'postgresql',
+    'db.operation.name': name,
+    'db.query.text': text.slice(0, maxStatementLength),
+  }
+  const span = tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, parent)
+  return (error) => {
+    if (error !== undefined) fail(span, typeOf(error))
+    span.end()
+  }
+}
+
+/** Values are parameters, but some statements have constants in their text. */
+function withoutLiterals(sql: string): string {
+  return sql.includes("'") ? sql.replace(/'(?:[^']|'')*'/g, "'?'") : sql
+}
+
+/** Records the type of an error. Its message may quote a row. */
+function fail(span: Span, type: string): void {
+  span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR })
+}
+
+function typeOf(error: unknown): string {
+  if (isDriverAdapterError(error)) return error.cause.originalCode ?? error.cause.kind
+  return error instanceof Error ? error.name : typeof error
 }

@@ -2,7 +2,7 @@ import cluster from 'node:cluster'
 import { on } from 'node:events'
 import { AggregatorRegistry, Registry } from '@prometheus-io/client'
 import { GatewayError } from '../../../engine/errors.ts'
-import { createStopRequests } from '../stop-requests.ts'
+import { createStopRequests } from '../stop.ts'
 
 /** A message of a child: that it serves, or that it asks for the metrics of all children. */
 export type MessageOfChild = { readonly type: 'ready'; readonly address: string } | { readonly type: 'readMetrics' }

@@ -1,6 +1,5 @@
-import type { Driver } from '../../../engine/db/driver.ts'
+import type { Driver, Listener } from '../../../engine/db/driver.ts'
 import type { JobStatus } from '../../../engine/db/generated/prisma/enums.ts'
-import type { Listener } from '../../../engine/db/listener.ts'
 
 /** A change of a job, made by any process on the same database. */
 export interface JobChange {

@@ -23,7 +23,7 @@ interface RunJobOptions {
   readonly log: Logger
 }
 
-/** How long a handler may take to stop. A process that stops has more time left (cli/process/lifecycle.ts). */
+/** How long a handler may take to stop. It is less than the process has left when the worker is stopped (cli/process/stop.ts). */
 const abortGraceMilliseconds = 500
 
 /** Runs a handler on a claimed job, extends its lease, and stores the outcome. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { errors, type JSONWebKeySet, jwtVerify, SignJWT } from 'jose'
+import { errors, jwtVerify, SignJWT } from 'jose'
+import { GatewayError } from '../../errors.ts'
 import { readScopes, type Scope } from '../scopes.ts'
 import { type SigningKeys, signingAlgorithm } from './signing-keys.ts'
 
@@ -14,18 +15,13 @@ export interface TokenContent {
   readonly expiresAt: Date
 }
 
-/** The access tokens that the gateway signs. */
-export interface AccessTokens {
-  /** The issuer and the audience of the tokens. */
-  readonly issuer: string
-  sign(content: TokenContent): Promise<string>
-  /**
-   * Reads a token, without the database.
-   *
-   * @throws JOSEError if it is not valid now
-   */
-  verify(token: string): Promise<TokenContent>
-  publicKeys(): Promise<JSONWebKeySet>
+export type AccessTokens = ReturnType<typeof createAccessTokens>
+
+/** The rejection of a token. It does not say why, because only its issuer should know. @see https://www.rfc-editor.org/rfc/rfc6750#section-3 */
+export function invalidToken(): GatewayError {
+  return new GatewayError('UNAUTHENTICATED', 'The access token is not valid, or has expired.', {
+    headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
+  })
 }
 
 /** The type of the tokens. @see https://www.rfc-editor.org/rfc/rfc9068 */
@@ -39,11 +35,15 @@ export const clockToleranceSeconds = 5
 
 const requiredClaims = ['exp', 'iat', 'sub', 'jti', 'client_id', 'tenant_app_id', 'scope']
 
-/** Creates the signing and the verification of access tokens. */
-export function createAccessTokens(keys: SigningKeys, issuer: string): AccessTokens {
+/**
+ * Creates the signing and the verification of the gateway's own access tokens.
+ *
+ * @param issuer of the tokens, and their audience
+ */
+export function createAccessTokens(keys: SigningKeys, issuer: string) {
   return {
     issuer,
-    async sign({ tenantAppId, keyId, userId, scopes, expiresAt }) {
+    async sign({ tenantAppId, keyId, userId, scopes, expiresAt }: TokenContent): Promise<string> {
       const { kid, key } = await keys.current()
       return new SignJWT({ client_id: keyId, tenant_app_id: tenantAppId, scope: scopes.join(' ') })
         .setProtectedHeader({ alg: signingAlgorithm, typ: type, kid })
@@ -55,7 +55,12 @@ export function createAccessTokens(keys: SigningKeys, issuer: string): AccessTok
         .setJti(randomUUID())
         .sign(key)
     },
-    async verify(token) {
+    /**
+     * Reads a token, without the database.
+     *
+     * @throws JOSEError if it is not valid now
+     */
+    async verify(token: string): Promise<TokenContent> {
       const { payload } = await jwtVerify(
         token,
         async ({ kid }) => {
@@ -83,6 +88,6 @@ export function createAccessTokens(keys: SigningKeys, issuer: string): AccessTok
         expiresAt: new Date(Number(payload.exp) * 1_000),
       }
     },
-    publicKeys: async () => ({ keys: [...(await keys.publicKeys())] }),
+    publicKeys: async () => ({ keys: await keys.publicKeys() }),
   }
 }

@@ -2,21 +2,12 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { OperatorError } from '../../errors.ts'
-import { isScope, userScopes } from '../scopes.ts'
+import { userScopes } from '../scopes.ts'
 
 /** The configuration of an issuer, as the file of TRUSTED_ISSUERS has it. */
 export type IssuerSettings = z.output<typeof issuerSettings>
 
 const word = z.string().min(1)
-
-const scopeList = z
-  .array(
-    z
-      .string()
-      .refine((scope) => isScope(scope) && userScopes.includes(scope), `must be one of ${userScopes.join(', ')}`),
-  )
-  .min(1)
-  .transform((list) => list.filter(isScope))
 
 const issuerSettings = z
   .strictObject({
@@ -27,7 +18,7 @@ const issuerSettings = z
     /** The name or the id of a tenant. */
     tenant: word,
     userIdClaim: word,
-    scopes: scopeList,
+    scopes: z.array(z.enum(userScopes, `must be one of ${userScopes.join(', ')}`)).min(1),
   })
   .refine(
     ({ jwksUri, jwksFile }) => (jwksUri === undefined) !== (jwksFile === undefined),

@@ -8,21 +8,7 @@ import { execute, query, statement } from '../../db/statement.ts'
 /** The algorithm of the tokens that the gateway signs. */
 export const signingAlgorithm = 'EdDSA'
 
-/** A key that signs, and its id in the header of a token. */
-export interface SigningKey {
-  readonly kid: string
-  readonly key: CryptoKey
-}
-
-/** The key pairs that sign access tokens. All gateways of a database have the same ones. */
-export interface SigningKeys {
-  /** Returns the key that signs now. Creates the first one. */
-  current(): Promise<SigningKey>
-  /** Returns the public key with an id. */
-  find(kid: string): Promise<CryptoKey | undefined>
-  /** Lists the public keys, newest first: of the pair that signs, and of those whose tokens have not all expired. */
-  publicKeys(): Promise<readonly JWK[]>
-}
+export type SigningKeys = ReturnType<typeof createSigningKeys>
 
 interface KeyPair {
   readonly publicKey: JWK
@@ -58,8 +44,8 @@ const maxVerifyingAgeMilliseconds = 60_000
 /** How often, at most, unknown ids of keys make the gateway read the keys again. */
 const minAgeMilliseconds = 1_000
 
-/** Creates the key pairs of a migrated database. */
-export function createSigningKeys({ sql }: Pick<Database, 'sql'>): SigningKeys {
+/** Creates the key pairs that sign access tokens. All gateways of a migrated database have the same ones. */
+export function createSigningKeys({ sql }: Pick<Database, 'sql'>) {
   /** The pairs of the last read that succeeded. */
   let pairs: readonly KeyPair[] = []
   let readAt = Number.NEGATIVE_INFINITY
@@ -96,7 +82,7 @@ export function createSigningKeys({ sql }: Pick<Database, 'sql'>): SigningKeys {
     return known
   }
 
-  async function findSigning(maxAge: number): Promise<SigningKey | undefined> {
+  async function findSigning(maxAge: number) {
     const pair = (await readIfOlder(maxAge)).find(({ privateKey }) => privateKey !== null)
     if (!pair?.privateKey) return undefined
     const kid = String(pair.publicKey.kid)
@@ -116,6 +102,7 @@ export function createSigningKeys({ sql }: Pick<Database, 'sql'>): SigningKeys {
   }
 
   return {
+    /** Returns the key that signs now, and its id in the header of a token. Creates the first one. */
     async current() {
       const known = await findSigning(maxAgeMilliseconds)
       if (known) return known
@@ -125,13 +112,15 @@ export function createSigningKeys({ sql }: Pick<Database, 'sql'>): SigningKeys {
       if (!created) throw new Error('A signing key was created but not found')
       return created
     },
-    async find(kid) {
+    /** Returns the public key with an id. */
+    async find(kid: string): Promise<CryptoKey | undefined> {
       const known = findKnown(kid)
       // Verifying does not wait for the database, and works without it.
       if (known && ageOfPairs() > maxVerifyingAgeMilliseconds) read().catch(() => undefined)
       const key = known ?? (await findNew(kid))
       return key && importKey(kid, key)
     },
+    /** Lists the public keys, newest first: of the pair that signs, and of those whose tokens have not all expired. */
     publicKeys: async () => (await readIfOlder(maxAgeMilliseconds)).map(({ publicKey }) => publicKey),
   }
 }
@@ -152,16 +141,8 @@ export function rotateSigningKey({ sql, transact }: Pick<Database, 'sql' | 'tran
   })
 }
 
-/** A stored key pair, without its private key. */
-export interface SigningKeyState {
-  readonly id: string
-  readonly createdAt: Date
-  /** When it stopped signing; null if it signs. */
-  readonly retiredAt: Date | null
-}
-
-/** Lists the key pairs, oldest first. */
-export function listSigningKeys({ prisma }: Pick<Database, 'prisma'>): Promise<SigningKeyState[]> {
+/** Lists the key pairs, oldest first, without the keys. A pair that signs has no `retiredAt`. */
+export function listSigningKeys({ prisma }: Pick<Database, 'prisma'>) {
   return prisma.signingKey.findMany({
     select: { id: true, createdAt: true, retiredAt: true },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],

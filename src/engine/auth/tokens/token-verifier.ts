@@ -2,12 +2,11 @@ import { hash } from 'node:crypto'
 import { decodeJwt, errors, type JWTPayload } from 'jose'
 import { LRUCache } from 'lru-cache'
 import type { Viewer } from '../viewer.ts'
-import { type AccessTokens, clockToleranceSeconds } from './access-tokens.ts'
-import { invalidToken } from './invalid-token.ts'
+import { type AccessTokens, clockToleranceSeconds, invalidToken } from './access-tokens.ts'
 import type { TrustedIssuer } from './trusted-issuers.ts'
 
 /** A token whose signature and claims are valid. */
-export interface VerifiedToken extends Required<Pick<Viewer, 'scopes' | 'expiresAt'>>, Pick<Viewer, 'userId'> {
+interface VerifiedToken extends Pick<Viewer, 'scopes' | 'userId'> {
   readonly expiresAt: Date
   /** A key of this gateway, which may have been revoked since, or a trusted issuer. */
   readonly issuedBy:
@@ -15,11 +14,7 @@ export interface VerifiedToken extends Required<Pick<Viewer, 'scopes' | 'expires
     | { readonly kind: 'trusted'; readonly holder: Omit<Viewer, 'scopes'> }
 }
 
-/** Verifies access tokens. */
-export interface TokenVerifier {
-  /** @throws GatewayError UNAUTHENTICATED; SERVICE_UNAVAILABLE if the keys of a trusted issuer cannot be read */
-  verify(token: string): Promise<VerifiedToken>
-}
+export type TokenVerifier = ReturnType<typeof createTokenVerifier>
 
 /** How many verified tokens are remembered, because a signature takes longer to verify than most reads, and for how long: keys can be removed. */
 const maxTokens = 10_000
@@ -29,7 +24,7 @@ const rememberedMilliseconds = 60_000
 const maxLength = 16_384
 
 /** Creates the verification of the gateway's own tokens and of those of trusted issuers. */
-export function createTokenVerifier(own: AccessTokens, trusted: readonly TrustedIssuer[]): TokenVerifier {
+export function createTokenVerifier(own: AccessTokens, trusted: readonly TrustedIssuer[]) {
   const verified = new LRUCache<string, VerifiedToken>({ max: maxTokens, ttl: rememberedMilliseconds })
 
   async function verify(token: string): Promise<VerifiedToken> {
@@ -45,7 +40,8 @@ export function createTokenVerifier(own: AccessTokens, trusted: readonly Trusted
   }
 
   return {
-    async verify(token) {
+    /** @throws GatewayError UNAUTHENTICATED; SERVICE_UNAVAILABLE if the keys of a trusted issuer cannot be read */
+    async verify(token: string): Promise<VerifiedToken> {
       if (token.length > maxLength) throw invalidToken()
       const name = hash('sha256', token, 'base64url')
       const found =

@@ -1,39 +1,17 @@
 import { type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import { z } from 'zod'
 import type { Database } from '../../db/database.ts'
+import type { TenantApp } from '../../db/generated/prisma/client.ts'
 import { isPossibleId } from '../../db/ids.ts'
 import { GatewayError, OperatorError } from '../../errors.ts'
 import { isScope, type Scope } from '../scopes.ts'
 import type { Viewer } from '../viewer.ts'
-import { clockToleranceSeconds } from './access-tokens.ts'
-import { invalidToken } from './invalid-token.ts'
+import { clockToleranceSeconds, invalidToken } from './access-tokens.ts'
 import { type IssuerKeysOptions, isAboutToken, openIssuerKeys } from './issuer-keys.ts'
 import { type IssuerSettings, readIssuerSettings } from './issuer-settings.ts'
 
 /** An identity provider whose tokens the gateway accepts, for the users of one tenant. */
-export interface TrustedIssuer {
-  readonly issuer: string
-  readonly audience: string
-  /**
-   * @throws JOSEError if the token is not valid; GatewayError UNAUTHENTICATED if it names no user; SERVICE_UNAVAILABLE if the issuer's
-   *   keys cannot be read
-   */
-  verify(token: string): Promise<TrustedToken>
-}
-
-/** The claims of a trusted issuer's token about its holder. */
-export interface TrustedToken {
-  readonly holder: Omit<Viewer, 'scopes'>
-  readonly userId: string
-  readonly scopes: readonly Scope[]
-  readonly expiresAt: Date
-}
-
-/** The tenant of an issuer. */
-interface IssuerTenant {
-  readonly id: string
-  readonly name: string
-}
+export type TrustedIssuer = ReturnType<typeof createTrustedIssuer>
 
 /**
  * Creates the verification of the issuers in the file of TRUSTED_ISSUERS.
@@ -65,19 +43,18 @@ export async function openTrustedIssuers(
 
 const algorithms = ['RS256', 'ES256', 'EdDSA']
 
+/** The last time that a Date can have, in milliseconds. */
+const latestTime = 8.64e15
+
 /**
  * Creates the verification of an issuer's tokens.
  *
  * @throws OperatorError if its file of keys cannot be read
  */
-function createTrustedIssuer(
-  settings: IssuerSettings,
-  tenant: IssuerTenant,
-  options: IssuerKeysOptions,
-): TrustedIssuer {
+function createTrustedIssuer(settings: IssuerSettings, tenant: TenantApp, options: IssuerKeysOptions) {
   const { issuer, audience, userIdClaim } = settings
   const keys = openIssuerKeys(settings, options)
-  const holder = {
+  const holder: Omit<Viewer, 'scopes'> = {
     tenantAppId: tenant.id,
     tenantName: tenant.name,
     // Tokens of an issuer share the budget of points that a key would have.
@@ -99,7 +76,11 @@ function createTrustedIssuer(
   return {
     issuer,
     audience,
-    async verify(token) {
+    /**
+     * @throws JOSEError if the token is not valid; GatewayError UNAUTHENTICATED if it names no user; SERVICE_UNAVAILABLE if the
+     *   issuer's keys cannot be read
+     */
+    async verify(token: string) {
       const { payload } = await jwtVerify(token, findKey, {
         issuer,
         audience,
@@ -109,7 +90,8 @@ function createTrustedIssuer(
       })
       const userId = payload[userIdClaim]
       if (typeof userId !== 'string' || !isPossibleId(userId)) throw invalidToken()
-      return { holder, userId, scopes: scopesOf(settings, payload), expiresAt: toDate(Number(payload.exp)) }
+      const expiresAt = new Date(Math.min(Number(payload.exp) * 1_000, latestTime))
+      return { holder, userId, scopes: scopesOf(settings, payload), expiresAt }
     },
   }
 }
@@ -127,10 +109,4 @@ function scopesOf({ scopes }: IssuerSettings, { scope, scp }: JWTPayload): reado
   if (error) throw invalidToken()
   const named = words.filter(isScope)
   return named.length > 0 ? scopes.filter((one) => named.includes(one)) : scopes
-}
-
-const latest = 8.64e15
-
-function toDate(seconds: number): Date {
-  return new Date(Math.min(seconds * 1_000, latest))
 }

@@ -5,9 +5,8 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { packTar, unpackTar } from 'modern-tar/fs'
 import { OperatorError } from '../../errors.ts'
-import { listContents } from './copy-folder.ts'
+import { listContents, takeFolder } from './data-folder.ts'
 import { sync, syncTree } from './durable-files.ts'
-import { takeFolder } from './take-folder.ts'
 
 /**
  * Writes a backup of a data folder that no process has open to a file: a compressed tar archive.

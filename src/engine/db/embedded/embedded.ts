@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, renameSync, rmSync, statfsSync } from 'node:fs'
+import { existsSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { PGlite, type PGliteOptions } from '@electric-sql/pglite'
 import { btree_gin } from '@electric-sql/pglite/contrib/btree_gin'
@@ -8,9 +8,8 @@ import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { OperatorError } from '../../errors.ts'
 import { type Connector, createAdapters } from '../adapter.ts'
 import type { Driver } from '../driver.ts'
-import { copyFolder } from './copy-folder.ts'
+import { closeToOthers, copyAside, requireSpace, takeFolder } from './data-folder.ts'
 import { DurableFiles, durableParams, sync, syncTree } from './durable-files.ts'
-import { onlyOwner, takeFolder } from './take-folder.ts'
 
 /** The extensions that the migrations create. */
 export const extensions = { btree_gin, pg_trgm }
@@ -35,35 +34,6 @@ export async function openEmbedded(dataDir: string, dump?: Blob): Promise<Driver
   } catch (error) {
     unlock()
     throw error
-  }
-}
-
-/** PostgreSQL writes its log in files of this size. */
-const logFileMib = 16
-
-function requireSpace(dataDir: string): void {
-  const { bavail, bsize } = statfsSync(dataDir)
-  const freeMib = Math.floor((bavail * bsize) / 2 ** 20)
-  if (freeMib < logFileMib) throw new Error(`The disk of ${dataDir} has ${freeMib} MiB left, less than ${logFileMib}`)
-}
-
-function copyAside(dataDir: string, name: string): string {
-  const target = path.join(dataDir, name)
-  if (existsSync(target)) return target
-  const unfinished = `${target}.new`
-  rmSync(unfinished, { recursive: true, force: true })
-  copyFolder(dataDir, unfinished)
-  renameSync(unfinished, target)
-  sync(dataDir)
-  return target
-}
-
-/** Older versions created the folder for everyone. A folder of another owner, such as a volume, is not changed. */
-function closeToOthers(dataDir: string): void {
-  try {
-    chmodSync(dataDir, onlyOwner)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error
   }
 }
 
@@ -130,10 +100,7 @@ export function createEmbeddedDriver(pglite: PGlite, release: () => void = () =>
     // There is one process and one session, so no other gateway can migrate.
     exclusively: (work) => work(connector),
     // There is no connection to lose, so there is never a gap.
-    async listen(channel, { onMessage }) {
-      const close = await pglite.listen(channel, onMessage)
-      return { close: () => close() }
-    },
+    listen: async (channel, { onMessage }) => ({ close: await pglite.listen(channel, onMessage) }),
     connections: () => ({ inUse: 0, idle: 1, waiting: 0 }),
     async close() {
       await pglite.close()

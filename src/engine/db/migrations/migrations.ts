@@ -1,14 +1,14 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import type { SqlMigrationAwareDriverAdapterFactory, SqlQueryable } from '@prisma/driver-adapter-utils'
-import type { DiffTarget, MigrationFile, MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm'
+import type { SqlQueryable } from '@prisma/driver-adapter-utils'
+import type { DiffTarget, MigrationFile, MigrationList } from '@prisma/schema-engine-wasm'
 import { OperatorError } from '../../errors.ts'
 import { type Connector, createAdapters } from '../adapter.ts'
 import type { Database } from '../database.ts'
 import type { Driver } from '../driver.ts'
 import { query, statement } from '../statement.ts'
 import { isConcurrent, splitConcurrent } from './concurrent-indexes.ts'
-import { startSchemaEngine } from './schema-engine.ts'
+import { withSchemaEngine } from './schema-engine.ts'
 
 const prismaFolder = path.resolve(import.meta.dirname, '../../../../prisma')
 const migrationsFolder = path.join(prismaFolder, 'migrations')
@@ -55,7 +55,7 @@ export async function deployMigrations(
     const finishingConnector = finishing({ connector, sql }, migrationsList, (error) => {
       failure = error
     })
-    return withEngine(createAdapters(finishingConnector), async (engine) => {
+    return withSchemaEngine(createAdapters(finishingConnector), schemaFile, async (engine) => {
       const { failed } = await readMigrationStatus(sql)
       for (const migrationName of failed) await engine.markMigrationRolledBack({ migrationName })
       const { appliedMigrationNames } = await engine.applyMigrations({ migrationsList, filters: noFilters })
@@ -148,7 +148,7 @@ export async function createMigration(driver: Driver, name: string): Promise<str
  */
 export function markMigrationRolledBack({ driver }: Pick<Database, 'driver'>, migrationName: string): Promise<void> {
   return driver.exclusively((connector) =>
-    withEngine(createAdapters(connector), async (engine) => {
+    withSchemaEngine(createAdapters(connector), schemaFile, async (engine) => {
       await engine.markMigrationRolledBack({ migrationName })
     }),
   )
@@ -156,7 +156,7 @@ export function markMigrationRolledBack({ driver }: Pick<Database, 'driver'>, mi
 
 /** The SQL that the migrations lack compared with schema.prisma; undefined if they agree. */
 export function diffMigrationsAndSchema(driver: Driver): Promise<string | undefined> {
-  return withEngine(createAdapters(driver), async (engine) => {
+  return withSchemaEngine(createAdapters(driver), schemaFile, async (engine) => {
     const migrations = listMigrations()
     const from: DiffTarget =
       migrations.migrationDirectories.length === 0 ? { tag: 'empty' } : { tag: 'migrations', ...migrations }
@@ -165,22 +165,6 @@ export function diffMigrationsAndSchema(driver: Driver): Promise<string | undefi
     const result = await engine.diff({ from, to, script: true, exitCode: true, filters: noFilters })
     return result.exitCode === 0 ? undefined : (result.stdout ?? '')
   })
-}
-
-async function withEngine<Result>(
-  adapters: SqlMigrationAwareDriverAdapterFactory,
-  work: (engine: SchemaEngine) => Promise<Result>,
-): Promise<Result> {
-  const engine = await startSchemaEngine(adapters, readFileSync(schemaFile, 'utf8'))
-  try {
-    return await work(engine)
-  } catch (error) {
-    const isOfEngine = error instanceof Error && error.name === 'SchemaConnectorError'
-    // The engine appends a list of its functions to the message.
-    throw isOfEngine ? new OperatorError(error.message.replace(/\n +0: .*/s, ''), { cause: error }) : error
-  } finally {
-    engine.free()
-  }
 }
 
 function migrationNames(): string[] {

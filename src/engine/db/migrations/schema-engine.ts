@@ -5,29 +5,38 @@ import {
   type SqlMigrationAwareDriverAdapterFactory,
 } from '@prisma/driver-adapter-utils'
 import type { SchemaEngine } from '@prisma/schema-engine-wasm'
+import { OperatorError } from '../../errors.ts'
 
 type Bindings = typeof import('@prisma/schema-engine-wasm/schema_engine_bg')
 
 let loading: Promise<Bindings> | undefined
 
 /**
- * Starts Prisma's schema engine, which `prisma migrate` uses, as WebAssembly over a driver adapter. It needs no binary from
+ * Runs work with Prisma's schema engine, which `prisma migrate` uses, as WebAssembly over a driver adapter. It needs no binary from
  * a download server, and works on PostgreSQL and PGlite alike.
  *
- * @param datamodel the text of schema.prisma
+ * @throws OperatorError with the message of the engine
  */
-export async function startSchemaEngine(
+export async function withSchemaEngine<Result>(
   adapters: SqlMigrationAwareDriverAdapterFactory,
-  datamodel: string,
-): Promise<SchemaEngine> {
+  schemaFile: string,
+  work: (engine: SchemaEngine) => Promise<Result>,
+): Promise<Result> {
   // The bindings keep their instance in a module variable; a second instance would use the memory of the first.
   loading ??= loadBindings()
   const { SchemaEngine } = await loading
-  return SchemaEngine.new(
-    { datamodels: [['schema.prisma', datamodel]] },
-    () => undefined,
-    bindMigrationAwareSqlAdapterFactory(adapters),
-  )
+  const datamodels: [string, string][] = [['schema.prisma', readFileSync(schemaFile, 'utf8')]]
+  const log = () => undefined
+  const engine = await SchemaEngine.new({ datamodels }, log, bindMigrationAwareSqlAdapterFactory(adapters))
+  try {
+    return await work(engine)
+  } catch (error) {
+    const isOfEngine = error instanceof Error && error.name === 'SchemaConnectorError'
+    // Below its message it lists its functions.
+    throw isOfEngine ? new OperatorError(error.message.replace(/\n +0: .*/s, ''), { cause: error }) : error
+  } finally {
+    engine.free()
+  }
 }
 
 /** The package's own entry point imports the .wasm file as a module, which Node supports only behind a flag. */

@@ -1,10 +1,9 @@
+import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import { OperatorError } from '../../errors.ts'
 import { type Connector, createAdapters } from '../adapter.ts'
 import type { Driver } from '../driver.ts'
 import { isLockDenied } from '../errors.ts'
 import { query, statement } from '../statement.ts'
-import { writeCompletion, writeCreation } from './copy-statements.ts'
-import { requireNoObstacles } from './obstacles.ts'
 import { readTenantTables, type TenantTable } from './tenant-tables.ts'
 
 /** The schema of the copies, until they replace the tables. */
@@ -77,3 +76,68 @@ function withoutPartitions(tables: readonly TenantTable[], modulus: number): str
   }
   return tables.filter(({ partitions }) => partitions.length === 0).map(({ name }) => name)
 }
+
+// Migrations create none of these, but an operator may have.
+const listLost = statement(`
+  WITH converted AS (SELECT name, name::regclass AS oid FROM unnest($1::text[]) AS name)
+  SELECT format('The table %s has the policy %s. Remove it, and create it again after the conversion.', name, polname)
+    FROM pg_policy JOIN converted ON polrelid = converted.oid
+  UNION ALL
+  SELECT format('The column %s of %s has privileges of its own. Revoke them, and grant them again after the conversion.', attname, name)
+    FROM pg_attribute JOIN converted ON attrelid = converted.oid WHERE attacl IS NOT NULL
+  UNION ALL
+  SELECT format('The table %s is part of the publication %s. Remove it, and add it again after the conversion.', name, pubname)
+    FROM pg_publication_rel JOIN converted ON prrelid = converted.oid JOIN pg_publication p ON p.oid = prpubid
+  UNION ALL
+  SELECT format('The table %s has the storage parameters %s. Reset them, and set them on the partitions after the conversion.', name,
+    array_to_string(reloptions, ', ')) FROM pg_class c JOIN converted ON c.oid = converted.oid WHERE reloptions IS NOT NULL
+  ORDER BY 1`)
+
+/**
+ * Requires, within a transaction, that a conversion loses nothing of the tables, and that nothing depends on them, such as a view.
+ *
+ * @throws OperatorError with a sentence for each obstacle
+ */
+async function requireNoObstacles(sql: SqlQueryable, { runScript }: Connector, tables: readonly string[]) {
+  const lost = await query(sql, listLost, [tables])
+  if (lost.length > 0) throw new OperatorError(lost.join('\n'))
+  // PostgreSQL knows all objects that depend on a table: it rejects the drop.
+  await runScript(`SAVEPOINT drop; DROP TABLE ${tables.join(', ')}; ROLLBACK TO drop`).catch((error: unknown) => {
+    if (isLockDenied(error)) throw error
+    const { message, detail } = error as Error & { detail?: string }
+    throw new OperatorError(`The tables cannot be replaced: ${message}${detail ? `: ${detail}` : ''}`)
+  })
+}
+
+// PostgreSQL writes the scripts of the conversion from its catalog, so the copies also have what an operator has added. It
+// qualifies no name of the schema that `search_path` is set to. With the schema of the copies in front, the same text is about them.
+
+/** Writes the script that creates the copies, and their partitions: `user_p00` to `user_p15`. Parameters: the tables and the modulus. */
+const writeCreation = statement(`
+  WITH original AS (SELECT *, quote_ident(relname) AS name FROM pg_class WHERE oid = ANY ($1::text[]::regclass[])),
+  partition AS (SELECT *, quote_ident(relname || '_p' || lpad(i::text, length(($2::int - 1)::text), '0')) AS partition
+    FROM original, generate_series(0, $2::int - 1) AS i)
+  SELECT string_agg(text, E';\\n' ORDER BY position, text) FROM (
+    SELECT 1, format('CREATE TABLE %1$s (LIKE %2$I.%1$s INCLUDING ALL EXCLUDING INDEXES) PARTITION BY HASH (tenant_app_id)',
+      name, current_schema()) FROM original
+    UNION ALL SELECT 2, format('CREATE TABLE %s PARTITION OF %s FOR VALUES WITH (MODULUS %s, REMAINDER %s)', partition, name, $2, i)
+      FROM partition
+    UNION ALL SELECT 3, format('ALTER TABLE %s OWNER TO %s', name, relowner::regrole) FROM original
+    UNION ALL SELECT 3, format('ALTER TABLE %s OWNER TO %s', partition, relowner::regrole) FROM partition
+    UNION ALL SELECT 4, format('GRANT %s ON %s TO %s%s', privilege_type, name,
+      CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END,
+      CASE WHEN is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) FROM original, aclexplode(relacl)
+  ) AS step (position, text)`)
+
+/** Writes the script that creates the indexes, foreign keys and triggers of the copies. Parameter: the tables. */
+const writeCompletion = statement(`
+  WITH original AS (SELECT oid, quote_ident(relname) AS name FROM pg_class WHERE oid = ANY ($1::text[]::regclass[]))
+  SELECT string_agg(text, E';\\n' ORDER BY position, text) FROM (
+    SELECT CASE contype WHEN 'p' THEN 1 ELSE 3 END,
+      format('ALTER TABLE %s ADD CONSTRAINT %I %s', name, conname, pg_get_constraintdef(c.oid, true))
+      FROM pg_constraint c JOIN original ON original.oid = conrelid WHERE contype IN ('p', 'f')
+    UNION ALL SELECT 2, pg_get_indexdef(indexrelid, 0, true)
+      FROM pg_index JOIN original ON original.oid = indrelid WHERE NOT indisprimary
+    UNION ALL SELECT 4, pg_get_triggerdef(t.oid, true)
+      FROM pg_trigger t JOIN original ON original.oid = tgrelid WHERE NOT tgisinternal
+  ) AS step (position, text)`)

@@ -11,6 +11,14 @@ interface Wire {
   close(message: { readonly type: 'S'; readonly name: string }): void
 }
 
+/** A part of the pool's clients that its types leave out. */
+interface PoolClient {
+  _poolUseCount: number
+}
+
+/** PostgreSQL's code for a write on a standby. */
+const readOnlyCode = '25006'
+
 /**
  * Creates the class of the connections of a pool. It differs from its base in four ways.
  *
@@ -80,12 +88,4 @@ export function createConnectionClass(connectMilliseconds: number): typeof pg.Cl
       }) as pg.Client['query']
     }
   }
-}
-
-/** PostgreSQL's code for a write on a standby. */
-const readOnlyCode = '25006'
-
-/** A part of the pool's clients that its types leave out. */
-interface PoolClient {
-  _poolUseCount: number
 }

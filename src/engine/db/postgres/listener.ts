@@ -1,7 +1,7 @@
 import { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import type { Listener, ListenerEvents } from '../listener.ts'
+import type { Listener, ListenerEvents } from '../driver.ts'
 import { Client } from './client.ts'
 
 /** A connection that only listens can break unnoticed. It sends a statement this often. */

@@ -1,8 +1,8 @@
 import { createSecureContext } from 'node:tls'
 import type pg from 'pg'
 import { parse } from 'pg-connection-string'
+import pgpass from 'pgpass'
 import { OperatorError } from '../../errors.ts'
-import { readPasswordFile } from './password-file.ts'
 
 /**
  * Parses the URL of a server and reads the certificates that it names. node-postgres would read them again for each
@@ -29,4 +29,17 @@ function withSslMode(text: string): string {
   const mode = process.env['PGSSLMODE']
   if (mode && !url.searchParams.has('sslmode')) url.searchParams.set('sslmode', mode)
   return url.href
+}
+
+/**
+ * Reads a password from the file that PGPASSFILE names, or from `~/.pgpass`
+ * (https://www.postgresql.org/docs/current/libpq-pgpass.html). node-postgres 8 does so too, but warns that its next version does not.
+ *
+ * @param connection what node-postgres passes, although its types do not say so
+ * @returns undefined, which its types do not allow either, if no line of the file matches
+ */
+function readPasswordFile(connection?: Parameters<typeof pgpass>[0]): Promise<string> {
+  // An empty variable counts as unset, but not for pgpass.
+  if (process.env['PGPASSWORD'] === '') delete process.env['PGPASSWORD']
+  return new Promise((resolve) => connection && pgpass(connection, (password) => resolve(password as string)))
 }

@@ -3,9 +3,8 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import type { Connector } from '../adapter.ts'
 import type { Driver } from '../driver.ts'
-import type { PoolSettings, ReplicaSettings } from '../location.ts'
-import { createReplica, type ReplicaObserver } from '../replicas/replica.ts'
-import { createReadRouter, type LaggingReader } from '../replicas/route-reads.ts'
+import type { DatabaseLocation, PoolSettings } from '../location.ts'
+import { createReadRouter, createReplica, type LaggingReader, type ReplicaObserver } from '../replicas/replica.ts'
 import { isShortRead, statementNameOf } from '../statement.ts'
 import { createConnectionClass } from './connection.ts'
 import { listenOnPostgres } from './listener.ts'
@@ -18,18 +17,15 @@ import { watchReplicas } from './watch-replicas.ts'
 /** The advisory lock of migrations: any number that all gateways share and the schema engine does not use (72707369). */
 const migrationLock = 4_070_226
 
-export interface PostgresOptions {
-  /** The server itself, if the URL is that of PgBouncer in transaction mode. */
-  readonly directUrl?: string | undefined
-  /** Called when an idle connection breaks. */
+export interface PostgresObservers {
   readonly onIdleError?: (error: Error) => void
-  readonly pool: PoolSettings
-  readonly replicas?: ReplicaSettings | undefined
-  /** Identifies the request that reads now, if replicas may serve it. */
-  readonly laggingReader?: LaggingReader | undefined
-  /** Called when a replica starts or stops being used. */
-  readonly onReplica?: ReplicaObserver | undefined
+  /** Identifies the request that reads now, if replicas may serve it. Without it no replica is used. */
+  readonly laggingReader?: LaggingReader
+  readonly onReplica?: ReplicaObserver
 }
+
+type PostgresOptions = PostgresObservers &
+  Omit<Extract<DatabaseLocation, { readonly kind: 'postgresql' }>, 'kind' | 'url'>
 
 /** The server ends a statement after `statement_timeout`. This much later the client gives up on a server that hangs. */
 const lateMilliseconds = 1_000
@@ -163,11 +159,12 @@ function openReplicas(primary: pg.PoolConfig, timeouts: PoolSettings, options: P
     return { replica: createReplica(new URL(url).host, prismaPg(pool).connect(), onReplica), pool, settings }
   })
   const stopWatching = watchReplicas(primary, opened, replicas.lagMilliseconds)
+  const routeRead = createReadRouter(
+    opened.map(({ replica }) => replica),
+    laggingReader,
+  )
   return {
-    routeRead: createReadRouter(
-      opened.map(({ replica }) => replica),
-      laggingReader,
-    ),
+    routeRead,
     async close() {
       await stopWatching()
       await Promise.all(opened.map(({ pool }) => pool.end()))

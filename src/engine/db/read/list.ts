@@ -123,37 +123,30 @@ function escapeLike(text: string): string {
 
 // The conditions of a field, for a value: `equal('platform')('YOUTUBE')`.
 
-/** The field has the value. */
 export const equal =
   (field: string) =>
   (value: string | boolean): Condition => ({ field, is: '=', value: String(value) })
 
-/** The field has the text, which can be too long for an index. */
 export const equalLongText =
   (field: string) =>
   (value: string): Condition => ({ field, is: 'long text', value })
 
-/** The text is a part of one of the fields. Case is ignored. */
 export const containing =
   (...fields: readonly string[]) =>
   (value: string): Condition => ({ fields, is: 'contains', value })
 
-/** The time is after another one. */
-export const after =
+const compareTime =
+  (is: '<' | '>') =>
   (field: string) =>
-  (value: Date): Condition => ({ field, is: '>', value })
+  (value: Date): Condition => ({ field, is, value })
 
-/** The time is before another one. */
-export const before =
-  (field: string) =>
-  (value: Date): Condition => ({ field, is: '<', value })
+export const after = compareTime('>')
+export const before = compareTime('<')
 
-/** The count is at least a value. */
-export const atLeast =
+const compareCount =
+  (is: 'at least' | 'at most') =>
   (field: string) =>
-  (value: number): Condition => ({ field, is: 'at least', value })
+  (value: number): Condition => ({ field, is, value })
 
-/** The count is at most a value. */
-export const atMost =
-  (field: string) =>
-  (value: number): Condition => ({ field, is: 'at most', value })
+export const atLeast = compareCount('at least')
+export const atMost = compareCount('at most')

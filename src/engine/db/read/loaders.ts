@@ -31,11 +31,11 @@ export interface Loaders {
 
 const none: readonly Branch[] = []
 
-/** Runs a read, possibly after waiting in a queue. */
-export type Queued = <Result>(read: () => Promise<Result>) => Promise<Result>
+/** Runs a read, possibly after those that wait before it. */
+type Queued = <Result>(read: () => Promise<Result>) => Promise<Result>
 
 /** Limits on the reads of a request. */
-export interface ReadLimits {
+interface ReadLimits {
   /** Queues searches and counts. */
   readonly search: Queued
   /** Queues reads of many long JSON objects. */
@@ -51,15 +51,8 @@ const atOnce: Queued = (read) => read()
 /** Reads of more rows are queued if the rows have long JSON objects. */
 const maxObjects = 16
 
-const unlimited: ReadLimits = {
-  search: atOnce,
-  objects: atOnce,
-  longModels: new Set(),
-  maxLength: Number.POSITIVE_INFINITY,
-}
-
 /** Creates the reads of one request: a DataLoader for each relation that is loaded. */
-export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits = unlimited): Loaders {
+export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits): Loaders {
   const loaders = new Map<readonly Branch[], Map<Relation, DataLoader<string, unknown>>>()
   const read = new Map<Relation, Map<string, unknown>>()
   let plan = noPlan

@@ -7,8 +7,8 @@ import { createOwnerships, type Owner, type Ownership } from './owner.ts'
 import { type Branch, type IdField, noPlan, type ReadPlan, type Relation } from './relation.ts'
 import { type ColumnsOf, createTreeRead, relatedText, type Tree } from './tree.ts'
 
-/** The fields to read of each model, and the relations below the rows. */
-export interface ReadOptions {
+/** What is read: the fields of each model, and the relations below the rows. */
+interface ReadOptions {
   readonly plan?: ReadPlan
   readonly branches?: readonly Branch[]
   /** Called with the length of a tree, or of rows that have JSON objects, before they are decoded. If it throws, the read fails. */
@@ -23,28 +23,13 @@ export interface ValueCount {
   readonly count: number
 }
 
-/** The reads of the rows of an owner. Each sends one statement. Rows equal those of Prisma's `findMany`, value for value. */
-export interface Reads {
-  /** Reads all rows whose field `by` has one of the keys, oldest first. */
-  batch<M extends Model>(model: M, by: IdField<M>, owner: Owner, keys: readonly string[]): Promise<Row<M>[]>
-  /** Reads the rows of a relation, oldest first, and the branches below. */
-  related(relation: Relation, owner: Owner, keys: readonly string[], options?: ReadOptions): Promise<Tree>
-  /** Reads rows of a list, with the field that it is ordered by, and the branches below. */
-  list(model: Model, owner: Owner, request: ListRequest, options?: ReadOptions): Promise<Tree>
-  /** Counts the rows that meet the conditions. */
-  count(model: Model, owner: Owner, conditions: readonly Condition[]): Promise<number>
-  /** Counts the rows for each value of a field, the most frequent ones first. */
-  countBy(model: Model, owner: Owner, field: string): Promise<readonly ValueCount[]>
-  /** Whether rows that are read for the plan have JSON objects. */
-  hasObjects(model: Model, plan: ReadPlan): boolean
-}
+export type Reads = ReturnType<typeof createReads>
 
-/** Creates the reads. They send statements through the driver adapter, because Prisma's query engine costs several times as much. */
-export function createReads(
-  sql: SqlQueryable,
-  model: DataModel,
-  onBatch: (size: number) => void = () => undefined,
-): Reads {
+/**
+ * Creates the reads of the rows of an owner. Each sends one statement through the driver adapter, because Prisma's query engine costs
+ * several times as much. Rows equal those of Prisma's `findMany`, value for value.
+ */
+export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size: number) => void = ignore) {
   const readTree = createTreeRead(sql, model)
   const columns = createColumns(model)
   const ownershipOf = createOwnerships(model)
@@ -67,6 +52,7 @@ export function createReads(
     return created
   }
 
+  /** Reads the rows of a relation, oldest first, and the branches below. */
   async function related(
     relation: Relation,
     owner: Owner,
@@ -85,13 +71,28 @@ export function createReads(
   return {
     related,
 
-    hasObjects: (modelName, plan) => columns(modelName, 'id', plan.fieldsOf(modelName)).hasObjects,
+    /** Whether rows that are read for the plan have JSON objects. */
+    hasObjects(modelName: Model, plan: ReadPlan): boolean {
+      return columns(modelName, 'id', plan.fieldsOf(modelName)).hasObjects
+    },
 
-    async batch(modelName, by, owner, keys) {
+    /** Reads all rows whose field `by` has one of the keys, oldest first. */
+    async batch<M extends Model>(
+      modelName: M,
+      by: IdField<M>,
+      owner: Owner,
+      keys: readonly string[],
+    ): Promise<Row<M>[]> {
       return (await related({ kind: 'many', model: modelName, by }, owner, keys)).rows as never
     },
 
-    async list(modelName, owner, request, { plan = noPlan, branches = [], onReceived = ignore } = {}) {
+    /** Reads rows of a list, with the field that it is ordered by, and the branches below. */
+    async list(
+      modelName: Model,
+      owner: Owner,
+      request: ListRequest,
+      { plan = noPlan, branches = [], onReceived = ignore }: ReadOptions = {},
+    ): Promise<Tree> {
       const selected = columns(modelName, request.order.field, plan.fieldsOf(modelName))
       const owned = ownershipOf(owner)
       const { text, parameters } = pageText(model, modelName, selected.list, owned, request)
@@ -101,13 +102,14 @@ export function createReads(
       return readTree(root, branches, columnsOfPlan(plan), onReceived)
     },
 
-    async count(modelName, owner, conditions) {
+    async count(modelName: Model, owner: Owner, conditions: readonly Condition[]): Promise<number> {
       const { text, parameters } = countText(model, modelName, ownershipOf(owner), conditions)
       const rows = await query(sql, statement(text), parameters)
       return Number(rows[0]?.[0])
     },
 
-    async countBy(modelName, owner, field) {
+    /** Counts the rows for each value of a field, the most frequent ones first. */
+    async countBy(modelName: Model, owner: Owner, field: string): Promise<readonly ValueCount[]> {
       const { text, parameters } = countByText(model, modelName, ownershipOf(owner), field)
       const rows = await query(sql, statement(text), parameters)
       return rows.map(([value, count]) => ({ value: String(value), count: Number(count) }))

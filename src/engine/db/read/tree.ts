@@ -37,19 +37,6 @@ export interface Tree {
 /** The columns to read of the rows of a relation. */
 export type ColumnsOf = (relation: Relation) => SelectedColumns
 
-/**
- * Reads the rows of a root and the relations below them with one statement, and so from one snapshot.
- *
- * @param columnsOf the columns to read of a relation below the root
- * @param onReceived called with the length of the result, before it is decoded. If it throws, the read fails
- */
-export type TreeRead = (
-  root: Root,
-  branches: readonly Branch[],
-  columnsOf: ColumnsOf,
-  onReceived: (length: number) => void,
-) => Promise<Tree>
-
 /** A relation in a statement: the number of its CTE, and of the CTE of the rows above. */
 interface Step {
   readonly branch: Branch
@@ -63,8 +50,8 @@ interface PreparedTree {
 }
 
 /** Creates the read of trees. It uses the driver adapter directly (docs/decisions/0001-bypass-prisma-client-for-reads.md). */
-export function createTreeRead(sql: SqlQueryable, model: DataModel): TreeRead {
-  // An operation passes the same branches and columns each time, so they are the keys, and are forgotten with the operation.
+export function createTreeRead(sql: SqlQueryable, model: DataModel) {
+  // An operation passes the same branches and columns each time, so they are their own keys, and are forgotten with it.
   const prepared = new WeakMap<readonly Branch[] | SelectedColumns, LRUCache<string, PreparedTree>>()
 
   function prepare(root: Root, branches: readonly Branch[], columnsOf: ColumnsOf) {
@@ -77,7 +64,18 @@ export function createTreeRead(sql: SqlQueryable, model: DataModel): TreeRead {
     return tree
   }
 
-  return async (root, branches, columnsOf, onReceived) => {
+  /**
+   * Reads the rows of a root and the relations below them with one statement, so they are of one moment.
+   *
+   * @param columnsOf the columns to read of a relation below the root
+   * @param onReceived called with the length of what the server sent, before it is decoded. What it throws is thrown
+   */
+  return async (
+    root: Root,
+    branches: readonly Branch[],
+    columnsOf: ColumnsOf,
+    onReceived: (length: number) => void,
+  ): Promise<Tree> => {
     const { statement: sent, steps } = prepare(root, branches, columnsOf)
     const results = await query(sql, sent, root.parameters)
     if (steps.length > 0 || root.columns.hasObjects) onReceived(lengthOf(results))

@@ -10,13 +10,13 @@ import { lengthOf, maxResponseLength } from './response-length.ts'
 export interface OperationRequest extends Execution {
   readonly statements: StatementCount
   readonly bodyLength: number
-  /** Calls back when the client has received the answer, or has gone. */
+  /** Calls back when the client has received the response, or has gone. */
   onSent(done: () => void): void
   /** With a key, a mutation runs once however often it is sent. */
   readonly idempotencyKey?: IdempotencyKey | undefined
 }
 
-/** The result of an operation, and headers of the answer. */
+/** The result of an operation, and headers of the response. */
 export interface OperationResponse {
   readonly result: ExecutionResult
   /** The length of its data as JSON, about, in characters. */

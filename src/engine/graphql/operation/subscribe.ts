@@ -1,7 +1,7 @@
 import { createSourceEventStream, type ExecutionResult, GraphQLError } from 'graphql'
+import { watchCredential } from '../../auth/authenticator.ts'
 import { requireScope } from '../../auth/scopes.ts'
 import type { Viewer } from '../../auth/viewer.ts'
-import { watchCredential } from '../../auth/watch-credential.ts'
 import { runAttributed, type StatementMeter } from '../../db/statement-meter.ts'
 import type { GatewayError } from '../../errors.ts'
 import { type ConcurrencyLimit, createConcurrencyLimit } from '../../limits/concurrency-limit.ts'

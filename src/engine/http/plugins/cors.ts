@@ -15,7 +15,7 @@ const allowedHeaders = [
   'x-apollo-operation-id, x-apollo-operation-name',
 ]
 
-/** The headers of answers that pages may read, besides those that browsers always show. */
+/** The headers of responses that pages may read, besides those that browsers always show. */
 const exposedHeaders =
   'allow, etag, idempotent-replayed, link, location, ratelimit, ratelimit-policy, retry-after, ' +
   'server-timing, www-authenticate, x-cost, x-request-id'

@@ -133,7 +133,7 @@ export function isNode(type: GraphQLNamedType): boolean {
   return isObjectType(type) ? type.getInterfaces().some(({ name }) => name === 'Node') : type.name === 'Node'
 }
 
-/** The parts of an answer that hold objects, by their keys. */
+/** The parts of a response that hold objects, by their keys. */
 interface Part {
   isNode: boolean
   readonly parts: Map<string, Part>
@@ -146,7 +146,7 @@ export function createNodeCount(fields: readonly SelectedField[]): (data: unknow
   return (data) => count(root, data)
 }
 
-/** Fields with the same key share their place in the answer. */
+/** Fields with the same key share their place in the response. */
 function addParts({ parts }: Part, fields: readonly SelectedField[]): void {
   for (const { key, node, type, selections } of fields) {
     if (!node.selectionSet) continue

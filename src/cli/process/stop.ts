@@ -1,3 +1,6 @@
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from '../../engine/telemetry/logger.ts'
+
 /** Further signals within this time belong to the first one: npm passes on a Ctrl-C that this process has received too. */
 const sameRequestMilliseconds = 500
 
@@ -8,23 +11,18 @@ const interrupted = 130
 export type OnStopRequest = (listener: () => void) => void
 
 /** The requests to stop. A request that nothing waits for yet is kept. */
-export interface StopRequests {
-  readonly onNext: OnStopRequest
-  /**
-   * Receives a request. Only the first `stop` counts: a signal to all processes and the supervisor's message are one request.
-   *
-   * @returns whether something waited for it
-   */
-  receive(request: 'stop' | 'stopAtOnce'): boolean
-}
-
-export function createStopRequests(): StopRequests {
+export function createStopRequests() {
   const listeners: (() => void)[] = []
   let given = 0
   let kept = 0
 
   return {
-    receive(request) {
+    /**
+     * Receives a request. Only the first `stop` counts: a signal to all processes and the supervisor's message are one request.
+     *
+     * @returns whether something waited for it
+     */
+    receive(request: 'stop' | 'stopAtOnce'): boolean {
       if (request === 'stop' && given > 0) return false
       given += 1
       const listener = listeners.shift()
@@ -32,7 +30,7 @@ export function createStopRequests(): StopRequests {
       else kept += 1
       return listener !== undefined
     },
-    onNext(listener) {
+    onNext(listener: () => void): void {
       if (kept === 0) {
         listeners.push(listener)
         return
@@ -71,4 +69,43 @@ export function receiveStopSignals(): OnStopRequest {
     },
   })
   return onNext
+}
+
+/** The part of the time for stopping that is reserved for closing the database. */
+const closingMilliseconds = 1_000
+
+/** How long requests and jobs under way may take to end, in milliseconds, if stopping may take `shutdownMilliseconds`. */
+export function graceOf(shutdownMilliseconds: number): number {
+  return Math.max(0, shutdownMilliseconds - closingMilliseconds)
+}
+
+/**
+ * Stops answering: accepts no new connections and answers the requests under way. Closes their connections if they take too
+ * long, or at the second request to stop.
+ *
+ * @returns when the last connection is closed
+ */
+export async function stopResponding(
+  app: FastifyInstance,
+  shutdownMilliseconds: number,
+  onStopRequest: OnStopRequest,
+): Promise<void> {
+  const closeConnections = () => app.server.closeAllConnections()
+  const timer = setTimeout(closeConnections, graceOf(shutdownMilliseconds))
+  onStopRequest(closeConnections)
+  await app.close()
+  clearTimeout(timer)
+}
+
+/** Ends the process if stopping takes too long: a database that hangs lets no connection be closed. */
+export function exitAtLatest(shutdownMilliseconds: number, log: Logger): void {
+  setTimeout(() => {
+    log.warn({}, 'not everything could be closed in time')
+    process.exit(0)
+  }, shutdownMilliseconds).unref()
+}
+
+/** Ends the process when the command has set its exit code, whatever is still under way. */
+export function exitWhenDone(): void {
+  setTimeout(() => process.exit(), 0)
 }

@@ -1,0 +1,40 @@
+import { styleText } from 'node:util'
+
+/**
+ * Prints rows as a table on a terminal, and as tab-separated lines elsewhere.
+ *
+ * @param header of the table, printed only on a terminal
+ */
+export function printTable(header: readonly string[], rows: readonly (readonly string[])[]): void {
+  const { stdout } = process
+  if (!stdout.isTTY) {
+    for (const row of rows) stdout.write(`${row.join('\t')}\n`)
+    return
+  }
+  const lines = [header, ...rows]
+  const widths = header.map((_, column) => Math.max(...lines.map((row) => row[column]?.length ?? 0)))
+  for (const row of lines) {
+    const cells = row.map((cell, column) => cell.padEnd(widths[column] ?? 0))
+    stdout.write(`${cells.join('  ').trimEnd()}\n`)
+  }
+}
+
+const barWidth = 40
+
+/** Shows a progress bar on stderr if that is a terminal. In a pipe it would be noise. */
+export function showProgress(title: string, total: number) {
+  const { stderr } = process
+  const isShown = stderr.isTTY && total > 0
+  let shown = -1
+  return {
+    update(done: number): void {
+      const percent = Math.min(Math.floor((done / total) * 100), 100)
+      if (!isShown || percent === shown) return
+      shown = percent
+      const filled = Math.round((percent / 100) * barWidth)
+      const bar = styleText('green', '█'.repeat(filled), { stream: stderr }) + '░'.repeat(barWidth - filled)
+      stderr.write(`\r${title} ${bar} ${percent} %`)
+    },
+    end: () => void (isShown && stderr.write('\n')),
+  }
+}
