@@ -8,7 +8,7 @@ import type { LoadLimits } from './engine/http/plugins/load-shedding.ts'
 import type { HttpTimeouts } from './engine/http/server/server-options.ts'
 import type { TracingConfig } from './engine/telemetry/tracing.ts'
 
-/** The configuration of a process. docs/configuration.md describes the variables. No default stands anywhere else. */
+/** The configuration of a process. docs/configuration.md describes the variables. The defaults of the variables are in `environment` below. */
 export interface Config {
   readonly database: DatabaseLocation
   readonly host: string
@@ -31,17 +31,6 @@ export interface Config {
   /** The files and folders of trusted documents, and what happens to other documents. */
   readonly trusted: { readonly paths: readonly string[]; readonly others: 'log' | 'reject' } | undefined
   readonly jobLimits: JobLimits
-  // No variable sets these.
-  /** How long a failed job waits. */
-  readonly backoff: Backoff
-  /** The most characters that a request may read: twice the longest response. */
-  readonly maxReadLength: number
-  /** How long API keys are cached, so how late a revocation can take effect. */
-  readonly keyCacheMilliseconds: number
-  /** How long `/metrics` returns the same response to everyone. Collecting the metrics takes milliseconds. */
-  readonly metricsAgeMilliseconds: number
-  /** How often a subscription in Apollo's multipart protocol sends a heartbeat: below the timeouts of proxies. */
-  readonly heartbeatMilliseconds: number
   /** How long finished jobs are kept; 0: forever. */
   readonly jobRetentionDays: number
   /** Whether `fetch_content` may fetch from private networks. */
@@ -59,6 +48,18 @@ export interface Config {
   readonly trustedIssuersFile: string | undefined
   /** Where several gateways count points together. */
   readonly redisUrl: string | undefined
+
+  // No variable sets these.
+  /** How long a failed job waits. */
+  readonly backoff: Backoff
+  /** The most characters that a request may read: twice the longest response. */
+  readonly maxReadLength: number
+  /** How long API keys are cached, so how late a revocation can take effect. */
+  readonly keyCacheMilliseconds: number
+  /** How long `/metrics` returns the same response to everyone. Collecting the metrics takes milliseconds. */
+  readonly metricsAgeMilliseconds: number
+  /** How often a subscription in Apollo's multipart protocol sends a heartbeat: below the timeouts of proxies. */
+  readonly heartbeatMilliseconds: number
 }
 
 const onOff = z.enum(['on', 'off'], 'must be "on" or "off"').transform((word) => word === 'on')

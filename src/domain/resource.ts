@@ -16,7 +16,7 @@ export interface Resource {
 export type Json = Record<string, unknown>
 
 /** The import and the export of a resource. Its records have the format of the REST interface. */
-export interface Transfer<Record = never> {
+export interface Transfer<Item = never> {
   /** The key of a list of such records in REST responses: `users`. An import accepts such a response. */
   readonly listKey?: string
   /** The key by which an import recognises a record: `accounts`. */
@@ -27,7 +27,7 @@ export interface Transfer<Record = never> {
    *
    * @throws RecordError if a record contradicts a row that exists
    */
-  write(database: Database, tenantAppId: string, records: readonly Record[]): Promise<void>
+  write(database: Database, tenantAppId: string, records: readonly Item[]): Promise<void>
   readonly export: Export
 }
 

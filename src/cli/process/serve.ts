@@ -118,8 +118,7 @@ function open({ database }: Config, meter: StatementMeter, metrics: Metrics, log
   })
 }
 
-// The clients of Redis and of trusted issuers and OpenTelemetry are loaded only where they are configured: they would be a quarter of all
-// modules.
+// Redis, trusted issuers and OpenTelemetry are imported only if they are configured: together they are a quarter of all modules.
 
 async function openRedis({ redisUrl }: Config, log: Logger) {
   if (redisUrl === undefined) return undefined
@@ -157,7 +156,7 @@ async function prepareDatabase(database: Database, { database: location }: Confi
   return openDemo(database, location.dataDir)
 }
 
-/** Prints a text. Unlike an error of `process.stdout`, a full disk does not end the process. */
+/** Prints a text. Not through `process.stdout`, whose error (a full disk) would end the process. */
 function print(text: string): void {
   write(process.stdout.fd, text, () => undefined)
 }

@@ -62,13 +62,13 @@ defineList('accounts', {
   scope: 'users:read',
   description: "Lists your tenant's accounts.",
   selection: {
-    filter: defineFilter('AccountFilter', 'accounts', (f) => ({
-      platform: f.text({ description: 'The platform in upper case.', isSearch: true, where: equal('platform') }),
+    filter: defineFilter('Account', 'accounts', (f) => ({
+      platform: f.text({ description: 'The platform in upper case.', isScan: true, where: equal('platform') }),
       userId: f.id({ description: 'The id of the user.', where: equal('userId') }),
-      status: f.value(AccountStatus, { description: 'The state.', isSearch: true, where: equal('status') }),
+      status: f.value(AccountStatus, { description: 'The state.', isScan: true, where: equal('status') }),
       search: f.text({
         description: 'A part of the display name or of the platform account id. Case is ignored.',
-        isSearch: true,
+        isScan: true,
         where: containing('displayName', 'platformAccountId'),
       }),
       updatedAfter: f.time({ description: 'Changed after this time.', where: after('updatedAt') }),

@@ -37,7 +37,7 @@ const ApiKey = builder.prismaObject('ApiKey', {
   }),
 })
 
-registerNode('ApiKey', keyIds, 'keys:write', keyById, { isPrefixed: true })
+registerNode('ApiKey', keyIds, 'keys:write', keyById, { hasOnlyOwnIds: true })
 
 defineList('apiKeys', {
   model: 'ApiKey',

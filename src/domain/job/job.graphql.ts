@@ -101,7 +101,7 @@ registerNode('Job', jobIds, 'jobs:read', jobById)
 
 defineQueryById('job', Job, 'jobs:read', jobById)
 
-const JobFilter = defineFilter('JobFilter', 'jobs', (f) => ({
+const JobFilter = defineFilter('Job', 'jobs', (f) => ({
   status: f.value(JobStatus, { description: 'The state.', where: equal('status') }),
   jobType: f.text({ description: 'The exact type.', where: equal('jobType') }),
   createdAfter: f.time({ description: 'Created after this time.', where: after('createdAt') }),

@@ -146,28 +146,28 @@ defineList('searchProfiles', {
   scope: 'profiles:read',
   description: "Lists your tenant's profiles.",
   selection: {
-    filter: defineFilter('ProfileFilter', 'profiles', (f) => ({
-      platform: f.text({ description: 'The platform in upper case.', isSearch: true, where: equal('platform') }),
-      country: f.text({ description: 'The country code.', isSearch: true, where: equalLongText('country') }),
-      category: f.text({ description: 'The category or niche.', isSearch: true, where: equalLongText('category') }),
+    filter: defineFilter('Profile', 'profiles', (f) => ({
+      platform: f.text({ description: 'The platform in upper case.', isScan: true, where: equal('platform') }),
+      country: f.text({ description: 'The country code.', isScan: true, where: equalLongText('country') }),
+      category: f.text({ description: 'The category or niche.', isScan: true, where: equalLongText('category') }),
       search: f.text({
         description: 'A part of the user name, the full name or the display name. Case is ignored.',
-        isSearch: true,
+        isScan: true,
         where: containing('username', 'fullName', 'displayName'),
       }),
       verified: f.boolean({
         description: 'Whether the platform has verified the profile.',
-        isSearch: true,
+        isScan: true,
         where: equal('verified'),
       }),
       followersMin: f.count({
         description: 'At least this number of followers.',
-        isSearch: true,
+        isScan: true,
         where: atLeast('followersCount'),
       }),
       followersMax: f.count({
         description: 'At most this number of followers.',
-        isSearch: true,
+        isScan: true,
         where: atMost('followersCount'),
       }),
       updatedAfter: f.time({ description: 'Changed after this time.', where: after('updatedAt') }),

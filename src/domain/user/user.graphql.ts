@@ -40,7 +40,7 @@ defineList('users', {
   scope: 'users:read',
   description: "Lists your tenant's users.",
   selection: {
-    filter: defineFilter('UserFilter', 'users', (f) => ({
+    filter: defineFilter('User', 'users', (f) => ({
       email: f.text({
         description: 'The exact email address. Needs the scope `contacts:read`.',
         scope: 'contacts:read',
@@ -48,18 +48,18 @@ defineList('users', {
       }),
       search: f.text({
         description: 'A part of the name, or of the email address with the scope `contacts:read`. Case is ignored.',
-        isSearch: true,
-        where: (value, { viewer }) =>
-          (viewer.scopes.includes('contacts:read') ? containing('name', 'email') : containing('name'))(value),
+        isScan: true,
+        where: (text, { viewer }) =>
+          viewer.scopes.includes('contacts:read') ? containing('name', 'email')(text) : containing('name')(text),
       }),
       nameContains: f.text({
         description: 'A part of the name. Case is ignored.',
-        isSearch: true,
+        isScan: true,
         where: containing('name'),
       }),
       platform: f.text({
-        description: 'Users with an account on this platform, in upper case.',
-        isSearch: true,
+        description: 'Users with an account on this platform, such as `YOUTUBE`.',
+        isScan: true,
         where: (value) => ({ is: 'referred to', from: 'Account', by: 'userId', where: equal('platform')(value) }),
       }),
       createdAfter: f.time({ description: 'Created after this time.', where: after('createdAt') }),

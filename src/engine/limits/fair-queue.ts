@@ -85,10 +85,7 @@ function pauseAfterStep(milliseconds: number): number {
   return milliseconds < 2 ? 0 : Math.min(milliseconds, 100)
 }
 
-/**
- * Creates the fair queues of a process, one for each kind of work that a single key could keep it busy with. Two of a key's searches leave a core of a small database server to the others, and four of its
- * transactions leave them most connections of a pool of the default size.
- */
+/** Creates the fair queues of a process, one for each kind of work that a single key could keep it busy with. */
 export function createFairQueues() {
   return {
     /** Work on the event loop that nothing interrupts: preparing a document, writing a long response. */
@@ -97,9 +94,12 @@ export function createFairQueues() {
     operations: createFairQueue(4, 2),
     /** Reads of many JSON objects, which may have hundreds of KiB each. */
     objects: createFairQueue(2, 1),
-    /** Mutations that keep a connection to the database from their first statement to their last. */
+    /**
+     * Mutations that keep a connection to the database from their first statement to their last. Four of a key leave the others most
+     * connections of a pool of the default size.
+     */
     transactions: createFairQueue(Number.POSITIVE_INFINITY, 4),
-    /** Statements that look at rows which they do not return: searches and counts. */
+    /** Statements that look at rows which they do not return: searches and counts. Two of a key leave the others a core of a small server. */
     searches: createFairQueue(4, 2),
   }
 }

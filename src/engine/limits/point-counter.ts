@@ -16,9 +16,10 @@ interface Taken {
  * Takes points of a key if it has enough left in its window. Checking and taking are one step, so that rejected requests never
  * change the budget of others, and two gateways never both take the last points.
  *
+ * @param name the id of the key, or the name of a user (`nameOfUser`)
  * @param isDone whether the work is done already. Its points are taken even if the key has too few
  */
-export type PointCounter = (keyId: string, cost: number, isDone?: boolean) => Promise<Taken>
+export type PointCounter = (name: string, cost: number, isDone?: boolean) => Promise<Taken>
 
 const windowMilliseconds = 60_000
 
@@ -27,13 +28,13 @@ const maxKeys = 100_000
 
 export function createMemoryCounter(points: number, now: () => number = () => performance.now()): PointCounter {
   const windows = new LRUCache<string, { spent: number; readonly endsAt: number }>({ max: maxKeys })
-  return async (keyId, cost, isDone = false) => {
-    const open = windows.get(keyId)
+  return async (name, cost, isDone = false) => {
+    const open = windows.get(name)
     const window = open && now() < open.endsAt ? open : { spent: 0, endsAt: now() + windowMilliseconds }
     const isTaken = isDone || window.spent + cost <= points
     if (isTaken) {
       window.spent += cost
-      windows.set(keyId, window)
+      windows.set(name, window)
     }
     return { isTaken, points, spent: window.spent, resetMilliseconds: window.endsAt - now() }
   }
@@ -56,9 +57,9 @@ const script = `
  * @throws Error, from the counter, if Redis does not answer
  */
 export function createRedisCounter(points: number, redis: RedisConnection): PointCounter {
-  return async (keyId, cost, isDone = false) => {
+  return async (name, cost, isDone = false) => {
     const args = [cost, points, windowMilliseconds, isDone].map(String)
-    const [isTaken, spent, resetMilliseconds] = await redis.runScript(script, `fusion-gateway:rate:${keyId}`, args)
+    const [isTaken, spent, resetMilliseconds] = await redis.runScript(script, `fusion-gateway:rate:${name}`, args)
     return { isTaken: isTaken === 1, points, spent: Number(spent), resetMilliseconds: Number(resetMilliseconds) }
   }
 }

@@ -20,7 +20,8 @@ type Pay = (payer: Payer, points: number) => Promise<Budget | undefined>
 /** Limits how many points a key, and a user to whom a token of the key is bound, can spend in a minute. */
 export interface RateLimit {
   /**
-   * Takes nothing from the key if there are not enough points. 0 points ask whether the key owes points for work that is done.
+   * Takes nothing from the key if there are not enough points. With 0 points it only rejects a key whose budget is
+   * overdrawn.
    *
    * @throws GatewayError RATE_LIMITED if there are not enough points; TOO_EXPENSIVE if there can never be enough
    */

@@ -21,7 +21,7 @@ export interface LoggerOptions {
 /**
  * Creates the log: JSON lines on stdout, or readable lines if stdout is a terminal.
  *
- * @param destination of tests, instead of stdout
+ * @param destination where the lines go, instead of stdout
  */
 export function createLogger({ logLevel, metrics }: LoggerOptions, destination?: DestinationStream): PinoLogger {
   const options = { level: logLevel, serializers: { err: describeError } }

@@ -69,7 +69,7 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits): L
     )
   }
 
-  const turnOf = (model: Model, rows: number) =>
+  const queueFor = (model: Model, rows: number) =>
     rows > maxObjects && limits.longModels.has(model) && reads.hasObjects(model, plan) ? limits.objects : atOnce
 
   function remember({ relation, keys, rows }: Level): void {
@@ -89,7 +89,7 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits): L
         const possible = keys.filter(isPossibleId)
         if (possible.length === 0) return keys.map(grouped(relation, []))
         const read = () => reads.related(relation, owner, possible, { plan, branches, onReceived })
-        const { rows, levels } = await turnOf(relation.model, possible.length)(read)
+        const { rows, levels } = await queueFor(relation.model, possible.length)(read)
         for (const level of levels) remember(level)
         return keys.map(grouped(relation, rows))
       })
@@ -107,7 +107,7 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits): L
       },
       async list(model, request) {
         const read = () => reads.list(model, owner, request, { plan, branches, onReceived })
-        const queued = isSearch(request) ? limits.search : turnOf(model, request.limit)
+        const queued = isSearch(request) ? limits.search : queueFor(model, request.limit)
         const { rows, levels } = await queued(read)
         for (const level of levels) remember(level)
         return rows as never

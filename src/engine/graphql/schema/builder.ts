@@ -4,6 +4,7 @@ import RelayPlugin from '@pothos/plugin-relay'
 import type { Context } from '../../context.ts'
 import type PrismaTypes from '../../db/generated/pothos.ts'
 import { getDatamodel } from '../../db/generated/pothos.ts'
+import { defaultPageSize, maxPageSize } from './connection.ts'
 import FieldPlugin from './field-plugin.ts'
 import { type JsonObject, scalars } from './scalars.ts'
 
@@ -47,10 +48,10 @@ export const builder = new SchemaBuilder<{
     startCursorFieldOptions: { description: 'The cursor of the first item of this page.' },
     endCursorFieldOptions: { description: 'The cursor of the last item of this page.' },
     firstArgOptions: {
-      description: 'The number of items from the start of the list: 1–500. 20 by default.',
+      description: `The number of items from the start of the list: 1–${maxPageSize}. ${defaultPageSize} by default.`,
     },
     lastArgOptions: {
-      description: 'The number of items from the end of the list: 1–500. Cannot be combined with `first`.',
+      description: `The number of items from the end of the list: 1–${maxPageSize}. Cannot be combined with \`first\`.`,
     },
     afterArgOptions: { description: 'Returns only items after this cursor.' },
     beforeArgOptions: { description: 'Returns only items before this cursor.' },

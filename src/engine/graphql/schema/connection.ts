@@ -1,9 +1,8 @@
+import { isPossibleId } from '../../db/ids.ts'
 import type { Order } from '../../db/read/order.ts'
 import type { PageRequest, Position } from '../../db/read/page.ts'
-import { isStorableText } from '../../db/storable.ts'
 import { type FieldError, invalidField, invalidInput } from '../../errors.ts'
 
-/** The largest page, and the size of a page by default. */
 export const maxPageSize = 500
 export const defaultPageSize = 20
 
@@ -40,13 +39,13 @@ export function readPageRequest({ first, last, after, before }: ConnectionArgume
   }
 }
 
-/** A row that has the field of its order. */
+/** A row of a list. It also has the field of the list's order, which the type does not say. */
 type Row = { readonly id: string }
 
 /**
  * A cursor holds the position itself, so it stays valid when its row is deleted.
- * `{ createdAt: 2026-01-31T08:00:00.000Z, id: 'usr_1' }` ⇒ base64url of `1769846400000 usr_1`; in other orders of a JSON array
- * `["name","Ada","usr_1"]`.
+ * `{ createdAt: 2026-01-31T08:00:00.000Z, id: 'usr_1' }` ⇒ base64url of `1769846400000 usr_1`. In every other order it is
+ * base64url of a JSON array: `["name","Ada","usr_1"]`.
  */
 function encodeCursor(field: string, text: string, id: string): string {
   const content = field === 'createdAt' ? `${text} ${id}` : JSON.stringify([field, text, id])
@@ -57,7 +56,7 @@ function decodeCursor(cursor: string, { field, parameterOf }: Order, name: strin
   const content = Buffer.from(cursor, 'base64url').toString()
   const [text = '', id = ''] = field === 'createdAt' ? splitCursor(content) : parseCursor(content)
   const value = parameterOf(text)
-  const isPossible = value !== undefined && id !== '' && id.length <= 128 && isStorableText(id)
+  const isPossible = value !== undefined && isPossibleId(id)
   if (!isPossible || encodeCursor(field, text, id) !== cursor) {
     throw invalidField(name, 'INVALID_FORMAT', 'is not a cursor of this list')
   }

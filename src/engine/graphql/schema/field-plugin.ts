@@ -29,9 +29,9 @@ const name = 'fields' as const
 type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['Context'], object>
 
 /**
- * Keeps the metadata of each field in the schema, for those who read operations, and guards the fields that need a scope. In a
- * guarded schema a viewer without the scope gets FORBIDDEN for the field, and its resolver does not run. A nullable field is null
- * for each row then, with one error. The description of a field names its scope (docs/decisions/0006-scopes-by-our-own-plugin.md).
+ * Keeps the metadata of each field in the schema, where `operation/prepare` reads it, and guards the fields that need a scope. In a
+ * guarded schema a viewer without the scope gets FORBIDDEN for the field, and its resolver does not run. If the field is nullable, it is
+ * null in every row, and the error is reported once. The description of a field names its scope (docs/decisions/0006-scopes-by-our-own-plugin.md).
  */
 class FieldPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(field: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
@@ -65,7 +65,7 @@ class FieldPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     return (parent, args, context, info) => {
       const { viewer } = context as unknown as Context
       const isAllowed = viewer.scopes.includes(scope)
-      if (!isAllowed && isNullableType(info.returnType) && isReported(info)) return null
+      if (!isAllowed && isNullableType(info.returnType) && !reportOnce(info)) return null
       requireScope(viewer, scope)
       return resolve(parent, args, context, info)
     }
@@ -91,14 +91,18 @@ function scopeOf(field: Parameters<typeof metadataOf>[0]): Exclude<FieldScope, '
 /** The fields whose error was reported, by execution: each has an object of variables of its own. */
 const reported = new WeakMap<object, Set<object | undefined>>()
 
-/** Whether the error of a field was reported in this execution. From now on it counts as reported. */
-function isReported({ variableValues, fieldNodes }: GraphQLResolveInfo): boolean {
+/**
+ * Notes that the error of a field is reported in this execution.
+ *
+ * @returns whether it is the first time
+ */
+function reportOnce({ variableValues, fieldNodes }: GraphQLResolveInfo): boolean {
   const [field] = fieldNodes
   const fields = reported.get(variableValues) ?? new Set()
   reported.set(variableValues, fields)
-  const wasReported = fields.has(field)
+  const isFirst = !fields.has(field)
   fields.add(field)
-  return wasReported
+  return isFirst
 }
 
 SchemaBuilder.registerPlugin(name, FieldPlugin)

@@ -15,7 +15,7 @@ interface FieldOptions<Value> {
   /** The scope that a viewer needs to filter by the field, because a search that finds a row reveals its value. */
   readonly scope?: Scope
   /** Whether a statement may read many rows that it does not return. Such an operation costs more. */
-  readonly isSearch?: boolean
+  readonly isScan?: boolean
 }
 
 /** A field of a filter: its input, its checks, and the condition that it becomes. */
@@ -50,11 +50,11 @@ type FilterValues<Fields extends FilterFields> = {
 }
 
 /**
- * Defines the filter of a list: `defineFilter('UserFilter', 'users', (f) => ({ name: f.text({ … }) }))` ⇒ the input type, and what
+ * Defines the filter of a list: `defineFilter('User', 'users', (f) => ({ name: f.text({ … }) }))` ⇒ the input type, and what
  * its values mean.
  */
 export function defineFilter<Fields extends FilterFields>(
-  name: string,
+  typename: string,
   plural: string,
   fieldsOf: (f: typeof kinds) => Fields,
 ) {
@@ -63,7 +63,7 @@ export function defineFilter<Fields extends FilterFields>(
   const rules = z.object(nullish(Object.fromEntries(entries.map(([field, { rule }]) => [field, rule]))))
 
   return {
-    type: builder.inputRef<FilterValues<Fields>>(name).implement({
+    type: builder.inputRef<FilterValues<Fields>>(`${typename}Filter`).implement({
       description: `Selects ${plural}. An absent or null field does not restrict the list.`,
       fields: (t) =>
         Object.fromEntries(
@@ -72,8 +72,7 @@ export function defineFilter<Fields extends FilterFields>(
     }),
 
     /** Whether a value makes the operation cost more. */
-    isSearch: (values: FilterValues<Fields>) =>
-      entries.some(([field, { isSearch }]) => isSearch && values[field] != null),
+    isScan: (values: FilterValues<Fields>) => entries.some(([field, { isScan }]) => isScan && values[field] != null),
 
     /**
      * The conditions of values.

@@ -12,7 +12,7 @@ import type { defineOrder } from './order.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
 type Filter = ReturnType<typeof defineFilter>
-type FilterValues = Parameters<Filter['isSearch']>[0]
+type FilterValues = Parameters<Filter['isScan']>[0]
 
 interface ListOptions {
   readonly model: Model
@@ -44,7 +44,7 @@ export function defineList(name: string, { model, type, plural, scope, descripti
         scope,
         description: `${description} ${order}`,
         cost: {
-          extra: ({ filter }) => (selection?.filter.isSearch((filter ?? {}) as FilterValues) ? pointsOfScan : 0),
+          extra: ({ filter }) => (selection?.filter.isScan((filter ?? {}) as FilterValues) ? pointsOfScan : 0),
         },
         args:
           selection === undefined

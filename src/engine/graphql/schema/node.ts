@@ -27,7 +27,7 @@ interface NodeType {
   readonly scope: Scope
   readonly relation: Relation
   /** Whether all ids have the prefix: such rows are not imported. */
-  readonly isPrefixed: boolean
+  readonly hasOnlyOwnIds: boolean
 }
 
 const nodeTypes: NodeType[] = []
@@ -37,22 +37,22 @@ const nodeTypes: NodeType[] = []
  *
  * @param scope that a viewer needs to read them
  * @param relation loads a row by its id
- * @param options.isPrefixed whether all ids have the prefix of `ids`, because such rows are not imported
+ * @param options.hasOnlyOwnIds whether all ids have the prefix of `ids`, because such rows are not imported
  */
 export function registerNode(
   typename: string,
   ids: Ids,
   scope: Scope,
   relation: Relation,
-  { isPrefixed = false } = {},
+  { hasOnlyOwnIds = false } = {},
 ): void {
-  nodeTypes.push({ typename, ids, scope, relation, isPrefixed })
+  nodeTypes.push({ typename, ids, scope, relation, hasOnlyOwnIds })
 }
 
 /**
- * Finds the row of an id. The prefix of an id tells its type; if it has another prefix, or no row of that type has it, every
- * type whose rows can have other ids is searched. That is at most one statement per type, and one per planned tree. If rows of two types have the id, the
- * type that was registered first is returned.
+ * Finds the row of an id. The prefix of an id tells its type. If the prefix is unknown, or that type has no such row, the types with
+ * imported rows are searched: one statement per type, plus one per planned tree. If rows of two types have the id, the type that was
+ * registered first is returned.
  *
  * Types that the viewer may not read are not searched, so that an error never reveals that a row exists.
  *
@@ -66,7 +66,7 @@ async function loadNode(id: string, { viewer, loaders }: Context): Promise<NodeR
     const row = await load(expected)
     if (row) return asNode(expected, row)
   }
-  const others = nodeTypes.filter(({ isPrefixed }) => !isPrefixed)
+  const others = nodeTypes.filter(({ hasOnlyOwnIds }) => !hasOnlyOwnIds)
   const readable = others.filter(({ scope }) => viewer.scopes.includes(scope))
   const rows = await Promise.all(readable.map(load))
   const index = rows.findIndex((row) => row !== null)

@@ -139,7 +139,7 @@ interface Part {
   readonly parts: Map<string, Part>
 }
 
-/** Creates the function that counts the nodes in the data of an operation's answer. */
+/** Creates the function that counts the nodes in the data of an operation's response. */
 export function createNodeCount(fields: readonly SelectedField[]): (data: unknown) => number {
   const root: Part = { isNode: false, parts: new Map() }
   addParts(root, fields)
