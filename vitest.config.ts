@@ -64,8 +64,9 @@ export default defineConfig({
     isolate: false,
     // The files run as Node runs them, as the gateway itself does; Vite would load a second copy of graphql.
     experimental: { viteModuleRunner: false },
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Some tests start several gateways with a database of their own, which takes half a minute each on a busy machine.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     sequence: { sequencer: LongestFirst },
     env: { TZ: 'Asia/Kolkata' },
     projects: [
@@ -75,8 +76,8 @@ export default defineConfig({
           name: 'behaviour',
           include: ['test/**/*.test.ts'],
           exclude: [...timed, ...loads, ...others],
-          // One more than there are cores, because tests wait for processes and databases.
-          maxWorkers: availableParallelism() + 1,
+          // The tests start processes, which need cores as well.
+          maxWorkers: availableParallelism(),
           sequence: { groupOrder: 1 },
         },
       },
@@ -86,7 +87,7 @@ export default defineConfig({
           name: 'timed',
           include: timed,
           exclude: others,
-          maxWorkers: availableParallelism() + 1,
+          maxWorkers: availableParallelism(),
           sequence: { groupOrder: 2 },
         },
       },

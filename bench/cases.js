@@ -185,6 +185,7 @@ export function createCases({ tenant, userId, accountIds, jobId, small }) {
         `{ user: userByTenantAppIdAndRowId(tenantAppId: "${tenant}", rowId: "${userId}") { ${pgRoundTrip} } }`,
         (data) => fromPostgraphile(data.user),
       ),
+      limit: limit('/m'),
     },
     h: {
       title: 'REST: GET /users/{id}',

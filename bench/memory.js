@@ -2,12 +2,17 @@
 // collection.
 import http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { memoryOf } from './machine.js'
+import { readOptions } from './options.js'
 import { fusionOn, projectRoot, startProcess } from './peer.js'
 import { openServer } from './server.js'
 
-const { values: options } = parseArgs({ options: { seconds: { type: 'string', default: '600' } } })
+const usage = `npm run bench:memory -- [--seconds N]
+
+  --seconds  how long clients send requests (default: 600)
+  DATABASE_URL names a PostgreSQL server, as a user who may create databases. Without it one is started.
+`
+const options = readOptions(usage, { seconds: '600' })
 const [port, inspector, clients] = [4_700, 4_701, 50]
 const idleSeconds = [30, 60, 120]
 

@@ -1,10 +1,10 @@
 // Compares a gateway of two processes with one process. Each process may use a part of a core, so that PostgreSQL and the load generator
 // have the rest of the machine to themselves, as on machines of their own.
 import { once } from 'node:events'
-import { parseArgs } from 'node:util'
 import { createCases } from './cases.js'
 import { createCpuGroup, processesOf } from './machine.js'
 import { checkAnswers, loadServer, median } from './measure.js'
+import { readOptions } from './options.js'
 import { startGateway } from './peer.js'
 import { seedDatabase } from './seed.js'
 import { openServer } from './server.js'
@@ -16,19 +16,7 @@ const usage = `npm run bench:processes -- [--only CASES] [--rounds N] [--seconds
   DATABASE_URL names a PostgreSQL server, as a user who may create databases. Without it one is started.
   Needs Linux and root, to limit CPU time by cgroups.
 `
-const { values: options } = parseArgs({
-  options: {
-    only: { type: 'string', default: 'abfh' },
-    rounds: { type: 'string', default: '9' },
-    seconds: { type: 'string', default: '3' },
-    share: { type: 'string', default: '0.25' },
-    help: { type: 'boolean', default: false },
-  },
-})
-if (options.help) {
-  process.stdout.write(usage)
-  process.exit(0)
-}
+const options = readOptions(usage, { only: 'abfh', rounds: '9', seconds: '3', share: '0.25' })
 const rounds = Number(options.rounds)
 const seconds = Number(options.seconds)
 const share = Number(options.share)

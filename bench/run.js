@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import path from 'node:path'
-import { parseArgs, promisify } from 'node:util'
+import { promisify } from 'node:util'
 import pg from 'pg'
 import { createCases } from './cases.js'
 import { drawChart } from './chart.js'
@@ -12,6 +12,7 @@ import { embeddedLines, measureEmbedded } from './embedded.js'
 import { growthLines, measureGrowth } from './growth.js'
 import { latencyLines, measureLatency } from './latency.js'
 import { checkAnswers, connections, loadServer, median, paceServer } from './measure.js'
+import { readOptions } from './options.js'
 import { startGateway, startProcess } from './peer.js'
 import { writeResults } from './results.js'
 import { seedDatabase } from './seed.js'
@@ -25,20 +26,13 @@ const usage = `npm run bench -- [--quick] [--only CASES] [--rounds N] [--seconds
   --no-write  print the results and do not write bench/RESULTS.md and docs/performance.svg
   DATABASE_URL names a PostgreSQL server, as a user who may create databases. Without it one is started.
 `
-const { values: options } = parseArgs({
-  options: {
-    quick: { type: 'boolean', default: false },
-    only: { type: 'string', default: 'abcdefghijklmno' },
-    rounds: { type: 'string' },
-    seconds: { type: 'string' },
-    help: { type: 'boolean', default: false },
-    'no-write': { type: 'boolean', default: false },
-  },
+const options = readOptions(usage, {
+  quick: false,
+  only: 'abcdefghijklmno',
+  rounds: undefined,
+  seconds: undefined,
+  'no-write': false,
 })
-if (options.help) {
-  process.stdout.write(usage)
-  process.exit(0)
-}
 const rounds = Number(options.rounds ?? (options.quick ? 3 : 5))
 const seconds = Number(options.seconds ?? (options.quick ? 1 : 2))
 const users = options.quick ? 5_000 : 20_000

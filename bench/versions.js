@@ -5,10 +5,10 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { parseArgs } from 'node:util'
 import { createCases } from './cases.js'
 import { createJobsCase } from './jobs.js'
 import { checkAnswers, loadServer, median } from './measure.js'
+import { readOptions } from './options.js'
 import { fusionOn, projectRoot, startGateway } from './peer.js'
 import { seedDatabase } from './seed.js'
 import { openServer } from './server.js'
@@ -24,22 +24,12 @@ npm run bench:versions -- --partitions N [--only CASES] [--starts N] [--rounds N
   --rounds      how often both are measured after each start
   DATABASE_URL names a PostgreSQL server, as a user who may create databases. Without it one is started.
 `
-const { values: options, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    only: { type: 'string', default: 'abcdefghijp' },
-    starts: { type: 'string', default: '3' },
-    rounds: { type: 'string', default: '3' },
-    seconds: { type: 'string', default: '2' },
-    partitions: { type: 'string' },
-    help: { type: 'boolean', default: false },
-  },
-})
-const { partitions } = options
+const defaults = { only: 'abcdefghijp', starts: '3', rounds: '3', seconds: '2', partitions: undefined }
+const { partitions, positionals, ...options } = readOptions(usage, defaults, true)
 const [commit] = positionals
-if (options.help || Boolean(commit) === Boolean(partitions)) {
+if (Boolean(commit) === Boolean(partitions)) {
   process.stdout.write(usage)
-  process.exit(options.help ? 0 : 2)
+  process.exit(2)
 }
 const starts = Number(options.starts)
 const rounds = Number(options.rounds)

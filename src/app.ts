@@ -1,11 +1,15 @@
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import { consolePages } from './console/console-pages.ts'
 import { schemas } from './domain/schema.graphql.ts'
 import { createAuthenticator } from './engine/auth/authenticator.ts'
 import { createTokenVerifier } from './engine/auth/tokens/token-verifier.ts'
 import type { TrustedIssuer } from './engine/auth/tokens/trusted-issuers.ts'
 import { createValidKeys } from './engine/auth/valid-keys.ts'
+import { createDocumentFinder } from './engine/graphql/http/documents.ts'
 import { type GraphQLOptions, registerGraphQL } from './engine/graphql/http/route.ts'
+import { type WebSocketsOptions, webSockets } from './engine/graphql/http/websocket/web-sockets.ts'
 import { createOperations, type OperationsOptions } from './engine/graphql/operation/run.ts'
+import { guides } from './engine/http/pages/guides.ts'
 import { home } from './engine/http/pages/home.ts'
 import { reference } from './engine/http/pages/reference.ts'
 import { commonHeaders, serverTiming } from './engine/http/plugins/common-headers.ts'
@@ -16,23 +20,28 @@ import { jsonBodies } from './engine/http/plugins/json-bodies.ts'
 import { jwks } from './engine/http/plugins/jwks.ts'
 import { type LoadLimits, loadShedding } from './engine/http/plugins/load-shedding.ts'
 import { type MetricsSource, metrics } from './engine/http/plugins/metrics.ts'
+import { refusals } from './engine/http/plugins/refusals.ts'
 import { requestLog } from './engine/http/plugins/request-log.ts'
 import { requestState } from './engine/http/plugins/request-state.ts'
 import { requestTraces } from './engine/http/plugins/request-traces.ts'
-import { websocketRefusal } from './engine/http/plugins/websocket-refusal.ts'
 import { createAuthenticate } from './engine/http/request.ts'
+import { acceptFirst } from './engine/http/server/accept-first.ts'
 import { connectionLimit } from './engine/http/server/connection-limit.ts'
 import { draining } from './engine/http/server/draining.ts'
 import { type HttpTimeouts, serverOptions } from './engine/http/server/server-options.ts'
 import { type RateLimit, unlimited } from './engine/limits/rate-limit.ts'
 import type { Tracing } from './engine/telemetry/tracing.ts'
+import { mcp } from './mcp/mcp.ts'
 import { openApi } from './rest/openapi/document.ts'
 import { rest } from './rest/rest.ts'
 
 export interface AppOptions
-  extends Omit<GraphQLOptions, 'operations' | 'authenticate'>,
+  extends Omit<GraphQLOptions, 'operations' | 'authenticate' | 'documents'>,
+    Pick<WebSocketsOptions, 'maxSocketsPerKey'>,
     Omit<OperationsOptions, 'schemas' | 'rateLimit'> {
   readonly logger: FastifyBaseLogger
+  /** Whether `/console` is served. */
+  readonly console: boolean
   /** Traces requests. Without it none are traced. */
   readonly tracing?: Tracing | undefined
   readonly timeouts: HttpTimeouts
@@ -53,7 +62,7 @@ export interface AppOptions
   readonly keyCacheMilliseconds: number
   /** Identity providers whose tokens are accepted. */
   readonly trustedIssuers?: readonly TrustedIssuer[]
-  /** Without it keys are not limited. */
+  /** Without it points are not limited. */
   readonly rateLimit?: RateLimit
 }
 
@@ -65,6 +74,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const keys = createValidKeys(services.database, logger, keyCacheMilliseconds)
   const tokens = createTokenVerifier(services.tokens, options.trustedIssuers ?? [])
   const authenticate = createAuthenticate(createAuthenticator(keys, tokens), meter)
+  const documents = createDocumentFinder(options.trustedDocuments)
   app.addHook('onClose', () => keys.settle())
 
   // The hooks of a request run in the order of this list. A hook that waits for nothing calls back: a promise for each would take several
@@ -77,7 +87,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.register(errorHandler)
   app.register(jsonBodies, { steps: services.queues.steps })
   app.register(serverTiming)
-  app.register(websocketRefusal)
+  app.register(refusals)
   // Before load is shed, so that pages of other origins can read why.
   app.register(cors, { origins: options.corsOrigins, headers: options.corsHeaders })
   app.register(loadShedding, { limits: options.load, metrics: services.metrics })
@@ -88,15 +98,26 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     const source = options.metricsSource ?? services.metrics.registry
     app.register(metrics, { source, maxAgeMilliseconds: options.metricsAgeMilliseconds })
   }
-  app.register(home, { graphiql: options.graphiql, demoKey })
+  app.register(home, {
+    graphiql: options.graphiql,
+    console: options.console,
+    onlyTrusted: options.trustedDocuments?.others === 'reject',
+    demoKey,
+  })
   app.register(reference, { demoKey })
+  app.register(guides)
+  if (options.console) app.register(consolePages, { graphiql: options.graphiql, demoKey })
   app.register(openApi, { preparer: operations })
   app.register(rest, { services, operations, authenticate })
+  app.register(mcp, { ...options, preparer: operations, authenticate })
+  app.register(acceptFirst)
   app.register(connectionLimit, { max: options.maxConnections })
   // In a separate scope, because GraphQL errors have their own format. The scope inherits the hooks that are registered before it.
-  await app.register(async (scope) => registerGraphQL(scope, { ...options, operations, authenticate }))
-  // The gateway stops in this order: /ready, the subscriptions, which would keep it running, and the connections.
-  app.addHook('preClose', () => services.changes.close())
+  await app.register(async (scope) => registerGraphQL(scope, { ...options, operations, authenticate, documents }))
+  // The gateway stops in this order: /ready, the subscriptions, which would keep it running, WebSockets, and the connections.
+  app.addHook('preClose', () => services.events.close())
+  const { idleMilliseconds } = options.timeouts
+  app.register(webSockets, { ...options, operations, authenticate, documents, idleMilliseconds })
   await app.register(draining)
   return app
 }

@@ -2,12 +2,17 @@
 import { isDriverAdapterError } from '@prisma/driver-adapter-utils'
 import { Command, CommanderError } from 'commander'
 import { backupCommand, restoreCommand } from './cli/backup.command.ts'
+import { eventsCommand } from './cli/events.command.ts'
 import { keysCommand, signingKeysCommand } from './cli/keys.command.ts'
+import { mcpCommand } from './cli/mcp.command.ts'
 import { migrateCommand } from './cli/migrate.command.ts'
 import { serveCommand, workCommand } from './cli/process.command.ts'
 import { schemaCommand } from './cli/schema.command.ts'
 import { seedCommand, tenantsCommand } from './cli/tenants.command.ts'
 import { exportCommand, importCommand } from './cli/transfer.command.ts'
+import { usageCommand } from './cli/usage.command.ts'
+import { verifyCommand } from './cli/verify.command.ts'
+import { webhooksCommand } from './cli/webhooks.command.ts'
 import { ConnectError, causeOf, isDatabaseUnavailable, isPermissionDenied, isServerLost } from './engine/db/errors.ts'
 import { OperatorError } from './engine/errors.ts'
 import { fullVersion } from './engine/telemetry/package-version.ts'
@@ -27,6 +32,7 @@ const program = new Command('fusion')
 const commands = [
   ...[serveCommand(), workCommand()],
   ...[migrateCommand(), tenantsCommand(), keysCommand(), signingKeysCommand()],
+  ...[eventsCommand(), usageCommand(), webhooksCommand(), mcpCommand(), verifyCommand()],
   ...[importCommand(), exportCommand(), backupCommand(), restoreCommand(), seedCommand(), schemaCommand()],
 ]
 for (const command of commands) program.addCommand(command)
@@ -53,7 +59,7 @@ function explain(error: unknown): string {
     return `The database refused: ${reasonOf(error)}. See what a role needs with: npm run fusion -- migrate deploy --grants ROLE`
   }
   if (isDatabaseUnavailable(error) || isDriverAdapterError(error)) return `The database refused: ${reasonOf(error)}`
-  // Errors of the system name the call and its arguments: "listen EADDRINUSE: address already in use".
+  // Errors of the system name the call and its arguments: "listen EACCES: permission denied".
   if (error instanceof Error && 'syscall' in error) return error.message
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

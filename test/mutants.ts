@@ -47,6 +47,7 @@ const suites = [
     'test/resources/linking.test.ts',
     'test/rest/bad-input.test.ts',
     'test/db/lists.test.ts',
+    'test/auth/api-keys.test.ts',
   ],
 ]
 

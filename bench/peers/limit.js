@@ -63,6 +63,17 @@ const statements = {
      'attempts', attempts)::text AS json FROM job WHERE tenant_app_id = $1 AND id = $2`,
     [tenant, jobId],
   ],
+  // The way back leads to rows that the statement has.
+  '/m': [
+    `SELECT json_build_object('id', u.id, 'accounts', (SELECT coalesce(json_agg(json_build_object('id', a.id, 'profile',
+     (SELECT json_build_object('id', p.id, 'emails', (SELECT coalesce(json_agg(json_build_object('id', e.id, 'profile',
+     json_build_object('id', p.id, 'account', json_build_object('id', a.id, 'user', json_build_object('id', u.id, 'name', u.name))))
+     ORDER BY e.created_at, e.id), '[]') FROM email_record e WHERE e.tenant_app_id = p.tenant_app_id AND e.profile_id = p.id))
+     FROM profile p WHERE p.tenant_app_id = a.tenant_app_id AND p.account_id = a.id)) ORDER BY a.created_at, a.id), '[]')
+     FROM account a WHERE a.tenant_app_id = u.tenant_app_id AND a.user_id = u.id))::text AS json
+     FROM "user" u WHERE tenant_app_id = $1 AND id = $2`,
+    [tenant, userId],
+  ],
   '/h': [
     `SELECT json_build_object('id', u.id, 'created_at', ${timestamp('u.created_at')}, 'updated_at', ${timestamp('u.updated_at')},
      'name', u.name, 'email', u.email, 'phone', u.phone, 'tenant_app_id', u.tenant_app_id, 'accounts',

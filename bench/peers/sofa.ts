@@ -29,6 +29,6 @@ createServer(
     basePath: '/api',
     schema,
     routes: { 'Query.profiles': { method: 'POST' } },
-    context: () => createContext(services, viewer, log),
+    context: () => createContext(services, { viewer, log, statements: { statements: 0 } }),
   }),
 ).listen(Number(process.env['PORT']), '127.0.0.1', () => void process.stdout.write('ready\n'))

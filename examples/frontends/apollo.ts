@@ -58,6 +58,8 @@ function createCache(): InMemoryCache {
           },
         },
       },
+      // Each event of `jobs` has the jobs that have changed.
+      Subscription: { fields: { jobs: { merge: false } } },
       // They have no id, because there is one of each.
       TenantStats: { keyFields: [] },
       Viewer: { keyFields: [] },

@@ -1,10 +1,10 @@
 import { Command, Option } from 'commander'
-import { createKey, listKeys, revokeKey, rotateKey } from '../domain/credential/key.service.ts'
+import { createKey, listKeys, maxPointsPerMinute, revokeKey, rotateKey } from '../domain/credential/key.service.ts'
 import { findTenant } from '../domain/tenant/tenant.service.ts'
 import { scopes } from '../engine/auth/scopes.ts'
 import { listSigningKeys, rotateSigningKey } from '../engine/auth/tokens/signing-keys.ts'
 import type { ApiKey } from '../engine/db/generated/prisma/client.ts'
-import { readExpiry, readGrace, readList } from './option-values.ts'
+import { readExpiry, readGrace, readList, wholeNumber } from './option-values.ts'
 import { printTable } from './terminal.ts'
 import { withMigratedDatabase } from './with-database.ts'
 
@@ -13,6 +13,7 @@ interface CreateOptions {
   readonly name: string
   readonly expires?: Date
   readonly scopes?: string[]
+  readonly rateLimit?: number
 }
 
 export function keysCommand(): Command {
@@ -29,10 +30,17 @@ export function keysCommand(): Command {
       readExpiry,
     )
     .option('--scopes <list>', `the scopes, separated by commas; all by default: ${scopes.join(', ')}`, readList)
-    .action(({ tenant: tenantName, name, expires, scopes: given }: CreateOptions) =>
+    .option(
+      '--rate-limit <points>',
+      'the points that the key can spend per minute, if that is less than RATE_LIMIT',
+      wholeNumber(1, maxPointsPerMinute),
+    )
+    .action(({ tenant: tenantName, name, expires: expiresAt, scopes: given, rateLimit }: CreateOptions) =>
       withMigratedDatabase(async (database) => {
         const { id: tenantAppId } = await findTenant(database, tenantName)
-        const { row, key } = await createKey(database, { tenantAppId, name, expiresAt: expires, scopes: given })
+        const { row, key } = await createKey(database, {
+          ...{ tenantAppId, name, expiresAt, scopes: given, pointsPerMinute: rateLimit },
+        })
         process.stderr.write(`Created ${row.id} for ${tenantName}. The key is shown only now.\n`)
         process.stdout.write(`${key}\n`)
       }),
@@ -45,7 +53,7 @@ export function keysCommand(): Command {
       withMigratedDatabase(async (database) => {
         const keys = await listKeys(database)
         printTable(
-          ['ID', 'TENANT', 'NAME', 'STATE', 'SCOPES', 'EXPIRES', 'LAST USED'],
+          ['ID', 'TENANT', 'NAME', 'STATE', 'SCOPES', 'EXPIRES', 'LAST USED', 'CREATOR', 'POINTS/MINUTE'],
           keys.map((key) => [
             key.id,
             key.tenantApp.name,
@@ -54,6 +62,8 @@ export function keysCommand(): Command {
             key.scopes.join(','),
             key.expiresAt?.toISOString() ?? 'never',
             key.lastUsedAt?.toISOString() ?? 'never',
+            key.creatorId ?? '-',
+            String(key.pointsPerMinute ?? '-'),
           ]),
         )
       }),
@@ -79,11 +89,11 @@ export function keysCommand(): Command {
   command
     .command('revoke')
     .argument('<id>', 'the id of the key, from keys list')
-    .description('revoke a key')
+    .description('revoke a key, the keys that it has created, and theirs')
     .action((id: string) =>
       withMigratedDatabase(async (database) => {
-        await revokeKey(database, id)
-        process.stdout.write(`Revoked ${id}\n`)
+        const revoked = await revokeKey(database, id)
+        for (const each of new Set([id, ...revoked])) process.stdout.write(`Revoked ${each}\n`)
       }),
     )
 

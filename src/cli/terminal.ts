@@ -3,7 +3,7 @@ import { styleText } from 'node:util'
 /**
  * Prints rows as a table on a terminal, and as tab-separated lines elsewhere.
  *
- * @param header of the table, printed only on a terminal
+ * @param header of the table, printed only on a terminal. Empty for the next part of a table
  */
 export function printTable(header: readonly string[], rows: readonly (readonly string[])[]): void {
   const { stdout } = process
@@ -11,8 +11,8 @@ export function printTable(header: readonly string[], rows: readonly (readonly s
     for (const row of rows) stdout.write(`${row.join('\t')}\n`)
     return
   }
-  const lines = [header, ...rows]
-  const widths = header.map((_, column) => Math.max(...lines.map((row) => row[column]?.length ?? 0)))
+  const lines = header.length > 0 ? [header, ...rows] : rows
+  const widths = (lines[0] ?? []).map((_, column) => Math.max(...lines.map((row) => row[column]?.length ?? 0)))
   for (const row of lines) {
     const cells = row.map((cell, column) => cell.padEnd(widths[column] ?? 0))
     stdout.write(`${cells.join('  ').trimEnd()}\n`)

@@ -1,18 +1,22 @@
 import { once } from 'node:events'
 import { createReadStream, createWriteStream, type WriteStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
+import type { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { Command } from 'commander'
 import { readConfig } from '../config.ts'
 import { findTenant } from '../domain/tenant/tenant.service.ts'
 import { OperatorError } from '../engine/errors.ts'
 import type { Rejection } from '../transfer/import.ts'
+import { readEventId } from './option-values.ts'
 import { showProgress } from './terminal.ts'
 import { withMigratedDatabase } from './with-database.ts'
 
 export function importCommand(): Command {
   return new Command('import')
-    .description('import users, profiles and jobs: a JSON record per line, in the format of the REST interface')
+    .description(
+      'import users, profiles and jobs, or a delta: a JSON record per line, in the format of the REST interface',
+    )
     .argument('<file...>', 'the files, in order; - is stdin')
     .requiredOption('--tenant <name>', 'the tenant to import into')
     .option('--rejects <file>', 'write rejected records to this file, with file, line and reason')
@@ -72,8 +76,13 @@ export function exportCommand(): Command {
   return new Command('export')
     .description('export the users, profiles and jobs of a tenant: a JSON record per line, which import accepts')
     .requiredOption('--tenant <name>', 'the tenant to export')
+    .option(
+      '--since <event>',
+      'export only changes and deletions after the event in the last line of an export',
+      readEventId,
+    )
     .option('--out <file>', 'write to this file instead of stdout')
-    .action(({ tenant: name, out }: { tenant: string; out?: string }) =>
+    .action(({ tenant: name, out, since }: { tenant: string; out?: string; since?: string }) =>
       withMigratedDatabase(async (database) => {
         const [{ createServices }, { createLogger }, { beginSnapshot, exportTenant }] = await Promise.all([
           import('../domain/services.ts'),
@@ -81,17 +90,19 @@ export function exportCommand(): Command {
           import('../transfer/export.ts'),
         ])
         const tenant = await findTenant(database, name)
-        const target = out === undefined ? process.stdout : createWriteStream(out, { mode: 0o600 })
         const config = readConfig()
         const log = createLogger(config, process.stderr)
         const services = createServices(database, { ...config, maxReadLength: Number.POSITIVE_INFINITY })
+        let target: Writable | undefined
         await database.transact(async () => {
           await beginSnapshot(database)
-          for await (const record of exportTenant(services, tenant, log)) {
+          for await (const record of exportTenant(services, tenant, log, since)) {
+            // A file from before stays if nothing can be exported.
+            target ??= out === undefined ? process.stdout : createWriteStream(out, { mode: 0o600 })
             if (!target.write(`${JSON.stringify(record)}\n`)) await once(target, 'drain')
           }
         })
-        if (target !== process.stdout) await finished(target.end())
+        if (target && target !== process.stdout) await finished(target.end())
       }),
     )
 }

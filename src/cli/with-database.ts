@@ -1,11 +1,22 @@
 import { readConfig } from '../config.ts'
-import { type Database, openDatabase } from '../engine/db/database.ts'
+import { type Database, type DatabaseOptions, openDatabase } from '../engine/db/database.ts'
 import { deployMigrations, readMigrationStatus } from '../engine/db/migrations/migrations.ts'
 import { OperatorError } from '../engine/errors.ts'
 
+interface CommandOptions extends DatabaseOptions {
+  /** How long a statement may take, instead of DATABASE_STATEMENT_TIMEOUT, which is for requests. */
+  readonly statementMilliseconds?: number
+}
+
 /** Runs a command on the configured database and closes it. */
-export async function withDatabase<Result>(work: (database: Database) => Promise<Result>): Promise<Result> {
-  const database = await openDatabase(readConfig().database)
+export async function withDatabase<Result>(
+  work: (database: Database) => Promise<Result>,
+  { statementMilliseconds, ...options }: CommandOptions = {},
+): Promise<Result> {
+  const { database: location } = readConfig()
+  const isPatient = statementMilliseconds !== undefined && location.kind === 'postgresql'
+  const patient = isPatient ? { ...location, pool: { ...location.pool, statementMilliseconds } } : location
+  const database = await openDatabase(patient, options)
   try {
     return await work(database)
   } finally {
@@ -18,12 +29,15 @@ export async function withDatabase<Result>(work: (database: Database) => Promise
  *
  * @throws OperatorError if a PostgreSQL server lacks migrations
  */
-export function withMigratedDatabase<Result>(work: (database: Database) => Promise<Result>): Promise<Result> {
+export function withMigratedDatabase<Result>(
+  work: (database: Database) => Promise<Result>,
+  options?: CommandOptions,
+): Promise<Result> {
   return withDatabase(async (database) => {
     if (readConfig().database.kind === 'embedded') await deployMigrations(database, reportCopy)
     await requireMigrations(database)
     return work(database)
-  })
+  }, options)
 }
 
 /** Says on stderr where a copy of the data folder is. */

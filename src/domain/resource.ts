@@ -2,7 +2,8 @@ import type { z } from 'zod'
 import type { Model } from '../engine/db/data-model.ts'
 import type { Database } from '../engine/db/database.ts'
 import type { Ids } from '../engine/db/ids.ts'
-import type { InsertedRow } from '../engine/db/insert.ts'
+import type { InsertedRow } from '../engine/db/write/insert.ts'
+import type { EventType } from './event/event.ts'
 
 /** A kind of object of the domain, as import, export and seeding need it. */
 export interface Resource {
@@ -10,6 +11,8 @@ export interface Resource {
   readonly name: string
   /** How its records are imported and exported. Absent if it is part of another resource's records. */
   readonly transfer?: Transfer
+  /** Absent if its rows are deleted only with those of another resource. */
+  readonly deletion?: Deletion
   readonly seed?: Seed
 }
 
@@ -43,8 +46,25 @@ export interface Export {
   readonly connection?: string
   /** The resource whose records come first, and the variables of the operation for a page of them. */
   readonly belongsTo?: { readonly resource: string; variablesOf(records: readonly Json[]): Json[] }
+  /**
+   * The changes after which a delta has the record: events of these types are about it; with `events of users`, it is a user, and what
+   * belongs to the user. Absent for records that follow others.
+   */
+  readonly changedBy?: readonly EventType[] | 'events of users'
   /** Keys of the records that are not exported. */
   readonly without?: readonly string[]
+}
+
+/** How deltas report and import the deletion of a resource. */
+export interface Deletion {
+  /** The type of its event. Without it, a delta reports the resources that have changed and no longer exist. */
+  readonly event?: EventType
+  /**
+   * Deletes resources of one tenant, as far as they exist. Runs in a transaction.
+   *
+   * @throws RecordError if one of them must not be deleted
+   */
+  delete(database: Database, tenantAppId: string, ids: readonly string[]): Promise<void>
 }
 
 /** A record that cannot be imported. The message says why. */

@@ -5,10 +5,15 @@ import './tenant/tenant.graphql.ts'
 import './user/user.graphql.ts'
 import './account/account.graphql.ts'
 import './profile/profile.graphql.ts'
+import './profile/profile.mutations.graphql.ts'
 import './email-record/email-record.graphql.ts'
+import './event/event.graphql.ts'
 import './job/job.graphql.ts'
 import './job/job.mutations.graphql.ts'
+import './job/job.bulk.graphql.ts'
+import './webhook/webhook.graphql.ts'
 import './credential/credential.graphql.ts'
+import './usage/usage.graphql.ts'
 
 export const schemas = buildSchemas()
 

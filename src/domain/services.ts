@@ -1,26 +1,65 @@
 import { createEngineServices, type EngineOptions, type Services } from '../engine/context.ts'
 import type { Database } from '../engine/db/database.ts'
-import { createJobChanges, type JobChanges } from './job/changes/job-changes.ts'
+import type { Logger } from '../engine/telemetry/logger.ts'
+import { type AccountStore, createAccountStore } from './account/account-store.ts'
+import { createEventFeed, type EventFeed } from './event/event-feed.ts'
+import { createEventLog } from './event/event-log.ts'
 import type { JobLimits } from './job/job.input.ts'
 import { type Backoff, createJobStore, type JobStore } from './job/store/job-store.ts'
+import { createProfileStore, type ProfileStore } from './profile/profile-store.ts'
+import { createUsageReader, type ReadUsage } from './usage/read-usage.ts'
+import { createDeliveryStore, type DeliveryStore } from './webhook/delivery/delivery-store.ts'
+import { createSecrets } from './webhook/secrets.ts'
+import type { WebhookServices } from './webhook/webhook.ts'
+import { createQueryCheck } from './webhook/webhook-query.graphql.ts'
 
 declare module '../engine/context.ts' {
   interface RequestServices {
+    readonly accounts: AccountStore
+    readonly profiles: ProfileStore
     readonly jobs: JobStore
-    readonly changes: JobChanges
+    readonly events: EventFeed
+    readonly webhooks: WebhookServices
+    readonly deliveries: DeliveryStore
+    readonly readUsage: ReadUsage
   }
 }
 
 export interface ServicesOptions extends EngineOptions {
   readonly backoff: Backoff
   readonly jobLimits: JobLimits
+  /** Encrypt the secrets of webhooks. Without them there are no webhooks. */
+  readonly webhookKeys?: readonly Buffer[]
+  readonly logger?: Pick<Logger, 'warn'>
 }
 
 /** Creates the services of an open database. They send no statement before they are used. */
 export function createServices(database: Database, options: ServicesOptions): Services {
+  const engine = createEngineServices(database, { userModel: 'User', longModels: ['Job'] }, options)
+  const { metrics, queues } = engine
+  const usage = createUsageReader(database)
+  const [key, ...olderKeys] = options.webhookKeys ?? []
   return {
-    ...createEngineServices(database, { userModel: 'User', longModels: ['Job'] }, options),
-    jobs: createJobStore(database, options),
-    changes: createJobChanges(database.driver),
+    ...engine,
+    accounts: createAccountStore(database),
+    profiles: createProfileStore(database),
+    jobs: createJobStore(database, { ...options, metrics }),
+    deliveries: createDeliveryStore(database),
+    readUsage: (payer, read) => queues.searches.run(payer, () => read(usage)),
+    webhooks: {
+      secrets: key && createSecrets([key, ...olderKeys]),
+      checkQuery: createQueryCheck(metrics),
+    },
+    events: createEventFeed({
+      log: createEventLog(database),
+      driver: database.driver,
+      queue: queues.searches,
+      onStall(seconds, writer) {
+        metrics.eventsStalledSeconds.set(seconds)
+        if (writer === undefined) return
+        options.logger?.warn({ seconds: Math.round(seconds), writer }, 'events wait for a transaction that stays open')
+      },
+      onError: (error) => options.logger?.warn({ err: error }, 'the event log could not be read; it is tried again'),
+    }),
   }
 }

@@ -4,11 +4,15 @@ import type { Viewer } from './auth/viewer.ts'
 import type { Model } from './db/data-model.ts'
 import type { Database } from './db/database.ts'
 import { createLoaders, type Loaders } from './db/read/loaders.ts'
+import { type StatementCount, waitFor } from './db/statement-meter.ts'
+import type { OwnedRows } from './db/write/owned-rows.ts'
 import { createIdempotency, type Idempotency } from './idempotency/idempotency.ts'
 import { createFairQueues, type FairQueues } from './limits/fair-queue.ts'
 import type { Logger } from './telemetry/logger.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import type { RequestTrace } from './telemetry/tracing.ts'
+import type { Client } from './telemetry/usage/client.ts'
+import { createUsageCounts, type UsageCounts } from './telemetry/usage/usage-counts.ts'
 
 /** The services of a process that requests use. The domain adds its own by declaration merging (domain/services.ts). */
 export interface RequestServices {
@@ -24,6 +28,7 @@ export interface EngineServices extends Pick<RequestServices, 'tokens' | 'metric
   readonly database: Database
   readonly idempotency: Idempotency
   readonly queues: FairQueues
+  readonly usageCounts: UsageCounts
   readonly reading: ReadSettings
 }
 
@@ -63,13 +68,18 @@ export function createEngineServices(
     tokens: createAccessTokens(createSigningKeys(database), tokenIssuer),
     metrics,
     queues: createFairQueues(),
+    usageCounts: createUsageCounts(),
     reading: { userModel, longModels: new Set(longModels), maxLength: maxReadLength },
   }
 }
 
 /** The context of one request, or of one page of a stream. Every resolver and every service gets it. */
-export interface Context extends RequestServices, Pick<Database, 'prisma' | 'insertRow' | 'transact'> {
+export interface Context extends RequestServices, Pick<Database, 'prisma' | 'insertRow' | 'insertRows' | 'transact'> {
   readonly viewer: Viewer
+  /** Undefined for what the gateway executes by itself. */
+  readonly client: Client | undefined
+  /** Write the rows that the viewer may change. */
+  readonly rows: OwnedRows
   /** Read the rows that the viewer may see. They remember these rows, so no two requests share them. */
   readonly loaders: Loaders
   readonly log: Logger
@@ -77,24 +87,45 @@ export interface Context extends RequestServices, Pick<Database, 'prisma' | 'ins
   readonly trace: RequestTrace | undefined
 }
 
+/** What belongs to one request. */
+type RequestParts = Pick<Context, 'viewer' | 'log'> & {
+  readonly statements: StatementCount
+  readonly trace?: RequestTrace | undefined
+  readonly client?: Client | undefined
+}
+
 export function createContext(
-  { database, idempotency: _, queues, reading, ...services }: Services,
-  viewer: Viewer,
-  log: Logger,
-  trace?: RequestTrace,
+  { database, idempotency: _, usageCounts: __, queues, reading, ...services }: Services,
+  { viewer, log, statements, trace, client }: RequestParts,
 ): Context {
-  const { prisma, insertRow, transact, reads } = database
+  const { prisma, insertRow, insertRows, transact, reads, rowsOf } = database
   const { tenantAppId, userId } = viewer
   const within = userId === undefined ? undefined : { model: reading.userModel, id: userId }
-  const loaders = createLoaders(
-    reads,
-    { tenantAppId, within },
-    {
-      search: (read) => queues.searches.run(viewer.keyId, read),
-      objects: (read) => queues.objects.run(viewer.keyId, read),
-      longModels: reading.longModels,
-      maxLength: reading.maxLength,
+  const owner = { tenantAppId, within }
+  const loaders = createLoaders(reads, owner, {
+    search: (read) => waitFor(statements, () => queues.searches.run(viewer, read)),
+    objects: (read) => waitFor(statements, () => queues.objects.run(viewer, read)),
+    longModels: reading.longModels,
+    maxLength: reading.maxLength,
+  })
+  return {
+    ...services,
+    prisma,
+    insertRow,
+    insertRows,
+    async transact(work, options) {
+      try {
+        return await transact(work, options)
+      } finally {
+        // Later reads of the request must see the writes.
+        loaders.clearAll()
+      }
     },
-  )
-  return { ...services, prisma, insertRow, transact, viewer, loaders, log, trace }
+    viewer,
+    client,
+    rows: rowsOf(owner),
+    loaders,
+    log,
+    trace,
+  }
 }

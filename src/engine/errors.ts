@@ -43,6 +43,7 @@ export type FieldErrorCode =
   | 'OUT_OF_RANGE'
   | 'NOT_FOUND'
   | 'CONFLICT'
+  | 'DUPLICATE'
 
 /** A rejected field of an input: its path (`name`, `emails.0.value`), why, and what is accepted. */
 export interface FieldError {
@@ -81,7 +82,7 @@ export class GatewayError extends Error {
 }
 
 const headersByCode: Partial<Record<ErrorCode, Readonly<Record<string, string>>>> = {
-  UNAUTHENTICATED: { 'www-authenticate': 'ApiKey header="x-api-key"' },
+  UNAUTHENTICATED: { 'www-authenticate': 'ApiKey header="x-api-key", Bearer' },
   IDEMPOTENCY_KEY_IN_USE: { 'retry-after': '1' },
   SERVICE_UNAVAILABLE: { 'retry-after': String(retryAfterSeconds) },
 }

@@ -10,6 +10,7 @@ import { respondConditionally } from '../engine/http/conditional.ts'
 import { routePlugin } from '../engine/http/plugin.ts'
 import { type Authenticate, contextOf, onSent, readIdempotencyKey, viewerOf } from '../engine/http/request.ts'
 import { checkVariables } from './check-variables.ts'
+import { deprecationHeaders } from './deprecation-headers.ts'
 import type { Route, RouteInput } from './route.ts'
 import { dataOf, notFound } from './route-data.ts'
 import { routes } from './routes.ts'
@@ -26,11 +27,15 @@ export interface RestOptions {
 /** Serves the routes of the table. */
 export const rest = routePlugin<RestOptions>('rest', (app, options) => {
   for (const route of routes) serveRoute(app, route, options)
+  // Otherwise /users/ would be a user with an empty id.
+  const withoutId = new Set(routes.filter(({ url }) => url.endsWith('/:id')).map(({ url }) => url.replace(':id', '')))
+  for (const url of withoutId) app.all(url, (_request, reply) => reply.callNotFound())
 })
 
 function serveRoute(app: FastifyInstance, route: Route, { services, operations, authenticate }: RestOptions): void {
   const stored = storeOperation(operations, route.operation, route.response)
   const { operation } = stored
+  const deprecation = deprecationHeaders(operations.schema, operation)
 
   // Each page has its own context, so that its rows are forgotten after it.
   const requestOf = (request: FastifyRequest, reply: FastifyReply, variables: Values): OperationRequest => ({
@@ -62,7 +67,7 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
       // If the key is revoked meanwhile, no further page is read.
       await authenticate(request)
       const read = () => operations.execute(requestOf(request, reply, { first: maxPageSize, after }))
-      const next = await services.queues.operations.run(viewerOf(request).keyId, read)
+      const next = await services.queues.operations.run(viewerOf(request), read)
       return toPage(route, stored, connection, dataOf(route, next.result))
     })
   }
@@ -85,7 +90,8 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
     url: route.url,
     onSend: compressResponse,
-    async onRequest(request) {
+    async onRequest(request, reply) {
+      reply.headers(deprecation)
       await authenticate(request)
       // REST has no partial responses, so the viewer needs every scope.
       for (const scope of operation.scopes) requireScope(viewerOf(request), scope)

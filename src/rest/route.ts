@@ -17,8 +17,8 @@ export interface Parameter {
   readonly description: string
   /** The rules by which the operation checks the value, for the OpenAPI document. */
   readonly rules: z.ZodType
-  /** A value that is found in the demo tenant. */
-  readonly example: unknown
+  /** A value that is found in the demo tenant. Swagger UI and Postman send it, so an optional parameter has one only if it suits everybody. */
+  readonly example?: unknown
 }
 
 export interface Body {
@@ -54,6 +54,8 @@ export interface Route {
   readonly component: string
   /** The URL of what the operation has created. With it, the status is 201. */
   readonly location?: (response: { id: string }) => string
+  /** Texts of the MCP tool where those of REST speak of HTTP: its `description`, and those of parameters by their names. */
+  readonly tool?: Readonly<Record<string, string>>
   /** The connection that a list is read from, page by page. Without `limit` and `cursor`, the whole list is streamed. */
   readonly connection?: string
 }

@@ -21,9 +21,6 @@ const userId: Parameter = {
 
 const maxAccountIds = 500
 
-/** The position before the demo tenant's first user: 1 January 2000. */
-const cursorExample = Buffer.from(`${Date.UTC(2000)} start`).toString('base64url')
-
 /** The REST interface: a route per row. */
 export const routes: readonly Route[] = [
   {
@@ -70,10 +67,14 @@ export const routes: readonly Route[] = [
         variable: 'after',
         description: 'The start of the page, from the last `Link`.',
         rules: z.string().check(matching(/^[\w-]+$/, 'must be a cursor')),
-        example: cursorExample,
       },
     ],
     variables: (request) => ({ first: readInteger(request, 'limit'), after: readText(request, 'cursor') }),
+    tool: {
+      description: 'Lists the users with their accounts, oldest first, page by page.',
+      limit: 'The number of users: 1–500; 20 by default.',
+      cursor: 'The start of the page: `next_cursor` of the page before.',
+    },
     response: 'users.nodes',
     under: 'users',
     component: 'User',
@@ -115,8 +116,8 @@ export const routes: readonly Route[] = [
     url: '/fusion/profiles',
     summary: 'Get profiles of accounts',
     description:
-      'Returns the profiles in the order of the ids, each once. Unknown ids are ignored. The ids are the JSON body of the GET, or ' +
-      '`account_ids`, or the same in both.',
+      'Returns the profiles in the order of the ids, each once. Unknown ids are ignored. The ids are in `account_ids`, or a JSON array ' +
+      'as the body of the GET, or the same in both.',
     operation: `query GetProfiles($accountIds: [ID!]!) {
       profiles(accountIds: $accountIds) { ${profileSelection} }
     }`,
@@ -138,6 +139,10 @@ export const routes: readonly Route[] = [
       example: ['acc_demo_1_1', 'acc_demo_2_1'],
     },
     variables: (request) => ({ accountIds: readIdList(request, 'account_ids') }),
+    tool: {
+      description: 'Gets the profiles of accounts in the order of the ids, each once. Unknown ids are ignored.',
+      account_ids: 'The ids of the accounts.',
+    },
     response: 'profiles',
     under: 'profiles',
     component: 'Profile',

@@ -1,4 +1,5 @@
 import { domain } from '../domain/domain.ts'
+import { changedResources, changedUsers, readPosition } from '../domain/event/changes.ts'
 import type { Export, Json } from '../domain/resource.ts'
 import { schemas } from '../domain/schema.graphql.ts'
 import { scopes } from '../engine/auth/scopes.ts'
@@ -26,21 +27,82 @@ export async function beginSnapshot({ sql }: Pick<Database, 'sql'>): Promise<voi
 }
 
 /**
- * Exports every record of a tenant in the format of the REST interface: users with their accounts, each page followed by its
- * profiles, then jobs. It holds one page at a time.
+ * Exports the records of a tenant in the format of the REST interface: users with their accounts, each page followed by its
+ * profiles, then jobs. It holds one page at a time. The last record is the position in the event log from which a delta continues:
+ * `{"event":"evt_…"}`.
  *
  * @param services without a limit on what is read: a page of jobs can be longer than a request may read
+ * @param since exports a delta: what was deleted after this position (`{"deleted":"user","id":"usr_…"}`), which comes first, so that
+ *   no record of the copy is in the way of the others, and then the users and jobs that have changed, as they are now
+ * @throws OperatorError if no delta can continue from `since`
  */
-export async function* exportTenant(services: Services, tenant: TenantApp, log: Logger): AsyncGenerator<Json> {
+export async function* exportTenant(
+  services: Services,
+  tenant: TenantApp,
+  log: Logger,
+  since?: string,
+): AsyncGenerator<Json> {
+  const { database } = services
+  const position = await readPosition(database, tenant.id, since)
+  const range = since === undefined ? undefined : { tenantAppId: tenant.id, since }
+  const readPages = pagesOf(services, tenant, log)
+
+  if (range) {
+    for (const { name, deletion } of domain) {
+      if (!deletion?.event) continue
+      for await (const ids of changedResources(database, range, [deletion.event])) yield* deletionsOf(name, ids)
+    }
+  }
+  for (const { name, transfer, deletion } of domain) {
+    if (!transfer?.export.connection) continue
+    const { changedBy = [] } = transfer.export
+    const followers = followersOf(name)
+    const changed =
+      range &&
+      (typeof changedBy === 'string' ? changedUsers(database, range) : changedResources(database, range, changedBy))
+    for await (const ids of changed ?? [undefined]) {
+      const missing = new Set(deletion?.event ? [] : ids)
+      for await (const page of readPages(transfer.export, { first: maxPageSize }, ids)) {
+        yield* page
+        for (const { id } of page) missing.delete(id as string)
+        for (const follower of followers) {
+          for (const variables of follower.variablesOf(page)) {
+            for await (const records of readPages(follower, variables)) yield* records
+          }
+        }
+      }
+      yield* deletionsOf(name, missing)
+    }
+  }
+  yield { event: position }
+}
+
+function* deletionsOf(name: string, ids: Iterable<string>): Generator<Json> {
+  for (const id of ids) yield { deleted: name, id }
+}
+
+/** The exports of the resources whose records follow those of another one. */
+function followersOf(name: string) {
+  return domain.flatMap(({ transfer }) =>
+    transfer?.export.belongsTo?.resource === name ? [{ ...transfer.export, ...transfer.export.belongsTo }] : [],
+  )
+}
+
+/** Creates the reader of pages of records: one page, or all pages of a connection, or its records with some ids. */
+function pagesOf(services: Services, tenant: TenantApp, log: Logger) {
   const preparer = createPreparer({ schemas, introspection: false, metrics: services.metrics })
   const viewer = viewerOf(tenant)
 
-  /** Reads pages of records: one page, or all pages of a connection. */
-  async function* pages({ operation: text, path, connection, without = [] }: Export, variables: Json) {
+  return async function* readPages(
+    { operation: text, path, connection, without = [] }: Export,
+    variables: Json,
+    ids?: readonly string[],
+  ): AsyncGenerator<Json[]> {
     const { operation, shape } = storeOperation(preparer, text, path)
+    const selected = ids ? { ...services, database: withOnly(services.database, ids) } : services
     let after: unknown
     do {
-      const context = createContext(services, viewer, log)
+      const context = createContext(selected, { viewer, log, statements: { statements: 0 } })
       const { data, errors } = await executeOperation({ operation, variables: { ...variables, after }, context })
       if (errors?.[0]) throw errors[0].originalError ?? errors[0]
       const records = encode(shape, valueAt(data ?? {}, path)) as Json[]
@@ -51,21 +113,16 @@ export async function* exportTenant(services: Services, tenant: TenantApp, log: 
       after = hasNextPage === true ? endCursor : undefined
     } while (after !== undefined)
   }
+}
 
-  for (const { name, transfer } of domain) {
-    if (!transfer?.export.connection) continue
-    const followers = domain.flatMap(({ transfer: other }) =>
-      other?.export.belongsTo?.resource === name ? [{ ...other.export, ...other.export.belongsTo }] : [],
-    )
-    for await (const page of pages(transfer.export, { first: maxPageSize })) {
-      yield* page
-      for (const follower of followers) {
-        for (const variables of follower.variablesOf(page)) {
-          for await (const records of pages(follower, variables)) yield* records
-        }
-      }
-    }
+/** The database, whose lists have only the rows with some ids. So a delta reads with the operations of a full export. */
+function withOnly(database: Database, ids: readonly string[]): Database {
+  const { reads } = database
+  const list: Database['reads']['list'] = (model, owner, request, options) => {
+    const conditions = [...request.conditions, { field: 'id', is: 'in', value: ids } as const]
+    return reads.list(model, owner, { ...request, conditions }, options)
   }
+  return { ...database, reads: { ...reads, list } }
 }
 
 function viewerOf({ id, name }: TenantApp): Viewer {

@@ -1,9 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 import { isDriverAdapterError } from '@prisma/driver-adapter-utils'
 import { domain } from '../domain/domain.ts'
+import { isEventId } from '../domain/event/event.ts'
 import { RecordError, type Transfer } from '../domain/resource.ts'
 import type { Database } from '../engine/db/database.ts'
 import { isDatabaseUnavailable } from '../engine/db/errors.ts'
+import { isPossibleId } from '../engine/db/ids.ts'
 
 export interface ImportFile {
   readonly name: string
@@ -26,7 +28,9 @@ export interface ImportOptions {
 }
 
 interface Item {
-  readonly transfer: Transfer
+  /** Writes a batch, or deletes it. */
+  readonly write: Transfer['write']
+  /** What it writes, or the id of what it deletes. */
   readonly record: unknown
   readonly line: number
   readonly text: string
@@ -39,10 +43,14 @@ const batchSize = 1_000
 /** What can be imported, and the names for messages. */
 const transfers = domain.flatMap(({ name, transfer }) => (transfer ? [{ name, transfer }] : []))
 
+/** What can be deleted, by name. */
+const deletions = new Map(domain.flatMap(({ name, deletion }) => (deletion ? [[name, deletion]] : [])))
+
 /**
- * Imports a file of records, one per line. A line may also be a whole response of the REST interface (`{"users":[…]}`). Ids are
- * kept. A record that exists is updated, so importing a file again changes nothing. A bad record is rejected, and the others
- * are imported. It holds one batch at a time.
+ * Imports a file of records, one per line. A line may also be a whole response of the REST interface (`{"users":[…]}`), or a deletion
+ * (`{"deleted":"user","id":"usr_…"}`). The position at the end of an export (`{"event":"evt_…"}`) is ignored. Ids are kept. A record
+ * that exists is updated, so importing a file again changes nothing. A bad record is rejected, and the others are imported. It holds
+ * one batch at a time.
  *
  * @returns the number of imported records
  * @throws if the database cannot be reached. Batches that were written stay; running the import again continues
@@ -61,7 +69,7 @@ export async function importFile(database: Database, file: ImportFile, options: 
 
   for await (const { bytes, number, offset } of readLines(file.chunks)) {
     for (const item of readItems(bytes, number, reject)) {
-      if (batch.length >= batchSize || (batch[0] && batch[0].transfer !== item.transfer)) await flush()
+      if (batch.length >= batchSize || (batch[0] && batch[0].write !== item.write)) await flush()
       batch.push(item)
     }
     onProgress(offset)
@@ -87,7 +95,7 @@ function readItems(bytes: Buffer, line: number, reject: Reject): Item[] {
   }
   return unwrap(value).flatMap((entry): Item[] => {
     try {
-      return [{ ...readRecord(entry), line, text }]
+      return isPosition(entry) ? [] : [{ ...readRecord(entry), line, text }]
     } catch (error) {
       reject({ line, text }, (error as Error).message)
       return []
@@ -104,18 +112,33 @@ function unwrap(value: unknown): unknown[] {
   return [value]
 }
 
+/** Whether a line is the last one of an export. */
+function isPosition(value: unknown): boolean {
+  const { event, ...others } = Object(value)
+  return typeof event === 'string' && isEventId(event) && Object.keys(others).length === 0
+}
+
 /** @throws RecordError naming every invalid field */
-function readRecord(value: unknown): Pick<Item, 'transfer' | 'record'> {
+function readRecord(value: unknown): Pick<Item, 'write' | 'record'> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new RecordError('is not a JSON object')
   const found = transfers.find(({ transfer }) => transfer.recognisedBy in value)
+  if (!found && 'deleted' in value) return readDeletion(value)
   if (!found) {
     const known = transfers.map(({ name, transfer }) => `${name} (${transfer.recognisedBy})`)
     throw new RecordError(`is not a known record: ${known.join(', ')}`)
   }
   const { transfer } = found
   const { data, error } = transfer.record.safeParse(value)
-  if (!error) return { transfer, record: data }
+  if (!error) return { write: transfer.write, record: data }
   throw new RecordError(error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '))
+}
+
+/** @throws RecordError if it names no resource and id */
+function readDeletion({ deleted, id }: { deleted: unknown; id?: unknown }): Pick<Item, 'write' | 'record'> {
+  const deletion = deletions.get(deleted as string)
+  if (!deletion) throw new RecordError(`deleted: must be one of ${[...deletions.keys()].join(', ')}`)
+  if (typeof id !== 'string' || !isPossibleId(id)) throw new RecordError('id: must be an id of 1 to 128 characters')
+  return { write: deletion.delete, record: id }
 }
 
 /** Writes a batch at once. If that fails, writes its records one by one, to find the bad ones. */
@@ -124,7 +147,7 @@ async function writeBatch(database: Database, tenantAppId: string, items: Item[]
   if (!first) return 0
   try {
     const records = items.map(({ record }) => record) as never[]
-    await database.transact(() => first.transfer.write(database, tenantAppId, records))
+    await database.transact(() => first.write(database, tenantAppId, records))
     return items.length
   } catch (error) {
     if (isDatabaseUnavailable(error)) throw error

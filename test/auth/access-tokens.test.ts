@@ -87,8 +87,8 @@ describe('createAccessToken', () => {
   it('grants the read scopes of the key by default', async () => {
     const scopeOf = async (input: object, creator?: TestTenant) =>
       decodeJwt((await create(input, creator)).accessToken)['scope']
-    expect(await scopeOf({})).toBe('users:read profiles:read contacts:read jobs:read')
-    expect(await scopeOf({ userId: rows.user.id })).toBe('users:read profiles:read contacts:read')
+    expect(await scopeOf({})).toBe('users:read profiles:read contacts:read jobs:read events:read usage:read')
+    expect(await scopeOf({ userId: rows.user.id })).toBe('users:read profiles:read contacts:read events:read')
     expect(await scopeOf({}, await keyFor(['tokens:create', 'users:write', 'users:read']))).toBe('users:read')
   })
 

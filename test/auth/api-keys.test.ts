@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
+import { removeEndedKeys } from '../../src/domain/credential/remove-ended-keys.ts'
 import { scopes as allScopes } from '../../src/engine/auth/scopes.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
@@ -15,12 +16,12 @@ afterAll(() => app.close())
 interface Created {
   readonly apiKey: { readonly id: string } | null
   readonly key: string | null
-  readonly userErrors: readonly { code: string; field: string[] }[]
+  readonly userErrors: readonly { code: string; field: string[]; message: string }[]
 }
 
 async function create(input: object, creator = tenant): Promise<Created> {
   const mutation = `mutation ($input: CreateApiKeyInput!) { createApiKey(input: $input) {
-    apiKey { id name scopes expiresAt revokedAt lastUsedAt } key userErrors { code field } } }`
+    apiKey { id name scopes expiresAt revokedAt lastUsedAt pointsPerMinute } key userErrors { code field message } } }`
   return (await app.graphql<{ createApiKey: Created }>(creator, mutation, { input })).data.createApiKey
 }
 
@@ -35,6 +36,7 @@ describe('createApiKey', () => {
         expiresAt: null,
         revokedAt: null,
         lastUsedAt: null,
+        pointsPerMinute: null,
       },
       [],
     ])
@@ -57,7 +59,7 @@ describe('createApiKey', () => {
     const creator = { ...tenant, key }
     expect((await create({ name: 'n' }, creator)).apiKey).toMatchObject({ expiresAt: expiresAt.toISOString() })
     const later = { name: 'n', expiresAt: new Date(expiresAt.getTime() + 1_000).toISOString() }
-    expect((await create(later, creator)).userErrors).toEqual([{ code: 'OUT_OF_RANGE', field: ['expiresAt'] }])
+    expect((await create(later, creator)).userErrors).toMatchObject([{ code: 'OUT_OF_RANGE', field: ['expiresAt'] }])
     const mint =
       'mutation { createAccessToken(input: { scopes: ["keys:write"], expiresInSeconds: 60 }) { accessToken expiresAt } }'
     const { data } = await app.graphql<{ createAccessToken: { accessToken: string; expiresAt: string } }>(creator, mint)
@@ -65,13 +67,52 @@ describe('createApiKey', () => {
     expect((await create({ name: 'n' }, { ...creator, token })).apiKey).toMatchObject({ expiresAt: end })
   })
 
-  it('creates no more than 20 valid keys', async () => {
+  it('creates no more than 20 valid keys, also at the same time', async () => {
     const other = await app.createTenant('Many')
-    for (let number = 1; number < 20; number += 1) expect((await create({ name: 'n' }, other)).userErrors).toEqual([])
-    expect((await create({ name: 'n' }, other)).userErrors).toEqual([{ code: 'CONFLICT', field: ['name'] }])
+    const answers = await Promise.all(Array.from({ length: 60 }, () => create({ name: 'n' }, other)))
+    expect(answers.filter(({ apiKey }) => apiKey)).toHaveLength(19)
+    const rejected = { code: 'CONFLICT', field: ['name'], message: expect.stringContaining('20 valid keys') }
+    expect(answers.flatMap(({ userErrors }) => userErrors)).toEqual(Array.from({ length: 41 }, () => rejected))
     const where = { tenantAppId: other.tenantAppId, name: 'n' }
     await app.database.prisma.apiKey.updateMany({ where, data: { revokedAt: new Date() } })
     expect((await create({ name: 'n' }, other)).userErrors).toEqual([])
+  })
+
+  it('creates no more than 100 keys in 24 hours, revoked ones included, and leaves out those of operators', async () => {
+    const other = await app.createTenant('Busy')
+    const { tenantAppId, keyId: creatorId } = other
+    const insert = (number: number, row: object) =>
+      app.database.prisma.apiKey.createMany({
+        data: Array.from({ length: number }, (_, index) => {
+          const id = `key_${JSON.stringify(row)}_${index}`
+          return { tenantAppId, id, hash: id, name: 'n', revokedAt: new Date(), ...row }
+        }),
+      })
+    await insert(99, { creatorId })
+    await insert(5, { creatorId, createdAt: new Date(Date.now() - 25 * 3_600_000) })
+    await insert(5, { creatorId: null })
+    expect((await create({ name: 'n' }, other)).userErrors).toEqual([])
+    const rejected = {
+      code: 'CONFLICT',
+      field: ['name'],
+      message: expect.stringContaining('100 keys in the last 24 hours'),
+    }
+    expect((await create({ name: 'n' }, other)).userErrors).toEqual([rejected])
+  })
+
+  it('creates a key with at most the rate limit of its creator, which is the default', async () => {
+    const { tenantAppId } = tenant
+    const { key } = await createKey(app.database, { tenantAppId, name: 'slow', pointsPerMinute: 1_000 })
+    const slow = { ...tenant, key }
+    expect((await create({ name: 'n' }, slow)).apiKey).toMatchObject({ pointsPerMinute: 1_000 })
+    const mint = 'mutation { createAccessToken(input: { scopes: ["keys:write"] }) { accessToken } }'
+    const { data } = await app.graphql<{ createAccessToken: { accessToken: string } }>(slow, mint)
+    const byToken = await create({ name: 'n' }, { ...slow, token: data.createAccessToken.accessToken })
+    expect(byToken.apiKey).toMatchObject({ pointsPerMinute: 1_000 })
+    expect((await create({ name: 'n', pointsPerMinute: 7 }, slow)).apiKey).toMatchObject({ pointsPerMinute: 7 })
+    const { userErrors } = await create({ name: 'n', pointsPerMinute: 1_001 }, slow)
+    expect(userErrors).toMatchObject([{ code: 'OUT_OF_RANGE', field: ['pointsPerMinute'] }])
+    expect((await create({ name: 'n', pointsPerMinute: 5_000 })).apiKey).toMatchObject({ pointsPerMinute: 5_000 })
   })
 
   it.each([
@@ -81,6 +122,7 @@ describe('createApiKey', () => {
     [{ name: 'n', scopes: ['nonsense'] }, 'INVALID_FORMAT', 'scopes'],
     [{ name: 'n', scopes: ['users:read'] }, 'OUT_OF_RANGE', 'scopes'],
     [{ name: 'n', expiresAt: '2020-01-01T00:00:00.000Z' }, 'OUT_OF_RANGE', 'expiresAt'],
+    [{ name: 'n', scopes: ['keys:write'], pointsPerMinute: 0 }, 'OUT_OF_RANGE', 'pointsPerMinute'],
   ])('rejects %j', async (input, code, field) => {
     const { key } = await createKey(app.database, {
       tenantAppId: tenant.tenantAppId,
@@ -146,4 +188,33 @@ describe('apiKeys', () => {
     const { errors } = await app.graphql({ ...tenant, key }, '{ apiKeys { nodes { id } } }')
     expect(errors?.[0]?.extensions['code']).toBe('FORBIDDEN')
   })
+})
+
+it('keys are removed 30 days after they ended, in batches, and not before the keys that they have created', async () => {
+  const { tenantAppId } = await app.createTenant('Old')
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000)
+  const insert = (name: string, row: object, number = 1) =>
+    app.database.prisma.apiKey.createMany({
+      data: Array.from({ length: number }, (_, index) => {
+        const id = `key_${name}_${index}`
+        return { tenantAppId, id, hash: id, name, ...row }
+      }),
+    })
+  await insert('revoked', { revokedAt: daysAgo(31), expiresAt: daysAgo(-1) }, 600)
+  await insert('expired', { expiresAt: daysAgo(31) })
+  await insert('creator of a removed key', { revokedAt: daysAgo(31) })
+  await insert('created', { revokedAt: daysAgo(31), creatorId: 'key_creator of a removed key_0' })
+  await insert('creator of a key that stays', { revokedAt: daysAgo(31) })
+  await insert('valid', { creatorId: 'key_creator of a key that stays_0' })
+  await insert('revoked lately', { revokedAt: daysAgo(29), expiresAt: daysAgo(28) })
+  await insert('expires later', { expiresAt: daysAgo(-1) })
+  await removeEndedKeys(app.database)
+  const left = await app.database.prisma.apiKey.findMany({ where: { tenantAppId }, orderBy: { name: 'asc' } })
+  expect(left.map(({ name }) => name)).toEqual([
+    'creator of a key that stays',
+    'expires later',
+    'key of Old',
+    'revoked lately',
+    'valid',
+  ])
 })

@@ -54,7 +54,7 @@ describe('a request without a valid key', () => {
     expect(answers.map(({ statusCode }) => statusCode)).toEqual(keys.map(() => 401))
     expect(new Set(bodies).size).toBe(1)
     expect(new Set(answers.map(({ headers }) => Object.keys(headers).join())).size).toBe(1)
-    expect(answers[0]?.headers['www-authenticate']).toBe('ApiKey header="x-api-key"')
+    expect(answers[0]?.headers['www-authenticate']).toBe('ApiKey header="x-api-key", Bearer')
   })
 
   it.each(['/users', '/users/1', '/fusion/profiles', '/fusion/jobs/1', '/graphql?query={__typename}', '/graphql'])(
@@ -78,9 +78,21 @@ describe('a request without a valid key', () => {
 
   it('gets a GraphQL error from /graphql', async () => {
     const answer = await app.app.inject({ method: 'POST', url: '/graphql', payload: { query: '{ __typename }' } })
-    expect(answer.json()).toEqual({
-      errors: [{ message: 'Send a valid API key in the header x-api-key.', extensions: { code: 'UNAUTHENTICATED' } }],
-    })
+    const message =
+      'Send a valid API key in the header x-api-key, or an access token in the header Authorization: Bearer.'
+    expect(answer.json()).toEqual({ errors: [{ message, extensions: { code: 'UNAUTHENTICATED' } }] })
+    expect((await get(undefined)).json().detail).toBe(message)
+  })
+
+  it('learns that a key is no Bearer token', async () => {
+    for (const key of [tenant.key, generateApiKey(), 'fus_nonsense']) {
+      const answer = await app.app.inject({ url: '/users', headers: { authorization: `Bearer ${key}` } })
+      expect([answer.statusCode, answer.headers['www-authenticate']]).toEqual([
+        401,
+        'ApiKey header="x-api-key", Bearer',
+      ])
+      expect(answer.json().detail).toBe('An API key is sent in the header x-api-key, not as a Bearer token.')
+    }
   })
 
   it.each(['/health', '/ready', '/openapi.json'])('gets 200 from %s', async (url) => {

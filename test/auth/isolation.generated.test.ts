@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type GraphQLField, getNamedType, getNullableType, isListType } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { followJob, followJobs } from '../../src/domain/job/changes/follow-jobs.ts'
+import { followJob, followJobs } from '../../src/domain/job/follow-jobs.ts'
 import type { JobContext } from '../../src/domain/job/worker/handler.ts'
 import { startWorker } from '../../src/domain/job/worker/worker.ts'
 import { scopes } from '../../src/engine/auth/scopes.ts'
@@ -27,6 +27,7 @@ const sharedIds = {
   Profile: 'twin_profile',
   EmailRecord: 'twin_email',
   Job: 'twin_job',
+  Webhook: 'twin_webhook',
 }
 const leaseToken = '6a0f1d7e-0000-4000-8000-000000000001'
 
@@ -45,6 +46,7 @@ async function createRows(tenant: TestTenant) {
   await create.email(sharedIds.Profile, { id: sharedIds.EmailRecord, value: label('Email') })
   const job = { payload: { of: label('Job') }, status: 'RUNNING', leaseToken, leaseExpiresAt: new Date(4e12) } as const
   await create.job({ id: sharedIds.Job, ...job, runAt: new Date(), maxAttempts: 3, attempts: 1 })
+  await create.webhook({ id: sharedIds.Webhook, description: label('Webhook') })
   // One row of each kind with an id that only this tenant has.
   const user = await create.user({ id: `own_user_${tenant.name}`, name: label('Own user') })
   const own = await create.account(user.id, { id: `own_account_${tenant.name}`, displayName: label('Own account') })
@@ -57,6 +59,7 @@ async function createRows(tenant: TestTenant) {
     runAt: new Date(),
     maxAttempts: 3,
   })
+  await create.webhook({ id: `own_webhook_${tenant.name}`, description: label('Own webhook') })
 }
 
 beforeAll(async () => {
@@ -68,13 +71,13 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 const foreignIds = () => [
-  ...['user', 'account', 'profile', 'email', 'job'].map((type) => `own_${type}_Theirs`),
+  ...['user', 'account', 'profile', 'email', 'job', 'webhook'].map((type) => `own_${type}_Theirs`),
   theirs.keyId,
 ]
 
 /** All rows of the other tenant, as text. */
 async function theirRows() {
-  const tables = ['"user"', 'account', 'profile', 'email_record', 'job', 'api_key']
+  const tables = ['"user"', 'account', 'profile', 'email_record', 'job', 'api_key', 'webhook', 'webhook_delivery']
   const rows = tables.map((table) =>
     app.database.prisma.$queryRawUnsafe(
       `SELECT to_json(t)::text AS row FROM ${table} t WHERE tenant_app_id = '${theirs.tenantAppId}' ORDER BY id`,
@@ -89,8 +92,16 @@ function isTheirs(text: string): boolean {
 
 describe('GraphQL: a query field with an id argument', () => {
   const fields = rootFields('getQueryType').filter((field) => idArguments(field).length > 0)
-  it('is one of account, job, node, nodes, profiles and user', () =>
-    expect(fields.map(({ name }) => name).sort()).toEqual(['account', 'job', 'node', 'nodes', 'profiles', 'user']))
+  it('is one of account, job, node, nodes, profiles, user and webhook', () =>
+    expect(fields.map(({ name }) => name).sort()).toEqual([
+      'account',
+      'job',
+      'node',
+      'nodes',
+      'profiles',
+      'user',
+      'webhook',
+    ]))
 
   it.each(fields.map((field) => [field.name, field] as const))(
     "%s treats an id of another tenant as a missing id, and a shared id as the id of the viewer's row",
@@ -118,15 +129,17 @@ describe('GraphQL: a query field with an id argument', () => {
 
 describe('GraphQL: a list', () => {
   const lists = rootFields('getQueryType').filter(({ args }) => args.some(({ name }) => name === 'first'))
-  it('is one of five', () =>
-    expect(lists.map(({ name }) => name).sort()).toEqual(['accounts', 'apiKeys', 'jobs', 'searchProfiles', 'users']))
+  it('is one of eight', () =>
+    expect(lists.map(({ name }) => name).sort()).toEqual([
+      ...['accounts', 'apiKeys', 'events', 'jobs', 'searchProfiles', 'usage', 'users', 'webhooks'],
+    ]))
 
   it.each(lists.map((field) => [field.name, field] as const))(
     "%s returns only rows of the viewer's tenant, at every level, for every filter and cursor",
     async (name, list) => {
       const fields = selection(getNamedType(list.type), 3)
       const { query, texts } = listCase(list, fields)
-      expect(texts.length > 0 || name === 'apiKeys').toBe(true)
+      expect(texts.length > 0 || ['apiKeys', 'events', 'usage', 'webhooks'].includes(name)).toBe(true)
       const filters = [
         {},
         ...texts.flatMap((field) => ['Theirs', 'Theirs@example.com', 'o'].map((text) => ({ [field]: text }))),
@@ -154,12 +167,11 @@ describe('GraphQL: a list', () => {
 
 describe('GraphQL: a mutation', () => {
   const cases = mutationCases({ leaseToken })
-  it('has an id in at least 13 places', () => expect(cases.length).toBeGreaterThan(12))
+  it('has an id in at least 20 places', () => expect(cases.length).toBeGreaterThan(19))
 
   it.each(cases)(
     '$name treats an id of another tenant as a missing id, and changes no row of that tenant',
-    async ({ mutation, input, field, required }) => {
-      const query = `mutation ($input: ${input.name}!) { ${mutation}(input: $input) { userErrors { code field message } } }`
+    async ({ query, field, required }) => {
       for (const id of [...foreignIds(), ...Object.values(sharedIds)]) {
         const before = await theirRows()
         const answer = await app.graphql(mine, query, { input: { ...required, [field]: id } })
@@ -174,9 +186,25 @@ describe('GraphQL: a mutation', () => {
   )
 })
 
+describe('GraphQL: a mutation without an id', () => {
+  it.each([
+    ['cancelJobs', 'cancelledCount'],
+    ['retryJobs', 'retriedCount'],
+  ])('%s changes and counts no job of another tenant with the same id', async (name, count) => {
+    const before = await theirRows()
+    const mutation = `mutation { ${name}(input: { filter: {} }) { ${count} remainingCount } }`
+    expect((await app.graphql(mine, mutation)).data).toEqual({ [name]: { [count]: 2, remainingCount: 0 } })
+    expect(await theirRows()).toBe(before)
+  })
+})
+
 describe('GraphQL: a subscription', () => {
   const contextOf = ({ tenantAppId }: TestTenant) =>
-    createContext(app.services, { tenantAppId, tenantName: '', keyId: '', keyName: '', scopes }, app.app.log)
+    createContext(app.services, {
+      viewer: { tenantAppId, tenantName: '', keyId: '', keyName: '', scopes },
+      log: app.app.log,
+      statements: { statements: 0 },
+    })
 
   it('reads nothing when a job of another tenant with the same id changes', async () => {
     const [ownJob, foreignJob] = [
@@ -186,13 +214,15 @@ describe('GraphQL: a subscription', () => {
     for (const tenant of [mine, theirs]) await factoriesFor(app, tenant).job({ id: 'shared', status: 'PENDING' })
     // The state at the start of each subscription, then the change: both jobs were created.
     const both = [await ownJob.next(), await foreignJob.next(), await ownJob.next(), await foreignJob.next()]
-    expect(both.map(({ value }) => value?.status)).toEqual(['PENDING', 'PENDING', 'PENDING', 'PENDING'])
+    expect(both.map(({ value }) => value)).toEqual(Array.from({ length: 4 }, () => ({ id: 'shared' })))
     const ownNext = ownJob.next()
     const statements = await app.statementsOf(async () => {
       const foreignNext = foreignJob.next()
       const where = { tenantAppId: theirs.tenantAppId, id: 'shared' }
       await app.database.prisma.job.updateMany({ where, data: { status: 'CANCELLED' } })
-      expect((await foreignNext).value).toMatchObject({ status: 'CANCELLED' })
+      expect((await foreignNext).value).toEqual({ id: 'shared' })
+      // It was cancelled, so the values end.
+      expect((await foreignJob.next()).done).toBe(true)
     })
     expect(statements.filter((sql) => /^SELECT/.test(sql))).toHaveLength(1)
     await ownJob.return?.()
@@ -233,9 +263,9 @@ describe('a worker', () => {
       begun.get(tenant)?.resolve(signal)
       await Promise.race([release.promise, once(signal, 'abort')])
     }
-    const { jobs, changes } = app.services
+    const { jobs, events } = app.services
     const options = { log: app.app.log, concurrency: 2, leaseSeconds: 30, pollMilliseconds: 50 }
-    const worker = startWorker({ ...options, jobs, changes, handlers: new Map([['wait', wait]]) })
+    const worker = startWorker({ ...options, jobs, events, handlers: new Map([['wait', wait]]) })
     for (const tenant of [mine, theirs]) {
       const job = {
         id: 'working',
@@ -263,6 +293,7 @@ describe('REST', () => {
   async function restoreRows() {
     await app.database.prisma.user.deleteMany({ where: { tenantAppId: mine.tenantAppId } })
     await app.database.prisma.job.deleteMany({ where: { tenantAppId: mine.tenantAppId } })
+    await app.database.prisma.webhook.deleteMany({ where: { tenantAppId: mine.tenantAppId } })
     await createRows(mine)
   }
 

@@ -2,9 +2,12 @@ import { readFileSync } from 'node:fs'
 import { type GraphQLInputType, getNamedType, isInputObjectType, isNonNullType } from 'graphql'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { schemas } from '../../src/domain/schema.graphql.ts'
+import { startUsageWriter } from '../../src/domain/usage/usage-writer.ts'
 import { routes } from '../../src/rest/routes.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { settleEvents } from '../support/events.ts'
 import { createOneOfEach, factoriesFor } from '../support/factories.ts'
+import { queryOf } from '../support/schema-cases.ts'
 
 const { schema } = schemas
 
@@ -31,6 +34,8 @@ async function theirRows() {
     await prisma.account.findMany({ where }),
     await prisma.job.findMany({ where }),
     await prisma.emailRecord.findMany({ where }),
+    await prisma.webhook.findMany({ where }),
+    await prisma.webhookDelivery.findMany({ where }),
     await prisma.apiKey.findMany({ where, omit: { lastUsedAt: true } }),
     await prisma.profile.findMany({
       where,
@@ -46,7 +51,7 @@ beforeEach(async () => {
 
 /** The values of the other tenant that a text contains. */
 function leaks(text: string): string[] {
-  const { user, account, profile, email, job } = other
+  const { user, account, profile, email, job, webhook } = other
   const secrets = [
     user.id,
     user.name,
@@ -57,6 +62,7 @@ function leaks(text: string): string[] {
     email.id,
     email.value,
     job.id,
+    webhook.id,
   ]
   return [...secrets, theirs.tenantAppId, theirs.name].filter((secret) => text.includes(secret))
 }
@@ -66,11 +72,14 @@ describe('GraphQL treats an id of another tenant as a missing id', () => {
     ['user(id: $id) { id name }', () => other.user.id],
     ['account(id: $id) { id user { id } profile { id } }', () => other.account.id],
     ['job(id: $id) { id payload }', () => other.job.id],
+    ['webhook(id: $id) { id deliveries { nodes { id } } }', () => other.webhook.id],
     ['profiles(accountIds: [$id]) { id }', () => other.account.id],
-    ...(['user', 'account', 'profile', 'email', 'job'] as const).flatMap((type): [string, () => string][] => [
-      [`node(id: $id) { id } # ${type}`, () => other[type].id],
-      [`nodes(ids: [$id]) { id } # ${type}`, () => other[type].id],
-    ]),
+    ...(['user', 'account', 'profile', 'email', 'job', 'webhook'] as const).flatMap(
+      (type): [string, () => string][] => [
+        [`node(id: $id) { id } # ${type}`, () => other[type].id],
+        [`nodes(ids: [$id]) { id } # ${type}`, () => other[type].id],
+      ],
+    ),
   ]
 
   it.each(cases)('in %s', async (field, id) => {
@@ -113,31 +122,37 @@ describe('a mutation with an id of another tenant', () => {
   })
   const theirId = (mutation: string, field: string) => {
     if (/Job/.test(mutation)) return other.job.id
+    if (/Webhook|redeliver/.test(mutation)) return other.webhook.id
     if (mutation === 'revokeApiKey') return theirs.keyId
-    if (field === 'accountId' || /Account$/.test(mutation)) return field === 'userId' ? other.user.id : other.account.id
+    if (field === 'accountId' || /Accounts?$/.test(mutation))
+      return field === 'userId' ? other.user.id : other.account.id
     return other.user.id
   }
   const mutations = Object.values(schema.getMutationType()?.getFields() ?? {}).flatMap(({ name, args }) => {
     const input = getNamedType(args[0]?.type as GraphQLInputType)
     if (!isInputObjectType(input)) throw new Error(`${name} takes no input`)
     const required = Object.values(input.getFields()).filter(({ type }) => isNonNullType(type))
-    return required.some(({ type }) => getNamedType(type).name === 'ID') ? [{ name, input: input.name, required }] : []
+    const isById = required.some(({ type }) => getNamedType(type).name === 'ID')
+    return isById ? [{ name, isBulk: args[0]?.name === 'inputs', query: queryOf(name, args[0], input), required }] : []
   })
 
-  it.each(mutations)('treats the id as missing and changes nothing: $name', async ({ name, input, required }) => {
-    const query = `mutation ($input: ${input}!) { ${name}(input: $input) { userErrors { code field message } } }`
-    const send = (id: (field: string) => string) => {
-      const values = required.map((field) => [
-        field.name,
-        getNamedType(field.type).name === 'ID' ? id(field.name) : samples[field.name],
-      ])
-      return app.graphql<Record<string, unknown>>(mine, query, { input: Object.fromEntries(values) })
-    }
-    const foreign = await send((field) => theirId(name, field))
-    expect(foreign).toEqual(await send(() => 'nobody'))
-    expect(foreign.data[name]).toMatchObject({ userErrors: [{ code: 'NOT_FOUND' }] })
-    expect(await theirRows()).toBe(before)
-  })
+  it.each(mutations)(
+    'treats the id as missing and changes nothing: $name',
+    async ({ name, isBulk, query, required }) => {
+      const send = (id: (field: string) => string) => {
+        const values = required.map((field) => [
+          field.name,
+          getNamedType(field.type).name === 'ID' ? id(field.name) : samples[field.name],
+        ])
+        return app.graphql<Record<string, unknown>>(mine, query, { input: Object.fromEntries(values) })
+      }
+      const foreign = await send((field) => theirId(name, field))
+      expect(foreign).toEqual(await send(() => 'nobody'))
+      const payload = { userErrors: [{ code: 'NOT_FOUND' }] }
+      expect(foreign.data[name]).toMatchObject(isBulk ? { results: [payload] } : payload)
+      expect(await theirRows()).toBe(before)
+    },
+  )
 
   it('treats the id as missing even if the account is already linked: linkAccount', async () => {
     const link = (userId: string) =>
@@ -152,21 +167,30 @@ describe('a mutation with an id of another tenant', () => {
     expect(foreign.data['linkAccount']).toMatchObject({ userErrors: [{ code: 'NOT_FOUND', field: ['userId'] }] })
   })
 
-  it('is one of 13 mutations', () => {
+  it('is one of 22 mutations', () => {
     expect(mutations.map(({ name }) => name).sort()).toEqual([
       'cancelJob',
       'completeJob',
       'deleteUser',
+      'deleteUsers',
+      'deleteWebhook',
       'extendJobLease',
       'failJob',
       'linkAccount',
+      'linkAccounts',
+      'redeliverEvents',
       'reportJobProgress',
       'retryJob',
       'revokeApiKey',
+      'rotateWebhookSecret',
       'syncProfile',
+      'syncProfiles',
       'unlinkAccount',
+      'unlinkAccounts',
       'updateAccount',
       'updateUser',
+      'updateUsers',
+      'updateWebhook',
     ])
   })
 })
@@ -210,6 +234,30 @@ describe('a GraphQL list', () => {
   it('apiKeys returns only keys of the tenant', async () => {
     const { data } = await app.graphql(mine, '{ apiKeys(first: 500) { nodes { id name } } }')
     expect(data['apiKeys']).toEqual({ nodes: [{ id: mine.keyId, name: 'key of Mine' }] })
+  })
+
+  it('usage has only what the tenant has requested', async () => {
+    await app.graphql(theirs, 'query OfTheirs { users { nodes { id } } }')
+    await startUsageWriter(app.services, { log: app.app.log })()
+    const query = (more: string) => app.graphql(mine, `{ usage(first: 500) { nodes { keyId operationName } ${more} } }`)
+    const { data } = await query('operations { keyId } fields { field requests }')
+    expect(JSON.stringify(data)).toContain(mine.keyId)
+    expect(JSON.stringify(data)).not.toMatch(new RegExp(`OfTheirs|${theirs.keyId}`))
+  })
+
+  it('webhooks returns only webhooks of the tenant, with their deliveries', async () => {
+    const { data } = await app.graphql(mine, '{ webhooks(first: 500) { nodes { id deliveries { nodes { id } } } } }')
+    const { id } = own.webhook
+    expect(data['webhooks']).toEqual({ nodes: [{ id, deliveries: { nodes: [{ id: `dlv_${id}` }] } }] })
+  })
+
+  it('events returns only events of the tenant', async () => {
+    type Events = { readonly events: { readonly nodes: readonly { readonly id: string }[] } }
+    await settleEvents(app)
+    const { data } = await app.graphql<Events>(mine, '{ events(first: 500) { nodes { id } } }')
+    const rows = await app.database.prisma.event.findMany({ where: { tenantAppId: mine.tenantAppId } })
+    expect(rows.length).toBeGreaterThan(3)
+    expect(data.events.nodes.map(({ id }) => id)).toEqual(rows.map(({ id }) => id).sort())
   })
 
   it('of accounts and profiles, and tenantStats, know only rows of the tenant', async () => {
@@ -331,20 +379,28 @@ describe('the database', () => {
       JOIN pg_class t ON t.oid = c.conrelid AND NOT t.relispartition
       WHERE c.conparentid = 0 AND c.connamespace = 'public'::regnamespace AND c.contype IN ('p', 'f')
       GROUP BY c.oid, 1, 2`
-    const tables = rows.filter(({ table }) => !['tenant_app', 'signing_key', '_prisma_migrations'].includes(table))
+    const tables = rows.filter(
+      ({ table }) => !['tenant_app', 'signing_key', 'event_state', '_prisma_migrations'].includes(table),
+    )
     const primary = tables.filter(({ kind }) => kind === 'p')
     expect(primary.map(({ table }) => table.replaceAll('"', '')).sort()).toEqual([
       'account',
       'api_key',
       'email_record',
+      'erasure',
+      'event',
+      'field_usage',
       'idempotent_answer',
       'job',
+      'operation_usage',
       'profile',
       'user',
+      'webhook',
+      'webhook_delivery',
     ])
     for (const { columns } of primary) expect(columns).toBe('tenant_app_id,id')
     const foreign = tables.filter(({ kind }) => kind === 'f')
-    expect(foreign).toHaveLength(7)
+    expect(foreign).toHaveLength(12)
     for (const { columns } of foreign) expect(columns).toMatch(/^tenant_app_id(,\w+_id)?$/)
   })
 

@@ -89,8 +89,8 @@ describe('GraphQL: a query field with an id argument', () => {
           answers.push(answer.data)
         }
       }
-      // Jobs belong to no user.
-      if (name !== 'job') expect(JSON.stringify(answers)).toContain('of Mine')
+      // Jobs and webhooks belong to no user.
+      if (!['job', 'webhook'].includes(name)) expect(JSON.stringify(answers)).toContain('of Mine')
     },
   )
 })
@@ -131,8 +131,7 @@ describe('GraphQL: a list', () => {
 describe('GraphQL: a mutation', () => {
   it.each(mutationCases({ leaseToken: 'x' }))(
     '$name treats an id of another user as a missing id, and changes no row of that user',
-    async ({ mutation, input, field, required }) => {
-      const query = `mutation ($input: ${input.name}!) { ${mutation}(input: $input) { userErrors { code field message } } }`
+    async ({ query, field, required }) => {
       for (const id of [...foreignIds, tenant.keyId]) {
         const before = await theirRows()
         const answer = await app.graphql(mine, query, { input: { ...required, [field]: id } })
@@ -154,6 +153,13 @@ describe('GraphQL: a mutation', () => {
     expect(await app.database.prisma.user.count()).toBe(2)
   })
 
+  it.each(['cancelJobs', 'retryJobs'])('%s is forbidden', async (name) => {
+    const before = await theirRows()
+    const { errors } = await app.graphql(mine, `mutation { ${name}(input: { filter: {} }) { remainingCount } }`)
+    expect(errors).toMatchObject([{ path: [name], extensions: { code: 'FORBIDDEN' } }])
+    expect(await theirRows()).toBe(before)
+  })
+
   it('of own rows is allowed', async () => {
     const sync =
       'mutation { syncProfile(input: { accountId: "account_Mine", username: "mine" }) { profile { username } } }'
@@ -172,7 +178,7 @@ describe('a relation', () => {
       scopes,
       userId: 'user_Theirs',
     }
-    const { loaders } = createContext(app.services, viewer, app.app.log)
+    const { loaders } = createContext(app.services, { viewer, log: app.app.log, statements: { statements: 0 } })
     expect(await loaders.load(accountsOfUser, 'user_Mine')).toEqual([])
     expect(await loaders.load(profileOfAccount, 'account_Mine')).toBeNull()
     expect(await loaders.load(emailsOfProfile, 'profile_Mine')).toEqual([])

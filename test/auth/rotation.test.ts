@@ -12,17 +12,23 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-const newKey = (options: { scopes?: readonly string[]; expiresAt?: Date } = {}) =>
+const newKey = (options: { scopes?: readonly string[]; expiresAt?: Date; pointsPerMinute?: number } = {}) =>
   createKey(app.database, { tenantAppId: tenant.tenantAppId, name: 'ci', ...options })
 
 async function works(key: string): Promise<boolean> {
   return (await app.rest({ ...tenant, key }, 'GET', '/fusion/jobs/nobody')).statusCode === 404
 }
 
-it('both keys work during the grace, with the same scopes; afterwards only the successor works', async () => {
-  const old = await newKey({ scopes: ['jobs:read'] })
+it('both keys work during the grace, with the same scopes and rate limit; afterwards only the successor works', async () => {
+  const old = await newKey({ scopes: ['jobs:read'], pointsPerMinute: 500 })
   const { row, key } = await rotateKey(app.database, old.row.id, 3_600_000)
-  expect(row).toMatchObject({ name: 'ci', scopes: ['jobs:read'], expiresAt: null, revokedAt: null })
+  expect(row).toMatchObject({
+    name: 'ci',
+    scopes: ['jobs:read'],
+    pointsPerMinute: 500,
+    expiresAt: null,
+    revokedAt: null,
+  })
   expect(key).not.toBe(old.key)
   expect([await works(old.key), await works(key)]).toEqual([true, true])
   const { expiresAt } = await app.database.prisma.apiKey.findFirstOrThrow({ where: { id: old.row.id } })

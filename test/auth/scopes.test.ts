@@ -146,6 +146,23 @@ describe('a field whose scope the key lacks', () => {
     }
   })
 
+  it('is null if it is a field of Query, and the other fields are returned', async () => {
+    const query = `{ users { nodes { id } } jobs { nodes { id } } tenantStats { users } profiles(accountIds: ["${rows.account.id}"]) { id } }`
+    const key = await keyFor(['jobs:read'])
+    for (const _time of [1, 2, 3]) {
+      const { data, errors } = await app.graphql(key, query)
+      expect(data).toEqual({ users: null, jobs: { nodes: [{ id: rows.job.id }] }, tenantStats: null, profiles: null })
+      const forbidden = (name: string) => ({ path: [name], extensions: { code: 'FORBIDDEN' } })
+      expect(errors).toMatchObject(['users', 'tenantStats', 'profiles'].map(forbidden))
+    }
+  })
+
+  it('is nullable if it is a field of Query', () => {
+    const ofQuery = fields.filter(({ type }) => type === 'Query')
+    expect(ofQuery).toHaveLength(17)
+    for (const { name, field } of ofQuery) expect([name, isNullableType(field.type)]).toEqual([name, true])
+  })
+
   it('is nullable if it needs contacts:read', () => {
     const needing = fields.filter(({ field }) => scopeOf(field) === 'contacts:read')
     for (const { name, field } of needing) expect([name, isNullableType(field.type)]).toEqual([name, true])
@@ -200,7 +217,8 @@ describe('a key without the scope learns nothing from', () => {
   it('a filter', async () => {
     const query = 'query ($email: String) { users(filter: { email: $email }) { totalCount nodes { id } } }'
     const { data, errors } = await app.graphql(await keyFor(['users:read']), query, { email: rows.user.email })
-    expect([data, errors]).toMatchObject([null, [{ path: ['users'], extensions: { code: 'FORBIDDEN' } }]])
+    expect(data).toEqual({ users: null })
+    expect(errors).toMatchObject([{ path: ['users'], extensions: { code: 'FORBIDDEN' } }])
     const allowed = await app.graphql(await keyFor(['users:read', 'contacts:read']), query, { email: rows.user.email })
     expect(allowed.data).toMatchObject({ users: { totalCount: 1 } })
   })

@@ -1,11 +1,13 @@
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import type { Writable } from 'node:stream'
+import { gzipSync } from 'node:zlib'
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { IssuerKeysOptions } from '../../src/engine/auth/tokens/issuer-keys.ts'
 import { openTrustedIssuers } from '../../src/engine/auth/tokens/trusted-issuers.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
@@ -28,6 +30,8 @@ let server: Server
 let keys: KeyPair[]
 let requests = 0
 let isBroken = false
+/** Sends a body instead of the keys. */
+let sendBody: ((response: ServerResponse) => void) | undefined
 const folder = mkdtempSync(path.join(tmpdir(), 'fusion-issuers-'))
 
 async function createPair(alg: string, kid: string): Promise<KeyPair> {
@@ -45,6 +49,7 @@ beforeAll(async () => {
   keys = await Promise.all(['RS256', 'ES256', 'EdDSA'].map((alg) => createPair(alg, `key of ${alg}`)))
   server = createServer((_, response) => {
     requests += 1
+    if (sendBody) return sendBody(response)
     response.writeHead(isBroken ? 500 : 200, { 'content-type': 'application/json' }).end(jwks())
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -84,10 +89,14 @@ function open(list: unknown, options: Partial<IssuerKeysOptions> = {}) {
 const startWith = async (list: unknown, options?: Partial<IssuerKeysOptions>) =>
   app.startAnother({ trustedIssuers: await open(list, options) })
 
-function sign({ alg, kid, privateKey }: KeyPair, claims: object = {}): Promise<string> {
-  const now = Math.floor(Date.now() / 1_000)
-  const standard = { iss: 'https://id.example', aud: 'https://api.example', iat: now, exp: now + 60 }
-  return new SignJWT({ ...standard, sub: mine.user.id, ...claims }).setProtectedHeader({ alg, kid }).sign(privateKey)
+const now = Math.floor(Date.now() / 1_000)
+
+function sign({ alg, kid, privateKey }: KeyPair, claims: object = {}, header: object = {}): Promise<string> {
+  const scope = 'users:read profiles:read'
+  const standard = { iss: 'https://id.example', aud: 'https://api.example', iat: now, exp: now + 600, scope }
+  return new SignJWT({ ...standard, sub: mine.user.id, ...claims })
+    .setProtectedHeader({ alg, kid, ...header })
+    .sign(privateKey)
 }
 
 const ask = async (
@@ -144,6 +153,12 @@ describe('a token of a trusted issuer', () => {
     ['of another issuer', { iss: 'https://other.example' }],
     ['for another audience', { aud: 'https://other.example' }],
     ['that is not valid yet', { nbf: 9_999_999_999 }],
+    ['that is valid for more than a day', { iat: now, exp: now + 86_401 }],
+    ['that does not say since when it is valid for more than a day', { iat: undefined, exp: now + 2 * 86_400 }],
+    ['that is valid for an hour in the far future', { iat: now + 86_400_000, exp: now + 86_403_600 }],
+    ['that is valid for ever', { exp: Number.MAX_VALUE }],
+    ['with a claim of scopes that is no text', { scope: { all: true } }],
+    ['with a claim of scopes that is null', { scope: null }],
   ])('%s gets 401', async (_, claims) => {
     const answer = await ask(gateway, await sign(pair, claims))
     expect([answer.statusCode, answer.headers['www-authenticate']]).toEqual([401, 'Bearer error="invalid_token"'])
@@ -160,13 +175,61 @@ describe('a token of a trusted issuer', () => {
     for (const token of [...tokens, byText]) expect((await ask(gateway, token)).statusCode).toBe(401)
   })
 
-  it('has the scopes that it names, of those of the issuer', async () => {
-    const scopesOf = async (scope: unknown) =>
-      (await ask(gateway, await sign(pair, { scope }), '{ viewer { scopes } }')).json().data?.viewer.scopes
-    expect(await scopesOf('openid users:read contacts:read')).toEqual(['users:read'])
-    expect(await scopesOf('openid email')).toEqual(['users:read', 'profiles:read'])
-    expect(await scopesOf(['openid', 'profiles:read', 'contacts:read'])).toEqual(['profiles:read'])
-    expect(await scopesOf({ all: true })).toBeUndefined()
+  it('is valid for a day at most, if the issuer has no other maximum', async () => {
+    const day = await sign(pair, { iat: now - 60, exp: now - 60 + 86_400 })
+    expect((await ask(gateway, day)).statusCode).toBe(200)
+    expect((await ask(gateway, await sign(pair, { iat: undefined, exp: now + 3_600 }))).statusCode).toBe(200)
+    const strict = await startWith([settings({ jwksUri: jwksUri(), maxLifetimeSeconds: 3_600 })])
+    const [hour, more] = [await sign(pair, { exp: now + 3_600 }), await sign(pair, { exp: now + 3_601 })]
+    expect([(await ask(strict, hour)).statusCode, (await ask(strict, more)).statusCode]).toEqual([200, 401])
+    await strict.close()
+  })
+
+  it.each([
+    [undefined, 200],
+    ['JWT', 200],
+    ['at+jwt', 200],
+    ['AT+JWT', 200],
+    ['application/jwt', 200],
+    ['application/at+jwt', 200],
+    ['logout+jwt', 401],
+    ['dpop+jwt', 401],
+    ['secevent+jwt', 401],
+    ['', 401],
+  ])('of the type %j gets %i', async (typ, status) => {
+    const token = await sign(pair, { jti: typ }, typ === undefined ? {} : { typ })
+    expect((await ask(gateway, token)).statusCode).toBe(status)
+  })
+
+  const scopesOf = async (claims: object, at = gateway) =>
+    (await ask(at, await sign(pair, { scope: undefined, ...claims }), '{ viewer { scopes } }')).json().data.viewer
+      .scopes
+
+  it('has the scopes that it names, as far as its issuer can grant them', async () => {
+    expect(await scopesOf({ scope: 'openid users:read contacts:read' })).toEqual(['users:read'])
+    expect(await scopesOf({ scope: ['openid', 'profiles:read', 'contacts:read'] })).toEqual(['profiles:read'])
+    expect(await scopesOf({ scp: ['profiles:read', 'jobs:read'] })).toEqual(['profiles:read'])
+    expect(await scopesOf({ scope: 'openid', scp: ['profiles:read'] })).toEqual([])
+  })
+
+  it.each([[{ scope: '' }], [{ scope: 'openid email' }], [{ scope: 'contacts:read' }], [{ scp: [] }], [{}]])(
+    'that names no scope of its issuer is valid, and reads nothing: %j',
+    async (claims) => {
+      expect(await scopesOf(claims)).toEqual([])
+      const token = await sign(pair, { scope: undefined, ...claims })
+      const { data, errors } = (await ask(gateway, token, '{ viewer { user { id } } }')).json()
+      expect([data, errors]).toMatchObject([{ viewer: { user: null } }, [{ extensions: { code: 'FORBIDDEN' } }]])
+      const headers = { authorization: `Bearer ${token}` }
+      expect((await gateway.app.inject({ url: '/users', headers })).statusCode).toBe(403)
+    },
+  )
+
+  it('without a claim of scopes has the default scopes of its issuer', async () => {
+    const generous = await startWith([settings({ jwksUri: jwksUri(), defaultScopes: ['profiles:read'] })])
+    expect(await scopesOf({}, generous)).toEqual(['profiles:read'])
+    expect(await scopesOf({ scope: 'users:read' }, generous)).toEqual(['users:read'])
+    expect(await scopesOf({ scope: '' }, generous)).toEqual([])
+    await generous.close()
   })
 
   it('of a user who does not exist sees nothing', async () => {
@@ -211,6 +274,56 @@ describe('a token of a trusted issuer', () => {
   })
 })
 
+describe('keys without end', () => {
+  const endless = (stream: Writable) => {
+    let sent = 0
+    const write = () => {
+      sent += chunk.length
+      stream.write(chunk)
+    }
+    stream.on('drain', write).on('error', () => undefined)
+    write()
+    return () => sent
+  }
+  const chunk = Buffer.alloc(65_536, ' ')
+  afterEach(() => {
+    sendBody = undefined
+  })
+
+  it('are not read: the token gets 503, and the connection is closed', async () => {
+    const gateway = await startWith([settings({ jwksUri: jwksUri() })])
+    let sent = () => 0
+    const { promise: closed, resolve } = Promise.withResolvers<void>()
+    sendBody = (response) => {
+      response.on('close', resolve)
+      sent = endless(response.writeHead(200))
+    }
+    expect((await ask(gateway, await sign(keys[0] as KeyPair))).statusCode).toBe(503)
+    await closed
+    // What the sockets hold, besides what was read.
+    expect(sent()).toBeLessThan(32 * 1024 * 1024)
+    await gateway.close()
+  })
+
+  it('are not read, however well they are compressed', async () => {
+    const gateway = await startWith([settings({ jwksUri: jwksUri() })])
+    const body = gzipSync(Buffer.alloc(64 * 1024 * 1024, ' '))
+    sendBody = (response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(body)
+    expect((await ask(gateway, await sign(keys[0] as KeyPair))).statusCode).toBe(503)
+    expect(app.log).toContainEqual(
+      expect.objectContaining({ err: expect.objectContaining({ message: 'The keys are longer than 1 MiB' }) }),
+    )
+    await gateway.close()
+  })
+
+  it('are not read from a file or a device', async () => {
+    for (const jwksFile of [write(jwks().padEnd(1024 * 1024 + 1)), '/dev/zero']) {
+      await expect(open([settings({ jwksFile })])).rejects.toThrow('cannot be read: it is longer than 1 MiB')
+    }
+    expect(await open([settings({ jwksFile: write(jwks().padEnd(1024 * 1024)) })])).toHaveLength(1)
+  })
+})
+
 describe('TRUSTED_ISSUERS', () => {
   const keyed = { jwksUri: 'https://id.example/keys' }
   it.each([
@@ -223,6 +336,12 @@ describe('TRUSTED_ISSUERS', () => {
     ['both keys', [settings({ ...keyed, jwksFile: 'x' })], /needs jwksUri or jwksFile/],
     ['a file that does not exist', [settings({ jwksFile: 'none.json' })], /none\.json cannot be read/],
     ['a scope for servers', [settings({ ...keyed, scopes: ['jobs:read'] })], /0\.scopes\.0 must be one of users:read/],
+    [
+      'default scopes beyond the scopes',
+      [settings({ ...keyed, defaultScopes: ['contacts:read'] })],
+      /0 has defaultScopes/,
+    ],
+    ['a lifetime of years', [settings({ ...keyed, maxLifetimeSeconds: 1e8 })], /0\.maxLifetimeSeconds/],
     ['http in a public network', [settings({ jwksUri: 'http://id.example/keys' })], /must be https/],
     ['the same issuer twice', [settings(keyed), settings({ ...keyed, tenant: 'x' })], /is listed twice/],
     ['the gateway itself', [settings({ ...keyed, issuer: 'urn:fusion-gateway' })], /is the gateway itself/],

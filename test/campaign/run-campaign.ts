@@ -48,8 +48,8 @@ export async function runCampaign({ seconds, seed, print }: CampaignOptions): Pr
     const elapsed = () => (performance.now() - startedAt) / 1_000
     const printAt = (line: string) => print(`${elapsed().toFixed(1).padStart(6)} s  ${line}`)
     const clientOptions = { gateways: addresses, conditions, count: tally.countStatus, note, print: printAt }
-    const { attacker } = neighbours
-    const lanes = createLanes({ ...recovery, cluster, gateways, workers, attacker, conditions, tally, print: printAt })
+    const { attackers } = neighbours
+    const lanes = createLanes({ ...recovery, cluster, gateways, workers, attackers, conditions, tally, print: printAt })
 
     const load = startLoad({ ...clientOptions, tenants, ledger, seed })
     const reporting = setInterval(() => printAt(formatCounts(ledger)), progressMilliseconds).unref()

@@ -12,6 +12,7 @@ import { type CommandDatabase, createCommandDatabase } from '../support/command-
 import { createDatabaseOfOwner, dropDatabase, hasServer, ownerUrl } from '../support/postgresql.ts'
 import { childrenOf, isRunning, readLog, startClients, statusOf, untilGone, untilLogged } from '../support/processes.ts'
 import { isRedisRunning, redisPort } from '../support/redis.ts'
+import { initSocket } from '../support/web-socket.ts'
 
 const two = ['--processes', '2']
 
@@ -206,6 +207,25 @@ describe.skipIf(!hasServer)('serve --processes', () => {
     await untilGone(children)
   })
 
+  it('completes subscriptions and closes WebSockets with 1001 in a restart, and their clients find another process', async () => {
+    const gateway = await start()
+    const follow = async () => {
+      const client = await initSocket(gateway.address, key)
+      client.send({ type: 'subscribe', id: '1', payload: { query: 'subscription { jobs(first: 1) { id } }' } })
+      expect(await client.next()).toMatchObject({ type: 'next' })
+      return client
+    }
+    const clients = await Promise.all(Array.from({ length: 6 }, follow))
+    gateway.child.kill('SIGHUP')
+    for (const { next, closed } of clients) {
+      expect(await next()).toEqual({ type: 'complete', id: '1' })
+      expect((await closed).code).toBe(1001)
+      const { socket } = await follow()
+      socket.terminate()
+    }
+    await untilLogged(gateway, 'restarted')
+  })
+
   it('closes connections in use at the second signal', async () => {
     const gateway = await start({ DATABASE_STATEMENT_TIMEOUT: '15' })
     const users = await lockUsers()
@@ -293,7 +313,7 @@ describe.skipIf(!hasServer)('serve --processes', () => {
     }
     expect(await serve({ ...env, PORT: port })).toEqual({
       code: 1,
-      stderr: expect.stringMatching(/^bind EADDRINUSE.*\n$/),
+      stderr: expect.stringMatching(/^Another program uses the port \d+ of 127.0.0.1\. .*\n$/),
     })
     holder.close()
     expect(await serve({ DATA_DIR: '/nowhere' }, ['--processes', '3'])).toEqual({

@@ -25,7 +25,7 @@ async function writeTrustedIssuers(folder: string) {
   const settings = { issuer, audience, jwksFile: 'keys.json', tenant: 'Demo', userIdClaim: 'sub', scopes }
   writeFileSync(file, JSON.stringify([settings]))
   const sign = (sub: string) =>
-    new SignJWT({ iss: issuer, aud: audience, sub })
+    new SignJWT({ iss: issuer, aud: audience, sub, scope: scopes.join(' ') })
       .setProtectedHeader({ alg: 'ES256' })
       .setExpirationTime('1m')
       .sign(privateKey)
@@ -49,6 +49,10 @@ describe('serve on the embedded database', () => {
     const shell = spawn('bash', ['-c', `${curl} -fsS`])
     expect(JSON.parse(await text(shell.stdout))).toMatchObject({ users: [{}, {}] })
 
+    const page = async ({ address }: typeof first) =>
+      (await fetch(address, { headers: { accept: 'text/html' } })).text()
+    expect(await page(first)).toContain(key)
+
     const second = fusion(['serve'], { DATA_DIR: dataDir })
     expect(await second).toMatchObject({ code: 1, stderr: expect.stringContaining(`process ${first.child.pid}`) })
 
@@ -57,9 +61,10 @@ describe('serve on the embedded database', () => {
     expect(stopped.milliseconds).toBeLessThan(5_000)
 
     const issuers = await writeTrustedIssuers(dataDir)
-    const env = { TOKEN_ISSUER: 'https://gateway.example', TRUSTED_ISSUERS: issuers.file }
+    const env = { TOKEN_ISSUER: 'https://gateway.example', TRUSTED_ISSUERS: issuers.file, DEMO_KEY: 'hide' }
     const restarted = await startGateway({ DATA_DIR: dataDir, ...env })
     expect(restarted.output()).toContain(`x-api-key: ${key}`)
+    expect(await page(restarted)).not.toContain(key)
     const authorization = `Bearer ${await issuers.sign('usr_demo_2')}`
     const own = await fetch(`${restarted.address}/users`, { headers: { authorization } })
     expect(await own.json()).toMatchObject({ users: [{ id: 'usr_demo_2' }] })
@@ -83,7 +88,7 @@ describe('serve on the embedded database', () => {
     const folder = createEmptyDir()
     chmodSync(folder, 0o755)
     const starting = startGateway({ DATA_DIR: folder }).catch(() => undefined)
-    await expect.poll(() => existsSync(path.join(folder, file)), { timeout: 30_000, interval: 2 }).toBe(true)
+    await expect.poll(() => existsSync(path.join(folder, file)), { timeout: 120_000, interval: 2 }).toBe(true)
     const holder = await text(connect(path.join(folder, 'gateway.lock')))
     process.kill(Number(/process (\d+) on /.exec(holder)?.[1]), 'SIGKILL')
     await starting
@@ -121,6 +126,32 @@ describe('serve on the embedded database', () => {
     rmSync(folder, { recursive: true })
   })
 
+  it.skipIf(!canMount)('serves and locks its folder on a system without /proc', async () => {
+    const folder = createDataDir()
+    const start = (...command: string[]) => {
+      const script = 'umount --recursive --lazy /proc && test ! -e /proc/self && exec "$0" src/cli.ts "$@"'
+      return spawn('unshare', ['--mount', 'sh', '-c', script, process.execPath, ...command], {
+        env: { ...process.env, DATA_DIR: folder, PORT: '0' },
+      })
+    }
+    const gateway = start('serve')
+    let output = ''
+    for await (const chunk of gateway.stdout) {
+      output += chunk
+      if (output.includes('OpenAPI')) break
+    }
+    const [, key = ''] = /x-api-key: (\S+)/.exec(output) ?? []
+    const [, address] = /(http:\S+)\/openapi\.json/.exec(output) ?? []
+    const answer = await fetch(`${address}/users`, { headers: { 'x-api-key': key } })
+    expect(((await answer.json()) as { users: unknown[] }).users).toHaveLength(25)
+    const second = start('tenants', 'list')
+    const [error, [code]] = await Promise.all([text(second.stderr), once(second, 'close')])
+    expect([code, error]).toEqual([1, expect.stringContaining('is open in process')])
+    gateway.kill('SIGTERM')
+    expect(await once(gateway, 'close')).toEqual([0, null])
+    rmSync(folder, { recursive: true })
+  })
+
   it.skipIf(!canMount)('refuses a disk that cannot be written, and is not ready while its disk is full', async () => {
     const disk = createEmptyDir()
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=96m', 'tmpfs', disk])
@@ -143,14 +174,21 @@ describe('serve on the embedded database', () => {
     })
   })
 
-  it('reports in one line that the port is in use, and keeps every row when it is killed', async () => {
+  it('reports in one line that the port is in use', async () => {
     const gateway = await startGateway({ DATA_DIR: dataDir })
     const port = new URL(gateway.address).port
     const { code, stderr } = await fusion(['serve'], { DATA_DIR: createDataDir(), PORT: port })
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: `listen EADDRINUSE: address already in use 127.0.0.1:${port}\n`,
+      stderr: `Another program uses the port ${port} of 127.0.0.1. Stop it, or set PORT to another port: PORT=${Number(port) + 1} npm start\n`,
     })
+    const metrics = await fusion(['serve'], { DATA_DIR: createDataDir(), METRICS_PORT: port })
+    expect([metrics.code, metrics.stderr]).toEqual([1, expect.stringContaining('set METRICS_PORT to another port')])
+    await gateway.stop()
+  })
+
+  it('keeps every row when it is killed', async () => {
+    const gateway = await startGateway({ DATA_DIR: dataDir })
     const key = /x-api-key: (\S+)/.exec(gateway.output())?.[1] ?? ''
     const headers = { 'x-api-key': key, 'content-type': 'application/json' }
     const body = JSON.stringify({ name: 'Last words', email: 'last@example.com', phone: '1' })

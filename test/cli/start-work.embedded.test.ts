@@ -3,15 +3,19 @@ import { startWork } from '../../src/cli/process/start-work.ts'
 import { createServices } from '../../src/domain/services.ts'
 import { openDatabase } from '../../src/engine/db/database.ts'
 import { deployMigrations } from '../../src/engine/db/migrations/migrations.ts'
+import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
+import { unlimited } from '../../src/engine/limits/rate-limit.ts'
 import { createLogger } from '../../src/engine/telemetry/logger.ts'
 import { settings } from '../support/settings.ts'
 
-it('a process with the embedded database gathers the statistics that plans are chosen by', async () => {
+it('a process removes keys that ended long ago, and gathers the statistics of the embedded database that plans are chosen by', async () => {
   const database = await openDatabase({ kind: 'embedded', dataDir: 'memory' })
   await deployMigrations(database)
   await database.prisma.tenantApp.createMany({
     data: Array.from({ length: 50 }, (_, index) => ({ id: `ten_${index}`, name: `Tenant ${index}` })),
   })
+  const ended = { id: 'key_1', hash: 'x', name: 'n', expiresAt: new Date(Date.now() - 31 * 86_400_000) }
+  await database.prisma.apiKey.create({ data: { tenantAppId: 'ten_0', ...ended } })
   const services = createServices(database, settings)
   const estimate = async () => {
     const rows = await database.prisma.$queryRaw<
@@ -21,9 +25,19 @@ it('a process with the embedded database gathers the statistics that plans are c
   }
   expect(await estimate()).not.toBe(50)
   const logger = createLogger({ logLevel: 'silent' })
-  const stop = startWork(services, { logger, jobRetentionDays: 0, shutdownMilliseconds: 2_000, concurrency: 1 })
+  const stop = startWork(services, {
+    ...settings,
+    logger,
+    meter: createStatementMeter(),
+    rateLimit: unlimited,
+    eventRetentionDays: 0,
+    jobRetentionDays: 0,
+    shutdownMilliseconds: 2_000,
+    concurrency: 1,
+  })
   while ((await estimate()) !== 50) await new Promise(setImmediate)
+  expect(await database.prisma.apiKey.count()).toBe(0)
   await stop()
-  await services.changes.close()
+  await services.events.close()
   await database.close()
 })

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isWellFormedApiKey } from '../../src/engine/auth/api-key.ts'
 import { fusion } from '../support/cli.ts'
 import { type CommandDatabase, createCommandDatabase } from '../support/command-database.ts'
+import { run } from '../support/postgresql.ts'
 
 let database: CommandDatabase
 let env: CommandDatabase['env']
@@ -41,6 +42,25 @@ describe('fusion', () => {
     expect(await fusion(['keys', 'rotate', id, '--grace', 'soon'], env)).toMatchObject({ code: 2, stdout: '' })
     expect(await fusion(['keys', 'revoke', id], env)).toMatchObject({ code: 0, stdout: `Revoked ${id}\n` })
     expect((await fusion(['keys', 'list'], env)).stdout).toContain('\trevoked\t')
+  })
+
+  it('keys list shows the creators and the rate limits of keys, and keys revoke names all keys that it revokes', async () => {
+    const create = (...options: string[]) => fusion(['keys', 'create', '--tenant', 'Acme', ...options], env)
+    const { stderr } = await create('--name', 'slow', '--rate-limit', '600')
+    const id = /key_[\w-]+/.exec(stderr)?.[0] ?? ''
+    await run(
+      env['DATABASE_URL'] ?? '',
+      `INSERT INTO api_key (tenant_app_id, id, hash, name, creator_id)
+       SELECT tenant_app_id, 'key_created', 'x', 'created', id FROM api_key WHERE id = '${id}'`,
+    )
+    const { stdout } = await fusion(['keys', 'list'], env)
+    const rows = stdout.split('\n').map((line) => line.split('\t'))
+    expect(rows.find(([first]) => first === id)?.slice(-2)).toEqual(['-', '600'])
+    expect(rows.find(([first]) => first === 'key_created')?.slice(-2)).toEqual([id, '-'])
+    expect(await create('--rate-limit', '0')).toMatchObject({ code: 2, stdout: '' })
+    const revoked = await fusion(['keys', 'revoke', id], env)
+    expect(revoked).toMatchObject({ code: 0, stdout: `Revoked ${id}\nRevoked key_created\n` })
+    expect(await fusion(['keys', 'revoke', id], env)).toMatchObject({ code: 0, stdout: `Revoked ${id}\n` })
   })
 
   it('signing-keys lists and rotates the keys of access tokens, and prints only the new id on stdout', async () => {

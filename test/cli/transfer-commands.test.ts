@@ -6,6 +6,7 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fusion } from '../support/cli.ts'
 import { type CommandDatabase, createCommandDatabase } from '../support/command-database.ts'
+import { lastLine, recordsOf } from '../support/transfer.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'fusion-transfer-'))
 const file = path.join(folder, 'records.ndjson')
@@ -31,17 +32,17 @@ describe('export and import on the command line', () => {
     writeFileSync(file, `${source.stdout}nonsense\n`)
     const rejects = path.join(folder, 'rejects.ndjson')
     const run = await fusion(['import', '--tenant', 'To', '--rejects', rejects, file], env)
-    expect(run).toMatchObject({ code: 1, stderr: `${file}:81: is not JSON\n` })
+    expect(run).toMatchObject({ code: 1, stderr: `${file}:82: is not JSON\n` })
     expect(run.stdout).toMatch(/^Imported 80 records in [\d.]+ s \(\d+ records\/s\), rejected 1\.\n$/)
     expect(JSON.parse(readFileSync(rejects, 'utf8'))).toEqual({
       file,
-      line: 81,
+      line: 82,
       reason: 'is not JSON',
       text: 'nonsense',
     })
     const copy = path.join(folder, 'copy.ndjson')
     expect((await fusion(['export', '--tenant', 'To', '--out', copy], env)).code).toBe(0)
-    expect(readFileSync(copy, 'utf8')).toBe(source.stdout)
+    expect(recordsOf(readFileSync(copy, 'utf8'))).toBe(recordsOf(source.stdout))
     // Records are for the owner of the files alone.
     for (const written of [copy, rejects]) expect(statSync(written).mode & 0o777).toBe(0o600)
     const none = path.join(folder, 'none')
@@ -52,6 +53,34 @@ describe('export and import on the command line', () => {
     ] as const) {
       expect(await fusion(['import', '--tenant', 'To', ...args], env)).toEqual({ code: 1, stdout: '', stderr })
     }
+  })
+
+  it('keep a copy by deltas', async () => {
+    for (const name of ['Source', 'Copy']) await fusion(['tenants', 'create', name], env)
+    await fusion(['seed', '--tenant', 'Source', '--users', '3'], env)
+    const change = async (tenant: string, text: string) => {
+      writeFileSync(file, text)
+      expect(await fusion(['import', '--tenant', tenant, file], env)).toMatchObject({ code: 0, stderr: '' })
+    }
+    const full = await fusion(['export', '--tenant', 'Source'], env)
+    await change('Copy', full.stdout)
+    const [, event = ''] = lastLine.exec(full.stdout) ?? []
+    const [first = '', second = ''] = full.stdout.split('\n')
+    const { id } = JSON.parse(second)
+    await change('Source', `${first.replace(/"name":"[^"]*"/, '"name":"Changed"')}\n{"deleted":"user","id":"${id}"}\n`)
+    const out = path.join(folder, 'delta.ndjson')
+    const since = (given: string) => fusion(['export', '--tenant', 'Source', '--since', given, '--out', out], env)
+    expect(await since(event)).toEqual({ code: 0, stdout: '', stderr: '' })
+    const delta = readFileSync(out, 'utf8')
+    expect(delta).toMatch(new RegExp(`^\\{"deleted":"user","id":"${id}"\\}\n`))
+    expect(delta).toContain('"name":"Changed"')
+    expect(delta).toMatch(lastLine)
+    await change('Copy', delta)
+    expect(await since('evt_1')).toMatchObject({ code: 2, stderr: expect.stringContaining('24 hexadecimal digits') })
+    const future = `evt_${'f'.repeat(24)}`
+    const stderr = `The log of this database has not reached ${future}. Is it of another database?\n`
+    expect(await since(future)).toEqual({ code: 1, stdout: '', stderr })
+    expect(readFileSync(out, 'utf8')).toBe(delta)
   })
 
   it('complete a killed import when it runs again', async () => {
@@ -72,6 +101,6 @@ describe('export and import on the command line', () => {
     await once(child, 'exit')
     writeFileSync(file, text)
     expect((await fusion(['import', '--tenant', 'Killed', file], env)).code).toBe(0)
-    expect((await fusion(['export', '--tenant', 'Killed'], env)).stdout).toBe(text)
+    expect(recordsOf((await fusion(['export', '--tenant', 'Killed'], env)).stdout)).toBe(text)
   })
 })

@@ -66,7 +66,7 @@ describe('fusion', () => {
     expect({ code, lines: stderr.trim().split('\n') }).toEqual({
       code: 1,
       lines: [
-        'DATABASE_URL must name one host. Put a load balancer or a proxy in front of several',
+        'DATABASE_URL must name one host. For several servers, name a proxy such as PgBouncer or HAProxy, or a DNS name of the primary',
         'DATABASE_URL has the parameter schema, which would have no effect',
         'DATABASE_REPLICA_URLS has the parameter target_session_attrs, which would have no effect',
         'DATABASE_REPLICA_URLS has the parameter query_timeout, which would have no effect',
@@ -76,7 +76,8 @@ describe('fusion', () => {
 
   it('rejects a database URL that would be misread', async () => {
     const problems = {
-      'postgresql://u:secret@one:1,two:2/db': 'must name one host. Put a load balancer or a proxy in front of several',
+      'postgresql://u:secret@one:1,two:2/db':
+        'must name one host. For several servers, name a proxy such as PgBouncer or HAProxy, or a DNS name of the primary',
       'postgresql://u:s%ecret@host/db': 'has a % that encodes no character of UTF-8. Write the character % as %25',
       'postgresql://u:1#secret@host/db': 'has a #. Write it as %23',
       'postgresql://u:sec ret@host/db': 'has a space. Write it as %20',

@@ -113,8 +113,8 @@ describe.each(Object.entries(clients))('%s', (_, send) => {
     expect(received.codes).toEqual(['TOO_EXPENSIVE'])
   })
 
-  it('reports RATE_LIMITED when the budget of the key is spent', async () => {
-    const key = await newKey()
+  it('reports RATE_LIMITED when the budget of the tenant is spent', async () => {
+    const { key } = await app.createTenant()
     const accounts = Array.from({ length: 7 }, (_, at) => `a${at}: accounts { id }`).join(' ')
     const document = `query Much { users(first: 500) { nodes { id ${accounts} } } }`
     expect((await send(key, document)).codes).toEqual([])
@@ -229,8 +229,8 @@ describe('openapi-fetch, with the types of /openapi.json', () => {
   })
 
   // No route can be too expensive, because pages and lists of ids have at most 500 entries.
-  it('returns RATE_LIMITED when the budget of the key is spent', async () => {
-    const { GET } = client(await newKey())
+  it('returns RATE_LIMITED when the budget of the tenant is spent', async () => {
+    const { GET } = client((await app.createTenant()).key)
     const statuses: number[] = []
     for (let run = 0; run < 9; run += 1) {
       statuses.push((await GET('/users', { params: { query: { limit: 500 } } })).response.status)

@@ -2,6 +2,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { openDemo } from '../../src/domain/seed/demo.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
+import { barriers, hasDashboardPackages } from '../support/axe.ts'
 import {
   answerTo,
   findChromium,
@@ -13,6 +14,7 @@ import {
 import { addressOf } from '../support/events.ts'
 
 const executablePath = findChromium('GraphiQL in a browser')
+const canUseAxe = hasDashboardPackages('The barriers of GraphiQL')
 
 describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
   let app: TestApp
@@ -53,10 +55,10 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
     })
 
     it('opens with a tab for each example operation', async () => {
-      const tabs = await page.getByRole('tab').locator('.graphiql-tab-button').allTextContents()
+      const tabs = await page.getByRole('tab').allTextContents()
       expect(tabs).toEqual([
         ...['Users', 'User', 'Profiles', 'Job', 'CreateJob', 'Follow', 'Create', 'Update'],
-        ...['Accounts', 'SearchProfiles', 'TenantStats', 'CreateToken', 'Viewer'],
+        ...['Accounts', 'SearchProfiles', 'TenantStats', 'CreateToken', 'Viewer', 'Events', 'FollowEvents', 'Webhooks'],
       ])
     })
 
@@ -113,8 +115,8 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
         ['CreateToken', { createAccessToken: { accessToken: expect.stringMatching(/^ey/), userErrors: [] } }],
         ['Viewer', { viewer: { tenantApp: { name: expect.any(String) }, user: null } }],
       ] as const) {
-        await page.getByRole('tab').getByRole('button', { name: tab, exact: true }).click()
-        await page.getByRole('tab', { selected: true }).getByText(tab, { exact: true }).waitFor()
+        await page.getByRole('tab', { name: tab, exact: true }).click()
+        await page.getByRole('tab', { selected: true, name: tab, exact: true }).waitFor()
         const operation = new RegExp(`^(query|mutation) ${tab}\\b`, 'm')
         await page.waitForURL(({ searchParams }) => operation.test(searchParams.get('query') ?? ''))
         expect(await pressRun(page)).toMatchObject({ data })
@@ -127,7 +129,7 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
       await page.waitForFunction(() => localStorage.getItem('graphiql:tabState')?.includes('Users'))
       expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain(demoKey)
       await Promise.all([answerTo('schema', page), page.reload()])
-      expect(await page.getByRole('tab').count()).toBe(13)
+      expect(await page.getByRole('tab').count()).toBe(16)
       expect(await page.getByRole('tab', { selected: true }).textContent()).toContain('Users')
       expect(await readHeaders(page)).toEqual({ 'x-api-key': demoKey })
     })
@@ -141,9 +143,9 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
       expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain(demoKey)
       await Promise.all([answerTo('schema', page), page.reload()])
       await page.getByRole('button', { name: 'New tab' }).click()
-      await page.getByRole('tab', { selected: true }).getByText('<untitled>').waitFor()
+      await page.getByRole('tab', { selected: true, name: '<untitled>', exact: true }).waitFor()
       await history.getByRole('button', { name: 'Set active' }).getByText('Users').click()
-      await page.getByRole('tab', { selected: true }).getByText('Users').waitFor()
+      await page.getByRole('tab', { selected: true, name: 'Users', exact: true }).waitFor()
       expect(await readHeaders(page)).toEqual({ 'x-api-key': demoKey })
       expect(await pressRun(page)).toMatchObject({ data: { users: { nodes: expect.any(Array) } } })
       expect(errors).toEqual([])
@@ -151,8 +153,8 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
 
     it('shows changes of jobs live', async () => {
       const { page } = await visitGraphiql(browser, demo)
-      await page.getByRole('tab').getByRole('button', { name: 'Follow', exact: true }).click()
-      await page.getByRole('tab', { selected: true }).getByText('Follow', { exact: true }).waitFor()
+      await page.getByRole('tab', { name: 'Follow', exact: true }).click()
+      await page.getByRole('tab', { selected: true, name: 'Follow', exact: true }).waitFor()
       await page.waitForURL(({ searchParams }) => searchParams.get('query')?.includes('subscription Follow') === true)
       await page.getByRole('button', { name: /^Execute query/ }).click()
       await page.locator('.result-window').getByText('"job_demo_1"').waitFor()
@@ -165,14 +167,62 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
       await page.locator('.result-window').getByText(data.createJob.job.id).waitFor()
     })
 
+    it.skipIf(!canUseAxe).each(['light', 'dark'] as const)('can be used by everyone in %s colours', async (scheme) => {
+      const { page } = await visitGraphiql(browser, demo, scheme)
+      await pressRun(page)
+      await page.locator('.result-window').getByText('"usr_demo_1"').waitFor()
+      expect(await barriers(page)).toEqual([])
+    })
+
+    it('leads the keyboard to the editor, and has one stop for its tabs', async () => {
+      const { page } = await visitGraphiql(browser, demo)
+      const focused = () => page.evaluate(() => document.activeElement?.closest('[aria-label], .skip')?.className)
+      await page.keyboard.press('Tab')
+      expect(await focused()).toBe('skip')
+      await page.keyboard.press('Enter')
+      expect(await page.locator('.graphiql-query-editor :focus').count()).toBe(1)
+      const selected = page.getByRole('tab', { selected: true })
+      await selected.focus()
+      for (const [key, tab] of [
+        ['ArrowRight', 'User'],
+        ['ArrowLeft', 'Users'],
+        ['ArrowLeft', 'Webhooks'],
+        ['Home', 'Users'],
+        ['End', 'Webhooks'],
+        ['Delete', 'FollowEvents'],
+      ] as const) {
+        await page.keyboard.press(key)
+        await page.locator(`[role=tab]:focus[aria-selected=true]:text-is("${tab}")`).waitFor()
+      }
+      expect(await page.getByRole('tab').count()).toBe(15)
+      expect(await page.locator('[role=tab][tabindex="0"]').count()).toBe(1)
+    })
+
+    it('has room for the response on a narrow screen, and for its title on a wide one', async () => {
+      const { page } = await visitGraphiql(browser, demo)
+      const boxOf = async (selector: string) => (await page.locator(selector).boundingBox()) ?? { width: 0, height: 0 }
+      expect((await boxOf('.graphiql-logo')).height).toBeLessThanOrEqual(40)
+      await page.setViewportSize({ width: 390, height: 844 })
+      await pressRun(page)
+      for (const pane of ['.graphiql-editors', '.result-window']) {
+        const { width, height } = await boxOf(pane)
+        expect(width, pane).toBeGreaterThan(340)
+        expect(height, pane).toBeGreaterThan(300)
+      }
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
+      expect(await page.locator('meta[name=viewport]').count()).toBe(1)
+      await openDocs(page)
+      expect((await boxOf('.graphiql-plugin')).width).toBeGreaterThan(340)
+    })
+
     it('answers a nested query typed into a new tab', async () => {
       const { page } = await visitGraphiql(browser, demo)
       await page.getByRole('button', { name: 'New tab' }).click()
-      await page.getByRole('tab', { selected: true }).getByText('<untitled>').waitFor()
+      await page.getByRole('tab', { selected: true, name: '<untitled>', exact: true }).waitFor()
       await page.getByRole('region', { name: 'Operation Editor' }).locator('.monaco-editor').click()
       await page.keyboard.type('query Typed { user(id: "usr_demo_2") { accounts { user { id } } } }')
       // GraphiQL parses the text with a delay, and then names the tab.
-      await page.getByRole('tab', { selected: true }).getByText('Typed').waitFor()
+      await page.getByRole('tab', { selected: true, name: 'Typed', exact: true }).waitFor()
       const user = { id: 'usr_demo_2' }
       expect(await pressRun(page)).toMatchObject({ data: { user: { accounts: [{ user }, { user }, { user }] } } })
       await page.locator('.result-window').getByText('"usr_demo_2"').first().waitFor()

@@ -1,11 +1,15 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { openDemo } from '../../src/domain/seed/demo.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
+import { barriers, hasDashboardPackages } from '../support/axe.ts'
 import { findChromium, launchChromium, openPage, otherHostName } from '../support/chromium.ts'
 import { addressOf } from '../support/events.ts'
 
 const executablePath = findChromium('The pages in a browser')
+const canUseAxe = hasDashboardPackages('The barriers of the pages')
 
 describe.skipIf(executablePath === undefined)('in a browser', () => {
   let app: TestApp
@@ -40,14 +44,17 @@ describe.skipIf(executablePath === undefined)('in a browser', () => {
       expect(await page.title()).toBe('Fusion Gateway')
       const links = page.getByRole('link')
       expect(await links.locator('strong').allTextContents()).toEqual([
-        ...['GraphiQL', 'REST reference', 'OpenAPI', 'Health', 'Readiness'],
+        ...['GraphiQL', 'Console', 'REST reference', 'Guides', 'OpenAPI', 'Health', 'Readiness'],
       ])
       await page.keyboard.press('Tab')
       expect(await links.first().evaluate((link) => link === link.ownerDocument.activeElement)).toBe(true)
       expect(
-        await lowestContrast(page, 'h1, .version, .lead, .links strong, .links code, .links span, pre'),
+        await lowestContrast(
+          page,
+          'h1, .version, .lead, .links strong, .links code, .links span, pre, button, .steps a',
+        ),
       ).toBeGreaterThan(4.5)
-      await links.getByText('REST reference').click()
+      await links.locator('strong').getByText('REST reference').click()
       await page.waitForURL(`${demo}/docs`)
       expect([foreignRequests, errors]).toEqual([[], []])
     })
@@ -63,6 +70,30 @@ describe.skipIf(executablePath === undefined)('in a browser', () => {
       expect(errors).toEqual([expect.stringContaining('401')])
     })
 
+    it('the guides load entirely from the gateway, and lead to each other on a narrow screen', async () => {
+      const { page, foreignRequests, errors } = await openPage(browser, demo, scheme)
+      await page.setViewportSize({ width: 390, height: 844 })
+      const menu = page.getByRole('navigation', { name: 'Guides' })
+      await page.goto(`${demo}/guides`)
+      for (const guide of await menu.getByRole('link').allTextContents()) {
+        await menu.getByRole('link', { name: guide, exact: true }).click()
+        await page.locator('[aria-current=page]', { hasText: guide }).waitFor()
+        expect(await page.evaluate(() => document.documentElement.scrollWidth), guide).toBe(390)
+        expect(await lowestContrast(page, 'article :is(h1, h2, p, a, th, td, pre, code)'), guide).toBeGreaterThan(4.5)
+        if (canUseAxe) expect((await barriers(page)).filter((found) => !/^empty-table-header/.test(found))).toEqual([])
+      }
+      expect([foreignRequests, errors]).toEqual([[], []])
+    })
+
+    it.skipIf(!canUseAxe)('the REST reference has no barriers of its own', async () => {
+      const { page } = await openPage(browser, demo, scheme)
+      await page.goto(`${demo}/docs`)
+      await routeOf(page, 'GET', '/fusion/profiles').waitFor()
+      const found = await barriers(page)
+      // These are in the markup of Swagger UI.
+      expect(found.map((barrier) => barrier.split(':')[0])).toEqual(['heading-order', 'nested-interactive', 'region'])
+    })
+
     it('the REST reference loads entirely from the gateway and can be read', async () => {
       const { page, foreignRequests, errors } = await openPage(browser, demo, scheme)
       await page.goto(`${demo}/docs`)
@@ -72,6 +103,50 @@ describe.skipIf(executablePath === undefined)('in a browser', () => {
       expect(await lowestContrast(page, small)).toBeGreaterThan(4.5)
       expect([foreignRequests, errors]).toEqual([[], []])
     })
+  })
+
+  it.skipIf(!canUseAxe).each(['light', 'dark'] as const)(
+    'everyone can use the text pages in %s colours',
+    async (scheme) => {
+      for (const address of [demo, plain, `${plain}/graphql`]) {
+        const { page } = await openPage(browser, new URL(address).origin, scheme)
+        await page.goto(address)
+        await page.getByRole('button', { name: 'Copy' }).first().waitFor()
+        expect(await barriers(page)).toEqual([])
+        await page.setViewportSize({ width: 320, height: 640 })
+        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
+      }
+    },
+  )
+
+  it('the start page copies requests that work, by the keyboard too', async () => {
+    const { page, errors } = await openPage(browser, demo)
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.goto(demo)
+    const copied = async (name: string) => {
+      await page.getByRole('button', { name: `Copy: ${name}` }).press('Enter')
+      await page.getByRole('status').getByText(`${name}: copied`).waitFor()
+      return page.evaluate(() => navigator.clipboard.readText())
+    }
+    expect(await copied('API key')).toBe(demoKey)
+    const run = async (command: string) => {
+      const { stdout } = await promisify(execFile)('sh', ['-c', command])
+      return JSON.parse(stdout)
+    }
+    expect(await run(await copied('REST'))).toMatchObject({ users: [{ id: 'usr_demo_1' }, {}] })
+    expect(await run(await copied('GraphQL'))).toMatchObject({
+      data: { users: { nodes: [{ name: expect.any(String) }, {}] } },
+    })
+    expect(errors).toEqual([])
+  })
+
+  it('selects a sample that the browser may not copy', async () => {
+    const { page } = await openPage(browser, demo)
+    await page.addInitScript(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }))
+    await page.goto(demo)
+    await page.getByRole('button', { name: 'Copy: API key' }).click()
+    await page.getByRole('button', { name: 'Copy: API key' }).getByText('Press Ctrl-C').waitFor()
+    expect(await page.evaluate(() => String(getSelection()).trim())).toBe(demoKey)
   })
 
   it('the REST reference sends requests with the demo key', async () => {
@@ -91,9 +166,15 @@ describe.skipIf(executablePath === undefined)('in a browser', () => {
 
     const created = routeOf(page, 'POST', '/users')
     await created.locator('.opblock-summary-control').click()
+    expect(await created.getByPlaceholder('idempotency-key').inputValue()).toBe('')
     const body = { name: 'Grace Hopper', email: 'grace@example.com', phone: '+1 555 0100' }
-    await created.locator('.body-param textarea').fill(JSON.stringify(body))
     expect(await execute(page, created)).toMatchObject(body)
+    await created.locator('.opblock-summary-control').click()
+
+    // Nothing that depends on earlier requests is filled in.
+    const list = routeOf(page, 'GET', '/users')
+    await list.locator('.opblock-summary-control').click()
+    for (const name of ['cursor', 'if-none-match']) expect(await list.getByPlaceholder(name).inputValue()).toBe('')
     expect([foreignRequests, errors]).toEqual([[], []])
   })
 

@@ -7,6 +7,7 @@ import { userById } from '../../src/domain/user/user.ts'
 import type { Prisma } from '../../src/engine/db/generated/prisma/client.ts'
 import type { Branch } from '../../src/engine/db/read/relation.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { withTimeTexts } from '../support/time-texts.ts'
 
 interface Json {
   readonly phoneNumbers?: unknown
@@ -128,14 +129,15 @@ describe('the batched read', () => {
         )
         const { rows, levels } = await reads.related(userById, { tenantAppId }, requested, { branches: tree })
         // Relations to one row have no order, because a key finds its row.
-        expect(inAnyOrder(rows)).toEqual(inAnyOrder(await prisma.user.findMany(where('id'))))
+        const expectedUsers = inAnyOrder(withTimeTexts(await prisma.user.findMany(where('id'))))
+        expect(inAnyOrder(rows)).toEqual(expectedUsers)
         const [accounts, users, profiles, emails] = levels.map((level) => level.rows)
-        expect(accounts).toEqual(await prisma.account.findMany(where('userId')))
-        expect(inAnyOrder(users)).toEqual(inAnyOrder(await prisma.user.findMany(where('id'))))
-        const found = inAnyOrder(await prisma.profile.findMany(where('accountId')))
+        expect(accounts).toEqual(withTimeTexts(await prisma.account.findMany(where('userId'))))
+        expect(inAnyOrder(users)).toEqual(expectedUsers)
+        const found = inAnyOrder(withTimeTexts(await prisma.profile.findMany(where('accountId'))))
         expect(inAnyOrder(profiles)).toEqual(found)
         expect(inAnyOrder(profiles).map(jsonOf)).toEqual(found.map(jsonOf))
-        expect(emails).toEqual(await prisma.emailRecord.findMany(where('profileId')))
+        expect(emails).toEqual(withTimeTexts(await prisma.emailRecord.findMany(where('profileId'))))
       }),
       { numRuns: 40 },
     )

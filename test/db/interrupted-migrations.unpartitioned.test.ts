@@ -26,7 +26,7 @@ describe.skipIf(!hasServer)('migrate deploy that is killed', () => {
   it('after any of its statements is completed by the next one', async () => {
     let steps = 0
     for (let isKilled = true; isKilled; ) {
-      // The last migration drops and creates one index after the other. Each of them is killed in one of several runs.
+      // The migration of indexes drops and creates one index after the other. Each of them is killed in one of several runs.
       steps += steps < transactionalSteps ? 1 : 7
       isKilled = await deployMigrations({ ...database, driver: killedAfter(database.driver, steps) }).then(
         () => false,

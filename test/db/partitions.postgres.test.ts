@@ -20,8 +20,22 @@ import {
   runAsAdmin,
 } from '../support/postgresql.ts'
 import { locationOf } from '../support/settings.ts'
+import { recordsOf } from '../support/transfer.ts'
 
-const tables = ['"user"', 'account', 'email_record', 'idempotent_answer', 'job', 'profile']
+const tables = [
+  '"user"',
+  'account',
+  'email_record',
+  'erasure',
+  'event',
+  'field_usage',
+  'idempotent_answer',
+  'job',
+  'operation_usage',
+  'profile',
+  'webhook',
+  'webhook_delivery',
+]
 
 describe.skipIf(!hasServer)('migrate partition', () => {
   let name: string
@@ -43,7 +57,10 @@ describe.skipIf(!hasServer)('migrate partition', () => {
   })
 
   const run = (...args: string[]) => fusion(['migrate', 'partition', ...args], env)
-  const exportAll = () => fusion(['export', '--tenant', 'First'], env)
+  async function exportAll() {
+    const { stdout, ...run } = await fusion(['export', '--tenant', 'First'], env)
+    return { ...run, records: recordsOf(stdout) }
+  }
 
   /** Indexes, constraints, triggers and privileges of the tables, without those of partitions. */
   const readShape = async () => {
@@ -56,7 +73,7 @@ describe.skipIf(!hasServer)('migrate partition', () => {
     UNION ALL SELECT relname || relacl::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
       AND relacl IS NOT NULL AND NOT relispartition
     UNION ALL SELECT table_name || column_name || data_type || is_nullable || coalesce(column_default, '') FROM information_schema.columns
-    WHERE table_name IN ('user', 'account', 'profile', 'email_record', 'job', 'idempotent_answer') ORDER BY 1`
+    WHERE table_name IN ('user', 'account', 'profile', 'email_record', 'job', 'idempotent_answer', 'erasure', 'webhook', 'webhook_delivery') ORDER BY 1`
     // PostgreSQL prints the condition of a trigger with fewer parentheses when it has read it from its own text.
     return parts.map(({ part }) => part.replace(/[()]/g, ''))
   }
@@ -81,7 +98,7 @@ describe.skipIf(!hasServer)('migrate partition', () => {
     const [before, shape] = [await exportAll(), await readShape()]
     expect(await run('--modulus', '4')).toEqual({
       code: 0,
-      stdout: `Partitioned ${tables.join(', ')}: 4 partitions each. They have 390 rows, as before.\n`,
+      stdout: `Partitioned ${tables.join(', ')}: 4 partitions each. They have 690 rows, as before.\n`,
       stderr: '',
     })
     expect(await readTenantTables(database.sql)).toMatchObject(
@@ -116,7 +133,7 @@ describe.skipIf(!hasServer)('migrate partition', () => {
       expect(await readShape()).toEqual(shape)
     } while (!(await countPartitions()).some(Boolean))
     expect(steps).toBeGreaterThan(20)
-    expect(await countPartitions()).toEqual(Array(6).fill(3))
+    expect(await countPartitions()).toEqual(tables.map(() => 3))
     expect(await exportAll()).toEqual(before)
   })
 
@@ -143,7 +160,7 @@ describe.skipIf(!hasServer)('migrate partition', () => {
     const waiting = writer.query(`UPDATE "user" SET name = 'Later'`)
     await waitForLock()
     continued.resolve()
-    expect(await partitioning).toMatchObject({ rows: 390 })
+    expect(await partitioning).toMatchObject({ rows: 690 })
     expect((await waiting).rowCount).toBe(30)
     expect(await database.prisma.user.count({ where: { name: 'Later' } })).toBe(30)
     expect((await write()).status).toBe(201)

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { accountsOfUser } from '../../src/domain/account/account.ts'
 import { createDatabase, type Database } from '../../src/engine/db/database.ts'
 import { openPostgres } from '../../src/engine/db/postgres/postgres.ts'
+import { equal, some } from '../../src/engine/db/read/list.ts'
 import { byTime } from '../../src/engine/db/read/order.ts'
 import { query, statement } from '../../src/engine/db/statement.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -31,6 +33,25 @@ describe.skipIf(!hasServer)('the prepared statements of a connection', () => {
     for (let limit = 1; limit <= 200; limit += 1)
       await reads.list('User', { tenantAppId: 'ten_1' }, { ...request, limit })
     expect((await preparedStatements()).filter((sql) => sql.includes('FROM "user"'))).toHaveLength(1)
+  })
+
+  it('are not those of filters that clients compose, because their texts have no bound', async () => {
+    const { reads } = database
+    const condition = equal('platform')('X')
+    const before = await preparedStatements()
+    for (const composed of [
+      { is: 'not', of: condition },
+      { is: 'any', of: [condition] },
+      { is: 'all', of: [] },
+    ] as const) {
+      const conditions = [some(accountsOfUser, 'id')(composed), { is: 'not' as const, of: equal('name')('Ada') }]
+      for (const given of [conditions.slice(0, 1), conditions.slice(1)]) {
+        const request = { conditions: given, order: byTime('createdAt', 'DESC'), direction: 'DESC', limit: 20 } as const
+        await reads.list('User', { tenantAppId: 'ten_1' }, request)
+        await reads.count('User', { tenantAppId: 'ten_1' }, given)
+      }
+    }
+    expect(await preparedStatements()).toEqual(before)
   })
 
   it('are at most 200, and the least recently used one is closed', async () => {

@@ -1,15 +1,25 @@
-import { gql } from '@apollo/client/core'
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { ApolloClient, gql, HttpLink, InMemoryCache } from '@apollo/client/core'
+import { InfiniteQueryObserver, QueryClient } from '@tanstack/query-core'
+import { fetchExchange, Client as UrqlClient } from '@urql/core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { effectScope, ref, watch } from 'vue'
 import { createApolloClient, hasCode } from '../../examples/frontends/apollo.ts'
 import { patientFetch } from '../../examples/frontends/patient-fetch.ts'
 import { createPoll } from '../../examples/frontends/poll.ts'
+import { createSend } from '../../examples/frontends/send.ts'
+import { createSendAs } from '../../examples/frontends/server.ts'
+import { createSocket, createSocketExchange, createSocketLink } from '../../examples/frontends/socket.ts'
 import { createSubscriptions, type Subscribe } from '../../examples/frontends/subscriptions.ts'
+import { usersOptions } from '../../examples/frontends/tanstack-query.ts'
 import { createTokenBackend } from '../../examples/frontends/token-backend.ts'
 import { createTokens, type Tokens } from '../../examples/frontends/tokens.ts'
 import { createUrqlClient } from '../../examples/frontends/urql.ts'
+import { useQuery } from '../../examples/frontends/vue.ts'
 import { createKey, revokeKey } from '../../src/domain/credential/key.service.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
-import { readBlocks, readPage } from '../support/docs.ts'
+import { projectRoot, readBlocks, readPage } from '../support/docs.ts'
 import { addressOf, subscribe } from '../support/events.ts'
 import { createOneOfEach, factoriesFor } from '../support/factories.ts'
 
@@ -201,6 +211,91 @@ describe('Apollo Client', () => {
     })
     expect(received).toEqual(['PENDING', 'PENDING', 'PENDING', 'CANCELLED'])
   })
+
+  it('replaces the jobs of an event by those of the next one, without a warning of the build for development', async () => {
+    const script = `
+      import { ApolloClient, gql, HttpLink, InMemoryCache } from '@apollo/client/core'
+      import { createApolloClient } from './examples/frontends/apollo.ts'
+      const { cache } = createApolloClient('http://127.0.0.1', {})
+      const query = gql('subscription { jobs { id status } }')
+      const [one, other] = ['job_1', 'job_2'].map((id) => ({ __typename: 'Job', id, status: 'PENDING' }))
+      for (const jobs of [[one, other], [other]]) cache.write({ query, dataId: 'ROOT_SUBSCRIPTION', result: { jobs } })
+      console.log(JSON.stringify(cache.extract().ROOT_SUBSCRIPTION.jobs))`
+    const args = ['--conditions=development', '--input-type=module', '--eval', script]
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { cwd: projectRoot })
+    expect([stdout, stderr]).toEqual(['[{"__ref":"Job:job_2"}]\n', ''])
+  })
+})
+
+describe('fetch alone', () => {
+  const me = 'query Me { viewer { user { id } } }'
+
+  it('renews a token that is rejected, and has the data of a response with errors', async () => {
+    const backend = await startBackend()
+    const send = createSend(url, backend.tokensOf('user'))
+    const mine = { viewer: { user: { id: rows.user.id } } }
+    expect(await send(me)).toEqual(mine)
+    await backend.replaceKey()
+    expect(await send('{ viewer { user { id } } jobs { nodes { id } } }')).toEqual({ ...mine, jobs: null })
+    await expect(send('{ unknown }')).rejects.toThrow('unknown')
+  })
+
+  it('sends a key with which a mutation that is repeated runs once', async () => {
+    const keys: unknown[] = []
+    app.app.server.on('request', ({ headers }) => keys.push(headers['idempotency-key']))
+    const backend = await startBackend()
+    const tokens = backend.tokensOf('user')
+    await tokens.current()
+    await backend.replaceKey()
+    keys.length = 0
+    const rename = 'mutation ($input: UpdateUserInput!) { updateUser(input: $input) { user { id } } }'
+    await createSend(url, tokens)(rename, { input: { id: rows.user.id, name: rows.user.name } })
+    const sent = keys.filter((key) => key !== undefined)
+    expect(sent).toHaveLength(2)
+    expect(new Set(sent).size).toBe(1)
+  })
+
+  it('TanStack Query loads a list page by page', async () => {
+    const create = factoriesFor(app, tenant)
+    for (let number = 1; number <= 21; number += 1) await create.user({ name: `Tanya ${number}` })
+    const send = createSend(url, (await startBackend()).tokensOf('staff'))
+    const client = new QueryClient()
+    onTestFinished(() => client.clear())
+    const list = new InfiniteQueryObserver(client, usersOptions(send, 'Tanya'))
+    const [first] = (await list.refetch()).data?.pages ?? []
+    expect([first?.users?.nodes.length, list.getCurrentResult().hasNextPage]).toEqual([20, true])
+    const { data } = await list.fetchNextPage()
+    expect(data?.pages.map((page) => page.users?.nodes.length)).toEqual([20, 1])
+    expect(list.getCurrentResult().hasNextPage).toBe(false)
+  })
+
+  it('Vue sends a query again when its variables change, and ends it with its component', async () => {
+    const send = createSend(url, (await startBackend()).tokensOf('staff'))
+    const id = ref(rows.user.id)
+    const component = effectScope()
+    const { data, error } = component.run(() =>
+      useQuery<{ user: { name: string } | null }>(send, 'query ($id: ID!) { user(id: $id) { name } }', () => ({
+        id: id.value,
+      })),
+    ) as ReturnType<typeof useQuery<{ user: { name: string } | null }>>
+    const next = (source: typeof data | typeof error) =>
+      new Promise((resolve) => watch(source, resolve, { once: true, flush: 'sync' }))
+    await next(data)
+    expect(data.value).toEqual({ user: { name: rows.user.name } })
+    const changed = next(data)
+    id.value = 'usr_missing'
+    expect(await changed).toEqual({ user: null })
+    component.stop()
+    expect(error.value).toBeUndefined()
+  })
+
+  it('a server that renders pages sees what the user sees', async () => {
+    await factoriesFor(app, tenant).user()
+    const { key } = await createKey(app.database, { tenantAppId: tenant.tenantAppId, name: 'server' })
+    const send = createSendAs(rows.user.id, { url, apiKey: key })
+    expect(await send('{ users { nodes { id } } }')).toEqual({ users: { nodes: [{ id: rows.user.id }] } })
+    await expect(createSendAs('usr_missing', { url, apiKey: key })(me)).rejects.toThrow('502')
+  })
 })
 
 describe('urql', () => {
@@ -303,6 +398,85 @@ describe('subscriptions of graphql-sse', () => {
     await rejected.next()
     await replaceKey()
     await expect(rejected.next()).rejects.toThrow('signed out')
+  })
+})
+
+describe('the socket of a page', () => {
+  const isSocket = ({ route }: Record<string, unknown>) => route === 'WEBSOCKET /graphql'
+
+  async function openSocket() {
+    const backend = await startBackend()
+    const tokens = backend.tokensOf('staff')
+    const socket = createSocket(url, tokens)
+    onTestFinished(() => void socket.dispose())
+    let connections = 0
+    socket.on('connected', () => {
+      connections += 1
+    })
+    return { backend, tokens, socket, connections: () => connections }
+  }
+
+  it('carries all subscriptions, and continues them with a new token when theirs has ended', async () => {
+    const { backend, socket, connections } = await openSocket()
+    const ids = [await newJob(), await newJob(), await newJob()]
+    const follows = ids.map((id) => socket.iterate<{ job: unknown }>({ query: followJob, variables: { id } }))
+    const next = async () =>
+      (await Promise.all(follows.map((results) => results.next()))).map(({ value }) => value?.data)
+    const withStatus = (status: string) => ids.map((id) => ({ job: { id, status } }))
+    expect(await next()).toEqual(withStatus('PENDING'))
+    expect(connections()).toBe(1)
+    await backend.replaceKey()
+    expect(await next()).toEqual(withStatus('PENDING'))
+    expect(connections()).toBe(2)
+    for (const id of ids) await cancel(id)
+    expect(await next()).toEqual(withStatus('CANCELLED'))
+    for (const results of follows) expect(await results.next()).toEqual({ value: undefined, done: true })
+  })
+
+  it('is a link of Apollo Client, next to HTTP', async () => {
+    const { tokens, socket } = await openSocket()
+    const headers = { authorization: `Bearer ${await tokens.current()}` }
+    const link = createSocketLink(socket, new HttpLink({ uri: url, headers }))
+    const client = new ApolloClient({ link, cache: new InMemoryCache() })
+    onTestFinished(() => client.stop())
+    const before = app.log.filter(isSocket).length
+    const { data } = await client.query({ query: gql('{ viewer { keyName } }') })
+    expect(data).toMatchObject({ viewer: { keyName: 'backend' } })
+    expect(app.log.filter(isSocket)).toHaveLength(before)
+    const id = await newJob()
+    const received: unknown[] = []
+    await new Promise<void>((resolve, reject) => {
+      client.subscribe({ query: gql(followJob), variables: { id } }).subscribe({
+        next({ data }) {
+          received.push((data as { job: { status: string } }).job.status)
+          void cancel(id)
+        },
+        error: reject,
+        complete: resolve,
+      })
+    })
+    expect(received).toEqual(['PENDING', 'CANCELLED'])
+    expect(app.log.filter(isSocket)).toHaveLength(before + 1)
+  })
+
+  it('is an exchange of urql', async () => {
+    const { socket } = await openSocket()
+    const client = new UrqlClient({
+      url,
+      preferGetMethod: false,
+      exchanges: [createSocketExchange(socket), fetchExchange],
+    })
+    const id = await newJob()
+    const received: unknown[] = []
+    await new Promise<void>((resolve) => {
+      client.subscription(followJob, { id }).subscribe(({ data }) => {
+        received.push(data.job.status)
+        if (data.job.status === 'CANCELLED') resolve()
+        else void cancel(id)
+      })
+    })
+    expect(received).toEqual(['PENDING', 'CANCELLED'])
+    expect(app.log.findLast(isSocket)).toMatchObject({ operation: 'Follow', status: 200 })
   })
 })
 

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
+import { globSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import packageLock from '../../package-lock.json' with { type: 'json' }
 import { fusion } from '../support/cli.ts'
-import { projectRoot } from '../support/docs.ts'
+import { projectRoot, readPage } from '../support/docs.ts'
 
 it('npm run sbom prints a CycloneDX document with every direct dependency, and without those of development', async () => {
   const options = { cwd: projectRoot, maxBuffer: 64 * 1024 * 1024 }
@@ -18,12 +19,29 @@ it('npm run sbom prints a CycloneDX document with every direct dependency, and w
   expect(names).not.toContain('vitest')
 })
 
-it('an installation for production has at most 130 packages', () => {
+it('an installation for production has at most 136 packages', () => {
   const packages = packageLock.packages as Record<string, object>
   const installed = Object.entries(packages).filter(
     ([path, entry]) => path.startsWith('node_modules/') && !('dev' in entry),
   )
-  expect(installed.length).toBeLessThanOrEqual(130)
+  expect(installed.length).toBeLessThanOrEqual(136)
+})
+
+it('an installation runs the install script of node alone', () => {
+  // npm asks the lock file which packages have such scripts. After `npm install`, remove `hasInstallScript` of a new package.
+  const lockFiles = globSync('**/package-lock.json', {
+    cwd: projectRoot,
+    exclude: ['**/node_modules', '**/data'],
+  }).toSorted()
+  const marked = lockFiles.flatMap((file) => {
+    const { packages } = JSON.parse(readPage(file)) as { packages: Record<string, object> }
+    const names = Object.keys(packages).filter((name) => name !== '' && 'hasInstallScript' in (packages[name] ?? {}))
+    return names.map((name) => `${file}: ${name}`)
+  })
+  expect(lockFiles.length).toBeGreaterThan(5)
+  expect(marked).toEqual(['package-lock.json: node_modules/node'])
+  const allowed = Object.entries(packageJson.allowScripts).filter(([, isAllowed]) => isAllowed)
+  expect(allowed.map(([name]) => name)).toEqual(['node'])
 })
 
 it('fusion --version prints the version, the commit and the version of Node', async () => {

@@ -9,7 +9,8 @@ import { projectRoot, readBlocks } from '../support/docs.ts'
 let copy: string
 beforeAll(() => {
   copy = mkdtempSync(path.join(tmpdir(), 'fusion-production-'))
-  for (const name of ['package.json', 'package-lock.json', 'tsconfig.json', 'schema.graphql', 'prisma', 'src']) {
+  const files = ['package.json', 'package-lock.json', 'tsconfig.json', 'schema.graphql', 'README.md']
+  for (const name of [...files, 'docs', 'prisma', 'src']) {
     cpSync(path.join(projectRoot, name), path.join(copy, name), { recursive: true })
   }
   // Hard links are quick. They do not work between file systems.
@@ -47,9 +48,11 @@ describe('an installation without development packages', () => {
     }
     const [address] = /http:\/\/127\.0\.0\.1:\d+/.exec(output) ?? []
     const key = /x-api-key: (\S+)/.exec(output)?.[1] ?? ''
-    const answer = await fetch(`${address}/users?limit=1`, { headers: { 'x-api-key': key } })
-    expect(await answer.json()).toMatchObject({ users: [{}] })
+    const users = await (await fetch(`${address}/users?limit=1`, { headers: { 'x-api-key': key } })).json()
+    const guide = await (await fetch(`${address}/guides/rest`)).text()
     process.kill(-(gateway.pid ?? 0), 'SIGTERM')
     await once(gateway, 'exit')
+    expect(users).toMatchObject({ users: [{}] })
+    expect(guide).toContain('<h1 id="rest">REST</h1>')
   })
 })

@@ -4,7 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type ClientHttp2Session, connect } from 'node:http2'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { createClient } from 'graphql-ws'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { freePort } from '../support/cluster.ts'
 import { readPage } from '../support/docs.ts'
@@ -125,10 +127,12 @@ const followJob = 'subscription Follow($id: ID!) { job(id: $id) { id status } }'
 for (const [name, { program, prepare }] of Object.entries(proxies)) {
   describe.skipIf(!isInstalled(name, program))(`${name} in front of the gateway`, () => {
     let session: ClientHttp2Session
+    let host: string
     let stop: () => Promise<unknown>
 
     beforeAll(async () => {
       const port = await freePort()
+      host = `127.0.0.1:${port}`
       const { check, run } = prepare((await addressOf(app)).replace('http://', ''), port)
       const home = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder }
       execFileSync(check[0] as string, check.slice(1), { env: home, stdio: 'pipe' })
@@ -195,6 +199,23 @@ for (const [name, { program, prepare }] of Object.entries(proxies)) {
       answer.close()
     })
 
+    it('forwards a WebSocket, which clients of HTTP/1.1 open', async () => {
+      const { id } = await factoriesFor(app, tenant).job()
+      const webSocketImpl = class extends WebSocket {
+        constructor(url: string, protocol: string) {
+          super(url, protocol, { ca: readFileSync(inFolder('gateway.crt')) })
+        }
+      }
+      const connectionParams = { 'x-api-key': tenant.key }
+      const socket = createClient({ url: `wss://${host}/graphql`, webSocketImpl, connectionParams, retryAttempts: 0 })
+      const results = socket.iterate<{ job?: unknown }>({ query: followJob, variables: { id } })
+      const nextJob = async () => (await results.next()).value?.data?.job
+      expect(await nextJob()).toEqual({ id, status: 'PENDING' })
+      await app.graphql(tenant, `mutation { cancelJob(input: { id: "${id}" }) { job { id } } }`)
+      expect(await nextJob()).toEqual({ id, status: 'CANCELLED' })
+      await socket.dispose()
+    })
+
     it('gets no key of the demo tenant, even for a browser on the same machine', async () => {
       const page = async (address: string) => (await fetch(address, { headers: { accept: 'text/html' } })).text()
       expect(await page(`${await addressOf(app)}/graphql`)).toContain(demoKey)
@@ -202,6 +223,11 @@ for (const [name, { program, prepare }] of Object.entries(proxies)) {
       const text = await readAll()
       expect(text).toContain('GraphiQL')
       expect(text).not.toContain(demoKey)
+    })
+
+    it('has its own address in the OpenAPI document', async () => {
+      const document = await (await send(session, { ':path': '/openapi.json' })).readAll()
+      expect(JSON.parse(document).servers[0].url).toMatch(/^https:\/\/127\.0\.0\.1(:\d+)?$/)
     })
 
     it('hides the metrics', async () => {

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ import { projectRoot, readBlocks, readPage } from '../support/docs.ts'
 import { subscribe } from '../support/events.ts'
 import { factoriesFor } from '../support/factories.ts'
 
-const examples = ['relay', 'hive-gateway']
+const examples = ['relay', 'hive-gateway', 'identity-provider']
 
 /** @throws Error in CI if the packages are missing, because CI must not skip tests */
 function isInstalled(example: string): boolean {
@@ -73,7 +73,11 @@ describe.skipIf(!isInstalled('relay'))('docs/recipes/relay.md', () => {
     const { default: query } = await load('src/__generated__/userListQuery.graphql.js')
     const { fetchQuery } = await load('node_modules/relay-runtime/index.js')
     const url = `${gateway.address}/graphql`
-    const backend = createTokenBackend({ url, apiKey: key, inputFor: async () => ({ scopes: ['users:read'] }) })
+    const backend = createTokenBackend({
+      url,
+      apiKey: key,
+      inputFor: async () => ({ scopes: ['users:read', 'jobs:read'] }),
+    })
     onTestFinished(() => backend.close())
     const address = await backend.listen({ host: '127.0.0.1', port: 0 })
     const tokens = createTokens(() => fetch(`${address}/token`, { method: 'POST' }))
@@ -96,6 +100,27 @@ describe.skipIf(!isInstalled('relay'))('docs/recipes/relay.md', () => {
     expect(more.edges).toHaveLength(25)
     const { id } = more.edges.at(-1).node
     expect(await run('userPagesUserQuery', { id })).toMatchObject({ node: { __id: id } })
+
+    // And a subscription.
+    const { requestSubscription } = await load('node_modules/relay-runtime/index.js')
+    const { default: subscription } = await load('src/__generated__/followJobSubscription.graphql.js')
+    const { createSocketSubscribe } = await load('src/socket.js')
+    const credentials = async () => ({ authorization: `Bearer ${await tokens.current()}` })
+    const overSocket = createEnvironment(url, credentials, createSocketSubscribe(url, credentials))
+    for (const subscriber of [environment, overSocket]) {
+      const job = await new Promise((resolve, reject) => {
+        const { dispose } = requestSubscription(subscriber, {
+          subscription,
+          variables: { id: 'job_demo_1' },
+          onNext(data: { job: unknown }) {
+            resolve(data.job)
+            dispose()
+          },
+          onError: reject,
+        })
+      })
+      expect(job).toMatchObject({ id: 'job_demo_1', status: 'SUCCEEDED' })
+    }
 
     const other = await fetch(`${gateway.address}/graphql`, {
       method: 'POST',
@@ -205,4 +230,34 @@ describe.skipIf(!isInstalled('hive-gateway'))('docs/recipes/hive-gateway.md', ()
     events.close()
     await ended
   })
+})
+
+it('docs/recipes/identity-provider.md signs a token that the gateway accepts', async () => {
+  const copy = mkdtempSync(path.join(tmpdir(), 'fusion-identity-'))
+  onTestFinished(() => rmSync(copy, { recursive: true }))
+  const example = path.join(copy, 'examples/identity-provider')
+  cpSync(path.join(projectRoot, 'examples/identity-provider'), example, {
+    recursive: true,
+    filter: (file) => !/(jwks|private-key)\.json$/.test(file),
+  })
+  symlinkSync(path.join(projectRoot, 'node_modules'), path.join(copy, 'node_modules'))
+  const commands = readBlocks('docs/recipes/identity-provider.md').filter(({ language }) => language === 'sh')
+  const [sign = '', start = '', ask = ''] = commands.map(({ code }) => code)
+  const run = (script: string) => execFileSync('bash', ['-ec', script], { cwd: copy, encoding: 'utf8' })
+
+  const token = run(`${sign}echo "$TOKEN"`).trim()
+  const [, issuers = ''] = /^TRUSTED_ISSUERS=(\S+) npm start$/m.exec(start) ?? []
+  const gateway = await startGateway({
+    DATA_DIR: createDataDir(path.join(copy, 'data')),
+    TRUSTED_ISSUERS: path.join(copy, issuers),
+  })
+  onTestFinished(async () => void (await gateway.stop()))
+  const answer = run(`TOKEN=${token}\n${ask.replace('http://127.0.0.1:4000', gateway.address)}`)
+  expect(JSON.parse(answer).data.viewer).toEqual({
+    keyName: 'https://id.example.com/',
+    scopes: ['users:read', 'profiles:read'],
+    user: { id: 'usr_demo_2', name: expect.any(String) },
+  })
+  // The keys stay the same.
+  expect(run(`${sign}echo "$TOKEN"`).split('.')[0]).toBe(token.split('.')[0])
 })

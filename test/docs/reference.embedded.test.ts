@@ -5,14 +5,15 @@ import { describe, expect, it } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { readConfig } from '../../src/config.ts'
 import { schemas } from '../../src/domain/schema.graphql.ts'
+import { environment } from '../../src/environment.ts'
 import { projectRoot, readBlocks, readPage } from '../support/docs.ts'
 
 const { schema } = schemas
 
 const pages = globSync(['*.md', 'docs/**/*.md', 'bench/*.md', 'examples/*/*.md'], { cwd: projectRoot })
 
-/** The variables that src/config.ts reads. */
-const variables = [...readPage('src/config.ts').matchAll(/^ {2}([A-Z][A-Z_]+):/gm)].map(([, name]) => name)
+/** The variables that a process reads. */
+const variables = Object.keys(environment.shape)
 
 /** The words in `code` of the first column of the tables of a page. */
 const firstColumn = (file: string) =>

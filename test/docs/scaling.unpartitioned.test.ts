@@ -33,6 +33,7 @@ describe.skipIf(!hasServer)('the DDL for Citus in docs/scaling.md', () => {
     expect(distributed.map(({ name }) => name).sort()).toEqual(tables.map(({ name }) => name).sort())
     expect(distributed.filter(({ by }) => by === null).map(({ name }) => name)).toEqual([
       'api_key',
+      'event_state',
       'signing_key',
       'tenant_app',
     ])

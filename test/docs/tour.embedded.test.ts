@@ -50,7 +50,7 @@ describe('the commands of the README and of docs/graphql.md work as pasted', () 
     let output = ''
     for await (const chunk of child.stdout) {
       output += String(chunk)
-      if (output.includes('event: next')) break
+      if (/^event: next\ndata: .*\n\n/m.test(output)) break
     }
     expect(output).toContain('"attempts":')
     const closed = once(child, 'close')

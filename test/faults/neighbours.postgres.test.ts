@@ -12,7 +12,7 @@ beforeAll(async () => {
   if (!canCreateClusters) return
   cluster = await createCluster()
   neighbours = await createNeighbours(cluster)
-  // The key attacks many times in a minute. Without points it would soon be rejected.
+  // The tenant attacks many times in a minute. With points it would soon be rejected.
   gateway = await startAttacked(cluster.url, { RATE_LIMIT: '0' })
 })
 afterAll(async () => {
@@ -20,14 +20,27 @@ afterAll(async () => {
   await cluster?.remove()
 })
 
-// `npm run bench:neighbours` measures how long the others wait. Here the bounds are so wide that only a gateway that lets one
-// key starve the others exceeds them: without its limits they wait for seconds, or get 503.
-describe.skipIf(!canCreateClusters)('a client is answered while another one sends', () => {
+// How long the others wait depends on the machine, so `npm run bench:neighbours` measures it, with the limits that a gateway
+// has by default. Here none of them may be refused: without the limits they get 503. The bound of the memory is half as much
+// again as the one of the benchmark, because this gateway charges no points and goes through all attacks.
+const memoryBound = 1_536
+
+describe.skipIf(!canCreateClusters)(
+  'a client is answered while the keys, tokens and users of another tenant send',
+  () => {
+    it.each(Object.entries(attacks))('%s', async (_, attack) => {
+      const { victim, health, memory } = await observeAttack(gateway, neighbours, attack, 1)
+      expect(Object.keys(victim.statuses)).toEqual(['200'])
+      expect(Object.keys(health.statuses)).toEqual(['200'])
+      expect(memory).toBeLessThan(memoryBound)
+    })
+  },
+)
+
+describe.skipIf(!canCreateClusters)("a tenant's own server is answered while the users of its tokens send", () => {
   it.each(Object.entries(attacks))('%s', async (_, attack) => {
-    const { victim, health, memory } = await observeAttack(gateway, neighbours, attack, 1)
+    const { users: attackers, server } = neighbours
+    const { victim } = await observeAttack(gateway, { attackers, victim: server }, attack, 1)
     expect(Object.keys(victim.statuses)).toEqual(['200'])
-    expect(Object.keys(health.statuses)).toEqual(['200'])
-    expect(victim.p50).toBeLessThan(5_000)
-    expect(memory).toBeLessThan(1_536)
   })
 })

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { type RunningGateway, startGateway } from '../support/cli.ts'
 import { type Cluster, canCreateClusters, createCluster, freePort } from '../support/cluster.ts'
 import { prepare } from '../support/gateway.ts'
+import { initSocket } from '../support/web-socket.ts'
 
 let cluster: Cluster
 let key: string
@@ -36,7 +37,7 @@ function send(address: string, agent: Agent, path: string, id: string): Promise<
 }
 
 describe.skipIf(!canCreateClusters)('SIGTERM', () => {
-  it('under load drops no request, closes idle connections, completes subscriptions, and exits with 0', async () => {
+  it('under load drops no request, closes idle connections, completes subscriptions, closes WebSockets with 1001, and exits with 0', async () => {
     const metricsPort = await freePort()
     const gateway = await startGateway({ ...env, METRICS_PORT: String(metricsPort) })
     const { address } = gateway
@@ -65,6 +66,15 @@ describe.skipIf(!canCreateClusters)('SIGTERM', () => {
       ),
     )
 
+    const sockets = await Promise.all(
+      Array.from({ length: 5 }, async () => {
+        const client = await initSocket(address, key)
+        client.send({ type: 'subscribe', id: '1', payload: { query: 'subscription { jobs { id } }' } })
+        expect(await client.next()).toMatchObject({ type: 'next' })
+        return client
+      }),
+    )
+
     const agent = new Agent({ keepAlive: true, maxSockets: 20 })
     let answered = 0
     const unanswered: string[] = []
@@ -84,6 +94,10 @@ describe.skipIf(!canCreateClusters)('SIGTERM', () => {
     const stopped = gateway.stop('SIGTERM')
     await Promise.all(clients)
     for (const subscription of subscriptions) expect(await subscription.text()).toMatch(/event: complete\ndata:?\s*$/)
+    for (const { next, closed: ended } of sockets) {
+      expect(await next()).toEqual({ type: 'complete', id: '1' })
+      expect((await ended).code).toBe(1001)
+    }
     await closed
     const { code, milliseconds } = await stopped
     expect(code).toBe(0)
@@ -96,14 +110,17 @@ describe.skipIf(!canCreateClusters)('SIGTERM', () => {
     expect(gateway.output()).not.toContain('cutOff')
   })
 
-  it('cuts off requests that take longer than SHUTDOWN_TIMEOUT and exits with 0, even if the database is frozen', async () => {
+  it('cuts off requests and operations that take longer than SHUTDOWN_TIMEOUT and exits with 0, even if the database is frozen', async () => {
     const gateway = await startGateway({ ...env, SHUTDOWN_TIMEOUT: '2' })
     await fetch(`${gateway.address}/users?limit=1`, { headers: { 'x-api-key': key } })
+    const socket = await initSocket(gateway.address, key)
     cluster.freeze()
+    socket.send({ type: 'subscribe', id: '1', payload: { query: '{ users(first: 1) { nodes { id } } }' } })
     try {
       const hanging = fetch(`${gateway.address}/users?limit=1`, { headers: { 'x-api-key': key } }).catch(() => 'cut')
       const { code, milliseconds } = await gateway.stop('SIGTERM')
       expect(await hanging).toBe('cut')
+      expect((await socket.closed).code).toBe(1006)
       expect(code).toBe(0)
       expect(milliseconds).toBeGreaterThan(900)
       expect(milliseconds).toBeLessThan(4_000)

@@ -89,7 +89,7 @@ const longHeaders = {
 
 it.each(Object.entries(longHeaders))('reads a header of 16 KiB in a few milliseconds: %s', async (_, accept) => {
   const runs: number[] = []
-  for (let run = 0; run < 5; run += 1) {
+  for (let run = 0; run < 20; run += 1) {
     const began = process.threadCpuUsage()
     await send({ query: 'subscription { job(id: "job_1") { id } }' }, accept)
     const { user, system } = process.threadCpuUsage(began)

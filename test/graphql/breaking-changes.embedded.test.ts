@@ -24,6 +24,16 @@ const accepted: readonly Decision[] = [
       `Field 'User.email' changed type from 'String!' to 'String'`,
     ],
   },
+  {
+    reason: 'The error of one field of Query, such as a missing scope, no longer erases the data of the others.',
+    changes: [
+      `Field 'Query.jobs' changed type from 'JobConnection!' to 'JobConnection'`,
+      `Field 'Query.nodes' changed type from '[Node]!' to '[Node]'`,
+      `Field 'Query.profiles' changed type from '[Profile!]!' to '[Profile!]'`,
+      `Field 'Query.users' changed type from 'UserConnection!' to 'UserConnection'`,
+      `Field 'Query.viewer' changed type from 'Viewer!' to 'Viewer'`,
+    ],
+  },
 ]
 
 /** Compares two schemas. Returns the breaking changes that no decision accepts, and the decided changes that are missing. */

@@ -70,6 +70,8 @@ function argument(choose: Choose, { name, type }: GraphQLArgument): string | und
     after: () => pick(choose, ['"nonsense"', 'null']),
     before: () => pick(choose, ['"nonsense"', 'null']),
     filter: () => pick(choose, ['{}', 'null']),
+    from: () => pick(choose, ['"2026-01-01"', '"nonsense"', 'null']),
+    to: () => pick(choose, ['"2026-01-31"', 'null']),
     orderBy: () => pick(choose, ['{ field: CREATED_AT, direction: DESC }', 'null']),
   }
   const isRequired = String(type).endsWith('!')
@@ -149,7 +151,7 @@ async function executeBoth(text: string, variables: Record<string, unknown>, gra
   const client = { ...viewer, scopes: hasScopes({ ...viewer, scopes: granted }, compiled) ? granted : scopes }
   const answers: Answer[] = []
   for (const operation of [{ ...compiled, compiled: () => undefined }, compiled]) {
-    const context = createContext(app.services, client, silentLog)
+    const context = createContext(app.services, { viewer: client, log: silentLog, statements: { statements: 0 } })
     answers.push(JSON.parse(JSON.stringify(await executeOperation({ operation, variables, context }))))
   }
   const [expected, actual] = answers as [Answer, Answer]

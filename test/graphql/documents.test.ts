@@ -5,6 +5,7 @@ import path from 'node:path'
 import { buildClientSchema, getIntrospectionQuery, lexicographicSortSchema, printSchema } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { schemas } from '../../src/domain/schema.graphql.ts'
+import { createDocumentFinder } from '../../src/engine/graphql/http/documents.ts'
 import { readTrustedDocuments, type TrustedDocuments } from '../../src/engine/graphql/http/trusted-documents.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { readPage } from '../support/docs.ts'
@@ -78,6 +79,30 @@ describe('automatic persisted queries', () => {
       }
     }))
 
+  it('belong to their tenant', () =>
+    withApp({}, async (app, tenant) => {
+      await post(app, tenant, { query, extensions: persisted(query) })
+      const answer = await post(app, await app.createTenant(), { extensions: persisted(query) })
+      expect(answer.json().errors[0].message).toBe('PersistedQueryNotFound')
+      expect((await post(app, tenant, { extensions: persisted(query) })).json().errors).toBeUndefined()
+    }))
+
+  it('are evicted only by their own tenant, and all together are bounded', () => {
+    const documents = createDocumentFinder(undefined)
+    const store = (tenant: string, text: string) =>
+      documents.store({ query: text, extensions: persisted(text) }, tenant)
+    const find = (tenant: string, text: string) =>
+      documents.find({ extensions: persisted(text) }, tenant, shared.app.log).query
+    store('careful', query)
+    for (let number = 0; number < 1_100; number += 1) store('busy', `{ viewer { keyName } } # ${number}`)
+    expect(find('careful', query)).toBe(query)
+    expect(find('busy', '{ viewer { keyName } } # 1099')).toContain('1099')
+    expect(() => find('busy', '{ viewer { keyName } } # 0')).toThrow('PersistedQueryNotFound')
+    for (let number = 0; number < 300; number += 1) store(`tenant ${number}`, query)
+    expect(() => find('careful', query)).toThrow('PersistedQueryNotFound')
+    expect(find('tenant 299', query)).toBe(query)
+  })
+
   it('of mutations do not run by GET', () =>
     withApp({}, async (app, tenant) => {
       const mutation = 'mutation { createUser(input: { name: "a", email: "a@b.c", phone: "1" }) { user { id } } }'
@@ -111,7 +136,7 @@ describe('trusted documents', () => {
         expect((await get(app, tenant, body)).json()).toMatchObject({ data })
       }
       expect((await post(app, tenant, { documentId: 'relay_1' })).json().errors).toBeUndefined()
-      const others = [
+      const others: { query?: string; documentId?: string; extensions?: object }[] = [
         { query: '{ viewer { keyName } }' },
         { query: `${query} ` },
         { query: '{ __schema { types { name } } }' },
@@ -125,11 +150,13 @@ describe('trusted documents', () => {
         for (const body of others) {
           for (const answer of [await post(app, tenant, body), await get(app, tenant, body)]) {
             expect(answer.statusCode).toBe(403)
-            expect(answer.json()).toEqual({
-              errors: [
-                { message: 'Only trusted documents are executed.', extensions: { code: 'DOCUMENT_NOT_TRUSTED' } },
-              ],
-            })
+            const name = body.query === undefined ? JSON.stringify(body.documentId ?? '') : sha256(body.query)
+            const message = answer.json().errors[0].message
+            expect(answer.json().errors).toEqual([{ message, extensions: { code: 'DOCUMENT_NOT_TRUSTED' } }])
+            expect(message).toMatch(
+              /^Only trusted documents are executed, and .* TRUSTED_DOCUMENTS and restart the gateway\.$/,
+            )
+            expect(message).toContain(name)
           }
         }
       })

@@ -87,7 +87,12 @@ describe('the log', () => {
     expect(lineOf('named')).toMatchObject({ operation: 'Ours', route: 'POST /graphql', status: 200, sql: 2 })
   })
 
-  it('contains no key, no payload and no query string', async () => {
+  it('contains no key, no payload, no query string and no path without a route', async () => {
+    const bad = ['/secret-path', '/users/secret/path', '/%secret', '/graphql/secret']
+    for (const url of bad) {
+      const { headers } = await app.app.inject({ url, method: 'PUT' })
+      expect(lineOf(headers['x-request-id']), url).toMatchObject({ route: 'unknown' })
+    }
     await app.rest(tenant, 'POST', '/users', {
       name: 'Secret Name',
       email: 'secret@example.com',

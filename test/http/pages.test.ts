@@ -1,6 +1,7 @@
-import { gunzipSync } from 'node:zlib'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
+import { readConfig } from '../../src/config.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 let app: TestApp
@@ -15,7 +16,7 @@ afterAll(() => app.close())
 const open = (url: string, headers: object = {}, from = app) =>
   from.app.inject({ url, headers: { accept: 'text/html,*/*;q=0.8', host: 'localhost:4000', ...headers } })
 
-const pages = ['/', '/docs', '/graphql']
+const pages = ['/', '/docs', '/graphql', '/console']
 
 describe('/', () => {
   it('tells clients in JSON where everything is', async () => {
@@ -26,8 +27,8 @@ describe('/', () => {
         name: 'Fusion Gateway',
         version: packageJson.version,
         links: {
-          ...{ graphql: '/graphql', graphiql: '/graphql', documentation: '/docs', openapi: '/openapi.json' },
-          ...{ health: '/health', ready: '/ready' },
+          ...{ graphql: '/graphql', graphiql: '/graphql', console: '/console', documentation: '/docs' },
+          ...{ openapi: '/openapi.json', health: '/health', ready: '/ready' },
         },
       })
     }
@@ -37,9 +38,27 @@ describe('/', () => {
     const { body, headers } = await open('/')
     expect(headers['content-type']).toBe('text/html; charset=utf-8')
     expect(body).toContain(`version ${packageJson.version}`)
-    const links = [...body.matchAll(/href="([^"]+)"/g)].map(([, link = '']) => link)
-    expect(links).toEqual(expect.arrayContaining(['/graphql', '/docs', '/openapi.json', '/health', '/favicon.svg']))
+    const links = new Set([...body.matchAll(/href="([^"]+)"/g)].map(([, link = '']) => link))
+    expect([...links]).toEqual(
+      expect.arrayContaining(['/graphql', '/docs', '/openapi.json', '/health', '/favicon.svg']),
+    )
     for (const link of links) expect((await open(link)).statusCode, link).toBe(200)
+  })
+
+  it('shows requests of both APIs, with a placeholder where the key is not shown', async () => {
+    const local = (await open('/')).body
+    const remote = (await open('/', { host: 'gateway.test' })).body
+    for (const path of ['/users?limit=2', '/graphql']) {
+      expect(local).toContain(`curl "http://localhost:4000${path}"`)
+      expect(remote).toContain(`curl "$GATEWAY${path}"`)
+    }
+    expect(local).toContain('-H "x-api-key: fus_demo"')
+    expect(remote).toContain('-H "x-api-key: $KEY"')
+    expect(remote).not.toContain('gateway.test')
+    const trustedDocuments = { others: 'reject', byId: new Map(), texts: new Set<string>() } as const
+    const only = await app.startAnother({ graphiql: false, trustedDocuments })
+    expect((await open('/', {}, only)).body).not.toContain('$GATEWAY/graphql')
+    await only.close()
   })
 
   it('does not link to GraphiQL if it is off', async () => {
@@ -61,11 +80,32 @@ describe('a page', () => {
   })
 
   it.each(pages)('has the demo key only for browsers on this machine: %s', async (url) => {
-    expect((await open(url)).body).toContain('fus_demo')
-    for (const header of ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip']) {
-      expect((await open(url, { [header]: 'x' })).body, header).not.toContain('fus_demo')
+    const hasKey = async (host: string, remoteAddress = '127.0.0.1') => {
+      const { body } = await app.app.inject({ url, remoteAddress, headers: { accept: 'text/html', host } })
+      return body.includes('fus_demo')
     }
-    expect((await open(url, { host: 'gateway.test' })).body).not.toContain('fus_demo')
+    for (const host of [
+      'localhost:4000',
+      'LOCALHOST',
+      'app.localhost:80',
+      '127.0.0.1',
+      '127.1.2.3:4000',
+      '[::1]:4000',
+    ]) {
+      expect(await hasKey(host), host).toBe(true)
+    }
+    const others = ['gateway.test', 'localhost.gateway.test', '127.0.0.1.nip.io', 'notlocalhost', '[::2]', '10.0.0.1']
+    for (const host of others) expect(await hasKey(host), host).toBe(false)
+    for (const address of ['::1', '::ffff:127.0.0.1']) expect(await hasKey('localhost', address), address).toBe(true)
+    for (const address of ['10.0.0.1', '::2']) expect(await hasKey('localhost', address), address).toBe(false)
+  })
+
+  it.each([
+    ...['Forwarded', 'Via', 'X-Forwarded-For', 'X-Forwarded-Port', 'X-Forwarded-Client-Cert', 'X-Original-URL'],
+    ...['X-Real-IP', 'X-Client-IP', 'X-Cluster-Client-IP', 'True-Client-IP', 'CF-Connecting-IP', 'CF-Ray', 'CDN-Loop'],
+    ...['Fastly-Client-IP', 'X-Envoy-External-Address', 'X-Amzn-Trace-Id', 'X-Amz-Cf-Id', 'X-Azure-ClientIP'],
+  ])('has no demo key for a request with a header of proxies: %s', async (header) => {
+    for (const url of pages) expect((await open(url, { [header]: 'x' })).body).not.toContain('fus_demo')
   })
 
   it.each(['/docs', '/graphql'])('has files that browsers keep for good, compressed: %s', async (url) => {
@@ -76,9 +116,14 @@ describe('a page', () => {
     for (const file of paths) {
       const plain = await app.app.inject(file)
       expect(plain.headers['cache-control']).toBe('public, max-age=31536000, immutable')
-      const compressed = await app.app.inject({ url: file, headers: { 'accept-encoding': 'gzip' } })
-      expect(compressed.headers['content-encoding']).toBe('gzip')
-      expect(gunzipSync(compressed.rawPayload).equals(plain.rawPayload)).toBe(true)
+      for (const [accepted, encoding, decompress] of [
+        ['gzip', 'gzip', gunzipSync],
+        ['gzip, deflate, br, zstd', 'br', brotliDecompressSync],
+      ] as const) {
+        const compressed = await app.app.inject({ url: file, headers: { 'accept-encoding': accepted } })
+        expect(compressed.headers['content-encoding']).toBe(encoding)
+        expect(decompress(compressed.rawPayload).equals(plain.rawPayload)).toBe(true)
+      }
     }
     expect((await app.app.inject(`${url}/files/nothing.js`)).statusCode).toBe(404)
   })
@@ -103,13 +148,33 @@ describe('/graphql while GraphiQL is off', () => {
     const plain = await app.startAnother({ graphiql: false })
     const page = await open('/graphql', {}, plain)
     expect([page.statusCode, page.headers['content-type']]).toEqual([401, 'text/html; charset=utf-8'])
-    expect(page.headers['www-authenticate']).toBe('ApiKey header="x-api-key"')
+    expect(page.headers['www-authenticate']).toBe('ApiKey header="x-api-key", Bearer')
     expect(page.body).toContain('GRAPHIQL=on')
     const json = await plain.app.inject('/graphql')
     expect([json.statusCode, json.json().errors[0].extensions.code]).toEqual([401, 'UNAUTHENTICATED'])
     const refused = await open('/graphql', { authorization: 'Bearer x' }, plain)
     expect(refused.headers['content-type']).toBe('application/json; charset=utf-8')
     await plain.close()
+  })
+})
+
+describe('/graphql of a gateway that executes only trusted documents', () => {
+  const paths = { TRUSTED_DOCUMENTS: 'documents.json' }
+
+  it('tells browsers so instead of opening GraphiQL, which could run nothing', async () => {
+    expect(readConfig(paths)).toMatchObject({ graphiql: false, trusted: { others: 'reject' } })
+    expect(readConfig({ ...paths, GRAPHIQL: 'on' }).graphiql).toBe(false)
+    for (const TRUSTED_DOCUMENTS_MODE of ['log', 'off']) {
+      expect(readConfig({ ...paths, TRUSTED_DOCUMENTS_MODE }).graphiql).toBe(true)
+    }
+    const trustedDocuments = { others: 'reject', byId: new Map(), texts: new Set<string>() } as const
+    const only = await app.startAnother({ graphiql: false, trustedDocuments })
+    const { statusCode, body } = await open('/graphql', {}, only)
+    expect(statusCode).toBe(401)
+    expect(body).toContain('trusted documents only')
+    expect(body).toContain('TRUSTED_DOCUMENTS_MODE=log')
+    expect(body).not.toContain('GRAPHIQL=on')
+    await only.close()
   })
 })
 

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { readConfig } from '../../src/config.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf, type EventStream, subscribe } from '../support/events.ts'
 
@@ -10,7 +11,11 @@ let tenant: TestTenant
 let port: number
 
 beforeAll(async () => {
-  app = await startTestApp({ corsOrigins: ['https://app.example.com'], corsHeaders: ['x-tracking'] })
+  app = await startTestApp({
+    corsOrigins: ['https://app.example.com'],
+    corsHeaders: ['x-tracking'],
+    demoKey: 'fus_demo',
+  })
   tenant = await app.createTenant()
   port = Number(new URL(await app.app.listen({ port: 0 })).port)
 })
@@ -23,11 +28,26 @@ async function send(bytes: string): Promise<string> {
   return text(socket)
 }
 
+/** Sends a request with a key and `connection: close`, and waits: the gateway stops working for a client that ends the connection. */
+async function sendAndWait(request: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  socket.write(request)
+  return text(socket)
+}
+
 describe('an invalid HTTP request', () => {
   it.each([
     ['nonsense', 'nonsense\r\n\r\n', 400],
     ['a header without a colon', 'GET / HTTP/1.1\r\nhost: x\r\nnonsense\r\n\r\n', 400],
     ['two lengths', 'POST /users HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab', 400],
+    ['two hosts', 'GET /health HTTP/1.1\r\nhost: x\r\nHost: y\r\n\r\n', 400],
+    ['another version', 'GET /health HTTP/2.0\r\nhost: x\r\n\r\n', 400],
+    ['two encodings', 'POST /users HTTP/1.1\r\nhost: x\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n', 400],
+    [
+      'two encodings in two headers',
+      'POST /users HTTP/1.1\r\nhost: x\r\ntransfer-encoding: gzip\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+      400,
+    ],
     ['headers over 16 KiB', `GET / HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(17_000)}\r\n\r\n`, 431],
     ['a URL over 16 KiB', `GET /${'x'.repeat(17_000)} HTTP/1.1\r\nhost: x\r\n\r\n`, 431],
   ])('gets a problem document: %s', async (_name, bytes, status) => {
@@ -41,19 +61,62 @@ describe('an invalid HTTP request', () => {
   })
 })
 
+it('what is not a request gets its response after a second, so that clients that repeat it do not keep the gateway busy', async () => {
+  const startedAt = performance.now()
+  expect(await sendAndWait('nonsense\r\n\r\n')).toMatch(/^HTTP\/1.1 400 /)
+  expect(performance.now() - startedAt).toBeGreaterThan(950)
+})
+
+it('a request in chunks is read, also if their name is in capital letters', async () => {
+  const chunked = 'POST /users HTTP/1.1\r\nhost: x\r\nconnection: close\r\ntransfer-encoding: CHUNKED\r\n'
+  const body = 'content-type: application/json\r\n\r\n2\r\n{}\r\n0\r\n\r\n'
+  expect(await sendAndWait(`${chunked}x-api-key: ${tenant.key}\r\n${body}`)).toMatch(/^HTTP\/1.1 422 /)
+})
+
+it.each(['POST /users', 'POST /graphql', 'GET /missing'])(
+  'a compressed body is refused with the encoding that is accepted: %s',
+  async (target) => {
+    const answer = await send(`${target} HTTP/1.1\r\nhost: x\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\n{}`)
+    expect(answer).toMatch(/^HTTP\/1.1 415 .*accept-encoding: identity\r\n.*without the header content-encoding/s)
+  },
+)
+
+it('a body with content-encoding: identity is read', async () => {
+  const head = `POST /users HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx-api-key: ${tenant.key}\r\ncontent-encoding: Identity\r\n`
+  expect(await sendAndWait(`${head}content-type: application/json\r\ncontent-length: 2\r\n\r\n{}`)).toMatch(
+    /^HTTP\/1.1 422 /,
+  )
+})
+
+it('a page has no demo key over HTTP/1.0, which nginx speaks and browsers do not', async () => {
+  const page = (version: string) =>
+    send(`GET / HTTP/${version}\r\nhost: localhost\r\naccept: text/html\r\nconnection: close\r\n\r\n`)
+  expect(await page('1.1')).toContain('fus_demo')
+  expect(await page('1.0')).toMatch(/^HTTP\/1.1 200 (?!.*fus_demo)/s)
+})
+
 describe('a WebSocket', () => {
   const upgrade =
     'upgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-version: 13'
 
-  it.each(['/graphql', '/users', '/missing'])('is refused at %s', async (path) => {
+  it.each([
+    ['GET /users HTTP/1.1', upgrade],
+    ['GET /missing HTTP/1.1', upgrade],
+    ['GET /graphql/files/x HTTP/1.1', upgrade],
+    ['POST /graphql HTTP/1.1', upgrade],
+    ['GET /graphql HTTP/1.0', upgrade],
+    ['GET /graphql HTTP/1.1', upgrade.replace('connection: Upgrade', 'connection: keep-alive')],
+    ['GET /graphql HTTP/1.1', `${upgrade}\r\nhost: y`],
+  ])('is refused for %s with the headers %j', async (line, headers) => {
     const socket = connect(port, '127.0.0.1')
     // The client waits for the gateway, which closes the connection.
-    socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nx-api-key: ${tenant.key}\r\n${upgrade}\r\n\r\n`)
+    socket.write(`${line}\r\nhost: x\r\nx-api-key: ${tenant.key}\r\n${headers}\r\n\r\n`)
     const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n')
     expect(head).toMatch(/^HTTP\/1.1 400 /)
     expect(head).toMatch(/content-type: application\/(problem\+)?json/)
     const { detail, errors } = JSON.parse(body)
-    expect(detail ?? errors[0].message).toContain('server-sent events')
+    const isHost = headers.includes('host')
+    expect(detail ?? errors[0].message).toContain(isHost ? 'several headers host' : 'WebSockets are opened at /graphql')
   })
 
   it('is refused only if the client asks for one', async () => {
@@ -79,15 +142,57 @@ describe('a client that does not wait for responses', () => {
     expect((await received).match(/HTTP\/1.1 200 /g)).toHaveLength(60)
   })
 
-  it('is disconnected if it sends more, and the rest is not looked at', async () => {
+  it.each([
+    ['requests', pipelined(1_479)],
+    [
+      'a request for a WebSocket',
+      'GET /graphql HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n',
+    ],
+  ])('is disconnected if it sends more, and the rest is not parsed: %s', async (_name, rest) => {
     const before = app.log.length
+    let parsed = 0
+    const count = () => {
+      parsed += 1
+    }
+    app.app.server.on('request', count)
     // They fit into one part of 64 KiB, which Node reads as a whole.
-    expect(await send(pipelined(1_500))).toBe('')
+    expect(await send(pipelined(21) + rest)).toBe('')
+    app.app.server.off('request', count)
+    expect(parsed).toBe(21)
     const lines = app.log.slice(before).filter(({ msg }) => msg === 'request')
     expect(lines.length).toBeLessThanOrEqual(20)
     expect(app.log.slice(before).map(({ msg }) => msg)).toContain(
       'a connection with more than 20 requests at a time is closed',
     )
+    expect(await send('GET /health HTTP/1.1\r\nhost: x\r\n\r\n')).toMatch(/^HTTP\/1.1 200 /)
+  })
+})
+
+describe('clients that connect at the same time', () => {
+  it('are all accepted before the first request of any is read', async () => {
+    // The time for which they wait at most does not pass.
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const events: string[] = []
+    const note = (event: string) => () => void events.push(event)
+    const [accepted, read] = [note('accepted'), note('read')]
+    app.app.server.on('connection', accepted).on('request', read)
+    const sockets = Array.from({ length: 5 }, () => connect(port, '127.0.0.1'))
+    const answers = sockets.map((socket) => text(socket))
+    for (const socket of sockets) socket.write('GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
+    for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1.1 200 /)
+    app.app.server.off('connection', accepted).off('request', read)
+    expect(events).toEqual([...Array(5).fill('accepted'), ...Array(5).fill('read')])
+  })
+
+  it('may close their connections before they are read', async () => {
+    const accepted = once(app.app.server, 'connection')
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.write('GET /health HTTP/1.1\r\n')
+      socket.resetAndDestroy()
+    })
+    await accepted
+    expect(await send('GET /health HTTP/1.1\r\nhost: x\r\n\r\n')).toMatch(/^HTTP\/1.1 200 /)
   })
 })
 
@@ -166,6 +271,45 @@ describe('a page of another origin', () => {
     for (const origin of ['https://evil.example', 'https://app.example.com.evil.example', 'null']) {
       expect((await request(origin, 'GET')).headers['access-control-allow-origin']).toBeUndefined()
     }
+  })
+})
+
+describe('a page of another origin, without CORS_ORIGINS', () => {
+  const preflight = (from: TestApp, origin: string) => {
+    const headers = { origin, 'access-control-request-method': 'POST' }
+    return from.app.inject({ method: 'OPTIONS', url: '/graphql', headers })
+  }
+  const refusals = ({ log }: TestApp) => log.filter(({ msg }) => String(msg).includes('CORS_ORIGINS'))
+
+  it('can call a gateway on the embedded database if it comes from this machine, and gets no demo key', async () => {
+    const local = await app.startAnother({ corsOrigins: readConfig({}).corsOrigins, demoKey: 'fus_demo' })
+    for (const origin of ['http://localhost:5173', 'http://localhost', 'http://127.0.0.1:3000']) {
+      expect((await preflight(local, origin)).headers['access-control-allow-origin']).toBe(origin)
+      const page = await local.app.inject({ url: '/', headers: { origin, accept: 'text/html', host: 'localhost' } })
+      expect(page.body).toMatch(/^<!doctype html>(?!.*fus_demo)/s)
+    }
+    expect(refusals(local)).toEqual([])
+    const others = [
+      'https://localhost:5173',
+      'http://localhost.evil.example',
+      'http://evil.example:*',
+      'http://localhost:*.x',
+    ]
+    for (const origin of others) {
+      expect((await preflight(local, origin)).headers['access-control-allow-origin']).toBeUndefined()
+    }
+    await local.close()
+    expect(readConfig({ CORS_ORIGINS: 'https://app.example.com' }).corsOrigins).toEqual(['https://app.example.com'])
+  })
+
+  it('cannot call a gateway on PostgreSQL, which logs that once', async () => {
+    const closed = await app.startAnother({ corsOrigins: readConfig({ DATABASE_URL: 'postgres://a/b' }).corsOrigins })
+    for (const origin of ['http://localhost:5173', 'https://app.example.com']) {
+      const { statusCode, headers } = await preflight(closed, origin)
+      expect([statusCode, headers['access-control-allow-origin'], headers.vary]).toEqual([405, undefined, undefined])
+    }
+    expect(refusals(closed)).toMatchObject([{ level: 40, origin: 'http://localhost:5173' }])
+    await closed.close()
   })
 })
 

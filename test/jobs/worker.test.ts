@@ -29,10 +29,10 @@ function start(
   handlers: Record<string, JobHandler>,
   { concurrency = 2, leaseSeconds = 30, jobs = app.services.jobs } = {},
 ): Worker {
-  const { changes } = app.services
+  const { events } = app.services
   const options = {
     jobs,
-    changes,
+    events,
     handlers: new Map(Object.entries(handlers)),
     log,
     concurrency,

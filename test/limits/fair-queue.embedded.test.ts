@@ -3,6 +3,12 @@ import { describe, expect, it } from 'vitest'
 import { createConcurrencyLimit } from '../../src/engine/limits/concurrency-limit.ts'
 import { createFairQueues } from '../../src/engine/limits/fair-queue.ts'
 
+/** The key of a tenant, one of its own by default. */
+const keyOf = (tenantAppId: string, keyId = 'key') => ({ tenantAppId, keyId })
+
+/** A user of a token of a tenant. */
+const userOf = (tenantAppId: string, userId: string, keyId = 'key') => ({ tenantAppId, keyId, userId })
+
 /** Starts work that ends when the test says so. Records which work has started, and how much runs at a time. */
 function record() {
   const started: string[] = []
@@ -23,11 +29,11 @@ function record() {
 }
 
 describe('a fair queue', () => {
-  it('run one step at a time, and serve the key that has waited longest', async () => {
+  it('runs one step at a time, and serves the tenant that has waited longest', async () => {
     const { steps } = createFairQueues()
     const { started, work, endOldest } = record()
-    const taken = [1, 2, 3].map((index) => steps.run('greedy', work(`greedy ${index}`)))
-    taken.push(steps.run('modest', work('modest')))
+    const taken = [1, 2, 3].map((index) => steps.run(keyOf('greedy', `${index}`), work(`greedy ${index}`)))
+    taken.push(steps.run(keyOf('modest'), work('modest')))
     await setImmediate()
     expect(started).toEqual(['greedy 1'])
     for (const count of [2, 3, 4]) {
@@ -40,11 +46,11 @@ describe('a fair queue', () => {
     expect(await Promise.all(taken)).toEqual(['greedy 1', 'greedy 2', 'greedy 3', 'modest'])
   })
 
-  it('run at most two operations of a key, and four in all', async () => {
+  it('runs at most two operations of a tenant, and four in all', async () => {
     const { operations } = createFairQueues()
     const { started, work, endOldest } = record()
-    const keys = ['a', 'a', 'a', 'b', 'b', 'c']
-    const taken = keys.map((key, index) => operations.run(key, work(`${key}${index}`)))
+    const tenants = ['a', 'a', 'a', 'b', 'b', 'c']
+    const taken = tenants.map((tenant, index) => operations.run(keyOf(tenant, `${index}`), work(`${tenant}${index}`)))
     await setImmediate()
     expect(started).toEqual(['a0', 'a1', 'b3', 'b4'])
     await endOldest()
@@ -54,75 +60,106 @@ describe('a fair queue', () => {
     await Promise.all(taken)
   })
 
-  it('leave the event loop to others for as long as a step took', async () => {
+  it("leaves a place to the tenant's keys, whatever its users run", async () => {
+    const { operations } = createFairQueues()
+    const { started, work, endOldest } = record()
+    const ofUsers = ['ada', 'ada', 'bob'].map((user) => operations.run(userOf('a', user), work(user)))
+    const ofKey = operations.run(keyOf('a'), work('key'))
+    await setImmediate()
+    expect(started).toEqual(['ada', 'key'])
+    for (let index = 0; index < 4; index += 1) await endOldest()
+    expect(started).toEqual(['ada', 'key', 'bob', 'ada'])
+    await Promise.all([...ofUsers, ofKey])
+  })
+
+  it('leaves the event loop to others for as long as a step took', async () => {
     const { steps } = createFairQueues()
-    const first = steps.run('key', () => {
+    const first = steps.run(keyOf('a'), () => {
       const endsAt = performance.now() + 30
       while (performance.now() < endsAt);
       return performance.now()
     })
-    const second = steps.run('key', () => performance.now())
+    const second = steps.run(keyOf('a'), () => performance.now())
     expect((await second) - (await first)).toBeGreaterThan(25)
   })
 
-  it('run at most four transactions of a key, and any number in all', async () => {
+  it('runs at most four transactions of a tenant, and any number in all', async () => {
     const { transactions } = createFairQueues()
     const { started, work } = record()
     for (const key of ['a', 'b', 'c', 'd']) {
-      for (let index = 0; index < 5; index += 1) void transactions.run(key, work(`${key}${index}`))
+      for (let index = 0; index < 5; index += 1) void transactions.run(keyOf(key, `${index}`), work(`${key}${index}`))
     }
     await setImmediate()
     expect(started).toHaveLength(16)
   })
 
-  it('leave out the work of clients that have gone', async () => {
+  it('leaves out the work of clients that have gone', async () => {
     const { steps } = createFairQueues()
     const started: string[] = []
-    const take = (name: string, isAbandoned?: () => boolean) => steps.run('key', () => started.push(name), isAbandoned)
+    const take = (name: string, isAbandoned?: () => boolean) =>
+      steps.run(keyOf('a'), () => started.push(name), isAbandoned)
     const outcomes = await Promise.allSettled([take('first'), take('gone', () => true), take('last')])
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     expect(started).toEqual(['first', 'last'])
   })
 
-  it('start the next work after a failure', async () => {
+  it('serves the keys and the users of a tenant in turn, and its users in turn', async () => {
     const { steps } = createFairQueues()
-    const failed = steps.run('key', () => Promise.reject(new Error('failed')))
+    const started: string[] = []
+    const take = (payer: ReturnType<typeof keyOf>, name: string) => steps.run(payer, () => started.push(name))
+    await Promise.all([
+      ...[1, 2, 3].map((index) => take(userOf('a', 'ada'), `ada ${index}`)),
+      ...[1, 2].map((index) => take(userOf('a', 'bob'), `bob ${index}`)),
+      ...[1, 2].map((index) => take(keyOf('a'), `key ${index}`)),
+      take(keyOf('b'), 'other tenant'),
+    ])
+    expect(started).toEqual(['ada 1', 'other tenant', 'key 1', 'bob 1', 'key 2', 'ada 2', 'bob 2', 'ada 3'])
+  })
+
+  it('starts the next work after a failure', async () => {
+    const { steps } = createFairQueues()
+    const failed = steps.run(keyOf('a'), () => Promise.reject(new Error('failed')))
     await expect(failed).rejects.toThrow('failed')
-    expect(await steps.run('key', () => 'done')).toBe('done')
+    expect(await steps.run(keyOf('a'), () => 'done')).toBe('done')
   })
 })
 
-describe('the permits of keys', () => {
+describe('the permits', () => {
   it('are rejected after a second if the key has none left, and free again when released', async () => {
     const limit = createConcurrencyLimit(2, 'requests', 'MAX_IN_FLIGHT_PER_KEY')
-    const release = await limit.take({ keyId: 'key' })
-    await limit.take({ keyId: 'key' })
+    const release = await limit.take(keyOf('a'))
+    await limit.take(keyOf('a'))
     const startedAt = performance.now()
-    await expect(limit.take({ keyId: 'key' })).rejects.toMatchObject({
+    await expect(limit.take(keyOf('a'))).rejects.toMatchObject({
       code: 'RATE_LIMITED',
-      message: 'The key has 2 requests, the most that it may have at a time (MAX_IN_FLIGHT_PER_KEY).',
+      message: 'The key has 2 requests, the most at a time (MAX_IN_FLIGHT_PER_KEY).',
       headers: { 'retry-after': '1' },
     })
     expect(performance.now() - startedAt).toBeGreaterThan(950)
-    expect(await limit.take({ keyId: 'other' })).toBeTypeOf('function')
+    expect(await limit.take(keyOf('b'))).toBeTypeOf('function')
     release()
     release()
-    expect(limit.take({ keyId: 'key' })).toBeTypeOf('function')
-    await expect(limit.take({ keyId: 'key' })).rejects.toThrow()
+    expect(limit.take(keyOf('a'))).toBeTypeOf('function')
+    await expect(limit.take(keyOf('a'))).rejects.toThrow()
   })
 
-  it('are at most a quarter of those of the key for a user of a token', async () => {
+  it('of a tenant are twice those of a key, however many keys it has', async () => {
+    const limit = createConcurrencyLimit(2, 'requests', 'MAX_IN_FLIGHT_PER_KEY')
+    for (const key of ['1', '2']) expect(await limit.take(keyOf('a', key), 2)).toBeTypeOf('function')
+    await expect(limit.take(keyOf('a', '3'))).rejects.toThrow(
+      "The tenant has 4 requests, the most at a time: twice a key's (MAX_IN_FLIGHT_PER_KEY).",
+    )
+    expect(await limit.take(keyOf('b'))).toBeTypeOf('function')
+  })
+
+  it('of a user of tokens are a quarter of those of a key, of all users together those of a key, and the key keeps its own', async () => {
     const limit = createConcurrencyLimit(8, 'requests', 'MAX_IN_FLIGHT_PER_KEY')
-    const [ada, bob] = [
-      { keyId: 'key', userId: 'ada' },
-      { keyId: 'key', userId: 'bob' },
-    ]
-    const releases = [await limit.take(ada), await limit.take(ada)]
-    await expect(limit.take(ada)).rejects.toThrow('The user has 2 requests')
-    expect(await limit.take(bob, 2)).toBeTypeOf('function')
-    expect(await limit.take({ keyId: 'key' }, 4)).toBeTypeOf('function')
-    await expect(limit.take({ keyId: 'key' })).rejects.toThrow('The key has 8 requests')
+    const releases = [await limit.take(userOf('a', 'ada')), await limit.take(userOf('a', 'ada', 'other key'))]
+    await expect(limit.take(userOf('a', 'ada'))).rejects.toThrow('The user has 2 requests')
+    for (const user of ['bob', 'cleo', 'dan']) expect(await limit.take(userOf('a', user), 2)).toBeTypeOf('function')
+    await expect(limit.take(userOf('a', 'eve'))).rejects.toThrow("The users of the tenant's tokens have 8 requests")
+    expect(await limit.take(keyOf('a'), 8)).toBeTypeOf('function')
     for (const release of releases) release()
-    expect(limit.take(ada, 2)).toBeTypeOf('function')
+    expect(limit.take(userOf('a', 'eve'), 2)).toBeTypeOf('function')
   })
 })

@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { setTimeout } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { schemas } from '../../src/domain/schema.graphql.ts'
+import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
 import { createPreparer } from '../../src/engine/graphql/operation/prepare/prepare.ts'
 import { createMemoryCounter } from '../../src/engine/limits/point-counter.ts'
 import { createRateLimit } from '../../src/engine/limits/rate-limit.ts'
@@ -30,10 +32,12 @@ function post(query: string, variables?: object, to: TestApp = app, key = tenant
 }
 
 describe('a point counter', () => {
+  const purse = [{ name: 'tenant', points: 100 }]
+
   it('takes nothing for a rejected operation, so the budget of others does not change', async () => {
-    const take = createMemoryCounter(100)
-    const outcomes = await Promise.all([take('key', 90), take('key', 100), take('key', 10)])
-    expect(outcomes.map(({ isTaken, spent }) => [isTaken, spent])).toEqual([
+    const take = createMemoryCounter()
+    const outcomes = await Promise.all([take(purse, 90), take(purse, 100), take(purse, 10)])
+    expect(outcomes.map(({ isTaken, spent }) => [isTaken, spent[0]?.spent])).toEqual([
       [true, 90],
       [false, 90],
       [true, 100],
@@ -42,14 +46,14 @@ describe('a point counter', () => {
 
   it('starts each minute with exactly the whole budget, also after rejected operations', async () => {
     let now = 0
-    const take = createMemoryCounter(100, () => now)
-    await take('key', 60)
+    const take = createMemoryCounter(() => now)
+    await take(purse, 60)
     now = 59_999
-    expect(await take('key', 60)).toMatchObject({ isTaken: false, spent: 60, resetMilliseconds: 1 })
+    expect(await take(purse, 60)).toMatchObject({ isTaken: false, spent: [{ spent: 60, resetMilliseconds: 1 }] })
     now = 60_000
-    expect(await take('key', 100)).toMatchObject({ isTaken: true, spent: 100 })
-    expect(await take('key', 1)).toMatchObject({ isTaken: false, spent: 100 })
-    expect(await take('other', 1)).toMatchObject({ isTaken: true, spent: 1 })
+    expect(await take(purse, 100)).toMatchObject({ isTaken: true, spent: [{ spent: 100 }] })
+    expect(await take(purse, 1)).toMatchObject({ isTaken: false, spent: [{ spent: 100 }] })
+    expect(await take([{ name: 'other', points: 100 }], 1)).toMatchObject({ isTaken: true, spent: [{ spent: 1 }] })
   })
 })
 
@@ -154,7 +158,7 @@ describe('the cost of bytes', () => {
       answer = await post(invalid(`b${index}`, 900), {}, limited, key)
     expect([answer.statusCode, answer.json().errors[0].message]).toEqual([
       429,
-      'The key has no points left in this minute.',
+      'The tenant has no points left in this minute.',
     ])
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0)
   })
@@ -209,6 +213,14 @@ describe('the cost', () => {
     ['{ node(id: "a") { ... on User { accounts { id } } ... on Profile { emails { id } } } }', {}, 1 + 5 + 2],
     ['mutation { createUser(input: { name: "", email: "", phone: "" }) { user { id } userErrors { code } } }', {}, 1],
     ['mutation { claimJobs(input: { jobTypes: ["a"], limit: 50 }) { leases { job { id } } } }', {}, 50],
+    ['mutation { cancelJobs(input: { filter: {} }) { cancelledCount } }', {}, 50 + 1_000 + 1],
+    ['mutation { retryJobs(input: { filter: {}, limit: 7 }) { retriedCount remainingCount } }', {}, 50 + 7 + 50],
+    ['mutation { retryJobs(input: { filter: {}, limit: 1001 }) { retriedCount } }', {}, 50 + 1_000 + 1],
+    [
+      'mutation ($input: CancelJobsInput!) { cancelJobs(input: $input) { remainingCount } }',
+      { input: { filter: { jobType: 'a' }, limit: 9 } },
+      50 + 9 + 50,
+    ],
     ['subscription { jobs(first: 30) { id } }', {}, 30],
   ])('of %s with %j is %d', (query, variables, cost) => {
     expect(costOf(query, variables)).toBe(cost)
@@ -243,7 +255,9 @@ describe('the cost', () => {
         const rejected = await post(`{ ${expensive} user(id: "a") { id } }`)
         expect([rejected.headers['x-cost'], rejected.statusCode]).toEqual(['20001', 400])
         const extensions = { code: 'TOO_EXPENSIVE', cost: 20_001, maximum: 20_000 }
-        const message = 'The operation may cost 20001 points. At most 20000 are allowed.'
+        const message =
+          'The operation may cost 20001 points. At most 20000 are allowed. ' +
+          'Most of its points come from: users.nodes.n0 (2500), users.nodes.n1 (2500), users.nodes.n2 (2500).'
         expect(rejected.json()).toEqual({ errors: [{ message, extensions }] })
       }
     })
@@ -294,10 +308,10 @@ describe('the cost of a route', () => {
   })
 })
 
-describe('the budget of a key', () => {
+describe('the budget of a tenant', () => {
   const log = { error: () => undefined, warn: () => undefined }
 
-  it('is shared by GraphQL and REST, can be spent completely, and is separate for each key', async () => {
+  it('is shared by GraphQL and REST, can be spent completely, and is separate for each tenant', async () => {
     const limited = await app.startAnother({ rateLimit: createRateLimit(10, { log }) })
     try {
       const [mine, other] = [await limited.createTenant(), await limited.createTenant()]
@@ -312,12 +326,15 @@ describe('the budget of a key', () => {
       expect((await post('{ users(first: 3) { nodes { id } } }', {}, limited, mine.key)).statusCode).toBe(200)
 
       const statements = await limited.statementsOf(async () => {
+        const startedAt = performance.now()
         const rejected = await post('{ user(id: "a") { id } }', {}, limited, mine.key)
+        // Clients that try again at once would delay others.
+        expect(performance.now() - startedAt).toBeGreaterThan(990)
         expect(rejected.statusCode).toBe(429)
         expect(rejected.json()).toEqual({
           errors: [
             {
-              message: 'The operation costs more points (1) than the key has left in this minute (0).',
+              message: 'The operation costs more points (1) than the tenant has left in this minute (0).',
               extensions: { code: 'RATE_LIMITED', cost: 1, maximum: 10, remaining: 0 },
             },
           ],
@@ -330,7 +347,7 @@ describe('the budget of a key', () => {
         expect(rest.statusCode).toBe(429)
         expect(rest.headers['content-type']).toMatch(/problem/)
         expect(rest.json()).toMatchObject({ code: 'RATE_LIMITED', cost: 1, maximum: 10, remaining: 0 })
-        expect(rest.headers['retry-after']).toBe(rejected.headers['retry-after'])
+        expect(Number(rest.headers['retry-after'])).toBeGreaterThan(50)
         const written = await limited.rest(mine, 'POST', '/users', { name: 'a', email: 'a@b.c', phone: '1' })
         expect(written.statusCode).toBe(429)
       })
@@ -340,6 +357,41 @@ describe('the budget of a key', () => {
     } finally {
       await limited.close()
     }
+  })
+
+  it('is one for all keys of the tenant, also for those that it creates', async () => {
+    const limited = await app.startAnother({ rateLimit: createRateLimit(10, { log }) })
+    try {
+      const mine = await limited.createTenant()
+      const create = 'mutation { createApiKey(input: { name: "another" }) { key } }'
+      const created = await limited.graphql<{ createApiKey: { key: string } }>(mine, create)
+      const another = created.data.createApiKey.key
+      expect((await post('{ users(first: 9) { nodes { id } } }', {}, limited, another)).statusCode).toBe(200)
+      const rejected = await post('{ user(id: "a") { id } }', {}, limited, mine.key)
+      expect(rejected.json().errors[0].message).toContain('than the tenant has left in this minute (0)')
+    } finally {
+      await limited.close()
+    }
+  })
+
+  it('has less for a key with a limit of its own, and its tokens', async () => {
+    const limit = createRateLimit(100, { log })
+    const key = { tenantAppId: 'tenant', keyId: 'key', pointsPerMinute: 10 }
+    expect(await limit.spend(key, 6)).toMatchObject({ points: 10, remaining: 4 })
+    await expect(limit.spend({ ...key, userId: 'ada' }, 5)).rejects.toThrow('than the key has left in this minute (4)')
+    expect(await limit.spend({ tenantAppId: 'tenant', keyId: 'other' }, 90)).toMatchObject({
+      points: 100,
+      remaining: 4,
+    })
+    await expect(limit.spend(key, 11)).rejects.toMatchObject({ code: 'TOO_EXPENSIVE' })
+  })
+
+  it('keeps a quarter for its keys, whatever the users of its tokens spend', async () => {
+    const limit = createRateLimit(100, { log })
+    const user = (userId: string) => ({ tenantAppId: 'tenant', keyId: 'key', userId })
+    for (const id of ['a', 'b', 'c']) await limit.spend(user(id), 25)
+    await expect(limit.spend(user('d'), 1)).rejects.toThrow("the users of the tenant's tokens have left")
+    expect(await limit.spend({ tenantAppId: 'tenant', keyId: 'key' }, 25)).toMatchObject({ remaining: 0 })
   })
 
   it('is not reduced by an invalid document, a missing scope, or a cost above the remaining points', async () => {
@@ -376,13 +428,62 @@ describe('the budget of a key', () => {
 
 it('a process of several has its share of the points, and rejects what costs more', async () => {
   const limit = createRateLimit(100, { log: app.app.log, processes: 3 })
-  expect(await limit.spend({ keyId: 'key' }, 4)).toMatchObject({ points: 34, remaining: 30 })
-  await expect(limit.spend({ keyId: 'key' }, 31)).rejects.toMatchObject({ code: 'RATE_LIMITED' })
-  await expect(limit.spend({ keyId: 'key' }, 35)).rejects.toMatchObject({ code: 'TOO_EXPENSIVE' })
+  expect(await limit.spend({ tenantAppId: 'tenant', keyId: 'key' }, 4)).toMatchObject({ points: 34, remaining: 30 })
+  await expect(limit.spend({ tenantAppId: 'tenant', keyId: 'key' }, 31)).rejects.toMatchObject({ code: 'RATE_LIMITED' })
+  await expect(limit.spend({ tenantAppId: 'tenant', keyId: 'key' }, 35)).rejects.toMatchObject({
+    code: 'TOO_EXPENSIVE',
+  })
 })
 
 it('the rows still exist after these tests', async () => {
   expect((await app.rest(tenant, 'GET', `/users/${rows.user.id}`)).statusCode).toBe(200)
+})
+
+describe('an operation', () => {
+  /** Executes an operation, and returns whether it was queued. */
+  async function isQueued(owner: TestTenant, query: string): Promise<boolean> {
+    const run = vi.spyOn(app.services.queues.operations, 'run')
+    expect((await post(query, {}, app, owner.key)).statusCode).toBe(200)
+    const { length } = run.mock.calls
+    run.mockRestore()
+    return length > 0
+  }
+
+  it('is queued while its last runs took long, whatever it costs', async () => {
+    const owner = await app.createTenant()
+    const query = '{ user(id: "long") { id } }'
+    expect(await isQueued(owner, query)).toBe(false)
+    const { operationRuns } = app.services.metrics
+    const inc = operationRuns.inc.bind(operationRuns)
+    const slow = vi.spyOn(operationRuns, 'inc').mockImplementationOnce((labels) => {
+      const endsAt = performance.now() + 20
+      while (performance.now() < endsAt);
+      inc(labels)
+    })
+    await post(query, {}, app, owner.key)
+    slow.mockRestore()
+    expect(await isQueued(owner, query)).toBe(true)
+    await expect.poll(() => isQueued(owner, query), { interval: 0 }).toBe(false)
+  })
+
+  it('is queued when it runs for the first time and costs 100 points or more', async () => {
+    const owner = await app.createTenant()
+    expect(await isQueued(owner, 'query First { users(first: 100) { nodes { id } } }')).toBe(true)
+    expect(await isQueued(owner, 'query Cheap { users(first: 99) { nodes { id } } }')).toBe(false)
+  })
+
+  it('does not count the time in which it waits for statements', async () => {
+    const meter = createStatementMeter()
+    const waits = { pending: 0, since: 0, milliseconds: 0 }
+    await meter.run({ statements: 0, waits }, async () => {
+      const ends = [meter.observe('SELECT 1'), meter.observe('SELECT 2')]
+      await setTimeout(20)
+      for (const end of ends) end?.()
+    })
+    expect(waits.pending).toBe(0)
+    expect(waits.milliseconds).toBeGreaterThan(19)
+    expect(waits.milliseconds).toBeLessThan(39)
+  })
 })
 
 describe('a user of a token', () => {

@@ -6,6 +6,9 @@ import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 import { startProxy, type TcpProxy } from '../support/proxy.ts'
 import { isRedisRunning, redisPort } from '../support/redis.ts'
 
+/** A tenant and its only key. */
+const payer = (tenantAppId: string) => ({ tenantAppId, keyId: 'key' })
+
 describe.skipIf(!isRedisRunning)('gateways that count in one Redis', () => {
   const lines: string[] = []
   const metrics = createMetrics()
@@ -26,17 +29,31 @@ describe.skipIf(!isRedisRunning)('gateways that count in one Redis', () => {
   })
 
   const spend = (gateway: number, key: string, points: number) =>
-    limits[gateway]?.spend({ keyId: key }, points).then(
+    limits[gateway]?.spend(payer(key), points).then(
       (budget) => budget?.remaining,
       (error: { code: string }) => error.code,
     )
 
-  it('share the points that a key has spent', async () => {
+  it('share the points that a tenant has spent', async () => {
     const key = `key_${crypto.randomUUID()}`
     expect(await spend(0, key, 60)).toBe(40)
     expect(await spend(1, key, 40)).toBe(0)
     expect(await spend(0, key, 1)).toBe('RATE_LIMITED')
     expect(await spend(1, `${key}_other`, 1)).toBe(99)
+  })
+
+  it('take points of a user, of all users and of the tenant, or of none of them', async () => {
+    const tenant = `ten_${crypto.randomUUID()}`
+    const ada = { tenantAppId: tenant, keyId: 'key', userId: 'ada' }
+    const bob = { ...ada, userId: 'bob' }
+    const limit = createRateLimit(100, { log, redis: connections[1], pointsPerUser: 60 })
+    expect(await limit.spend(ada, 50)).toMatchObject({ points: 60, remaining: 10 })
+    await expect(limit.spend(ada, 11)).rejects.toThrow('than the user has left in this minute (10)')
+    expect(await limit.spend(bob, 25)).toMatchObject({ points: 75, remaining: 0 })
+    await expect(limit.spend(bob, 1)).rejects.toThrow(
+      "than the users of the tenant's tokens have left in this minute (0)",
+    )
+    expect(await spend(0, tenant, 25)).toBe(0)
   })
 
   it('take no points for a rejected operation', async () => {
@@ -52,8 +69,8 @@ describe.skipIf(!isRedisRunning)('gateways that count in one Redis', () => {
 
   it('take points for work that is done, even if the key does not have enough', async () => {
     const key = `key_${crypto.randomUUID()}`
-    expect(await limits[0]?.charge({ keyId: key }, 70)).toMatchObject({ remaining: 30 })
-    expect(await limits[1]?.charge({ keyId: key }, 70)).toMatchObject({ remaining: 0 })
+    expect(await limits[0]?.charge(payer(key), 70)).toMatchObject({ remaining: 30 })
+    expect(await limits[1]?.charge(payer(key), 70)).toMatchObject({ remaining: 0 })
     expect(await spend(0, key, 0)).toBe('RATE_LIMITED')
   })
 
@@ -94,7 +111,7 @@ describe.skipIf(!isRedisRunning)('gateways that count in one Redis', () => {
     expect(lines).toContain('Redis is not reachable')
     expect(await metrics.registry.metrics()).toContain('fusion_rate_limit_alone 1')
     expect(await createRecentWrites(1_000, connections[0]).has(key)).toBe(false)
-    expect(lines).toContain('Redis does not answer: this process counts the points of keys by itself')
+    expect(lines).toContain('Redis does not answer: this process counts points by itself')
     proxy.restore()
     await vi.waitFor(() => expect(lines).toContain('Redis is reachable again'), { timeout: 10_000 })
     await vi.waitFor(async () => expect(await spend(0, key, 1)).toBeGreaterThan(70), { timeout: 5_000 })

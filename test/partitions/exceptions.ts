@@ -29,4 +29,79 @@ export const exceptions: readonly Exception[] = [
     matches: /DELETE FROM idempotent_answer .* created_at < now\(\)/s,
     reason: 'It deletes by age, and returns only the number of responses.',
   },
+  {
+    name: 'maintenance: retention of events',
+    matches: /DELETE FROM event .* AS oldest WHERE/s,
+    reason: 'It deletes by age, and returns only the number of events.',
+  },
+  {
+    name: 'maintenance: users who were deleted',
+    matches:
+      /(SELECT EXISTS \(SELECT FROM erasure|UPDATE erasure SET due_at|unnest\(jobs\) AS id FROM erasure|DELETE FROM erasure|AS erased \(user_id, tenant_app_id\))/,
+    reason: 'It erases the rows of the tenant of each deleted user, and returns nothing of them to a client.',
+  },
+  {
+    name: 'fusion verify erasure',
+    matches: /SELECT count\(\*\) FILTER \(WHERE tenant_app_id::text = ANY/,
+    reason: 'The operator looks for a user in all tenants, and gets the names of columns and numbers of rows.',
+  },
+  {
+    name: 'the feed of the event log',
+    matches: /FROM event_horizon\(\) AS horizon LEFT JOIN/,
+    reason:
+      'It reads the partition of each tenant that is followed, and hands each event to the followers of its tenant.',
+  },
+  {
+    name: "a worker's check for cancelled jobs",
+    matches: /FROM unnest\(.*\) AS held .* JOIN job/s,
+    reason:
+      'It reads the partition of each job that the worker runs, and aborts the handler of a job by its tenant and id.',
+  },
+  {
+    name: 'the jobs in the metrics',
+    matches: /enum_range\(NULL::job_status\)|WITH RECURSIVE queue AS/,
+    reason: 'An operator sees the jobs of all tenants. The statements return numbers of jobs by state, and a time.',
+  },
+  {
+    name: "a worker's reading of new events for webhooks",
+    matches: /WITH horizon AS .* served AS/s,
+    reason: 'It joins the events and the webhooks of each tenant by the tenant, and returns only the number of events.',
+  },
+  {
+    name: "a worker's claim of deliveries of all tenants",
+    matches: /FROM webhook WHERE enabled AND tenant_app_id <> ALL/,
+    reason:
+      'Only the operator starts a worker. It joins a delivery with its webhook and its event by the tenant, and sends it to the URL of this webhook.',
+  },
+  {
+    name: "a worker's record of attempts",
+    matches: /UPDATE webhook_delivery AS delivery SET\s+status = ended/,
+    reason: 'It names the tenant of each delivery that the worker holds, and returns nothing.',
+  },
+  {
+    name: 'deliveries whose worker is gone',
+    matches: /UPDATE webhook_delivery SET status = 'PENDING'/,
+    reason: 'It makes deliveries due again whose lease has expired, and returns only their number.',
+  },
+  {
+    name: 'maintenance: retention of deliveries',
+    matches: /DELETE FROM webhook_delivery .* AS old WHERE/s,
+    reason: 'It deletes the deliveries of events that were removed, and returns only their number.',
+  },
+  {
+    name: 'the writing of usage',
+    matches: /(AS new LEFT JOIN .* FROM operation_usage|INSERT INTO operation_usage AS u)/s,
+    reason:
+      'It adds the counts of a process to the rows of the tenant of each, and returns nothing of them to a client.',
+  },
+  {
+    name: 'fusion usage, for all tenants',
+    matches: /FROM (operation|field)_usage AS u(?!.*u\.tenant_app_id = \$)|min\(day\)::text FROM field_usage/s,
+    reason: 'Only the operator runs it. It names the tenant of each row.',
+  },
+  {
+    name: 'maintenance: retention of usage',
+    matches: /DELETE FROM (operation|field)_usage /,
+    reason: 'It deletes by age, and returns only the number of rows.',
+  },
 ]

@@ -71,6 +71,23 @@ describe('a request for something missing', () => {
     },
   )
 
+  const advice = 'GraphQL is at /graphql, and /docs lists the routes of REST.'
+  const streams =
+    'Subscribe in the distinct connections mode of graphql-sse: POST /graphql with accept: text/event-stream. ' +
+    'The single connection mode is not supported.'
+  it.each([
+    ['GET', '/nowhere', advice],
+    ['PUT', '/users/', `Paths do not end with a slash: write /users, or add the id that is missing. ${advice}`],
+    ['POST', '/users/?a=1', `Paths do not end with a slash: write /users, or add the id that is missing. ${advice}`],
+    ['GET', '/graphql/', `Paths do not end with a slash: write /graphql, or add the id that is missing. ${advice}`],
+    ['PUT', '/graphql/stream', streams],
+    ['POST', '/graphql/stream', streams],
+    ['GET', '/graphql/stream?token=a', streams],
+  ] as const)('learns what to send instead: %s %s', async (method, url, text) => {
+    const { problem } = await expectProblem(404, { method, url })
+    expect(problem.detail).toBe(`There is no such route. ${text}`)
+  })
+
   const ids = [
     'nobody',
     'x'.repeat(10_000),

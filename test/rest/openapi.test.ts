@@ -1,5 +1,7 @@
+import { brotliDecompressSync } from 'node:zlib'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { payloadOf } from '../../src/domain/webhook/delivery/payload.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { factoriesFor } from '../support/factories.ts'
 
@@ -15,26 +17,32 @@ interface Schema {
   readonly maxItems?: number
 }
 
+interface Response {
+  readonly content?: Record<string, { schema: unknown; example?: Record<string, unknown> }>
+  readonly $ref?: string
+}
+
 interface Operation {
   readonly operationId: string
-  readonly parameters?: { in: string; name: string; schema: Schema; example: unknown }[]
-  readonly responses: Record<string, { content?: Record<string, { schema: unknown }> }>
+  readonly parameters?: { in: string; name: string; required: boolean; schema: Schema; example?: unknown }[]
+  readonly responses: Record<string, Response>
   readonly requestBody?: {
     content: Record<string, { schema: Record<string, unknown>; example: Record<string, string> }>
   }
 }
 let paths: Record<string, Record<string, Operation>>
+let responses: Record<string, Response>
 let schemas: Record<string, { properties: Record<string, Record<string, unknown>>; required: string[] }>
 
 beforeAll(async () => {
   app = await startTestApp()
   tenant = await app.createTenant()
-  const answer = await app.app.inject({ url: '/openapi.json' })
+  const answer = await app.app.inject({ url: '/openapi.json', headers: { host: 'gateway.test' } })
   expect(answer.statusCode).toBe(200)
   source = answer.body
   ;({
     paths,
-    components: { schemas },
+    components: { schemas, responses },
   } = answer.json())
 })
 afterAll(() => app.close())
@@ -61,19 +69,68 @@ describe('/openapi.json', () => {
     expect(statuses).toEqual({
       createUser: '201 400 401 403 409 413 415 422 429 431 500 503',
       updateUser: '200 400 401 403 404 409 413 415 422 429 431 500 503',
-      ...{ listUsers: list, listUsersHeaders: list, getProfiles: list, getProfilesHeaders: list },
-      ...{ getUser: one, getUserHeaders: one, getJob: one, getJobHeaders: one },
-      ...{ getHealth: '200 400 413 415 431', getHealthHeaders: '200 400 413 415 431' },
-      ...{ getMetrics: '200 400 413 415 431', getMetricsHeaders: '200 400 413 415 431' },
-      ...{ getReadiness: '200 400 413 415 431 503', getReadinessHeaders: '200 400 413 415 431 503' },
+      ...{ listUsers: list, getProfiles: list, getUser: one, getJob: one },
+      ...{ getHealth: '200 400 413 415 431', getMetrics: '200 400 413 415 431' },
+      getReadiness: '200 400 413 415 431 503',
     })
   })
 
-  it('has an example of every parameter, body and response', () => {
+  it('has an example of each error', () => {
+    const examples = Object.values(responses).map(({ content }) => content?.['application/problem+json']?.example)
+    const statuses = [400, 401, 403, 404, 409, 413, 415, 422, 429, 431, 500, 503]
+    expect(examples.map((example) => example?.['status'])).toEqual(statuses)
+    const { required } = schemas['Problem'] ?? { required: [] }
+    for (const example of examples) expect(Object.keys(example ?? {})).toEqual(expect.arrayContaining(required))
+  })
+
+  it.each([
+    [{ host: 'gateway.test:4000' }, 'http://gateway.test:4000'],
+    [{ host: '[::1]:4000' }, 'http://[::1]:4000'],
+    [{ host: 'gateway.test', 'x-forwarded-proto': 'https' }, 'https://gateway.test'],
+    [
+      { host: 'fusion', 'x-forwarded-proto': 'https, http', 'x-forwarded-host': 'gateway.test, proxy' },
+      'https://gateway.test',
+    ],
+    [{ host: 'gateway.test', 'x-forwarded-proto': 'ftp' }, 'http://gateway.test'],
+    [{ host: 'a/../b' }, '/'],
+  ])('names the server as the client does: %j', async (headers, url) => {
+    const answer = await app.app.inject({ url: '/openapi.json', headers })
+    expect(answer.json().servers).toEqual([{ url, description: expect.any(String) }])
+  })
+
+  it('describes what webhooks send', async () => {
+    const { webhooks } = JSON.parse(source)
+    const { schema, example } = webhooks.event.post.requestBody.content['application/json']
+    const sent = JSON.parse(payloadOf({ ...example.data, createdAt: example.data.createdAt }))
+    expect(sent).toEqual(example)
+    expect(schema.properties.type.enum).toContain(sent.type)
+    expect(Object.keys(schema.properties.data.properties)).toEqual(Object.keys(sent.data))
+  })
+
+  it('is short, compressed, and sent again only if it has changed', async () => {
+    const get = (headers: object, method: 'GET' | 'HEAD' = 'GET') =>
+      app.app.inject({ method, url: '/openapi.json', headers: { host: 'gateway.test', ...headers } })
+    expect(source.length).toBeLessThan(45_000)
+    const compressed = await get({ 'accept-encoding': 'gzip, br' })
+    expect(compressed.headers).toMatchObject({ 'content-encoding': 'br', 'cache-control': 'no-cache' })
+    expect(compressed.headers['vary']).toContain('accept-encoding')
+    expect(brotliDecompressSync(compressed.rawPayload).toString()).toBe(source)
+    const { etag } = compressed.headers
+    const again = await get({ 'if-none-match': etag })
+    expect([again.statusCode, again.body, again.headers['content-type']]).toEqual([304, '', undefined])
+    expect((await get({ 'if-none-match': etag, host: 'other.test' })).statusCode).toBe(200)
+    const head = await get({}, 'HEAD')
+    expect([head.statusCode, head.body, head.headers['etag']]).toEqual([200, '', etag])
+  })
+
+  it('has examples, except of what a visitor should not send by default', () => {
     for (const { get, post, put } of Object.values(paths)) {
       for (const operation of [get, post, put]) {
         if (!operation?.parameters) continue
-        for (const { name, example } of operation.parameters) expect(example, name).toBeDefined()
+        for (const { name, example } of operation.parameters) {
+          const isOfOneClient = ['idempotency-key', 'if-none-match', 'cursor'].includes(name)
+          expect(example === undefined, name).toBe(isOfOneClient)
+        }
         const answer = operation.responses['200'] ?? operation.responses['201']
         for (const { content } of [answer ?? {}, operation.requestBody ?? {}]) {
           for (const media of Object.values(content ?? {})) expect(media).toHaveProperty('example')
@@ -82,12 +139,8 @@ describe('/openapi.json', () => {
     }
   })
 
-  it('describes HEAD like GET, without bodies', () => {
-    for (const { get, head } of Object.values(paths)) {
-      if (!get) continue
-      expect(head?.parameters).toEqual(get.parameters)
-      for (const response of Object.values(head?.responses ?? {})) expect(response).not.toHaveProperty('content')
-    }
+  it('has no operations for HEAD, which would double the operations of generated clients', () => {
+    for (const methods of Object.values(paths)) expect(methods).not.toHaveProperty('head')
   })
 
   it('describes which fields of a response are required and which are nullable', () => {
@@ -96,6 +149,8 @@ describe('/openapi.json', () => {
     ])
     expect(schemas['User']?.required).toHaveLength(8)
     expect(schemas['User']?.properties['phone']).toMatchObject({ type: ['string', 'null'] })
+    expect(schemas['User']?.properties['email']).toMatchObject({ format: 'email' })
+    expect(schemas['EmailRecord']?.properties['value']).toMatchObject({ format: 'email' })
     expect(schemas['NewUser']?.required).not.toContain('accounts')
     expect(schemas['Profile']?.required).toEqual([
       ...['id', 'user_platform', 'platform_account_id', 'emails', 'phone_numbers', 'addresses'],
@@ -109,7 +164,10 @@ describe('/openapi.json', () => {
   it('describes the required fields of a body', () => {
     const bodyOf = (path: string, method: string) =>
       paths[path]?.[method]?.requestBody?.content['application/json']?.schema
-    expect(bodyOf('/users', 'post')).toMatchObject({ required: ['email', 'name', 'phone'] })
+    expect(bodyOf('/users', 'post')).toMatchObject({
+      required: ['email', 'name', 'phone'],
+      properties: { email: { format: 'email' } },
+    })
     expect(Object.keys(bodyOf('/users/{id}', 'put')?.['properties'] ?? {}).sort()).toEqual(['email', 'name', 'phone'])
     expect(bodyOf('/fusion/profiles', 'get')).toMatchObject({ type: 'array', items: { type: 'string' } })
   })
@@ -124,7 +182,8 @@ describe('/openapi.json', () => {
   ])('documents the status and the media type of the response to %s %s', async (method, url, body) => {
     const answer = await app.rest(tenant, method, url, body)
     const path = (url.split('?')[0] ?? '').replace(/\/(nobody|%ZZ)$/, '/{id}')
-    const documented = paths[path]?.[method.toLowerCase()]?.responses[answer.statusCode]
+    const { $ref = '' } = paths[path]?.[method.toLowerCase()]?.responses[answer.statusCode] ?? {}
+    const documented = responses[$ref.replace('#/components/responses/', '')]
     expect(Object.keys(documented?.content ?? {})).toEqual([String(answer.headers['content-type']).split(';')[0]])
   })
 
@@ -173,7 +232,8 @@ describe('/openapi.json', () => {
         const send = (value: unknown) =>
           app.rest(tenant, 'GET', `${path}?${name}=${encodeURIComponent([value].flat().join(','))}`)
         const { within, beyond } = valuesAround(schema, example)
-        for (const value of [example, ...within]) expect((await send(value)).statusCode, name).toBe(200)
+        const examples = example === undefined ? [] : [example]
+        for (const value of [...examples, ...within]) expect((await send(value)).statusCode, name).toBe(200)
         for (const value of beyond) {
           const answer = await send(value)
           expect(answer.statusCode, `${name}: ${value}`).toBe(422)

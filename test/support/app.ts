@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import { type AppOptions, createApp } from '../../src/app.ts'
 import { createKey } from '../../src/domain/credential/key.service.ts'
@@ -39,6 +40,8 @@ export interface TestApp {
   readonly app: FastifyInstance
   readonly database: TestDatabase
   readonly services: Services
+  /** The value of WEBHOOK_SECRET_KEY. */
+  readonly webhookKey: string
   /** The lines of the log, parsed. */
   readonly log: Record<string, unknown>[]
   createTenant(name?: string): Promise<TestTenant>
@@ -72,10 +75,13 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
       return meter.observe(sql)
     },
     (size) => metrics.batchSize.observe(size),
+    meter.actor,
   )
   let tenants = 0
   const keys: string[] = []
   const logs: object[] = []
+
+  const webhookKey = randomBytes(32)
 
   const first = await start(options)
   return {
@@ -96,6 +102,7 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
     const services = createServices(database, {
       ...settings,
       backoff: { delaySeconds: 1, maxDelaySeconds: 1 },
+      webhookKeys: [webhookKey],
       metrics,
     })
     // Keys are not cached, so a revocation takes effect at once. test/auth/authentication.test.ts tests the cache.
@@ -110,11 +117,11 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
       ...own,
     })
     return {
-      ...{ app, database, services, log, ...clientOf(app) },
+      ...{ app, database, services, webhookKey: webhookKey.toString('base64'), log, ...clientOf(app) },
       startAnother: start,
       async close() {
         await app.close()
-        await services.changes.close()
+        await services.events.close()
       },
     }
   }
@@ -165,7 +172,17 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
 
 /** The rows of all tables that store what clients send, as text. */
 async function dump({ prisma }: TestDatabase): Promise<string> {
-  const tables = ['tenant_app', 'api_key', '"user"', 'account', 'profile', 'email_record', 'job']
+  const tables = [
+    'tenant_app',
+    'api_key',
+    '"user"',
+    'account',
+    'profile',
+    'email_record',
+    'job',
+    'webhook',
+    'webhook_delivery',
+  ]
   const rows = tables.map((table) => `SELECT t::text AS row FROM ${table} t`).join(' UNION ALL ')
   const dumped = await prisma.$queryRawUnsafe<{ row: string }[]>(
     `SELECT string_agg(row, ' ') AS row FROM (${rows}) AS all_rows`,

@@ -1,12 +1,16 @@
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { setTimeout } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
+import { WebSocket } from 'ws'
 
-/** The gateway that is attacked, and the key with which. The key's tenant has the user `usr_1`, the job `job_1` and others. */
+/** The gateway that is attacked, and the credential with which. Its tenant has the user `usr_1`, the job `job_1` and others. */
 export interface Target {
   readonly address: string
-  readonly key: string
+  /** The headers with the key or token. */
+  readonly headers: Credential
+  /** The part of the connections that this attacker opens, if there are several. 1 by default. */
+  readonly part?: number
   /** Called with the status of each response to a request. */
   readonly onAnswer?: (status: number) => void
 }
@@ -14,17 +18,36 @@ export interface Target {
 /** The pause after a request without a response, so that an attack on a gateway that is down takes no CPU. */
 const failureMilliseconds = 20
 
+/** The headers with a key or token. */
+export type Credential = Readonly<Record<string, string>>
+
+/** How many times as many connections as one attacker several open together. */
+const strengthTogether = 4
+
+/** Attacks with each credential at the same time, or once if the attack needs none. */
+export async function attackWith(
+  credentials: readonly Credential[],
+  attack: Attack,
+  target: Pick<Target, 'address' | 'onAnswer'>,
+  signal: AbortSignal,
+): Promise<void> {
+  if (Object.values(attacksOfStrangers).includes(attack)) return attack({ ...target, headers: {} }, signal)
+  const part = Math.min(1, strengthTogether / credentials.length)
+  await Promise.all(credentials.map((headers) => attack({ ...target, headers, part }, signal)))
+}
+
 /** What one key, or a client without one, does to harm the others. It goes on until the signal aborts. */
 export type Attack = (target: Target, signal: AbortSignal) => Promise<void>
 
 /** Sends requests over `atOnce` connections, one after the other on each, and drops the responses. */
 async function repeat(
-  { address, key, onAnswer }: Target,
+  { address, headers: credential, part = 1, onAnswer }: Target,
   signal: AbortSignal,
   atOnce: number,
   next: () => { readonly path?: string; readonly body?: object; readonly headers?: Record<string, string> },
 ): Promise<void> {
-  const agent = new Agent({ keepAlive: true, maxSockets: atOnce })
+  const clients = Math.ceil(atOnce * part)
+  const agent = new Agent({ keepAlive: true, maxSockets: clients })
   const sendOne = () =>
     new Promise<void>((resolve) => {
       const { path = '/graphql', body, headers } = next()
@@ -32,7 +55,7 @@ async function repeat(
         agent,
         signal,
         method: body ? 'POST' : 'GET',
-        headers: { 'content-type': 'application/json', 'x-api-key': key, ...headers },
+        headers: { 'content-type': 'application/json', ...credential, ...headers },
       })
       sent.once('response', (answer) => {
         onAnswer?.(answer.statusCode ?? 0)
@@ -44,7 +67,7 @@ async function repeat(
   const client = async () => {
     while (!signal.aborted) await sendOne()
   }
-  await Promise.all(Array.from({ length: atOnce }, client))
+  await Promise.all(Array.from({ length: clients }, client))
   agent.destroy()
 }
 
@@ -52,10 +75,15 @@ const aliases = (count: number, field: string) =>
   Array.from({ length: count }, (_, index) => `a${index}: ${field}`).join(' ')
 
 /** Opens sockets and sends a text over each. */
-async function openSockets({ address }: Target, count: number, text: string, signal: AbortSignal): Promise<void> {
+async function openSockets(
+  { address, part = 1 }: Target,
+  count: number,
+  text: string,
+  signal: AbortSignal,
+): Promise<void> {
   const { hostname, port } = new URL(address)
   const sockets: Socket[] = []
-  for (let index = 0; index < count && !signal.aborted; index += 1) {
+  for (let index = 0; index < count * part && !signal.aborted; index += 1) {
     const socket = connect(Number(port), hostname).on('error', () => undefined)
     sockets.push(socket)
     await Promise.race([once(socket, 'connect'), once(socket, 'close')]).catch(() => undefined)
@@ -66,7 +94,12 @@ async function openSockets({ address }: Target, count: number, text: string, sig
 }
 
 /** Sends a text over `count` connections, again and again on new ones when they are closed. */
-async function reconnect({ address }: Target, count: number, text: string, signal: AbortSignal): Promise<void> {
+async function reconnect(
+  { address, part = 1 }: Target,
+  count: number,
+  text: string | Buffer,
+  signal: AbortSignal,
+): Promise<void> {
   const { hostname, port } = new URL(address)
   const client = async () => {
     while (!signal.aborted) {
@@ -77,7 +110,52 @@ async function reconnect({ address }: Target, count: number, text: string, signa
       await setTimeout(failureMilliseconds)
     }
   }
-  await Promise.all(Array.from({ length: count }, client))
+  await Promise.all(Array.from({ length: Math.ceil(count * part) }, client))
+}
+
+/** The head of a request, for a socket. */
+const headOf = (request: string, headers: Readonly<Record<string, string>>) =>
+  `${[request, 'host: x', ...Object.entries(headers).map((header) => header.join(': '))].join('\r\n')}\r\n\r\n`
+
+/** Opens WebSockets, again and again when they are closed, and sends messages over each as fast as the gateway reads. */
+async function floodSockets(
+  { address, headers, part = 1 }: Target,
+  count: number,
+  next: () => object,
+  signal: AbortSignal,
+): Promise<void> {
+  const client = async () => {
+    while (!signal.aborted) {
+      const socket = new WebSocket(address.replace('http', 'ws').concat('/graphql'), 'graphql-transport-ws')
+      const end = () => socket.terminate()
+      signal.addEventListener('abort', end, { once: true })
+      socket.once('open', () => socket.send(JSON.stringify({ type: 'connection_init', payload: headers })))
+      socket.once('message', async () => {
+        while (socket.readyState === socket.OPEN) {
+          for (let sent = 0; sent < 20 && socket.bufferedAmount < 64 * 1024; sent += 1) {
+            socket.send(JSON.stringify(next()))
+            socket.ping()
+          }
+          await setImmediate()
+        }
+      })
+      await new Promise((resolve) => socket.on('error', () => undefined).once('close', resolve))
+      signal.removeEventListener('abort', end)
+      await setTimeout(failureMilliseconds)
+    }
+  }
+  await Promise.all(Array.from({ length: Math.ceil(count * part) }, client))
+}
+
+/** A ping frame. Its mask is zero. */
+const pingFrame = Buffer.from([0x89, 0x80, 0, 0, 0, 0])
+
+const upgradeHeaders = {
+  upgrade: 'websocket',
+  connection: 'upgrade',
+  'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+  'sec-websocket-version': '13',
+  'sec-websocket-protocol': 'graphql-transport-ws',
 }
 
 let number = 0
@@ -89,13 +167,33 @@ function invalidDocument(): string {
   return `{ users { nodes { ${unknown} } } }`
 }
 
-/** The attacks by what they do. */
-export const attacks: Readonly<Record<string, Attack>> = {
+/** The attacks of clients without a credential. */
+const attacksOfStrangers: Readonly<Record<string, Attack>> = {
+  'pipelined requests for paths that do not exist': async (target, signal) => {
+    const text = 'GET /nope HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(500)
+    while (!signal.aborted) {
+      const round = AbortSignal.any([signal, AbortSignal.timeout(300)])
+      await openSockets(target, 20, text, round)
+    }
+  },
+  'thousands of pipelined requests on each of 100 connections': (target, signal) =>
+    reconnect(target, 100, 'GET /nope HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(2_000), signal),
+  'WebSockets without a credential, and frames': (target, signal) => {
+    const head = Buffer.from(headOf('GET /graphql HTTP/1.1', upgradeHeaders))
+    return reconnect(target, 200, Buffer.concat([head, ...Array.from({ length: 5_000 }, () => pingFrame)]), signal)
+  },
+  'slow readers of GraphiQL': (target, signal) =>
+    openSockets(target, 600, 'GET /graphql HTTP/1.1\r\nhost: x\r\naccept: text/html\r\n\r\n', signal),
+  '200 clients of /metrics': (target, signal) => repeat(target, signal, 200, () => ({ path: '/metrics' })),
+}
+
+/** The attacks of clients with a credential. */
+const attacksOfHolders: Readonly<Record<string, Attack>> = {
   'bodies that do not arrive': (target, signal) =>
     openSockets(
       target,
       520,
-      `POST /graphql HTTP/1.1\r\nhost: x\r\nx-api-key: ${target.key}\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{`,
+      `${headOf('POST /graphql HTTP/1.1', { ...target.headers, 'content-type': 'application/json', 'content-length': '1000' })}{`,
       signal,
     ),
   'a long payload under 60 aliases': (target, signal) =>
@@ -117,6 +215,58 @@ export const attacks: Readonly<Record<string, Attack>> = {
     repeat(target, signal, 32, () => ({
       body: { query: `{ ${aliases(60, 'users(first: 1, filter: { nameContains: "zzz" }) { totalCount }')} }` },
     })),
+  '95 searches in a queue': (target, signal) =>
+    repeat(target, signal, 95, () => {
+      number += 1
+      const query = `query ($text: String) { users(first: 20, filter: { nameContains: $text }) { nodes { id } } }`
+      return { body: { query, variables: { text: `zzz${number}` } } }
+    }),
+  'counts of the filter that takes longest': (target, signal) =>
+    repeat(target, signal, 32, () => {
+      number += 1
+      const and = Array.from({ length: 20 }, (_, index) => ({
+        not: { account: { user: { nameContains: `z${number}${index}` } } },
+      }))
+      const query = 'query ($filter: UserFilter) { users(first: 20, filter: $filter) { totalCount nodes { id } } }'
+      return { body: { query, variables: { filter: { and } } } }
+    }),
+  '500 nodes of several types': (target, signal) =>
+    repeat(target, signal, 32, () => {
+      number += 1
+      const ids = Array.from(
+        { length: 500 },
+        (_, index) => `${['usr', 'acc', 'prf', 'unknown'][index % 4]}_${number + index}`,
+      )
+      const query =
+        'query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on User { name } ... on Account { displayName user { id } } } }'
+      return { body: { query, variables: { ids } } }
+    }),
+  'keys that spend points and are revoked': async (target, signal) => {
+    const ask = async (query: string, headers: Readonly<Record<string, string>>): Promise<unknown> => {
+      const answer = await fetch(`${target.address}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify({ query }),
+        signal,
+      })
+      target.onAnswer?.(answer.status)
+      return ((await answer.json()) as { data?: unknown }).data
+    }
+    const client = async () => {
+      const create = 'mutation { createApiKey(input: { name: "another" }) { key apiKey { id } } }'
+      const data = await ask(create, target.headers)
+      const { key, apiKey } =
+        (data as { createApiKey?: { key?: string; apiKey?: { id: string } } } | undefined)?.createApiKey ?? {}
+      if (key === undefined) await setTimeout(failureMilliseconds)
+      else await ask(`{ users(first: 500) { nodes { id accounts { id profile { id } } } } }`, { 'x-api-key': key })
+      if (apiKey)
+        await ask(`mutation { revokeApiKey(input: { id: "${apiKey.id}" }) { apiKey { id } } }`, target.headers)
+    }
+    const repeatedly = async () => {
+      while (!signal.aborted) await client().catch(() => setTimeout(failureMilliseconds))
+    }
+    await Promise.all(Array.from({ length: Math.ceil(16 * (target.part ?? 1)) }, repeatedly))
+  },
   'invalid documents': (target, signal) => repeat(target, signal, 32, () => ({ body: { query: invalidDocument() } })),
   '40,000 emails': (target, signal) => {
     const emails = Array.from({ length: 18_000 }, (_, index) => ({ value: `${index}@example.com` }))
@@ -151,8 +301,8 @@ export const attacks: Readonly<Record<string, Attack>> = {
   'slow readers of long responses': (target, signal) => {
     const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Job { payload } } }'
     const body = JSON.stringify({ query, variables: { ids: Array.from({ length: 125 }, () => 'job_1') } })
-    const headers = `host: x\r\nx-api-key: ${target.key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`
-    return openSockets(target, 120, `POST /graphql HTTP/1.1\r\n${headers}\r\n\r\n${body}`, signal)
+    const headers = { ...target.headers, 'content-type': 'application/json', 'content-length': String(body.length) }
+    return openSockets(target, 120, headOf('POST /graphql HTTP/1.1', headers) + body, signal)
   },
   'the costliest operation': (target, signal) =>
     repeat(target, signal, 32, () => ({
@@ -161,7 +311,8 @@ export const attacks: Readonly<Record<string, Attack>> = {
       },
     })),
   '1,000 subscriptions': async (target, signal) => {
-    const subscribe = repeat(target, signal, 1_000, () => ({
+    // Several attackers open four times as many.
+    const subscribe = repeat(target, signal, 250, () => ({
       body: { query: 'subscription { jobs(first: 1) { id status progress } }' },
       headers: { accept: 'text/event-stream' },
     }))
@@ -173,18 +324,18 @@ export const attacks: Readonly<Record<string, Attack>> = {
     }))
     await Promise.all([subscribe, change])
   },
-  'pipelined requests for paths that do not exist': async (target, signal) => {
-    const text = 'GET /nope HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(500)
-    while (!signal.aborted) {
-      const round = AbortSignal.any([signal, AbortSignal.timeout(300)])
-      await openSockets(target, 20, text, round)
-    }
-  },
-  'thousands of pipelined requests on each of 100 connections': (target, signal) =>
-    reconnect(target, 100, 'GET /nope HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(2_000), signal),
-  'slow readers of GraphiQL': (target, signal) =>
-    openSockets(target, 600, 'GET /graphql HTTP/1.1\r\nhost: x\r\naccept: text/html\r\n\r\n', signal),
-  '200 clients of /metrics': (target, signal) => repeat(target, signal, 200, () => ({ path: '/metrics' })),
+  'WebSockets that send frames as fast as they can': (target, signal) =>
+    floodSockets(
+      target,
+      120,
+      () => {
+        number += 1
+        if (number % 2 === 0) return { type: 'ping', payload: { text: 'x'.repeat(50) } }
+        const query = number % 4 === 1 ? '{ viewer { keyName } }' : 'subscription { jobs(first: 1) { id } }'
+        return { type: 'subscribe', id: String(number), payload: { query } }
+      },
+      signal,
+    ),
   'headers of 16 KiB that name media types': (target, signal) =>
     repeat(target, signal, 32, () => {
       number += 1
@@ -201,3 +352,6 @@ export const attacks: Readonly<Record<string, Attack>> = {
       return { body: { query: number % 2 === 0 ? tokens : nested } }
     }),
 }
+
+/** The attacks by what they do. */
+export const attacks: Readonly<Record<string, Attack>> = { ...attacksOfHolders, ...attacksOfStrangers }

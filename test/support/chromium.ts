@@ -51,8 +51,8 @@ export function launchChromium(executablePath: string): Promise<Browser> {
 }
 
 /** Opens GraphiQL, and waits for the response to its introspection query. */
-export async function visitGraphiql(browser: Browser, gateway: string): Promise<Visit> {
-  const visit = await openPage(browser, gateway)
+export async function visitGraphiql(browser: Browser, gateway: string, scheme?: 'light' | 'dark'): Promise<Visit> {
+  const visit = await openPage(browser, gateway, scheme)
   await Promise.all([answerTo('schema', visit.page), visit.page.goto(`${gateway}/graphql`)])
   return visit
 }
@@ -75,10 +75,13 @@ export async function openPage(
       return route.abort()
     },
   )
-  await context.routeWebSocket(/./, (socket) => {
-    foreignRequests.push(socket.url())
-    return socket.close()
-  })
+  await context.routeWebSocket(
+    ({ host }) => host !== new URL(gateway).host,
+    (socket) => {
+      foreignRequests.push(socket.url())
+      return socket.close()
+    },
+  )
   const page = await context.newPage()
   page.on('pageerror', (error) => errors.push(String(error)))
   page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))

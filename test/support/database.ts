@@ -23,14 +23,15 @@ export interface TestDatabase extends Database {
 export async function createTestDatabase(
   observe: StatementObserver = () => undefined,
   onBatch: (size: number) => void = () => undefined,
+  actorOf: () => string | undefined = () => undefined,
 ): Promise<TestDatabase> {
   const { dumpFile, postgresql } = inject('template')
   if (postgresql === undefined) {
     const dump = new Blob([readFileSync(dumpFile)])
-    return embedded(await createDatabase(await openEmbedded('memory', dump), { observe, onBatch }))
+    return embedded(await createDatabase(await openEmbedded('memory', dump), { observe, onBatch, actorOf }))
   }
   const name = await createOnServer(`TEMPLATE ${postgresql}`)
-  return openOnServer(name, { observe, onBatch })
+  return openOnServer(name, { observe, onBatch, actorOf })
 }
 
 /**

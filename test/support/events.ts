@@ -63,6 +63,16 @@ async function* readEvents({ body }: Response): AsyncGenerator<ServerSentEvent, 
   return undefined
 }
 
+/** Waits until all events so far can be read: until the transactions that run now have ended, those of other tests on the server too. */
+export async function settleEvents({ database }: TestApp): Promise<void> {
+  const readHorizon = async () => {
+    const [row] = await database.prisma.$queryRaw<{ complete: string; begun: string }[]>`SELECT * FROM event_horizon()`
+    return row ?? { complete: '', begun: '' }
+  }
+  const { begun } = await readHorizon()
+  while ((await readHorizon()).complete < begun) await new Promise((resolve) => setImmediate(resolve))
+}
+
 const addresses = new WeakMap<TestApp, Promise<string>>()
 
 /** Returns the address of a gateway. The first call makes the gateway listen. */

@@ -3,6 +3,7 @@ import { emailRecordIds } from '../../src/domain/email-record/email-record.ts'
 import { jobIds } from '../../src/domain/job/job.ts'
 import { profileIds } from '../../src/domain/profile/profile.ts'
 import { userIds } from '../../src/domain/user/user.ts'
+import { webhookIds } from '../../src/domain/webhook/webhook.ts'
 import type { Prisma } from '../../src/engine/db/generated/prisma/client.ts'
 import type { TestApp, TestTenant } from './app.ts'
 
@@ -46,10 +47,25 @@ export function factoriesFor({ database: { prisma } }: TestApp, { tenantAppId }:
     },
     job: (given: Given<Prisma.JobUncheckedCreateInput> = {}) =>
       prisma.job.create({ data: { id: jobIds.create(), jobType: 'fetch_content', ...given, tenantAppId } }),
+    /** A webhook that is never served, because it waits for events of the end of time, and a delivery to it that has ended. */
+    webhook: async (given: Given<Prisma.WebhookUncheckedCreateInput> = {}) => {
+      const data = { id: webhookIds.create(), url: 'https://example.com', eventTypes: ['USER_CREATED'], keyId: 'key_1' }
+      const webhook = await prisma.webhook.create({
+        data: { ...data, secret: '', cursor: 'evt_z', ...given, tenantAppId },
+      })
+      const eventId = `evt_${'f'.repeat(24)}`
+      await prisma.webhookDelivery.create({
+        data: {
+          ...{ tenantAppId, id: `dlv_${webhook.id}`, webhookId: webhook.id, eventId, eventType: 'USER_CREATED' },
+          ...{ status: 'FAILED', error: webhook.description },
+        },
+      })
+      return webhook
+    },
   }
 }
 
-/** Creates a user, an account, its profile, an email record and a job. */
+/** Creates a user, an account, its profile, an email record, a job and a webhook. */
 export async function createOneOfEach(app: TestApp, tenant: TestTenant) {
   const make = factoriesFor(app, tenant)
   const user = await make.user()
@@ -57,5 +73,6 @@ export async function createOneOfEach(app: TestApp, tenant: TestTenant) {
   const profile = await make.profile(account)
   const email = await make.email(profile.id)
   const job = await make.job({ payload: { url: 'https://example.com' } })
-  return { user, account, profile, email, job }
+  const webhook = await make.webhook({ url: `https://example.com/${job.id}` })
+  return { user, account, profile, email, job, webhook }
 }

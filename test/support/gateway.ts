@@ -53,7 +53,7 @@ export async function listen(
   }
   const database = await openDatabase(
     { ...locationOf(url, pool), replicas },
-    { observe, laggingReader: meter.laggingReader, ...(onReplica && { onReplica }) },
+    { observe, laggingReader: meter.laggingReader, actorOf: meter.actor, ...(onReplica && { onReplica }) },
   )
   const log: Record<string, unknown>[] = []
   const waiting = new Set<() => void>()
@@ -86,7 +86,7 @@ export async function listen(
       }),
     async close() {
       await app.close()
-      await services.changes.close()
+      await services.events.close()
       await database.close()
     },
   }

@@ -2,20 +2,30 @@ import { Worker } from 'node:worker_threads'
 import pg from 'pg'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
+import { scopes, userScopes } from '../../src/engine/auth/scopes.ts'
+import { createAccessTokens } from '../../src/engine/auth/tokens/access-tokens.ts'
+import { createSigningKeys } from '../../src/engine/auth/tokens/signing-keys.ts'
 import { openDatabase } from '../../src/engine/db/database.ts'
-import type { Attack } from './attacks.ts'
+import { type Attack, attackWith, type Credential } from './attacks.ts'
 import { type RunningGateway, startGateway } from './cli.ts'
 import type { Cluster } from './cluster.ts'
 import { prepare } from './gateway.ts'
 import { peakMemory } from './memory.ts'
-import { locationOf } from './settings.ts'
+import { locationOf, settings } from './settings.ts'
 import type { Seen } from './victim.ts'
 
 /** Two tenants: one attacks, the other one wants to read a user. */
 export interface Neighbours {
-  readonly attacker: string
+  /** Credentials of one tenant: keys, tokens of the tenant, and tokens of users. */
+  readonly attackers: readonly Credential[]
+  /** Those of users among them. */
+  readonly users: readonly Credential[]
+  /** A further key of the tenant that attacks, of its own server. */
+  readonly server: string
   readonly victim: string
 }
+
+type NewKey = Awaited<ReturnType<typeof createKey>>
 
 /** What the other tenant's client and the probe of `/health` saw during an attack, and the memory of the gateway. */
 export interface Damage {
@@ -27,10 +37,24 @@ export interface Damage {
 
 /** Fills an empty database with two tenants. The attacker's has 100,000 users with accounts and profiles, and jobs. */
 export async function createNeighbours(cluster: Pick<Cluster, 'url' | 'ownerUrl' | 'adminUrl'>): Promise<Neighbours> {
-  const { tenantAppId, key: attacker } = await prepare(cluster)
+  const { tenantAppId } = await prepare(cluster)
   const database = await openDatabase(locationOf(cluster.url))
   const other = await createTenant(database, 'Victim')
   const { key: victim } = await createKey(database, { tenantAppId: other.id, name: 'victim' })
+  const keys = await Promise.all(['a', 'b', 'c', 'server'].map((name) => createKey(database, { tenantAppId, name })))
+  const [first, second, third, server] = keys as [NewKey, NewKey, NewKey, NewKey]
+  const tokens = createAccessTokens(createSigningKeys(database), settings.tokenIssuer)
+  const tokenOf = async ({ row }: NewKey, userId?: string): Promise<Credential> => {
+    const expiresAt = new Date(Date.now() + 3_600_000)
+    const token = { tenantAppId, keyId: row.id, userId, scopes: userId === undefined ? scopes : userScopes, expiresAt }
+    return { authorization: `Bearer ${await tokens.sign(token)}` }
+  }
+  const users = await Promise.all(['usr_1', 'usr_2', 'usr_3', 'usr_4'].map((id) => tokenOf(server, id)))
+  const attackers = [
+    ...[first, second, third].map(({ key }) => ({ 'x-api-key': key })),
+    await tokenOf(second),
+    ...users,
+  ]
   await database.close()
   // The rows refer to each other. Without checks of foreign keys, sessions can insert them at the same time.
   await Promise.all(
@@ -39,7 +63,7 @@ export async function createNeighbours(cluster: Pick<Cluster, 'url' | 'ownerUrl'
     ),
   )
   await runScript(cluster.adminUrl, 'ANALYZE')
-  return { attacker, victim }
+  return { attackers, users, server: server.key, victim }
 }
 
 async function runScript(url: string, script: string): Promise<void> {
@@ -80,15 +104,15 @@ export function startAttacked(url: string, env: Record<string, string> = {}): Pr
   return startGateway({ DATABASE_URL: url, GRAPHIQL: 'on', ...env })
 }
 
-/** Attacks a gateway for some seconds, and observes what others see of it. */
+/** Attacks a gateway with each credential at the same time, for some seconds, and observes what others see of it. */
 export async function observeAttack(
   { address, child }: RunningGateway,
-  { attacker, victim }: Neighbours,
+  { attackers, victim }: Pick<Neighbours, 'attackers' | 'victim'>,
   attack: Attack,
   seconds: number,
 ): Promise<Damage> {
   const controller = new AbortController()
-  const attacking = attack({ address, key: attacker }, controller.signal)
+  const attacking = attackWith(attackers, attack, { address }, controller.signal)
   const [seenByVictim, seenByProbe] = await Promise.all([
     observe(`${address}/users/usr_1`, victim, seconds),
     observe(`${address}/health`, undefined, seconds),

@@ -4,9 +4,10 @@ import { createPreparer } from '../../src/engine/graphql/operation/prepare/prepa
 import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 import { createOpenApiDocument } from '../../src/rest/openapi/document.ts'
 
-/** The content of /openapi.json. */
-export function openApiDocument() {
-  return createOpenApiDocument(createPreparer({ schemas, introspection: true, metrics: createMetrics() }))
+/** The content of /openapi.json under this host. */
+export function openApiDocument(): Record<string, unknown> {
+  const document = createOpenApiDocument(createPreparer({ schemas, introspection: true, metrics: createMetrics() }))
+  return { ...document, servers: [{ url: 'https://gateway.test' }] }
 }
 
 /** The types that a client generates from /openapi.json. */

@@ -16,11 +16,7 @@ export interface paths {
         post?: never;
         delete?: never;
         options?: never;
-        /**
-         * Get metrics: the headers only
-         * @description Returns metrics in the text format of Prometheus. 404 if they are served on a port of their own.
-         */
-        head: operations["getMetricsHeaders"];
+        head?: never;
         patch?: never;
         trace?: never;
     };
@@ -40,11 +36,7 @@ export interface paths {
         post?: never;
         delete?: never;
         options?: never;
-        /**
-         * Get health: the headers only
-         * @description Answers while the process runs.
-         */
-        head: operations["getHealthHeaders"];
+        head?: never;
         patch?: never;
         trace?: never;
     };
@@ -64,11 +56,7 @@ export interface paths {
         post?: never;
         delete?: never;
         options?: never;
-        /**
-         * Get readiness: the headers only
-         * @description Tells whether the database answers, accepts writes, and has all migrations.
-         */
-        head: operations["getReadinessHeaders"];
+        head?: never;
         patch?: never;
         trace?: never;
     };
@@ -92,11 +80,7 @@ export interface paths {
         post: operations["createUser"];
         delete?: never;
         options?: never;
-        /**
-         * List users: the headers only
-         * @description Streams all users of the tenant, oldest first. With `limit` or `cursor` it returns one page, and the header `Link` with `rel="next"` if there are more. If a stream fails, the connection is closed before the end of the list. Scopes: users:read, contacts:read.
-         */
-        head: operations["listUsersHeaders"];
+        head?: never;
         patch?: never;
         trace?: never;
     };
@@ -120,11 +104,7 @@ export interface paths {
         post?: never;
         delete?: never;
         options?: never;
-        /**
-         * Get a user: the headers only
-         * @description Scopes: users:read, contacts:read.
-         */
-        head: operations["getUserHeaders"];
+        head?: never;
         patch?: never;
         trace?: never;
     };
@@ -137,18 +117,14 @@ export interface paths {
         };
         /**
          * Get profiles of accounts
-         * @description Returns the profiles in the order of the ids, each once. Unknown ids are ignored. The ids are the JSON body of the GET, or `account_ids`, or the same in both. Scopes: profiles:read, contacts:read.
+         * @description Returns the profiles in the order of the ids, each once. Unknown ids are ignored. The ids are in `account_ids`, or a JSON array as the body of the GET, or the same in both. Scopes: profiles:read, contacts:read.
          */
         get: operations["getProfiles"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
-        /**
-         * Get profiles of accounts: the headers only
-         * @description Returns the profiles in the order of the ids, each once. Unknown ids are ignored. The ids are the JSON body of the GET, or `account_ids`, or the same in both. Scopes: profiles:read, contacts:read.
-         */
-        head: operations["getProfilesHeaders"];
+        head?: never;
         patch?: never;
         trace?: never;
     };
@@ -168,37 +144,36 @@ export interface paths {
         post?: never;
         delete?: never;
         options?: never;
-        /**
-         * Get a job: the headers only
-         * @description Scopes: jobs:read.
-         */
-        head: operations["getJobHeaders"];
+        head?: never;
         patch?: never;
         trace?: never;
     };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+    event: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Receive an event
+         * @description Sent to the `url` of a webhook, which the GraphQL mutation `createWebhook` makes, for each event of its types, at least once. Verify the signature by the Standard Webhooks specification.
+         */
+        post: operations["receiveEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
 export interface components {
     schemas: {
-        /**
-         * @description An error (RFC 9457).
-         * @example {
-         *       "type": "urn:fusion-gateway:problem:bad-user-input",
-         *       "title": "Invalid input",
-         *       "status": 422,
-         *       "detail": "Invalid input: email is required.",
-         *       "instance": "urn:fusion-gateway:request:019a9d6e-0000-7000-8000-000000000000",
-         *       "code": "BAD_USER_INPUT",
-         *       "request_id": "019a9d6e-0000-7000-8000-000000000000",
-         *       "errors": [
-         *         {
-         *           "field": "email",
-         *           "code": "REQUIRED",
-         *           "message": "is required"
-         *         }
-         *       ]
-         *     }
-         */
+        /** @description An error (RFC 9457). */
         Problem: {
             /** @description The type of the problem. */
             type: string;
@@ -252,7 +227,10 @@ export interface components {
             updated_at: string;
             /** @description The full name. */
             name: string;
-            /** @description The email address. Needs the scope `contacts:read`. */
+            /**
+             * Format: email
+             * @description The email address. Needs the scope `contacts:read`.
+             */
             email: string;
             /** @description The phone number. Needs the scope `contacts:read`. */
             phone: string | null;
@@ -284,7 +262,10 @@ export interface components {
             updated_at: string;
             /** @description The full name. */
             name: string;
-            /** @description The email address. Needs the scope `contacts:read`. */
+            /**
+             * Format: email
+             * @description The email address. Needs the scope `contacts:read`.
+             */
             email: string;
             /** @description The phone number. Needs the scope `contacts:read`. */
             phone: string | null;
@@ -294,7 +275,10 @@ export interface components {
             accounts: components["schemas"]["Account"][];
         };
         EmailRecord: {
-            /** @description The email address. */
+            /**
+             * Format: email
+             * @description The email address.
+             */
             value: string;
             /** @description The kind of address, such as `personal` or `work`. */
             type?: string;
@@ -415,10 +399,304 @@ export interface components {
             updated_at: string;
         };
     };
-    responses: never;
+    responses: {
+        /** @description Malformed request: `MALFORMED_REQUEST`. */
+        BadRequest: {
+            headers: {
+                "x-request-id": components["headers"]["x-request-id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "urn:fusion-gateway:problem:malformed-request",
+                 *       "title": "Malformed request",
+                 *       "status": 400,
+                 *       "detail": "The body is not valid JSON.",
+                 *       "instance": "urn:fusion-gateway:request:019a9d6e-0000-7000-8000-000000000000",
+                 *       "code": "MALFORMED_REQUEST",
+                 *       "request_id": "019a9d6e-0000-7000-8000-000000000000"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description No valid API key or access token: `UNAUTHENTICATED`. */
+        Unauthorized: {
+            headers: {
+                "x-request-id": components["headers"]["x-request-id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "urn:fusion-gateway:problem:unauthenticated",
+                 *       "title": "No valid API key or access token",
+                 *       "status": 401,
+                 *       "detail": "Send a valid API key in the header x-api-key.",
+                 *       "instance": "urn:fusion-gateway:request:019a9d6e-0000-7000-8000-000000000000",
+                 *       "code": "UNAUTHENTICATED",
+                 *       "request_id": "019a9d6e-0000-7000-8000-000000000000"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Not allowed: `FORBIDDEN`. */
+        Forbidden: {
+            headers: {
+                "x-request-id": components["headers"]["x-request-id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "urn:fusion-gateway:problem:forbidden",
+                 *       "title": "Not allowed",
+                 *       "status": 403,
+                 *       "detail": "This needs the scope users:read.",
+                 *       "instance": "urn:fusion-gateway:request:019a9d6e-0000-7000-8000-000000000000",
+                 *       "code": "FORBIDDEN",
+                 *       "request_id": "019a9d6e-0000-7000-8000-000000000000"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Not found: `NOT_FOUND`. */
+        NotFound: {
+            headers: {
+                "x-request-id": components["headers"]["x-request-id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "urn:fusion-gateway:problem:not-found",
+                 *       "title": "Not found",
+                 *       "status": 404,
+                 *       "detail": "There is nothing with this id.",
+                 *       "instance": "urn:fusion-gateway:request:019a9d6e-0000-7000-8000-000000000000",
+                 *       "code": "NOT_FOUND",
+                 *       "request_id": "019a9d6e-0000-7000-8000-000000000000"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The first request with this key is still running: `IDEMPOTENCY_KEY_IN_USE`. */
+        Conflict: {
+            headers: {
+                "x-request-id": components["headers"]["x-request-id"];
+                "retry-after": components["headers"]["retry-after"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "urn:fusion-gateway:problem:idempotency-key-in-use",
+                 *       "title": "The first request with this key is still running",
+                 *       "status": 409,
+                 *       "detail": "The first request with this idempotency key is still running.",
+                 *       "instance": "urn:fusion-gateway:request:019a9d6e-0000-7000-8000-000000000000",
+                 *       "code": "IDEMPOTENCY_KEY_IN_USE",
+                 *       "request_id": "019a9d6e-0000-7000-8000-000000000000"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
+        PayloadTooLarge: {
+            headers: {
+                "x-request-id": components["headers"]["x-request-id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "urn:fusion-gateway:problem:payload-too-large",
+                 *       "title": "Body too large",
+                 *       "status": 413,
+                 *       "detail": "The body may have at most 1 MiB.",
+                 *       "instance": "urn:fusion-gateway:request:019a9d6e-0000-7000-8000-000000000000",
+                 *       "code": "PAYLOAD_TOO_LARGE",
+                 *       "request_id": "019a9d6e-0000-7000-8000-000000000000"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
+        UnsupportedMediaType: {
+            headers: {
+                "x-request-id": components["headers"]["x-request-id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "urn:fusion-gateway:problem:unsupported-media-type",
+                 *       "title": "Unsupported media type",
+                 *       "status": 415,
+                 *       "detail": "Send the body as application/json.",
+                 *       "instance": "urn:fusion-gateway:request:019a9d6e-0000-7000-8000-000000000000",
+                 *       "code": "UNSUPPORTED_MEDIA_TYPE",
+                 *       "request_id": "019a9d6e-0000-7000-8000-000000000000"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Invalid input: `BAD_USER_INPUT`; The idempotency key was used for another request: `IDEMPOTENCY_KEY_REUSED`. */
+        UnprocessableEntity: {
+            headers: {
+                "x-request-id": components["headers"]["x-request-id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "urn:fusion-gateway:problem:bad-user-input",
+                 *       "title": "Invalid input",
+                 *       "status": 422,
+                 *       "detail": "Invalid input: email is required.",
+                 *       "instance": "urn:fusion-gateway:request:019a9d6e-0000-7000-8000-000000000000",
+                 *       "code": "BAD_USER_INPUT",
+                 *       "request_id": "019a9d6e-0000-7000-8000-000000000000",
+                 *       "errors": [
+                 *         {
+                 *           "field": "email",
+                 *           "code": "REQUIRED",
+                 *           "message": "is required"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The key has reached a limit: `RATE_LIMITED`. */
+        TooManyRequests: {
+            headers: {
+                "x-request-id": components["headers"]["x-request-id"];
+                "retry-after": components["headers"]["retry-after"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "urn:fusion-gateway:problem:rate-limited",
+                 *       "title": "The key has reached a limit",
+                 *       "status": 429,
+                 *       "detail": "The key has no points left.",
+                 *       "instance": "urn:fusion-gateway:request:019a9d6e-0000-7000-8000-000000000000",
+                 *       "code": "RATE_LIMITED",
+                 *       "request_id": "019a9d6e-0000-7000-8000-000000000000",
+                 *       "cost": 41,
+                 *       "maximum": 100000,
+                 *       "remaining": 7
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Headers too large: `HEADERS_TOO_LARGE`. */
+        RequestHeaderFieldsTooLarge: {
+            headers: {
+                "x-request-id": components["headers"]["x-request-id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "urn:fusion-gateway:problem:headers-too-large",
+                 *       "title": "Headers too large",
+                 *       "status": 431,
+                 *       "detail": "The URL and the headers may have at most 16 KiB together.",
+                 *       "instance": "urn:fusion-gateway:request:019a9d6e-0000-7000-8000-000000000000",
+                 *       "code": "HEADERS_TOO_LARGE",
+                 *       "request_id": "019a9d6e-0000-7000-8000-000000000000"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Internal error: `INTERNAL`. */
+        InternalServerError: {
+            headers: {
+                "x-request-id": components["headers"]["x-request-id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "urn:fusion-gateway:problem:internal",
+                 *       "title": "Internal error",
+                 *       "status": 500,
+                 *       "detail": "The gateway failed. Its log has the details under the request id.",
+                 *       "instance": "urn:fusion-gateway:request:019a9d6e-0000-7000-8000-000000000000",
+                 *       "code": "INTERNAL",
+                 *       "request_id": "019a9d6e-0000-7000-8000-000000000000"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Temporarily unavailable: `SERVICE_UNAVAILABLE`. */
+        ServiceUnavailable: {
+            headers: {
+                "x-request-id": components["headers"]["x-request-id"];
+                "retry-after": components["headers"]["retry-after"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "urn:fusion-gateway:problem:service-unavailable",
+                 *       "title": "Temporarily unavailable",
+                 *       "status": 503,
+                 *       "detail": "The service cannot answer right now. Try again shortly.",
+                 *       "instance": "urn:fusion-gateway:request:019a9d6e-0000-7000-8000-000000000000",
+                 *       "code": "SERVICE_UNAVAILABLE",
+                 *       "request_id": "019a9d6e-0000-7000-8000-000000000000"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+    };
     parameters: never;
     requestBodies: never;
-    headers: never;
+    headers: {
+        /** @description The id of the request: the client's own if it sent a valid one. */
+        "x-request-id": string;
+        /** @description The time to wait, in seconds. */
+        "retry-after": number;
+        /** @description The cost of the request in points. */
+        "x-cost": number;
+        /** @description The points that the key has left: `"points";r=…;t=…`. */
+        ratelimit: string;
+        /** @description The points per minute: `"points";q=…;w=60`. */
+        "ratelimit-policy": string;
+        /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
+        "server-timing": string;
+        /** @description The URL of the new user. */
+        location: string;
+        /**
+         * @description A weak tag of the response. Missing on the streamed list of all users.
+         * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+         */
+        etag: string;
+        /** @description With an ETag: the client may store the response, and must validate it before each use. */
+        "cache-control": "private, no-cache" | "no-store";
+        /** @description The request headers that the response depends on. */
+        vary: string;
+        /** @description Present if this is the stored response of an earlier request. */
+        "idempotent-replayed": "true";
+        /** @description The next page with `rel="next"`, if there is one. */
+        link: string;
+    };
     pathItems: never;
 }
 export type $defs = Record<string, never>;
@@ -441,104 +719,10 @@ export interface operations {
                     "text/plain": string;
                 };
             };
-            /** @description Malformed request: `MALFORMED_REQUEST`. */
-            400: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
-            413: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
-            415: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Headers too large: `HEADERS_TOO_LARGE`. */
-            431: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    getMetricsHeaders: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The metrics. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Malformed request: `MALFORMED_REQUEST`. */
-            400: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
-            413: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
-            415: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Headers too large: `HEADERS_TOO_LARGE`. */
-            431: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
+            400: components["responses"]["BadRequest"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
         };
     };
     getHealth: {
@@ -559,104 +743,10 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description Malformed request: `MALFORMED_REQUEST`. */
-            400: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
-            413: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
-            415: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Headers too large: `HEADERS_TOO_LARGE`. */
-            431: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    getHealthHeaders: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description It runs. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Malformed request: `MALFORMED_REQUEST`. */
-            400: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
-            413: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
-            415: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Headers too large: `HEADERS_TOO_LARGE`. */
-            431: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
+            400: components["responses"]["BadRequest"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
         };
     };
     getReadiness: {
@@ -677,50 +767,10 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description Malformed request: `MALFORMED_REQUEST`. */
-            400: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
-            413: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
-            415: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Headers too large: `HEADERS_TOO_LARGE`. */
-            431: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
             /** @description Not ready. */
             503: {
                 headers: {
@@ -732,67 +782,6 @@ export interface operations {
             };
         };
     };
-    getReadinessHeaders: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Ready. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Malformed request: `MALFORMED_REQUEST`. */
-            400: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
-            413: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
-            415: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Headers too large: `HEADERS_TOO_LARGE`. */
-            431: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Not ready. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
     listUsers: {
         parameters: {
             query?: {
@@ -801,17 +790,11 @@ export interface operations {
                  * @example 20
                  */
                 limit?: number;
-                /**
-                 * @description The start of the page, from the last `Link`.
-                 * @example OTQ2Njg0ODAwMDAwIHN0YXJ0
-                 */
+                /** @description The start of the page, from the last `Link`. */
                 cursor?: string;
             };
             header?: {
-                /**
-                 * @description ETags of earlier responses, or `*`. If the response would be the same, the status is 304.
-                 * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
-                 */
+                /** @description ETags of earlier responses, or `*`. If the response would be the same, the status is 304. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -822,27 +805,15 @@ export interface operations {
             /** @description OK. */
             200: {
                 headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The cost of the request in points. */
-                    "x-cost"?: number;
-                    /** @description The points that the key has left: `"points";r=…;t=…`. */
-                    ratelimit?: string;
-                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
-                    "server-timing"?: string;
-                    /** @description The points per minute: `"points";q=…;w=60`. */
-                    "ratelimit-policy"?: string;
-                    /**
-                     * @description A weak tag of the response. Missing on the streamed list of all users.
-                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
-                     */
-                    etag?: string;
-                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
-                    "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the response depends on. */
-                    vary?: string;
-                    /** @description The next page with `rel="next"`, if there is one. */
-                    link?: string;
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-cost": components["headers"]["x-cost"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    "server-timing": components["headers"]["server-timing"];
+                    etag: components["headers"]["etag"];
+                    "cache-control": components["headers"]["cache-control"];
+                    vary: components["headers"]["vary"];
+                    link: components["headers"]["link"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -877,153 +848,35 @@ export interface operations {
             /** @description The response is the same as the one with the ETag in `if-none-match`. */
             304: {
                 headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The cost of the request in points. */
-                    "x-cost"?: number;
-                    /** @description The points that the key has left: `"points";r=…;t=…`. */
-                    ratelimit?: string;
-                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
-                    "server-timing"?: string;
-                    /** @description The points per minute: `"points";q=…;w=60`. */
-                    "ratelimit-policy"?: string;
-                    /**
-                     * @description A weak tag of the response. Missing on the streamed list of all users.
-                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
-                     */
-                    etag?: string;
-                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
-                    "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the response depends on. */
-                    vary?: string;
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-cost": components["headers"]["x-cost"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    "server-timing": components["headers"]["server-timing"];
+                    etag: components["headers"]["etag"];
+                    "cache-control": components["headers"]["cache-control"];
+                    vary: components["headers"]["vary"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Malformed request: `MALFORMED_REQUEST`. */
-            400: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No valid API key or access token: `UNAUTHENTICATED`. */
-            401: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not allowed: `FORBIDDEN`. */
-            403: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
-            413: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
-            415: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Invalid input: `BAD_USER_INPUT`. */
-            422: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The key has reached a limit: `RATE_LIMITED`. */
-            429: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The time to wait, in seconds. */
-                    "retry-after"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Headers too large: `HEADERS_TOO_LARGE`. */
-            431: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Internal error: `INTERNAL`. */
-            500: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Temporarily unavailable: `SERVICE_UNAVAILABLE`. */
-            503: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The time to wait, in seconds. */
-                    "retry-after"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     createUser: {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description The client's key for this request. The first response is stored for 24 hours and returned to each retry.
-                 * @example createUser-1
-                 */
+                /** @description The client's key for this request. The first response is stored for 24 hours and returned to each retry. */
                 "idempotency-key"?: string;
             };
             path?: never;
@@ -1040,7 +893,10 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description The email address: up to 320 characters. */
+                    /**
+                     * Format: email
+                     * @description The email address: up to 320 characters.
+                     */
                     email: string;
                     /** @description The full name: 1–200 characters, trimmed. */
                     name: string;
@@ -1053,20 +909,13 @@ export interface operations {
             /** @description Created. */
             201: {
                 headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The cost of the request in points. */
-                    "x-cost"?: number;
-                    /** @description The points that the key has left: `"points";r=…;t=…`. */
-                    ratelimit?: string;
-                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
-                    "server-timing"?: string;
-                    /** @description The points per minute: `"points";q=…;w=60`. */
-                    "ratelimit-policy"?: string;
-                    /** @description The URL of the new user. */
-                    location?: string;
-                    /** @description Present if this is the stored response of an earlier request. */
-                    "idempotent-replayed"?: "true";
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-cost": components["headers"]["x-cost"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    "server-timing": components["headers"]["server-timing"];
+                    location: components["headers"]["location"];
+                    "idempotent-replayed": components["headers"]["idempotent-replayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1084,319 +933,24 @@ export interface operations {
                     "application/json": components["schemas"]["NewUser"];
                 };
             };
-            /** @description Malformed request: `MALFORMED_REQUEST`. */
-            400: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No valid API key or access token: `UNAUTHENTICATED`. */
-            401: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not allowed: `FORBIDDEN`. */
-            403: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The first request with this key is still running: `IDEMPOTENCY_KEY_IN_USE`. */
-            409: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The time to wait, in seconds. */
-                    "retry-after"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
-            413: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
-            415: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Invalid input: `BAD_USER_INPUT`; The idempotency key was used for another request: `IDEMPOTENCY_KEY_REUSED`. */
-            422: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The key has reached a limit: `RATE_LIMITED`. */
-            429: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The time to wait, in seconds. */
-                    "retry-after"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Headers too large: `HEADERS_TOO_LARGE`. */
-            431: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Internal error: `INTERNAL`. */
-            500: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Temporarily unavailable: `SERVICE_UNAVAILABLE`. */
-            503: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The time to wait, in seconds. */
-                    "retry-after"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    listUsersHeaders: {
-        parameters: {
-            query?: {
-                /**
-                 * @description The number of users: 1–500. 20 if only `cursor` is given.
-                 * @example 20
-                 */
-                limit?: number;
-                /**
-                 * @description The start of the page, from the last `Link`.
-                 * @example OTQ2Njg0ODAwMDAwIHN0YXJ0
-                 */
-                cursor?: string;
-            };
-            header?: {
-                /**
-                 * @description ETags of earlier responses, or `*`. If the response would be the same, the status is 304.
-                 * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
-                 */
-                "if-none-match"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK. */
-            200: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The cost of the request in points. */
-                    "x-cost"?: number;
-                    /** @description The points that the key has left: `"points";r=…;t=…`. */
-                    ratelimit?: string;
-                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
-                    "server-timing"?: string;
-                    /** @description The points per minute: `"points";q=…;w=60`. */
-                    "ratelimit-policy"?: string;
-                    /**
-                     * @description A weak tag of the response. Missing on the streamed list of all users.
-                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
-                     */
-                    etag?: string;
-                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
-                    "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the response depends on. */
-                    vary?: string;
-                    /** @description The next page with `rel="next"`, if there is one. */
-                    link?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The response is the same as the one with the ETag in `if-none-match`. */
-            304: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The cost of the request in points. */
-                    "x-cost"?: number;
-                    /** @description The points that the key has left: `"points";r=…;t=…`. */
-                    ratelimit?: string;
-                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
-                    "server-timing"?: string;
-                    /** @description The points per minute: `"points";q=…;w=60`. */
-                    "ratelimit-policy"?: string;
-                    /**
-                     * @description A weak tag of the response. Missing on the streamed list of all users.
-                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
-                     */
-                    etag?: string;
-                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
-                    "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the response depends on. */
-                    vary?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Malformed request: `MALFORMED_REQUEST`. */
-            400: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description No valid API key or access token: `UNAUTHENTICATED`. */
-            401: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Not allowed: `FORBIDDEN`. */
-            403: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
-            413: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
-            415: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Invalid input: `BAD_USER_INPUT`. */
-            422: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The key has reached a limit: `RATE_LIMITED`. */
-            429: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The time to wait, in seconds. */
-                    "retry-after"?: number;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Headers too large: `HEADERS_TOO_LARGE`. */
-            431: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Internal error: `INTERNAL`. */
-            500: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Temporarily unavailable: `SERVICE_UNAVAILABLE`. */
-            503: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The time to wait, in seconds. */
-                    "retry-after"?: number;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getUser: {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description ETags of earlier responses, or `*`. If the response would be the same, the status is 304.
-                 * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
-                 */
+                /** @description ETags of earlier responses, or `*`. If the response would be the same, the status is 304. */
                 "if-none-match"?: string;
             };
             path: {
@@ -1413,25 +967,14 @@ export interface operations {
             /** @description OK. */
             200: {
                 headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The cost of the request in points. */
-                    "x-cost"?: number;
-                    /** @description The points that the key has left: `"points";r=…;t=…`. */
-                    ratelimit?: string;
-                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
-                    "server-timing"?: string;
-                    /** @description The points per minute: `"points";q=…;w=60`. */
-                    "ratelimit-policy"?: string;
-                    /**
-                     * @description A weak tag of the response. Missing on the streamed list of all users.
-                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
-                     */
-                    etag?: string;
-                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
-                    "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the response depends on. */
-                    vary?: string;
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-cost": components["headers"]["x-cost"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    "server-timing": components["headers"]["server-timing"];
+                    etag: components["headers"]["etag"];
+                    "cache-control": components["headers"]["cache-control"];
+                    vary: components["headers"]["vary"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1460,153 +1003,35 @@ export interface operations {
             /** @description The response is the same as the one with the ETag in `if-none-match`. */
             304: {
                 headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The cost of the request in points. */
-                    "x-cost"?: number;
-                    /** @description The points that the key has left: `"points";r=…;t=…`. */
-                    ratelimit?: string;
-                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
-                    "server-timing"?: string;
-                    /** @description The points per minute: `"points";q=…;w=60`. */
-                    "ratelimit-policy"?: string;
-                    /**
-                     * @description A weak tag of the response. Missing on the streamed list of all users.
-                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
-                     */
-                    etag?: string;
-                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
-                    "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the response depends on. */
-                    vary?: string;
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-cost": components["headers"]["x-cost"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    "server-timing": components["headers"]["server-timing"];
+                    etag: components["headers"]["etag"];
+                    "cache-control": components["headers"]["cache-control"];
+                    vary: components["headers"]["vary"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Malformed request: `MALFORMED_REQUEST`. */
-            400: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No valid API key or access token: `UNAUTHENTICATED`. */
-            401: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not allowed: `FORBIDDEN`. */
-            403: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not found: `NOT_FOUND`. */
-            404: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
-            413: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
-            415: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The key has reached a limit: `RATE_LIMITED`. */
-            429: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The time to wait, in seconds. */
-                    "retry-after"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Headers too large: `HEADERS_TOO_LARGE`. */
-            431: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Internal error: `INTERNAL`. */
-            500: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Temporarily unavailable: `SERVICE_UNAVAILABLE`. */
-            503: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The time to wait, in seconds. */
-                    "retry-after"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     updateUser: {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description The client's key for this request. The first response is stored for 24 hours and returned to each retry.
-                 * @example updateUser-1
-                 */
+                /** @description The client's key for this request. The first response is stored for 24 hours and returned to each retry. */
                 "idempotency-key"?: string;
             };
             path: {
@@ -1628,7 +1053,10 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description The email address: up to 320 characters. Null keeps it. */
+                    /**
+                     * Format: email
+                     * @description The email address: up to 320 characters. Null keeps it.
+                     */
                     email?: string | null;
                     /** @description The full name: 1–200 characters, trimmed. Null keeps it. */
                     name?: string | null;
@@ -1641,18 +1069,12 @@ export interface operations {
             /** @description OK. */
             200: {
                 headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The cost of the request in points. */
-                    "x-cost"?: number;
-                    /** @description The points that the key has left: `"points";r=…;t=…`. */
-                    ratelimit?: string;
-                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
-                    "server-timing"?: string;
-                    /** @description The points per minute: `"points";q=…;w=60`. */
-                    "ratelimit-policy"?: string;
-                    /** @description Present if this is the stored response of an earlier request. */
-                    "idempotent-replayed"?: "true";
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-cost": components["headers"]["x-cost"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    "server-timing": components["headers"]["server-timing"];
+                    "idempotent-replayed": components["headers"]["idempotent-replayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1678,313 +1100,18 @@ export interface operations {
                     "application/json": components["schemas"]["User"];
                 };
             };
-            /** @description Malformed request: `MALFORMED_REQUEST`. */
-            400: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No valid API key or access token: `UNAUTHENTICATED`. */
-            401: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not allowed: `FORBIDDEN`. */
-            403: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not found: `NOT_FOUND`. */
-            404: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The first request with this key is still running: `IDEMPOTENCY_KEY_IN_USE`. */
-            409: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The time to wait, in seconds. */
-                    "retry-after"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
-            413: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
-            415: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Invalid input: `BAD_USER_INPUT`; The idempotency key was used for another request: `IDEMPOTENCY_KEY_REUSED`. */
-            422: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The key has reached a limit: `RATE_LIMITED`. */
-            429: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The time to wait, in seconds. */
-                    "retry-after"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Headers too large: `HEADERS_TOO_LARGE`. */
-            431: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Internal error: `INTERNAL`. */
-            500: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Temporarily unavailable: `SERVICE_UNAVAILABLE`. */
-            503: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The time to wait, in seconds. */
-                    "retry-after"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    getUserHeaders: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description ETags of earlier responses, or `*`. If the response would be the same, the status is 304.
-                 * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
-                 */
-                "if-none-match"?: string;
-            };
-            path: {
-                /**
-                 * @description The id of the user.
-                 * @example usr_demo_1
-                 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK. */
-            200: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The cost of the request in points. */
-                    "x-cost"?: number;
-                    /** @description The points that the key has left: `"points";r=…;t=…`. */
-                    ratelimit?: string;
-                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
-                    "server-timing"?: string;
-                    /** @description The points per minute: `"points";q=…;w=60`. */
-                    "ratelimit-policy"?: string;
-                    /**
-                     * @description A weak tag of the response. Missing on the streamed list of all users.
-                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
-                     */
-                    etag?: string;
-                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
-                    "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the response depends on. */
-                    vary?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The response is the same as the one with the ETag in `if-none-match`. */
-            304: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The cost of the request in points. */
-                    "x-cost"?: number;
-                    /** @description The points that the key has left: `"points";r=…;t=…`. */
-                    ratelimit?: string;
-                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
-                    "server-timing"?: string;
-                    /** @description The points per minute: `"points";q=…;w=60`. */
-                    "ratelimit-policy"?: string;
-                    /**
-                     * @description A weak tag of the response. Missing on the streamed list of all users.
-                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
-                     */
-                    etag?: string;
-                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
-                    "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the response depends on. */
-                    vary?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Malformed request: `MALFORMED_REQUEST`. */
-            400: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description No valid API key or access token: `UNAUTHENTICATED`. */
-            401: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Not allowed: `FORBIDDEN`. */
-            403: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Not found: `NOT_FOUND`. */
-            404: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
-            413: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
-            415: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The key has reached a limit: `RATE_LIMITED`. */
-            429: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The time to wait, in seconds. */
-                    "retry-after"?: number;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Headers too large: `HEADERS_TOO_LARGE`. */
-            431: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Internal error: `INTERNAL`. */
-            500: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Temporarily unavailable: `SERVICE_UNAVAILABLE`. */
-            503: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The time to wait, in seconds. */
-                    "retry-after"?: number;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getProfiles: {
@@ -2000,10 +1127,7 @@ export interface operations {
                 account_ids?: string[];
             };
             header?: {
-                /**
-                 * @description ETags of earlier responses, or `*`. If the response would be the same, the status is 304.
-                 * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
-                 */
+                /** @description ETags of earlier responses, or `*`. If the response would be the same, the status is 304. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -2025,25 +1149,14 @@ export interface operations {
             /** @description OK. */
             200: {
                 headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The cost of the request in points. */
-                    "x-cost"?: number;
-                    /** @description The points that the key has left: `"points";r=…;t=…`. */
-                    ratelimit?: string;
-                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
-                    "server-timing"?: string;
-                    /** @description The points per minute: `"points";q=…;w=60`. */
-                    "ratelimit-policy"?: string;
-                    /**
-                     * @description A weak tag of the response. Missing on the streamed list of all users.
-                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
-                     */
-                    etag?: string;
-                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
-                    "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the response depends on. */
-                    vary?: string;
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-cost": components["headers"]["x-cost"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    "server-timing": components["headers"]["server-timing"];
+                    etag: components["headers"]["etag"];
+                    "cache-control": components["headers"]["cache-control"];
+                    vary: components["headers"]["vary"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2111,336 +1224,35 @@ export interface operations {
             /** @description The response is the same as the one with the ETag in `if-none-match`. */
             304: {
                 headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The cost of the request in points. */
-                    "x-cost"?: number;
-                    /** @description The points that the key has left: `"points";r=…;t=…`. */
-                    ratelimit?: string;
-                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
-                    "server-timing"?: string;
-                    /** @description The points per minute: `"points";q=…;w=60`. */
-                    "ratelimit-policy"?: string;
-                    /**
-                     * @description A weak tag of the response. Missing on the streamed list of all users.
-                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
-                     */
-                    etag?: string;
-                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
-                    "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the response depends on. */
-                    vary?: string;
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-cost": components["headers"]["x-cost"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    "server-timing": components["headers"]["server-timing"];
+                    etag: components["headers"]["etag"];
+                    "cache-control": components["headers"]["cache-control"];
+                    vary: components["headers"]["vary"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Malformed request: `MALFORMED_REQUEST`. */
-            400: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No valid API key or access token: `UNAUTHENTICATED`. */
-            401: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not allowed: `FORBIDDEN`. */
-            403: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
-            413: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
-            415: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Invalid input: `BAD_USER_INPUT`. */
-            422: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The key has reached a limit: `RATE_LIMITED`. */
-            429: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The time to wait, in seconds. */
-                    "retry-after"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Headers too large: `HEADERS_TOO_LARGE`. */
-            431: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Internal error: `INTERNAL`. */
-            500: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Temporarily unavailable: `SERVICE_UNAVAILABLE`. */
-            503: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The time to wait, in seconds. */
-                    "retry-after"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    getProfilesHeaders: {
-        parameters: {
-            query?: {
-                /**
-                 * @description The ids of the accounts: a JSON array, the parameter repeated, or ids separated by commas.
-                 * @example [
-                 *       "acc_demo_1_1",
-                 *       "acc_demo_2_1"
-                 *     ]
-                 */
-                account_ids?: string[];
-            };
-            header?: {
-                /**
-                 * @description ETags of earlier responses, or `*`. If the response would be the same, the status is 304.
-                 * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
-                 */
-                "if-none-match"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        /** @description The ids of the accounts. */
-        requestBody?: {
-            content: {
-                /**
-                 * @example [
-                 *       "acc_demo_1_1",
-                 *       "acc_demo_2_1"
-                 *     ]
-                 */
-                "application/json": string[];
-            };
-        };
-        responses: {
-            /** @description OK. */
-            200: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The cost of the request in points. */
-                    "x-cost"?: number;
-                    /** @description The points that the key has left: `"points";r=…;t=…`. */
-                    ratelimit?: string;
-                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
-                    "server-timing"?: string;
-                    /** @description The points per minute: `"points";q=…;w=60`. */
-                    "ratelimit-policy"?: string;
-                    /**
-                     * @description A weak tag of the response. Missing on the streamed list of all users.
-                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
-                     */
-                    etag?: string;
-                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
-                    "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the response depends on. */
-                    vary?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The response is the same as the one with the ETag in `if-none-match`. */
-            304: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The cost of the request in points. */
-                    "x-cost"?: number;
-                    /** @description The points that the key has left: `"points";r=…;t=…`. */
-                    ratelimit?: string;
-                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
-                    "server-timing"?: string;
-                    /** @description The points per minute: `"points";q=…;w=60`. */
-                    "ratelimit-policy"?: string;
-                    /**
-                     * @description A weak tag of the response. Missing on the streamed list of all users.
-                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
-                     */
-                    etag?: string;
-                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
-                    "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the response depends on. */
-                    vary?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Malformed request: `MALFORMED_REQUEST`. */
-            400: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description No valid API key or access token: `UNAUTHENTICATED`. */
-            401: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Not allowed: `FORBIDDEN`. */
-            403: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
-            413: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
-            415: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Invalid input: `BAD_USER_INPUT`. */
-            422: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The key has reached a limit: `RATE_LIMITED`. */
-            429: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The time to wait, in seconds. */
-                    "retry-after"?: number;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Headers too large: `HEADERS_TOO_LARGE`. */
-            431: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Internal error: `INTERNAL`. */
-            500: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Temporarily unavailable: `SERVICE_UNAVAILABLE`. */
-            503: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The time to wait, in seconds. */
-                    "retry-after"?: number;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getJob: {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description ETags of earlier responses, or `*`. If the response would be the same, the status is 304.
-                 * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
-                 */
+                /** @description ETags of earlier responses, or `*`. If the response would be the same, the status is 304. */
                 "if-none-match"?: string;
             };
             path: {
@@ -2457,25 +1269,14 @@ export interface operations {
             /** @description OK. */
             200: {
                 headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The cost of the request in points. */
-                    "x-cost"?: number;
-                    /** @description The points that the key has left: `"points";r=…;t=…`. */
-                    ratelimit?: string;
-                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
-                    "server-timing"?: string;
-                    /** @description The points per minute: `"points";q=…;w=60`. */
-                    "ratelimit-policy"?: string;
-                    /**
-                     * @description A weak tag of the response. Missing on the streamed list of all users.
-                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
-                     */
-                    etag?: string;
-                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
-                    "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the response depends on. */
-                    vary?: string;
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-cost": components["headers"]["x-cost"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    "server-timing": components["headers"]["server-timing"];
+                    etag: components["headers"]["etag"];
+                    "cache-control": components["headers"]["cache-control"];
+                    vary: components["headers"]["vary"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2507,308 +1308,102 @@ export interface operations {
             /** @description The response is the same as the one with the ETag in `if-none-match`. */
             304: {
                 headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The cost of the request in points. */
-                    "x-cost"?: number;
-                    /** @description The points that the key has left: `"points";r=…;t=…`. */
-                    ratelimit?: string;
-                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
-                    "server-timing"?: string;
-                    /** @description The points per minute: `"points";q=…;w=60`. */
-                    "ratelimit-policy"?: string;
-                    /**
-                     * @description A weak tag of the response. Missing on the streamed list of all users.
-                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
-                     */
-                    etag?: string;
-                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
-                    "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the response depends on. */
-                    vary?: string;
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-cost": components["headers"]["x-cost"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    "server-timing": components["headers"]["server-timing"];
+                    etag: components["headers"]["etag"];
+                    "cache-control": components["headers"]["cache-control"];
+                    vary: components["headers"]["vary"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Malformed request: `MALFORMED_REQUEST`. */
-            400: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No valid API key or access token: `UNAUTHENTICATED`. */
-            401: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not allowed: `FORBIDDEN`. */
-            403: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not found: `NOT_FOUND`. */
-            404: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
-            413: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
-            415: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The key has reached a limit: `RATE_LIMITED`. */
-            429: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The time to wait, in seconds. */
-                    "retry-after"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Headers too large: `HEADERS_TOO_LARGE`. */
-            431: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Internal error: `INTERNAL`. */
-            500: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Temporarily unavailable: `SERVICE_UNAVAILABLE`. */
-            503: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The time to wait, in seconds. */
-                    "retry-after"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    getJobHeaders: {
+    receiveEvent: {
         parameters: {
             query?: never;
-            header?: {
-                /**
-                 * @description ETags of earlier responses, or `*`. If the response would be the same, the status is 304.
-                 * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
-                 */
-                "if-none-match"?: string;
+            header: {
+                /** @description The id of the event, the same for each attempt. */
+                "webhook-id": string;
+                /** @description The time of the attempt, in seconds since 1970. */
+                "webhook-timestamp": string;
+                /** @description `v1,` and the signature in base64. While a secret is rotated, two of them. */
+                "webhook-signature": string;
             };
-            path: {
-                /**
-                 * @description The id of the job.
-                 * @example job_demo_1
-                 */
-                id: string;
-            };
+            path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "user.created",
+                 *       "timestamp": "2026-01-31T08:00:00.000Z",
+                 *       "data": {
+                 *         "id": "evt_0000000013a1000001000001",
+                 *         "type": "USER_CREATED",
+                 *         "resourceId": "usr_demo_1",
+                 *         "userId": "usr_demo_1",
+                 *         "createdAt": "2026-01-31T08:00:00.000Z",
+                 *         "keyId": null,
+                 *         "requestId": null
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @enum {string} */
+                    type: "user.created" | "user.updated" | "user.deleted" | "account.linked" | "account.updated" | "account.unlinked" | "profile.synced" | "job.created" | "job.started" | "job.updated" | "job.succeeded" | "job.failed" | "job.cancelled" | "job.retried" | "webhook.disabled";
+                    /**
+                     * Format: date-time
+                     * @description When the resource changed.
+                     */
+                    timestamp: string;
+                    /** @description The event, or the `data` of the result of the query of the webhook. */
+                    data: {
+                        id?: string;
+                        /** @enum {string} */
+                        type?: "USER_CREATED" | "USER_UPDATED" | "USER_DELETED" | "ACCOUNT_LINKED" | "ACCOUNT_UPDATED" | "ACCOUNT_UNLINKED" | "PROFILE_SYNCED" | "JOB_CREATED" | "JOB_STARTED" | "JOB_UPDATED" | "JOB_SUCCEEDED" | "JOB_FAILED" | "JOB_CANCELLED" | "JOB_RETRIED" | "WEBHOOK_DISABLED";
+                        resourceId?: string;
+                        userId?: string | null;
+                        /** Format: date-time */
+                        createdAt?: string;
+                        keyId?: string | null;
+                        requestId?: string | null;
+                    };
+                };
+            };
+        };
         responses: {
-            /** @description OK. */
-            200: {
+            /** @description The endpoint no longer exists. The gateway disables the webhook. */
+            410: {
                 headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The cost of the request in points. */
-                    "x-cost"?: number;
-                    /** @description The points that the key has left: `"points";r=…;t=…`. */
-                    ratelimit?: string;
-                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
-                    "server-timing"?: string;
-                    /** @description The points per minute: `"points";q=…;w=60`. */
-                    "ratelimit-policy"?: string;
-                    /**
-                     * @description A weak tag of the response. Missing on the streamed list of all users.
-                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
-                     */
-                    etag?: string;
-                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
-                    "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the response depends on. */
-                    vary?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The response is the same as the one with the ETag in `if-none-match`. */
-            304: {
+            /** @description The event was received. */
+            "2XX": {
                 headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The cost of the request in points. */
-                    "x-cost"?: number;
-                    /** @description The points that the key has left: `"points";r=…;t=…`. */
-                    ratelimit?: string;
-                    /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
-                    "server-timing"?: string;
-                    /** @description The points per minute: `"points";q=…;w=60`. */
-                    "ratelimit-policy"?: string;
-                    /**
-                     * @description A weak tag of the response. Missing on the streamed list of all users.
-                     * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
-                     */
-                    etag?: string;
-                    /** @description With an ETag: the client may store the response, and must validate it before each use. */
-                    "cache-control"?: "private, no-cache" | "no-store";
-                    /** @description The request headers that the response depends on. */
-                    vary?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Malformed request: `MALFORMED_REQUEST`. */
-            400: {
+            /** @description The gateway tries again later, as for any other status. */
+            "4XX": {
                 headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description No valid API key or access token: `UNAUTHENTICATED`. */
-            401: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Not allowed: `FORBIDDEN`. */
-            403: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Not found: `NOT_FOUND`. */
-            404: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
-            413: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Unsupported media type: `UNSUPPORTED_MEDIA_TYPE`. */
-            415: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The key has reached a limit: `RATE_LIMITED`. */
-            429: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The time to wait, in seconds. */
-                    "retry-after"?: number;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Headers too large: `HEADERS_TOO_LARGE`. */
-            431: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Internal error: `INTERNAL`. */
-            500: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Temporarily unavailable: `SERVICE_UNAVAILABLE`. */
-            503: {
-                headers: {
-                    /** @description The id of the request: the client's own if it sent a valid one. */
-                    "x-request-id"?: string;
-                    /** @description The time to wait, in seconds. */
-                    "retry-after"?: number;
                     [name: string]: unknown;
                 };
                 content?: never;

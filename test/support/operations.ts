@@ -63,15 +63,17 @@ const valueByType: Record<string, unknown> = {
   String: 'a text',
 }
 
-function sampleOf(type: GraphQLInputType, name: string, ids: SampleIds): unknown {
+/** @param isInner whether the value is within a filter. Filters in it are empty, because it has at most 20 conditions */
+function sampleOf(type: GraphQLInputType, name: string, ids: SampleIds, isInner = false): unknown {
   const known = valueByName(name, ids)
   if (known !== undefined) return known
   const nullable = getNullableType(type)
-  if (isListType(nullable)) return [sampleOf(nullable.ofType, name, ids)]
+  if (isListType(nullable)) return [sampleOf(nullable.ofType, name, ids, isInner)]
   if (isEnumType(nullable)) return nullable.getValues()[0]?.name
   if (!isInputObjectType(nullable)) return valueByType[nullable.toString()]
-  const fields = Object.values(nullable.getFields())
-  return Object.fromEntries(fields.map((field) => [field.name, sampleOf(field.type, field.name, ids)]))
+  const isFilter = nullable.name.endsWith('Filter')
+  const fields = isFilter && isInner ? [] : Object.values(nullable.getFields())
+  return Object.fromEntries(fields.map((field) => [field.name, sampleOf(field.type, field.name, ids, isFilter)]))
 }
 
 /** Arguments that exclude another argument of the same field. */

@@ -1,4 +1,5 @@
 import {
+  type GraphQLArgument,
   type GraphQLField,
   type GraphQLInputObjectType,
   type GraphQLInputType,
@@ -46,7 +47,8 @@ export const idArguments = (field: GraphQLField<unknown, unknown>) =>
 export interface MutationCase {
   readonly name: string
   readonly mutation: string
-  readonly input: GraphQLInputObjectType
+  /** The mutation with the variable `input`, and the errors of the input. */
+  readonly query: string
   /** The field that has the id. */
   readonly field: string
   /** Valid values for the required fields. */
@@ -77,10 +79,22 @@ export function mutationCases(known: Record<string, unknown>): MutationCase[] {
     if (!isInputObjectType(input)) throw new Error(`${name} takes no input`)
     const ids = Object.values(input.getFields()).filter(({ type }) => getNamedType(type).name === 'ID')
     return ids.map((field) => ({
-      ...{ name: `${name}(${field.name})`, mutation: name, input, field: field.name },
+      ...{ name: `${name}(${field.name})`, mutation: name, query: queryOf(name, args[0], input), field: field.name },
       required: sample(input) as Record<string, unknown>,
     }))
   })
+}
+
+/** A mutation with the variable `input`, which selects its errors. A bulk mutation gets a list of one input. */
+export function queryOf(
+  name: string,
+  argument: GraphQLArgument | undefined,
+  input: GraphQLInputObjectType,
+  selected = 'userErrors { code field message }',
+): string {
+  const isBulk = argument?.name === 'inputs'
+  const call = isBulk ? `(inputs: [$input]) { results { ${selected} } }` : `(input: $input) { ${selected} }`
+  return `mutation ($input: ${input.name}!) { ${name}${call} }`
 }
 
 /** A query of a connection, with the variables `filter`, `after` and `before`, and the fields of its filter that are texts. */

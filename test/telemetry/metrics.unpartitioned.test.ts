@@ -1,5 +1,8 @@
+import { Registry } from '@prometheus-io/client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createRateLimit } from '../../src/engine/limits/rate-limit.ts'
 import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
+import { countPointsByKey } from '../../src/engine/telemetry/points-by-key.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { createOneOfEach } from '../support/factories.ts'
 
@@ -59,17 +62,51 @@ it('the metrics count statements, batches, executors and errors', async () => {
 
 it('the metrics limit the number of operation names', () => {
   const { operationLabel } = createMetrics()
-  const labels = Array.from({ length: 200 }, (_, index) => operationLabel(`Name${index}`, `key${index % 20}`))
+  const labels = Array.from({ length: 200 }, (_, index) => operationLabel(`Name${index}`, `tenant${index % 20}`))
   expect(new Set(labels).size).toBeLessThanOrEqual(101)
   expect(labels.at(-1)).toBe('other')
   expect(operationLabel('Name0')).toBe('Name0')
 })
 
-it('the metrics have room for the operations of other keys, however many names one key sends', () => {
+it('the metrics have room for the operations of other tenants, however many names one tenant sends', () => {
   const { operationLabel } = createMetrics()
   const labels = Array.from({ length: 200 }, (_, index) => operationLabel(`Name${index}`, 'one'))
-  expect(labels.filter((label) => label !== 'other')).toHaveLength(20)
+  expect(labels.filter((label) => label !== 'other')).toHaveLength(50)
   expect(operationLabel('Users', 'other')).toBe('Users')
+})
+
+it('the metrics have the points of the 20 keys that have spent most lately, and the total of all keys', async () => {
+  let now = 0
+  const registry = new Registry()
+  const spend = countPointsByKey(registry, () => now)
+  const keysShown = async () =>
+    [...(await registry.metrics()).matchAll(/by_key_total{key="(\w+)"} (\d+)/g)].map(
+      ([, key, points]) => `${key} ${points}`,
+    )
+  for (let number = 1; number <= 30; number += 1) spend(`key_${number}`, number)
+  expect((await keysShown()).toSorted()).toEqual(
+    Array.from({ length: 20 }, (_, index) => `key_${index + 11} ${index + 11}`).toSorted(),
+  )
+  // A key that spends much later gets a series, with all its points, when a minute has passed.
+  spend('key_1', 100)
+  expect(await keysShown()).not.toContain('key_1 101')
+  now += 60_000
+  expect(await keysShown()).toContain('key_1 101')
+  expect(await keysShown()).toHaveLength(20)
+  expect(await registry.metrics()).toContain(`fusion_points_spent_total ${(30 * 31) / 2 + 100}`)
+})
+
+it('the metrics count the points of a request for its key, with and without a limit', async () => {
+  for (const limit of [10_000, 0]) {
+    const log = { error: () => undefined, warn: () => undefined }
+    const { metrics } = app.services
+    const gateway = await app.startAnother({ rateLimit: createRateLimit(limit, { log, metrics }) })
+    const other = await app.createTenant()
+    const grown = await growth(() => gateway.graphql(other, '{ users(first: 7) { nodes { id } } }'))
+    expect(grown('fusion_points_spent_total')).toBe(7)
+    expect(grown(`fusion_points_spent_by_key_total{key="${other.keyId}"}`)).toBe(7)
+    await gateway.close()
+  }
 })
 
 it('/metrics gives the same response for a second, because collecting it takes long', async () => {

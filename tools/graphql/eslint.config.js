@@ -17,7 +17,8 @@ export default [
     rules: {
       ...graphql.configs['flat/schema-relay'].rules,
       // Short lists, such as a user's accounts and the errors of a mutation, are no connections, and connections also have `nodes`.
-      '@graphql-eslint/relay-edge-types': ['error', { listTypeCanWrapOnlyEdgeType: false }],
+      // An event is found by its place in the log, and is no `Node`.
+      '@graphql-eslint/relay-edge-types': ['error', { listTypeCanWrapOnlyEdgeType: false, shouldImplementNode: false }],
     },
   },
   {

@@ -53,5 +53,8 @@ function readService(service: Service): GatewayService {
 }
 
 function envOf(service: Service | undefined): Record<string, string> {
-  return Object.fromEntries(Object.entries(service?.environment ?? {}).map(([name, value]) => [name, String(value)]))
+  // Compose replaces a variable that is not set: `${NAME:-}` is empty.
+  const withoutUnset = (value: unknown) => String(value).replace(/^\$\{\w+:-\}$/, '')
+  const environment = Object.entries(service?.environment ?? {})
+  return Object.fromEntries(environment.map(([name, value]) => [name, withoutUnset(value)]))
 }

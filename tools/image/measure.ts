@@ -28,6 +28,10 @@ export async function measure(
   await gateway.written(/Server listening/)
   await waitUntilReady(address)
   const readyMilliseconds = performance.now() - started
+  // Their texts are files outside of src.
+  for (const page of ['/guides', '/guides/recipes/relay', '/guides/performance.svg']) {
+    assert.equal((await fetch(`${address}${page}`)).status, 200, page)
+  }
   const headers = { 'x-api-key': readKey(gateway.output()) }
   for (let sent = 0; sent < 1_000; sent += clients) {
     const requests = Array.from({ length: clients }, () => fetch(`${address}/users?limit=100`, { headers }))

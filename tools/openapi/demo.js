@@ -1,6 +1,5 @@
 import { openDemo } from '../../src/domain/seed/demo.ts'
 import { startTestApp } from '../../test/support/app.ts'
-import { openApiDocument } from '../../test/support/openapi-types.ts'
 
 /**
  * Starts a gateway with the demo tenant, which the examples of the document read.
@@ -11,5 +10,6 @@ export async function startDemo() {
   const app = await startTestApp()
   const key = await openDemo(app.database, 'memory')
   const address = await app.app.listen({ host: '127.0.0.1', port: 0 })
-  return { document: openApiDocument(), address, key, close: () => app.close() }
+  const document = await (await fetch(`${address}/openapi.json`)).json()
+  return { document, address, key, close: () => app.close() }
 }

@@ -18,7 +18,9 @@ export const topProfiles = graphql(`
   }
 `)
 
-type Profile = ResultOf<typeof topProfiles>['searchProfiles']['edges'][number]['node']
+/** A field of `Query` is null if it failed: its scope is missing, for example. */
+type Page = NonNullable<ResultOf<typeof topProfiles>['searchProfiles']>
+type Profile = Page['edges'][number]['node']
 
 /** The scalars have types: TypeScript rejects this function if they are `unknown`. */
 export function describeProfile({ username, followersCount, syncedAt }: Profile): string {

@@ -1,7 +1,15 @@
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core'
-import { DemoUsersDocument, type DemoUsersQuery, MintTokenDocument } from '../src/__generated__/graphql.ts'
+import {
+  DemoUsersDocument,
+  type DemoUsersQuery,
+  MintTokenDocument,
+  SyncProfilesDocument,
+  type SyncProfilesMutation,
+  type SyncProfilesMutationVariables,
+} from '../src/__generated__/graphql.ts'
 import { idOf } from '../src/client/document-id.ts'
 import type { Settings } from './settings.ts'
+import type { ProfileInput } from './sync.ts'
 
 /** A person who has signed in. */
 export interface Grant {
@@ -18,15 +26,19 @@ export interface Token {
   readonly expiresAt: string
 }
 
+type Users = NonNullable<DemoUsersQuery['users']>['nodes']
+
 /** The gateway, as the backend uses it: with the API key. */
 export interface Gateway {
   /** @throws GatewayProblem */
-  listUsers(): Promise<DemoUsersQuery['users']['nodes']>
+  listUsers(): Promise<Users>
   /** @throws GatewayProblem with the status 400 if there is no such user */
   mintToken(grant: Grant): Promise<Token>
+  /** Synchronizes at most 100 profiles. @throws GatewayProblem with the status 503 if it may succeed later */
+  syncProfiles(profiles: readonly ProfileInput[]): Promise<SyncProfilesMutation['syncProfiles']['results']>
 }
 
-/** A request that the gateway did not serve. Fastify answers with its status and message. */
+/** A request that the gateway did not serve. Its message is for the operator, unless its status is 400. 503: it may be served later. */
 export class GatewayProblem extends Error {
   readonly statusCode: number
   constructor(message: string, statusCode = 502) {
@@ -36,7 +48,7 @@ export class GatewayProblem extends Error {
 }
 
 const expiresInSeconds = 900
-const staffScopes = ['users:read', 'profiles:read', 'contacts:read', 'jobs:read', 'jobs:write']
+const staffScopes = ['users:read', 'profiles:read', 'contacts:read', 'jobs:read', 'jobs:write', 'events:read']
 const userScopes = ['users:read', 'profiles:read']
 
 export function createGateway({ gatewayUrl, apiKey }: Settings): Gateway {
@@ -46,16 +58,22 @@ export function createGateway({ gatewayUrl, apiKey }: Settings): Gateway {
       headers: { 'content-type': 'application/json', 'x-api-key': apiKey },
       body: JSON.stringify({ documentId: idOf(document), variables }),
     }).catch(() => {
-      throw new GatewayProblem(`The gateway does not answer at ${gatewayUrl}.`)
+      throw new GatewayProblem(`The gateway does not answer at ${gatewayUrl}.`, 503)
     })
-    const { data, errors } = (await response.json()) as Answer<Data>
+    const { data, errors } = await response.json().then(
+      (body: Answer<Data>) => body,
+      () => {
+        // A proxy in front of the gateway has answered.
+        throw new GatewayProblem(`${gatewayUrl} answered ${response.status} without JSON.`)
+      },
+    )
     if (errors?.[0] || !data) throw problemOf(errors?.[0])
     return data
   }
 
   return {
     async listUsers() {
-      return (await send(DemoUsersDocument, {})).users.nodes
+      return (await send(DemoUsersDocument, {})).users?.nodes ?? []
     },
     async mintToken({ userId, contacts }) {
       const scopes = userId === null ? staffScopes : [...userScopes, ...(contacts ? ['contacts:read'] : [])]
@@ -63,6 +81,10 @@ export function createGateway({ gatewayUrl, apiKey }: Settings): Gateway {
       const { accessToken, expiresAt, userErrors } = createAccessToken
       if (!accessToken || !expiresAt) throw new GatewayProblem(userErrors[0]?.message ?? 'There is no token.', 400)
       return { accessToken, expiresAt }
+    },
+    async syncProfiles(profiles) {
+      const { syncProfiles } = await send(SyncProfilesDocument, { inputs: profiles } as SyncProfilesMutationVariables)
+      return syncProfiles.results
     },
   }
 }
@@ -78,12 +100,13 @@ interface Problem {
 }
 
 function problemOf(problem: Problem | undefined): GatewayProblem {
-  const isUnknownDocument = ['DOCUMENT_NOT_TRUSTED', 'PERSISTED_QUERY_NOT_FOUND'].includes(
-    problem?.extensions?.code ?? '',
-  )
+  const code = problem?.extensions?.code ?? ''
+  const isTemporary = ['RATE_LIMITED', 'SERVICE_UNAVAILABLE'].includes(code)
+  const isUnknownDocument = ['DOCUMENT_NOT_TRUSTED', 'PERSISTED_QUERY_NOT_FOUND'].includes(code)
   return new GatewayProblem(
     isUnknownDocument
       ? 'The gateway does not know the operations of this build. Name persisted-documents.json in its TRUSTED_DOCUMENTS, and restart it.'
       : `The gateway answered: ${problem?.message ?? 'nothing'}`,
+    isTemporary ? 503 : 502,
   )
 }

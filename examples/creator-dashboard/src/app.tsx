@@ -1,17 +1,25 @@
-import { useEffect, useMemo, useState } from 'react'
+import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react'
 import { Provider } from 'urql'
 import { createClient } from './client/client.ts'
 import { resumeSession, type Session, signOut } from './client/session.ts'
 import { Creators } from './pages/creators.tsx'
+import { JobPage } from './pages/job.tsx'
 import { Jobs } from './pages/jobs.tsx'
 import { MyAccounts } from './pages/my-accounts.tsx'
 import { SignIn } from './pages/sign-in.tsx'
 import { Link } from './parts/link.tsx'
 import { navigate, useAddress } from './parts/location.ts'
+import { NotFound } from './parts/not-found.tsx'
 import { Loading, Problem } from './parts/notices.tsx'
 
-const staffPages = { '/': Creators, '/jobs': Jobs }
-const userPages = { '/': MyAccounts }
+/** The page at an address. */
+function pageAt({ pathname, searchParams }: URL, isStaff: boolean): ReactNode {
+  if (pathname === '/') return isStaff ? <Creators /> : <MyAccounts />
+  if (pathname === '/jobs' && isStaff) return <Jobs />
+  const job = searchParams.get('id')
+  if (pathname === '/job' && job !== null && isStaff) return <JobPage key={job} id={job} />
+  return <NotFound />
+}
 
 /** A new page takes the focus, so that screen readers read it. */
 const focus = (main: HTMLElement | null) => main?.focus({ preventScroll: true })
@@ -21,11 +29,13 @@ export function App() {
   const [problem, setProblem] = useState<string>()
   const leave = () => setSession(null)
 
-  useEffect(() => {
+  const start = useCallback(() => {
+    setProblem(undefined)
     resumeSession(() => setSession(null)).then(setSession, ({ message }) => setProblem(message))
   }, [])
+  useEffect(start, [start])
 
-  if (problem !== undefined) return <Problem title="The page cannot start" message={problem} />
+  if (problem !== undefined) return <Problem title="The page cannot start" message={problem} onRetry={start} />
   if (session === undefined) return <Loading />
   if (session === null) return <SignIn onSignIn={setSession} onEnd={leave} />
   return (
@@ -42,9 +52,7 @@ export function App() {
 
 function SignedIn({ session, onSignOut }: { readonly session: Session; readonly onSignOut: () => void }) {
   const client = useMemo(() => createClient(session), [session])
-  const { pathname } = useAddress()
-  const pages: Readonly<Record<string, typeof Jobs>> = session.isStaff ? staffPages : userPages
-  const Page = pages[pathname] ?? pages['/'] ?? MyAccounts
+  const address = useAddress()
   return (
     <Provider value={client}>
       <a className="skip" href="#main">
@@ -68,8 +76,8 @@ function SignedIn({ session, onSignOut }: { readonly session: Session; readonly 
           </button>
         </div>
       </header>
-      <main id="main" tabIndex={-1} key={pathname} ref={focus}>
-        <Page />
+      <main id="main" tabIndex={-1} key={address.pathname} ref={focus}>
+        {pageAt(address, session.isStaff)}
       </main>
     </Provider>
   )

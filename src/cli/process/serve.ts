@@ -2,9 +2,11 @@ import { write } from 'node:fs'
 import type { Logger } from 'pino'
 import { createApp } from '../../app.ts'
 import { type Config, readConfig } from '../../config.ts'
+import { measureJobs } from '../../domain/job/measure-jobs.ts'
 import { schemas } from '../../domain/schema.graphql.ts'
 import { openDemo } from '../../domain/seed/demo.ts'
 import { createServices } from '../../domain/services.ts'
+import { startUsageWriter } from '../../domain/usage/usage-writer.ts'
 import { type Database, openDatabase } from '../../engine/db/database.ts'
 import { deployMigrations } from '../../engine/db/migrations/migrations.ts'
 import { createStatementMeter, type StatementMeter } from '../../engine/db/statement-meter.ts'
@@ -18,9 +20,12 @@ import { createLogger } from '../../engine/telemetry/logger.ts'
 import { createMetrics, type Metrics, measureProcess } from '../../engine/telemetry/metrics.ts'
 import { requireMigrations } from '../with-database.ts'
 import { maxConnectionsOf } from './max-connections.ts'
+import { openRedis } from './open-redis.ts'
+import { startTracing, stopTracing } from './start-tracing.ts'
 import { readHandlers, startWork } from './start-work.ts'
-import { exitAtLatest, exitWhenDone, receiveStopSignals, stopResponding } from './stop.ts'
+import { exitAtLatest, receiveStopSignals, stopResponding } from './stop.ts'
 import type { Supervisor } from './supervisor/connect.ts'
+import { webhookKeysOf } from './webhook-keys.ts'
 
 export interface ServeOptions {
   readonly handlers?: string
@@ -56,7 +61,8 @@ export async function serve(
   const meter = createStatementMeter(metrics.observeStatement)
   const database = await open(config, meter, metrics, logger)
   measureProcess(metrics, () => database.driver.connections())
-  const services = createServices(database, { ...config, metrics })
+  const webhookKeys = webhookKeysOf(config)
+  const services = createServices(database, { ...config, webhookKeys, metrics, logger })
   const redis = await openRedis(config, logger)
   const { pointsPerMinute, pointsPerUser } = config
   const rateLimit = createRateLimit(pointsPerMinute, { log: logger, pointsPerUser, redis, metrics, processes })
@@ -65,6 +71,7 @@ export async function serve(
   try {
     stopMetrics = supervisor ? supervisor.shareMetrics(metrics.registry) : await serveMetrics(metrics.registry, config)
     const demoKey = await prepareDatabase(database, config, logger)
+    measureJobs(metrics, services.jobs, meter)
     const trustedIssuers = await openTrustedIssuersOf(config, database, logger)
     const app = await createApp({
       ...config,
@@ -78,9 +85,11 @@ export async function serve(
       rateLimit,
       recentWrites,
       trustedDocuments,
-      demoKey,
+      demoKey: config.showsDemoKey ? demoKey : undefined,
     })
-    const stopWork = startWork(services, { ...config, logger, concurrency, ...(handlers && { handlers }) })
+    const work = { ...config, logger, meter, tracing, rateLimit, concurrency, ...(handlers && { handlers }) }
+    const stopWork = startWork(services, work)
+    const stopUsageWriter = startUsageWriter(services, { log: logger })
     try {
       const { host, port } = config
       const listenTextResolver = (url: string) => `${supervisor ? 'Process' : 'Server'} listening at ${url}`
@@ -92,15 +101,15 @@ export async function serve(
       exitAtLatest(config.shutdownMilliseconds, logger)
     } finally {
       await Promise.all([stopResponding(app, config.shutdownMilliseconds, onStopRequest), stopWork()])
+      await stopUsageWriter()
     }
     logger.info('stopped')
   } finally {
     redis?.close()
     await stopMetrics()
-    await services.changes.close()
+    await services.events.close()
     await database.close()
-    const areSpansSent = (await tracing?.stop()) ?? true
-    if (!areSpansSent) exitWhenDone()
+    await stopTracing(tracing)
   }
 }
 
@@ -108,6 +117,7 @@ function open({ database }: Config, meter: StatementMeter, metrics: Metrics, log
   return openDatabase(database, {
     observe: meter.observe,
     laggingReader: meter.laggingReader,
+    actorOf: meter.actor,
     onBatch: (size) => metrics.batchSize.observe(size),
     onIdleError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
     onReplica: (replica, isUsable, reason) => {
@@ -118,20 +128,7 @@ function open({ database }: Config, meter: StatementMeter, metrics: Metrics, log
   })
 }
 
-// Redis, trusted issuers and OpenTelemetry are imported only if they are configured: together they are a quarter of all modules.
-
-async function openRedis({ redisUrl }: Config, log: Logger) {
-  if (redisUrl === undefined) return undefined
-  const { connectToRedis } = await import('../../engine/limits/redis.ts')
-  return connectToRedis(redisUrl, log)
-}
-
-async function startTracing({ traces }: Config, log: Logger) {
-  if (traces === undefined) return undefined
-  const { createTracing } = await import('../../engine/telemetry/tracing.ts')
-  return createTracing(traces, log)
-}
-
+/** Trusted issuers are imported only if they are configured: with OpenTelemetry and Redis they are a quarter of all modules. */
 async function openTrustedIssuersOf(config: Config, database: Database, log: Logger) {
   const { trustedIssuersFile: file, tokenIssuer, fetchPrivateNetworks: allowPrivateNetworks } = config
   if (file === undefined) return []

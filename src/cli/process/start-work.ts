@@ -1,12 +1,16 @@
 import type { Config } from '../../config.ts'
+import { removeEndedKeys } from '../../domain/credential/remove-ended-keys.ts'
+import { eraseUsers } from '../../domain/erasure/erase-users.ts'
+import { createEventLog } from '../../domain/event/event-log.ts'
 import type { JobHandlers } from '../../domain/job/worker/handler.ts'
 import { loadHandlers } from '../../domain/job/worker/load-handlers.ts'
 import { startMaintenance } from '../../domain/job/worker/maintenance.ts'
 import { startWorker } from '../../domain/job/worker/worker.ts'
+import { removeOldUsage } from '../../domain/usage/remove-old-usage.ts'
 import type { Services } from '../../engine/context.ts'
 import { removeExpiredResponses } from '../../engine/idempotency/idempotency.ts'
-import type { Logger } from '../../engine/telemetry/logger.ts'
 import { defaultLeaseSeconds } from '../option-values.ts'
+import type { StartDeliveriesOptions } from './start-deliveries.ts'
 import { graceOf } from './stop.ts'
 
 /**
@@ -21,30 +25,44 @@ export async function readHandlers(config: Config, file: string | undefined): Pr
   return new Map([['fetch_content', fetchContent], ...(file === undefined ? [] : await loadHandlers(file))])
 }
 
-interface StartWorkOptions extends Pick<Config, 'jobRetentionDays' | 'shutdownMilliseconds'> {
-  readonly logger: Logger
-  /** Without handlers this process runs no jobs. */
+interface StartWorkOptions
+  extends Pick<Config, 'jobRetentionDays' | 'eventRetentionDays' | 'usageRetentionDays' | 'shutdownMilliseconds'>,
+    StartDeliveriesOptions {
+  /** Without handlers this process runs no jobs, and delivers no events. */
   readonly handlers?: JobHandlers
   readonly concurrency: number
   readonly leaseSeconds?: number
 }
 
 /**
- * Starts the worker and the maintenance of a process.
+ * Starts the worker, the deliveries and the maintenance of a process.
  *
- * @returns stops them, and resolves when the last job has ended
+ * @returns stops them, and resolves when the last job and the last delivery have ended
  */
-export function startWork({ database, jobs, changes }: Services, options: StartWorkOptions): () => Promise<void> {
-  const { logger: log, jobRetentionDays: retentionDays, handlers } = options
+export function startWork(services: Services, options: StartWorkOptions): () => Promise<void> {
+  const { database, jobs, events, deliveries } = services
+  const { logger: log, jobRetentionDays: retentionDays, eventRetentionDays, handlers } = options
   const { concurrency, leaseSeconds = defaultLeaseSeconds } = options
   const tidyUp = async () => {
     await removeExpiredResponses(database)
+    await removeEndedKeys(database)
+    if (eventRetentionDays > 0) {
+      await createEventLog(database).removeOlderThan(eventRetentionDays)
+      await deliveries.removeOld()
+    }
+    if (options.usageRetentionDays > 0) await removeOldUsage(database, options.usageRetentionDays)
     if (!database.driver.gathersStatistics) await database.sql.executeScript('ANALYZE')
   }
-  const stopMaintenance = startMaintenance({ jobs, log, retentionDays, tidyUp })
-  const worker = handlers && startWorker({ jobs, changes, handlers, concurrency, leaseSeconds, log })
+  const erase = () => eraseUsers(database)
+  const stopMaintenance = startMaintenance({ jobs, log, retentionDays, erase, tidyUp })
+  const traceWork = options.tracing?.workTraces(options.meter)
+  const worker = handlers && startWorker({ jobs, events, handlers, concurrency, leaseSeconds, log, traceWork })
+  // Processes that run no jobs do not load the HTTP client of webhooks.
+  const deliverer =
+    handlers && import('./start-deliveries.ts').then(({ startDeliveries }) => startDeliveries(services, options))
   return async () => {
-    await worker?.stop(graceOf(options.shutdownMilliseconds))
+    const grace = graceOf(options.shutdownMilliseconds)
+    await Promise.all([worker?.stop(grace), deliverer?.then((stop) => stop?.(grace))])
     await stopMaintenance()
   }
 }

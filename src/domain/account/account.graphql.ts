@@ -1,16 +1,20 @@
+import { ownedBy } from '../../engine/auth/viewer.ts'
 import type { AccountStatus as AccountStatusRow } from '../../engine/db/generated/prisma/enums.ts'
-import { after, containing, equal } from '../../engine/db/read/list.ts'
+import { after, containing, equal, oneOf } from '../../engine/db/read/list.ts'
 import { byTime } from '../../engine/db/read/order.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
+import { defineBulkMutation } from '../../engine/graphql/schema/bulk-mutation.ts'
 import { defineFilter } from '../../engine/graphql/schema/filter.ts'
+import { addLogic, addRelation } from '../../engine/graphql/schema/filter-tree.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
 import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutation.ts'
 import { defineQueryById, Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { defineOrder } from '../../engine/graphql/schema/order.ts'
 import { referencedRowOf, rowsOf } from '../../engine/graphql/schema/rows.ts'
-import { User } from '../user/user.graphql.ts'
+import { defineLive } from '../event/live.graphql.ts'
+import { User, UserFilter } from '../user/user.graphql.ts'
 import { userById } from '../user/user.ts'
-import { linkAccount, unlinkAccount, updateAccount } from './account.service.ts'
+import { linkAccount, linkAccounts, unlinkAccount, unlinkAccounts, updateAccount } from './account.service.ts'
 import { accountById, accountIds, accountsOfUser } from './account.ts'
 
 const AccountStatus = builder.enumType('AccountStatus', {
@@ -55,6 +59,44 @@ builder.prismaObjectField(User, 'accounts', (t) =>
 
 defineQueryById('account', Account, 'users:read', accountById)
 
+defineLive('account', {
+  type: Account,
+  scope: 'users:read',
+  relation: accountById,
+  follows: 'the account and its profile',
+  by: 'accountId',
+  find: async ({ viewer, prisma }, id) =>
+    (await prisma.account.findFirst({ where: { ...ownedBy(viewer, 'userId'), id }, select: { id: true } }))?.id ?? null,
+})
+
+export const AccountFilter = defineFilter('Account', 'accounts', (f) => ({
+  ids: f.ids({ description: 'The account has one of these ids.', where: oneOf('id') }),
+  platform: f.text({ description: 'The platform in upper case.', isScan: true, where: equal('platform') }),
+  platforms: f.texts({ description: 'One of these platforms.', isScan: true, where: oneOf('platform') }),
+  userId: f.id({ description: 'The id of the user.', where: equal('userId') }),
+  status: f.value(AccountStatus, { description: 'The state.', isScan: true, where: equal('status') }),
+  statuses: f.values(AccountStatus, { description: 'One of these states.', isScan: true, where: oneOf('status') }),
+  search: f.text({
+    description: 'A part of the display name or of the platform account id. Case is ignored.',
+    isScan: true,
+    where: containing('displayName', 'platformAccountId'),
+  }),
+  updatedAfter: f.time({ description: 'Changed after this time.', where: after('updatedAt') }),
+}))
+addLogic(AccountFilter)
+addRelation(AccountFilter, 'user', UserFilter, {
+  description: 'The user that the account belongs to.',
+  scope: 'users:read',
+  relation: userById,
+  from: 'userId',
+})
+addRelation(UserFilter, 'account', AccountFilter, {
+  description: 'Some account of the user.',
+  scope: 'users:read',
+  relation: accountsOfUser,
+  from: 'id',
+})
+
 defineList('accounts', {
   model: 'Account',
   type: Account,
@@ -62,17 +104,7 @@ defineList('accounts', {
   scope: 'users:read',
   description: "Lists your tenant's accounts.",
   selection: {
-    filter: defineFilter('Account', 'accounts', (f) => ({
-      platform: f.text({ description: 'The platform in upper case.', isScan: true, where: equal('platform') }),
-      userId: f.id({ description: 'The id of the user.', where: equal('userId') }),
-      status: f.value(AccountStatus, { description: 'The state.', isScan: true, where: equal('status') }),
-      search: f.text({
-        description: 'A part of the display name or of the platform account id. Case is ignored.',
-        isScan: true,
-        where: containing('displayName', 'platformAccountId'),
-      }),
-      updatedAfter: f.time({ description: 'Changed after this time.', where: after('updatedAt') }),
-    })),
+    filter: AccountFilter,
     order: defineOrder(
       'Account',
       'accounts',
@@ -86,7 +118,7 @@ defineList('accounts', {
   },
 })
 
-defineMutation('linkAccount', {
+const linkAccountMutation = defineMutation('linkAccount', {
   scope: 'users:write',
   description:
     'Links a platform account to a user. Linking it to the same user again returns the first link unchanged. An account ' +
@@ -107,6 +139,12 @@ defineMutation('linkAccount', {
   run: linkAccount,
 })
 
+defineBulkMutation('linkAccounts', linkAccountMutation, {
+  description: 'Links platform accounts to users, as `linkAccount` does.',
+  inputsDescription: 'The accounts to link',
+  run: linkAccounts,
+})
+
 defineMutation('updateAccount', {
   scope: 'users:write',
   description: 'Changes an account.',
@@ -122,7 +160,7 @@ defineMutation('updateAccount', {
   run: updateAccount,
 })
 
-defineMutation('unlinkAccount', {
+const unlinkAccountMutation = defineMutation('unlinkAccount', {
   scope: 'users:write',
   description: 'Unlinks an account and deletes its profile and emails.',
   inputDescription: 'The account to unlink.',
@@ -130,4 +168,10 @@ defineMutation('unlinkAccount', {
   results: [{ field: 'unlinkedAccountId', type: 'ID', description: 'The id of the unlinked account.' }],
   hasOneWrite: true,
   run: unlinkAccount,
+})
+
+defineBulkMutation('unlinkAccounts', unlinkAccountMutation, {
+  description: 'Unlinks accounts and deletes their profiles and emails.',
+  inputsDescription: 'The accounts to unlink',
+  run: unlinkAccounts,
 })

@@ -1,41 +1,59 @@
 import type { z } from 'zod'
 import { ownedBy } from '../../engine/auth/viewer.ts'
 import type { Context } from '../../engine/context.ts'
-import { isForeignKeyViolation } from '../../engine/db/errors.ts'
 import type { Account } from '../../engine/db/generated/prisma/client.ts'
 import { isPossibleId } from '../../engine/db/ids.ts'
 import { invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/parse-input.ts'
+import { deleteEach, type Outcome, writeEach, writeOne } from '../../engine/input/write-each.ts'
 import { userNotFound } from '../user/user.service.ts'
 import { accountChange, accountLink } from './account.input.ts'
 import { accountIds } from './account.ts'
+import { platformNameOf } from './account-store.ts'
 
 /**
- * Links a platform account to a user. Linking it to the same user again returns the first link unchanged.
+ * Links platform accounts to users. Linking an account to the same user again returns the first link unchanged. Runs in a transaction.
  *
- * @throws GatewayError BAD_USER_INPUT: an invalid field, NOT_FOUND for the user, CONFLICT if another user has the platform
- *   account or another account has the id
+ * An input is rejected with NOT_FOUND for the user, CONFLICT if another user has the platform account or another account has the id.
  */
-export async function linkAccount({ viewer, prisma }: Context, input: z.input<typeof accountLink>): Promise<Account> {
-  const { tenantAppId } = viewer
-  const { id, userId, status, ...fields } = parseInput(accountLink, input)
-  const { platform, platformAccountId } = fields
-  const owner = { ...ownedBy(viewer, 'id'), id: userId }
-  if (!isPossibleId(userId) || !(await prisma.user.findFirst({ where: owner }))) throw userNotFound('userId')
+export function linkAccounts(context: Context, inputs: readonly z.input<typeof accountLink>[]) {
+  return writeEach(inputs, {
+    parse(input): NewAccount {
+      const { id, status, ...fields } = parseInput(accountLink, input)
+      if (!isPossibleId(fields.userId)) throw userNotFound('userId')
+      return { ...fields, id: id ?? accountIds.create(), status: status ?? 'CONNECTED' }
+    },
+    unique: { platformAccountId: platformNameOf, id: ({ id }) => id },
+    write: (links) => writeLinks(context, links),
+  })
+}
+
+export const linkAccount = writeOne(linkAccounts)
+
+type NewAccount = Omit<Account, 'tenantAppId' | 'createdAt' | 'updatedAt'>
+
+async function writeLinks(
+  { viewer: { tenantAppId }, rows, accounts }: Context,
+  links: readonly NewAccount[],
+): Promise<Outcome<Account>[]> {
+  // Locked, so that the foreign key of one account cannot reject the others.
+  const users = await rows.lock('User', [...new Set(links.map(({ userId }) => userId))], 'KEY SHARE')
+  const possible = links.filter(({ userId }) => users.has(userId))
   const now = new Date()
-  const row = { ...fields, tenantAppId, id: id ?? accountIds.create(), userId, status: status ?? 'CONNECTED' }
-  const [linked] = await prisma.account
-    .createManyAndReturn({ data: { ...row, createdAt: now, updatedAt: now }, skipDuplicates: true })
-    .catch((error: unknown) => {
-      // The user was deleted between the two statements.
-      throw isForeignKeyViolation(error) ? userNotFound('userId') : error
-    })
-  if (linked) return linked
-  const existing = await prisma.account.findFirst({ where: { tenantAppId, platform, platformAccountId } })
-  if (existing?.userId === userId) return existing
-  throw existing
-    ? invalidField('platformAccountId', 'CONFLICT', 'is linked to another user')
-    : invalidField('id', 'CONFLICT', 'is the id of another account')
+  const linked = await rows.insert(
+    'Account',
+    possible.map((link) => ({ ...link, createdAt: now, updatedAt: now })),
+  )
+  const others = possible.filter(({ id }) => !linked.has(id))
+  const existingOf = await accounts.findByPlatform(tenantAppId, others)
+  return links.map((link) => {
+    if (!users.has(link.userId)) return userNotFound('userId')
+    const existing = linked.get(link.id) ?? existingOf(link)
+    if (existing?.userId === link.userId) return existing
+    return existing
+      ? invalidField('platformAccountId', 'CONFLICT', 'is linked to another user')
+      : invalidField('id', 'CONFLICT', 'is the id of another account')
+  })
 }
 
 /**
@@ -60,17 +78,15 @@ export async function updateAccount(
 }
 
 /**
- * Unlinks an account. Foreign keys delete its profile and emails in the same statement.
+ * Unlinks accounts. Foreign keys delete their profiles and emails in the same statement. An input is rejected with NOT_FOUND for `id`.
  *
- * @returns the id of the account
- * @throws GatewayError BAD_USER_INPUT with NOT_FOUND
+ * @returns the ids of the accounts
  */
-export async function unlinkAccount({ viewer, prisma }: Context, { id }: { id: string }): Promise<string> {
-  const where = { ...ownedBy(viewer, 'userId'), id }
-  const { count } = isPossibleId(id) ? await prisma.account.deleteMany({ where }) : { count: 0 }
-  if (count === 0) throw accountNotFound('id')
-  return id
+export function unlinkAccounts({ rows }: Context, inputs: readonly { id: string }[]): Promise<Outcome<string>[]> {
+  return deleteEach(inputs, (ids) => rows.delete('Account', ids), accountNotFound)
 }
+
+export const unlinkAccount = writeOne(unlinkAccounts)
 
 /** The rejection of an id that no account of the tenant has. */
 export function accountNotFound(field: string) {

@@ -3,14 +3,17 @@ import { isScope } from '../../engine/auth/scopes.ts'
 import type { Context } from '../../engine/context.ts'
 import type { ApiKey } from '../../engine/db/generated/prisma/client.ts'
 import { isPossibleId } from '../../engine/db/ids.ts'
-import { invalidField } from '../../engine/errors.ts'
+import { GatewayError, invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/parse-input.ts'
-import { atMost, filledText, matching, rule } from '../../engine/input/rules.ts'
+import { atMost, filledText, integer, matching, rule } from '../../engine/input/rules.ts'
 import { scopeNames } from './access-token.service.ts'
-import { createKey } from './key.service.ts'
+import { createKey, lockKeys, maxPointsPerMinute, revokeTree } from './key.service.ts'
 
 /** How many valid keys a tenant can create, because each has its own budget and limits. */
 const maxKeys = 20
+
+/** How many keys the keys of a tenant can create in 24 hours, because revoked keys are kept for a while. */
+const maxNewKeys = 100
 
 const newApiKey = z.object({
   name: filledText.trim().check(atMost(200), matching(/^\P{Cc}*$/u, 'must be one line')),
@@ -19,26 +22,27 @@ const newApiKey = z.object({
     .date()
     .check(rule('OUT_OF_RANGE', 'must be in the future', (time) => time.getTime() > Date.now()))
     .nullish(),
+  pointsPerMinute: integer(1, maxPointsPerMinute).nullish(),
 })
 
 /**
- * Creates a key of the viewer's tenant. It does not outlive the key or the token of the viewer.
+ * Creates a key of the viewer's tenant, within a transaction. It does not outlive the key or the token of the viewer.
  *
  * @returns the row, and the key itself, which is stored nowhere
- * @throws GatewayError BAD_USER_INPUT naming every invalid field; OUT_OF_RANGE for scopes that the viewer does not have; CONFLICT if the
- *   tenant has as many keys as it can create
+ * @throws GatewayError BAD_USER_INPUT naming every invalid field; OUT_OF_RANGE for scopes, a lifetime or a rate limit beyond those of the
+ *   viewer; CONFLICT if the tenant has created as many keys as it can; UNAUTHENTICATED if the viewer's key has just been revoked
  */
 export async function createApiKey(
   { viewer, prisma }: Context,
   input: z.input<typeof newApiKey>,
 ): Promise<{ row: ApiKey; key: string }> {
-  const { name, scopes, expiresAt } = parseInput(newApiKey, input)
+  const { name, scopes, expiresAt, pointsPerMinute } = parseInput(newApiKey, input)
   const granted = scopes ?? viewer.scopes.filter(isScope)
   const refused = granted.filter((scope) => !viewer.scopes.includes(scope))
   if (refused.length > 0) {
     throw invalidField('scopes', 'OUT_OF_RANGE', `must be scopes that you have, and not ${refused.join(', ')}`)
   }
-  const { tenantAppId, expiresAt: latest } = viewer
+  const { tenantAppId, keyId: creatorId, expiresAt: latest, pointsPerMinute: most } = viewer
   if (latest && expiresAt && expiresAt > latest) {
     throw invalidField(
       'expiresAt',
@@ -46,29 +50,57 @@ export async function createApiKey(
       `must not be after ${latest.toISOString()}, when your own key or token expires`,
     )
   }
-  const now = new Date()
-  const isValid = { revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] }
-  if ((await prisma.apiKey.count({ where: { tenantAppId, ...isValid } })) >= maxKeys) {
-    throw invalidField(
-      'name',
-      'CONFLICT',
-      `cannot be used: the tenant already has ${maxKeys} valid keys. Revoke one first`,
-    )
+  if (pointsPerMinute && most && pointsPerMinute > most) {
+    throw invalidField('pointsPerMinute', 'OUT_OF_RANGE', `must be at most ${most}, as for your own key`)
   }
-  return createKey({ prisma }, { tenantAppId, name, scopes: granted, expiresAt: expiresAt ?? latest })
+  await lockKeys({ prisma }, tenantAppId)
+  await requireRoom({ viewer, prisma })
+  return createKey(
+    { prisma },
+    {
+      ...{ tenantAppId, name, scopes: granted, creatorId },
+      expiresAt: expiresAt ?? latest,
+      pointsPerMinute: pointsPerMinute ?? most,
+    },
+  )
+}
+
+interface Counts {
+  readonly valid: number
+  readonly recent: number
+  readonly isCreatorValid: boolean
+}
+
+/** @throws GatewayError CONFLICT if the viewer's tenant has created as many keys as it can; UNAUTHENTICATED */
+async function requireRoom({ viewer, prisma }: Pick<Context, 'viewer' | 'prisma'>): Promise<void> {
+  // The viewer can be some seconds old. A key that was revoked since must leave no key behind.
+  const [counts] = await prisma.$queryRaw<Counts[]>`
+    SELECT count(*) FILTER (WHERE is_valid)::int AS valid,
+      count(*) FILTER (WHERE creator_id IS NOT NULL AND created_at > now() - interval '24 hours')::int AS recent,
+      coalesce(bool_or(is_valid AND id = ${viewer.keyId}), false) AS "isCreatorValid"
+    FROM (SELECT *, revoked_at IS NULL AND coalesce(expires_at > now(), true) AS is_valid FROM api_key
+      WHERE tenant_app_id = ${viewer.tenantAppId}) AS k`
+  if (!counts?.isCreatorValid) throw new GatewayError('UNAUTHENTICATED', 'Your key was revoked, or has expired.')
+  const { valid, recent } = counts
+  const full =
+    (valid >= maxKeys && `the tenant already has ${maxKeys} valid keys. Revoke one first`) ||
+    (recent >= maxNewKeys && `keys of the tenant have created ${maxNewKeys} keys in the last 24 hours. Try again later`)
+  if (full) throw invalidField('name', 'CONFLICT', `cannot be used: ${full}`)
 }
 
 /**
- * Revokes a key of the viewer's tenant. Revoking it again changes nothing.
+ * Revokes a key of the viewer's tenant, and the keys that it has created, within a transaction. Revoking it again changes nothing.
  *
- * @throws GatewayError BAD_USER_INPUT: NOT_FOUND for `id`
+ * @throws GatewayError BAD_USER_INPUT: NOT_FOUND for `id`; FORBIDDEN if the key has scopes that the viewer does not have
  */
 export async function revokeApiKey({ viewer, prisma }: Context, { id }: { readonly id: string }): Promise<ApiKey> {
   const where = { tenantAppId: viewer.tenantAppId, id }
-  if (isPossibleId(id)) {
-    await prisma.apiKey.updateMany({ where: { ...where, revokedAt: null }, data: { revokedAt: new Date() } })
-    const key = await prisma.apiKey.findFirst({ where })
-    if (key) return key
+  const key = isPossibleId(id) ? await prisma.apiKey.findFirst({ where }) : null
+  if (!key) throw invalidField('id', 'NOT_FOUND', 'is not the id of an API key')
+  const missing = key.scopes.filter((scope) => !viewer.scopes.includes(scope))
+  if (missing.length > 0) {
+    throw new GatewayError('FORBIDDEN', `The key has scopes that you do not have: ${missing.join(', ')}.`)
   }
-  throw invalidField('id', 'NOT_FOUND', 'is not the id of an API key')
+  await revokeTree({ prisma }, key)
+  return prisma.apiKey.findFirstOrThrow({ where })
 }

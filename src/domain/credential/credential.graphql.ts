@@ -3,7 +3,7 @@ import { builder } from '../../engine/graphql/schema/builder.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
 import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutation.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
-import { loadRow } from '../../engine/graphql/schema/rows.ts'
+import { loadRow, rowOf } from '../../engine/graphql/schema/rows.ts'
 import { TenantApp } from '../tenant/tenant.graphql.ts'
 import { User } from '../user/user.graphql.ts'
 import { userById } from '../user/user.ts'
@@ -34,8 +34,23 @@ const ApiKey = builder.prismaObject('ApiKey', {
       nullable: true,
       description: 'The time when the key or one of its tokens was last used, accurate to the minute.',
     }),
+    pointsPerMinute: t.exposeInt('pointsPerMinute', {
+      nullable: true,
+      description:
+        'How many points the key can spend per minute, if that is less than other keys can. Null: as many as they.',
+    }),
   }),
 })
+
+builder.prismaObjectField(ApiKey, 'creator', (t) =>
+  t.field({
+    type: ApiKey,
+    nullable: true,
+    scope: 'inherited',
+    description: 'The key that created this key, itself or by a token. Null if an operator created it.',
+    ...rowOf(keyById, 'creatorId'),
+  }),
+)
 
 registerNode('ApiKey', keyIds, 'keys:write', keyById, { hasOnlyOwnIds: true })
 
@@ -44,12 +59,13 @@ defineList('apiKeys', {
   type: ApiKey,
   plural: 'API keys',
   scope: 'keys:write',
-  description: "Lists your tenant's API keys, including revoked and expired ones.",
+  description: "Lists your tenant's API keys, including those that were revoked or have expired in the last 30 days.",
 })
 
 defineMutation('createApiKey', {
   scope: 'keys:write',
-  description: 'Creates an API key for your tenant. A tenant that has 20 valid keys cannot create another one.',
+  description:
+    'Creates an API key for your tenant. A tenant cannot create a key while it has 20 valid ones, and no more than 100 in 24 hours.',
   inputDescription: 'The key to create.',
   input: (t) => ({
     name: t.string({ required: true, description: 'The name: 1–200 characters in one line.' }),
@@ -59,6 +75,11 @@ defineMutation('createApiKey', {
     expiresAt: t.field({
       type: 'DateTime',
       description: 'The time when the key expires. By default when the key or token of this request expires.',
+    }),
+    pointsPerMinute: t.int({
+      description:
+        'How many points the key can spend per minute, if that is less than other keys can: 1 or more, and at most those of the key ' +
+        'of this request, which are the default.',
     }),
   }),
   isSecret: true,
@@ -71,18 +92,17 @@ defineMutation('createApiKey', {
       value: ({ key }) => key,
     },
   ],
-  hasOneWrite: true,
   run: createApiKey,
 })
 
 defineMutation('revokeApiKey', {
   scope: 'keys:write',
   description:
-    'Revokes an API key of your tenant. The key, its access tokens and their streams end within five seconds. Revoking it again changes nothing.',
+    'Revokes an API key of your tenant, and all keys that it has created, themselves or by others. They, their access tokens and their ' +
+    'streams end within five seconds. Needs the scopes of the key. Revoking it again changes nothing.',
   inputDescription: 'The key to revoke.',
   input: inputWithId('key'),
   results: [{ field: 'apiKey', type: ApiKey, description: 'The revoked key.' }],
-  hasOneWrite: true,
   run: revokeApiKey,
 })
 

@@ -1,4 +1,3 @@
-import type { Job as JobRow } from '../../engine/db/generated/prisma/client.ts'
 import type { JobStatus as JobStatusRow } from '../../engine/db/generated/prisma/enums.ts'
 import { after, before, equal } from '../../engine/db/read/list.ts'
 import { byTime } from '../../engine/db/read/order.ts'
@@ -9,9 +8,9 @@ import { defineFilter } from '../../engine/graphql/schema/filter.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
 import { defineQueryById, Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { defineOrder } from '../../engine/graphql/schema/order.ts'
-import { asParent } from '../../engine/graphql/schema/rows.ts'
+import { asParent, loadRow } from '../../engine/graphql/schema/rows.ts'
 import type { JsonObject } from '../../engine/graphql/schema/scalars.ts'
-import { followJob, followJobs } from './changes/follow-jobs.ts'
+import { followJob, followJobs } from './follow-jobs.ts'
 import { type JobFailure, jobById, jobIds } from './job.ts'
 
 export const JobStatus = builder.enumType('JobStatus', {
@@ -101,7 +100,7 @@ registerNode('Job', jobIds, 'jobs:read', jobById)
 
 defineQueryById('job', Job, 'jobs:read', jobById)
 
-const JobFilter = defineFilter('Job', 'jobs', (f) => ({
+export const JobFilter = defineFilter('Job', 'jobs', (f) => ({
   status: f.value(JobStatus, { description: 'The state.', where: equal('status') }),
   jobType: f.text({ description: 'The exact type.', where: equal('jobType') }),
   createdAfter: f.time({ description: 'Created after this time.', where: after('createdAt') }),
@@ -135,7 +134,7 @@ builder.subscriptionFields((t) => ({
       'Sends a job now and after changes, until it is finished; several changes at once are sent as one. Sends null and ends if your tenant has no job with this id.',
     args: { id: t.arg.id({ required: true, description: 'The id of the job.' }) },
     subscribe: (_, args, context) => followJob(context, args),
-    resolve: (job: JobRow | null) => job,
+    resolve: (job: SelectedRow<'Job'> | null, _, { loaders }) => job && loadRow(loaders, jobById, job.id),
   }),
   jobs: t.field({
     type: [Job],

@@ -11,10 +11,17 @@ import {
   withoutProtoKey,
 } from '../../engine/input/rules.ts'
 
+export const maxTypeLength = 64
+/** PostgreSQL reads it too. Its `\w` has more letters. */
+export const typePattern = /^[A-Za-z][A-Za-z0-9_.-]*$/
+
 /** The type of a job, which selects its handler. */
-export const jobType = text(64).check(
-  matching(/^[A-Za-z][\w.-]*$/, 'must be a letter, then letters, digits, underscores, hyphens and periods'),
+export const jobType = text(maxTypeLength).check(
+  matching(typePattern, 'must be a letter, then letters, digits, underscores, hyphens and periods'),
 )
+
+/** The number of attempts of a job that names none. */
+export const defaultMaxAttempts = 3
 
 /** How long the payload and the result of a job may be, as JSON, in KiB. */
 export interface JobLimits {
@@ -33,8 +40,7 @@ export function createJobRules({ payloadKib, resultKib }: JobLimits) {
     newJob: z.object({
       jobType,
       payload: storedObject(payloadKib).check(withoutProtoKey).nullish(),
-      /** 3 by default. */
-      maxAttempts: integer(1, 100).nullish(),
+      maxAttempts: withDefault(integer(1, 100), defaultMaxAttempts),
       /** The job does not start earlier. Now by default. */
       runAt: z.date().nullish(),
       /** A second call with the same key returns the job of the first one. */
@@ -69,6 +75,12 @@ export const claimInput = z.object({
   leaseSeconds,
   jobTypes,
 })
+
+/** The most jobs that a bulk action changes. */
+export const maxBulk = 1_000
+
+/** The inputs of bulk actions, without the filter. */
+export const bulkInput = z.object({ limit: withDefault(integer(1, maxBulk), maxBulk) })
 
 /** How the worker that holds a job names it. */
 export interface HeldJobInput {

@@ -1,11 +1,12 @@
 import { builder } from '../../engine/graphql/schema/builder.ts'
+import { defineBulkMutation } from '../../engine/graphql/schema/bulk-mutation.ts'
 import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutation.ts'
 import { Job } from './job.graphql.ts'
-import { cancelJob, createJob, retryJob } from './job.service.ts'
+import { cancelJob, createJob, createJobs, retryJob } from './job.service.ts'
 import { claim, complete, extend, fail, report } from './job.work.service.ts'
 import type { JobLease as JobLeaseShape } from './store/job-store.ts'
 
-defineMutation('createJob', {
+const createJobMutation = defineMutation('createJob', {
   scope: 'jobs:write',
   description: 'Creates a job.',
   inputDescription: 'The job to create.',
@@ -25,6 +26,12 @@ defineMutation('createJob', {
   results: [{ field: 'job', type: Job, description: 'The new job, or the job that has the `idempotencyKey`.' }],
   hasOneWrite: true,
   run: createJob,
+})
+
+defineBulkMutation('createJobs', createJobMutation, {
+  description: 'Creates jobs.',
+  inputsDescription: 'The jobs to create',
+  run: createJobs,
 })
 
 defineMutation('cancelJob', {

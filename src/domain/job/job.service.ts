@@ -4,40 +4,54 @@ import type { Context } from '../../engine/context.ts'
 import type { Job } from '../../engine/db/generated/prisma/client.ts'
 import { invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/parse-input.ts'
+import { type Outcome, writeEach, writeOne } from '../../engine/input/write-each.ts'
 import { type JobRules, jobType as jobTypeRule } from './job.input.ts'
 import { jobIds } from './job.ts'
-import { jobNotFound } from './store/job-store.ts'
+import { jobNotFound, type NewJobRow } from './store/job-store.ts'
 import { canMake, rejectedTransition, type Transition } from './store/transitions.ts'
 
 type NewJob = z.input<JobRules['newJob']>
 
-const defaultMaxAttempts = 3
-
 /**
- * Creates a job. A second call with the same idempotency key returns the job of the first call.
- *
- * @throws GatewayError BAD_USER_INPUT naming every invalid field; CONFLICT if the idempotency key was used with another job
- *   type or payload
+ * Creates jobs. For an idempotency key that a job of the tenant has, returns that job. An input is rejected with CONFLICT if its key was used
+ * with another job type or payload.
  */
-export async function createJob(context: Context, input: NewJob): Promise<Job> {
-  const { viewer, jobs } = context
+export function createJobs(context: Context, inputs: readonly NewJob[]): Promise<Outcome<Job>[]> {
+  return writeEach(inputs, {
+    parse: (input) => toNewRow(context, input),
+    unique: { idempotencyKey: ({ idempotencyKey }) => idempotencyKey },
+    write: (rows) => writeJobs(context, rows),
+  })
+}
+
+export const createJob = writeOne(createJobs)
+
+function toNewRow({ jobs }: Context, input: NewJob): NewJobRow {
   const parsed = parseInput(jobs.rules.newJob, input)
   const { jobType, payload = null, maxAttempts, runAt = null, idempotencyKey = null } = parsed
-  const existing = await findByIdempotencyKey(context, input)
-  if (existing) return withoutResult(context, existing)
-  const created = await jobs.insert({
-    tenantAppId: viewer.tenantAppId,
-    id: jobIds.create(),
-    jobType,
-    payload,
-    runAt,
-    idempotencyKey,
-    maxAttempts: maxAttempts ?? defaultMaxAttempts,
+  return { id: jobIds.create(), jobType, payload, runAt, idempotencyKey, maxAttempts }
+}
+
+async function writeJobs(context: Context, rows: readonly NewJobRow[]): Promise<Outcome<Job>[]> {
+  const { viewer, jobs } = context
+  const existing = await findByIdempotencyKeys(context, rows)
+  const added = rows.filter((row) => !existing(row))
+  const created = added.length > 0 ? await jobs.insert(viewer.tenantAppId, added) : []
+  const byId = new Map(created.map((job) => [job.id, job]))
+  // Concurrent calls have inserted jobs with the same keys.
+  const concurrent = await findByIdempotencyKeys(
+    context,
+    added.filter(({ id }) => !byId.has(id)),
+  )
+  return rows.map((row) => {
+    const job = existing(row) ?? concurrent(row)
+    if (job && !isSameJob(job, row)) {
+      return invalidField('idempotencyKey', 'CONFLICT', 'was used with another job type or payload')
+    }
+    const result = job ? withoutResult(context, job) : byId.get(row.id)
+    if (!result) throw new Error('A job was neither inserted nor found by its idempotency key')
+    return result
   })
-  // A concurrent call has inserted a job with the same key.
-  const job = created ?? (await findByIdempotencyKey(context, input))
-  if (!job) throw new Error('A job was neither inserted nor found by its idempotency key')
-  return created ?? withoutResult(context, job)
 }
 
 /** A job that was created before. Its outcome is left out unless the viewer may read jobs. */
@@ -46,16 +60,18 @@ function withoutResult({ viewer }: Context, job: Job): Job {
   return { ...job, result: null, error: null, progress: null, progressMessage: null }
 }
 
-async function findByIdempotencyKey({ viewer, jobs }: Context, input: NewJob): Promise<Job | undefined> {
-  const { idempotencyKey, jobType, payload } = input
-  if (idempotencyKey == null) return undefined
-  const job = await jobs.findByIdempotencyKey(viewer.tenantAppId, idempotencyKey)
+/** Finds the jobs with the idempotency keys of rows. Returns a function that returns the job for a row. */
+async function findByIdempotencyKeys({ viewer, jobs }: Context, rows: readonly NewJobRow[]) {
+  const keys = rows.flatMap(({ idempotencyKey }) => idempotencyKey ?? [])
+  const found = keys.length > 0 ? await jobs.findByIdempotencyKeys(viewer.tenantAppId, keys) : []
+  const byKey = new Map(found.map((job) => [job.idempotencyKey, job]))
+  return ({ idempotencyKey }: NewJobRow) => (idempotencyKey === null ? undefined : byKey.get(idempotencyKey))
+}
+
+function isSameJob(job: Job, { jobType, payload }: NewJobRow): boolean {
   // As it is stored: objects in a GraphQL document have no prototype, and JSON has no -0.
-  const stored: unknown = JSON.parse(JSON.stringify(payload ?? null))
-  if (job && !(job.jobType === jobType && isDeepStrictEqual(job.payload, stored))) {
-    throw invalidField('idempotencyKey', 'CONFLICT', 'was used with another job type or payload')
-  }
-  return job
+  const stored: unknown = JSON.parse(JSON.stringify(payload))
+  return job.jobType === jobType && isDeepStrictEqual(job.payload, stored)
 }
 
 /**
@@ -83,7 +99,7 @@ export async function retryJob(context: Context, { id }: { id: string }): Promis
   if (!jobTypeRule.safeParse(job.jobType).success) {
     throw invalidField('id', 'CONFLICT', 'is the id of a job whose type no worker can handle')
   }
-  return (await jobs.retry(key, defaultMaxAttempts)) ?? reject(context, id, 'retry')
+  return (await jobs.retry(key)) ?? reject(context, id, 'retry')
 }
 
 /** Rejects a transition because of the state that the job has now. */

@@ -3,7 +3,8 @@ import { z } from 'zod'
 import type { Database } from '../../engine/db/database.ts'
 import type { Job } from '../../engine/db/generated/prisma/client.ts'
 import { id, orNull, recordTime, storableText, storedObject } from '../../engine/input/rules.ts'
-import { RecordError, type Transfer } from '../resource.ts'
+import { type EventType, eventTypes } from '../event/event.ts'
+import { type Deletion, RecordError, type Transfer } from '../resource.ts'
 
 /** The GraphQL selection of a job in REST. The aliases are the keys of the record. */
 export const jobSelection = `
@@ -28,6 +29,19 @@ const jobRecord = z.object({
   attempts: z.int().min(0).max(2_147_483_647).default(0),
   created_at: orNull(recordTime),
   updated_at: orNull(recordTime),
+  // Exports have these; REST does not.
+  error: orNull(
+    z.object({
+      code: storableText,
+      message: storableText,
+      attempt: z.int().min(0).max(2_147_483_647),
+      at: z.iso.datetime({ offset: true, error: 'must be a date-time' }),
+    }),
+  ),
+  progress: orNull(z.number()),
+  progress_message: orNull(storableText),
+  started_at: orNull(recordTime),
+  finished_at: orNull(recordTime),
 })
 
 type JobRecord = z.output<typeof jobRecord>
@@ -39,12 +53,26 @@ export const jobTransfer: Transfer<JobRecord> = {
   write: writeJobs,
   export: {
     operation: `query ExportJobs($first: Int, $after: String) {
-      jobs(first: $first, after: $after) { nodes { ${jobSelection} } pageInfo { hasNextPage endCursor } }
+      jobs(first: $first, after: $after) {
+        nodes {
+          ${jobSelection}
+          error { code message attempt at }
+          progress
+          progress_message: progressMessage
+          started_at: startedAt
+          finished_at: finishedAt
+        }
+        pageInfo { hasNextPage endCursor }
+      }
     }`,
     path: 'jobs.nodes',
     connection: 'jobs',
+    changedBy: (Object.keys(eventTypes) as EventType[]).filter((type) => type.startsWith('JOB_')),
   },
 }
+
+/** Removing a job because of its age writes no event. */
+export const jobDeletion: Deletion = { delete: deleteJobs }
 
 /**
  * Writes jobs. A record without a creation time gets the current time. Jobs that workers of this database run are skipped
@@ -54,31 +82,57 @@ export const jobTransfer: Transfer<JobRecord> = {
  */
 async function writeJobs(database: Database, tenantAppId: string, jobs: readonly JobRecord[]): Promise<void> {
   const ids = jobs.map(({ id }) => id)
-  const existing = await database.reads.batch('Job', 'id', { tenantAppId }, ids)
-  const byId = new Map(existing.map((job) => [job.id, job]))
+  const byId = await readJobs(database, tenantAppId, ids)
   const imported = jobs.filter((record) => {
     const job = byId.get(record.id)
     if (!job || job.runAt === null) return true
-    if (!equals(record, job)) throw new RecordError(`the job ${job.id} exists and was not imported`)
+    if (!equals(record, job)) throw notImported(job)
     return false
   })
   const now = new Date()
   await database.insertRows(
     'Job',
-    imported.map(({ id, status, job_type: jobType, payload, result, attempts, created_at, updated_at }) => ({
+    imported.map(({ id, status, attempts, progress, ...record }) => ({
       tenantAppId,
       id,
       status: status.toUpperCase(),
-      jobType,
-      payload: payload && JSON.stringify(payload),
-      result: result && JSON.stringify(result),
+      jobType: record.job_type,
+      payload: toJson(record.payload),
+      result: toJson(record.result),
       attempts,
-      createdAt: created_at ?? byId.get(id)?.createdAt ?? now,
-      updatedAt: updated_at ?? byId.get(id)?.updatedAt ?? now,
+      error: toJson(record.error),
+      progress,
+      progressMessage: record.progress_message,
+      startedAt: record.started_at,
+      finishedAt: record.finished_at,
+      createdAt: record.created_at ?? byId.get(id)?.createdAt ?? now,
+      updatedAt: record.updated_at ?? byId.get(id)?.updatedAt ?? now,
     })),
-    { update: ['status', 'jobType', 'payload', 'result', 'attempts', 'createdAt', 'updatedAt'] },
+    { update: fields },
   )
 }
+
+/** The fields that a record has. The others are those with which a database runs a job. */
+const fields = [
+  ...['status', 'jobType', 'payload', 'result', 'attempts', 'error', 'progress', 'progressMessage'],
+  ...['startedAt', 'finishedAt', 'createdAt', 'updatedAt'],
+]
+
+const toJson = (value: object | null) => value && JSON.stringify(value)
+
+/** @throws RecordError if workers of this database run one of the jobs */
+async function deleteJobs(database: Database, tenantAppId: string, ids: readonly string[]): Promise<void> {
+  for (const job of (await readJobs(database, tenantAppId, ids)).values())
+    if (job.runAt !== null) throw notImported(job)
+  await database.prisma.job.deleteMany({ where: { tenantAppId, id: { in: [...ids] } } })
+}
+
+async function readJobs({ reads }: Database, tenantAppId: string, ids: readonly string[]): Promise<Map<string, Job>> {
+  const existing = await reads.batch('Job', 'id', { tenantAppId }, ids)
+  return new Map(existing.map((job) => [job.id, job]))
+}
+
+const notImported = ({ id }: Job) => new RecordError(`the job ${id} exists and was not imported`)
 
 function equals({ status, job_type, payload, result, attempts, updated_at }: JobRecord, job: Job): boolean {
   return isDeepStrictEqual(

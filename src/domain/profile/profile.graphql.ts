@@ -1,17 +1,27 @@
-import { after, atLeast, atMost, containing, equal, equalLongText } from '../../engine/db/read/list.ts'
+import { ownedBy } from '../../engine/auth/viewer.ts'
+import {
+  after,
+  atLeast,
+  atMost,
+  containing,
+  equal,
+  equalLongText,
+  oneOf,
+  oneOfLongTexts,
+} from '../../engine/db/read/list.ts'
 import { byCount, byTime } from '../../engine/db/read/order.ts'
 import { invalidField } from '../../engine/errors.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
 import { defineFilter } from '../../engine/graphql/schema/filter.ts'
+import { addLogic, addRelation } from '../../engine/graphql/schema/filter-tree.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
-import { defineMutation } from '../../engine/graphql/schema/mutation.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { defineOrder } from '../../engine/graphql/schema/order.ts'
-import { loadRow, referencedRowOf, rowOf } from '../../engine/graphql/schema/rows.ts'
+import { loadRows, referencedRowOf, rowOf } from '../../engine/graphql/schema/rows.ts'
 import type { JsonObject } from '../../engine/graphql/schema/scalars.ts'
-import { Account } from '../account/account.graphql.ts'
+import { Account, AccountFilter } from '../account/account.graphql.ts'
 import { accountById } from '../account/account.ts'
-import { syncProfile } from './profile.service.ts'
+import { defineLive } from '../event/live.graphql.ts'
 import { profileById, profileIds, profileOfAccount } from './profile.ts'
 
 /** Counts are bigint, because some channels exceed 2^31. Stored counts never exceed 2^53. */
@@ -110,6 +120,19 @@ export const Profile = builder.prismaObject('Profile', {
 
 registerNode('Profile', profileIds, 'profiles:read', profileById)
 
+defineLive('profile', {
+  type: Profile,
+  scope: 'profiles:read',
+  relation: profileById,
+  follows: 'the profile and its account',
+  by: 'accountId',
+  async find({ viewer, prisma }, id) {
+    const { tenantAppId } = viewer
+    const where = { tenantAppId, id, account: ownedBy(viewer, 'userId') }
+    return (await prisma.profile.findFirst({ where, select: { accountId: true } }))?.accountId ?? null
+  },
+})
+
 builder.prismaObjectField(Account, 'profile', (t) =>
   t.field({
     type: Profile,
@@ -133,11 +156,54 @@ builder.queryField('profiles', (t) =>
       if (accountIds.length > maxAccountIds) {
         throw invalidField('accountIds', 'OUT_OF_RANGE', `must have at most ${maxAccountIds} entries`)
       }
-      const found = await Promise.all([...new Set(accountIds)].map((id) => loadRow(loaders, profileOfAccount, id)))
-      return found.filter((profile) => profile !== null)
+      return (await loadRows(loaders, profileOfAccount, [...new Set(accountIds)])).filter((profile) => profile !== null)
     },
   }),
 )
+
+const ProfileFilter = defineFilter('Profile', 'profiles', (f) => ({
+  ids: f.ids({ description: 'The profile has one of these ids.', where: oneOf('id') }),
+  platform: f.text({ description: 'The platform in upper case.', isScan: true, where: equal('platform') }),
+  platforms: f.texts({ description: 'One of these platforms.', isScan: true, where: oneOf('platform') }),
+  country: f.text({ description: 'The country code.', isScan: true, where: equalLongText('country') }),
+  countries: f.texts({ description: 'One of these country codes.', isScan: true, where: oneOfLongTexts('country') }),
+  category: f.text({ description: 'The category or niche.', isScan: true, where: equalLongText('category') }),
+  categories: f.texts({ description: 'One of these categories.', isScan: true, where: oneOfLongTexts('category') }),
+  search: f.text({
+    description: 'A part of the user name, the full name or the display name. Case is ignored.',
+    isScan: true,
+    where: containing('username', 'fullName', 'displayName'),
+  }),
+  verified: f.boolean({
+    description: 'Whether the platform has verified the profile.',
+    isScan: true,
+    where: equal('verified'),
+  }),
+  followersMin: f.count({
+    description: 'At least this number of followers.',
+    isScan: true,
+    where: atLeast('followersCount'),
+  }),
+  followersMax: f.count({
+    description: 'At most this number of followers.',
+    isScan: true,
+    where: atMost('followersCount'),
+  }),
+  updatedAfter: f.time({ description: 'Changed after this time.', where: after('updatedAt') }),
+}))
+addLogic(ProfileFilter)
+addRelation(ProfileFilter, 'account', AccountFilter, {
+  description: 'The account of the profile.',
+  scope: 'users:read',
+  relation: accountById,
+  from: 'accountId',
+})
+addRelation(AccountFilter, 'profile', ProfileFilter, {
+  description: 'The profile of the account. An account without a profile is not selected.',
+  scope: 'profiles:read',
+  relation: profileOfAccount,
+  from: 'id',
+})
 
 defineList('searchProfiles', {
   model: 'Profile',
@@ -146,32 +212,7 @@ defineList('searchProfiles', {
   scope: 'profiles:read',
   description: "Lists your tenant's profiles.",
   selection: {
-    filter: defineFilter('Profile', 'profiles', (f) => ({
-      platform: f.text({ description: 'The platform in upper case.', isScan: true, where: equal('platform') }),
-      country: f.text({ description: 'The country code.', isScan: true, where: equalLongText('country') }),
-      category: f.text({ description: 'The category or niche.', isScan: true, where: equalLongText('category') }),
-      search: f.text({
-        description: 'A part of the user name, the full name or the display name. Case is ignored.',
-        isScan: true,
-        where: containing('username', 'fullName', 'displayName'),
-      }),
-      verified: f.boolean({
-        description: 'Whether the platform has verified the profile.',
-        isScan: true,
-        where: equal('verified'),
-      }),
-      followersMin: f.count({
-        description: 'At least this number of followers.',
-        isScan: true,
-        where: atLeast('followersCount'),
-      }),
-      followersMax: f.count({
-        description: 'At most this number of followers.',
-        isScan: true,
-        where: atMost('followersCount'),
-      }),
-      updatedAfter: f.time({ description: 'Changed after this time.', where: after('updatedAt') }),
-    })),
+    filter: ProfileFilter,
     order: defineOrder(
       'Profile',
       'profiles',
@@ -186,53 +227,4 @@ defineList('searchProfiles', {
     ),
     defaultOrder: 'Most followers first',
   },
-})
-
-const EmailInput = builder.inputType('EmailInput', {
-  description: 'An email address of a profile.',
-  fields: (t) => ({
-    value: t.string({ required: true, description: 'The email address: 1–320 characters.' }),
-    type: t.string({ description: 'The kind of address, such as `personal` or `work`: up to 64 characters.' }),
-    isVerified: t.boolean({ description: 'Whether the address is verified. False by default.' }),
-    isPrimary: t.boolean({ description: 'Whether it is the primary address. False by default.' }),
-  }),
-})
-
-defineMutation('syncProfile', {
-  scope: 'users:write',
-  description: 'Creates or changes the profile of an account and its emails, in one transaction.',
-  inputDescription: 'The profile.',
-  inputRules: 'Absent fields keep their value, null clears it, and a list replaces the list.',
-  input: (t) => ({
-    accountId: t.id({ required: true, description: 'The id of the account.' }),
-    username: t.string({ description: 'The user name on the platform: up to 500 characters.' }),
-    url: t.string({ description: 'The URL of the profile on the platform: absolute, http or https.' }),
-    gender: t.string({ description: "The owner's gender in upper case, such as `FEMALE`: up to 64 characters." }),
-    fullName: t.string({ description: "The owner's full name: up to 500 characters." }),
-    firstName: t.string({ description: "The owner's first name: up to 500 characters." }),
-    lastName: t.string({ description: "The owner's last name: up to 500 characters." }),
-    nickName: t.string({ description: "The owner's nickname: up to 500 characters." }),
-    displayName: t.string({ description: 'The name that the platform shows: up to 500 characters.' }),
-    description: t.string({ description: 'The description that the owner wrote: up to 10,000 characters.' }),
-    profilePictureUrl: t.string({ description: 'The URL of the picture: absolute, http or https.' }),
-    dateOfBirth: t.field({ type: 'Date', description: "The owner's date of birth." }),
-    category: t.string({ description: 'The category or niche: up to 500 characters.' }),
-    websiteUrl: t.string({ description: "The URL of the owner's website: absolute, http or https." }),
-    country: t.string({ description: 'The country code, such as `DE`: up to 64 characters.' }),
-    emails: t.field({ type: [EmailInput], description: 'The email addresses: up to 100.' }),
-    phoneNumbers: t.field({ type: ['JSONObject'], description: 'The phone numbers: up to 100, each at most 16 KiB.' }),
-    addresses: t.field({ type: ['JSONObject'], description: 'The postal addresses: up to 100, each at most 16 KiB.' }),
-    followersCount: t.field({ type: 'SafeInt', description: 'The number of followers.' }),
-    followingCount: t.field({ type: 'SafeInt', description: 'The number of accounts that the profile follows.' }),
-    subscribersCount: t.field({ type: 'SafeInt', description: 'The number of subscribers.' }),
-    contentsCount: t.field({ type: 'SafeInt', description: 'The number of posted items.' }),
-    watchTimeInHours: t.float({ description: 'The total watch time of the content, in hours.' }),
-    joinedAt: t.field({ type: 'DateTime', description: 'The time when the profile was created on the platform.' }),
-    verified: t.boolean({ description: 'Whether the platform has verified the profile.' }),
-    unsupportedFields: t.stringList({
-      description: 'The names of the fields above that the platform does not provide, such as `watchTimeInHours`.',
-    }),
-  }),
-  results: [{ field: 'profile', type: Profile, description: 'The profile.', scope: 'profiles:read' }],
-  run: syncProfile,
 })

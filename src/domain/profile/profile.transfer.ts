@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Database } from '../../engine/db/database.ts'
-import { execute, type Parameter, query, statement } from '../../engine/db/statement.ts'
+import type { Profile } from '../../engine/db/generated/prisma/client.ts'
+import { execute, type Parameter, statement } from '../../engine/db/statement.ts'
 import {
   filledText,
   id,
@@ -12,6 +13,7 @@ import {
   storedObject,
 } from '../../engine/input/rules.ts'
 import { accountFields } from '../account/account.input.ts'
+import { createAccountStore, type PlatformAccount, platformNameOf } from '../account/account-store.ts'
 import { type Json, RecordError, type Transfer } from '../resource.ts'
 import { profileFields } from './profile.input.ts'
 
@@ -91,6 +93,11 @@ const profileRecord = z.object({
   emails: orEmpty(recordEmail),
   phone_numbers: orEmpty(storedObject(16)),
   addresses: orEmpty(storedObject(16)),
+  // Exports have these; REST does not.
+  unsupported_fields: orNull(z.array(storableText)),
+  created_at: orNull(recordTime),
+  updated_at: orNull(recordTime),
+  synced_at: orNull(recordTime),
 })
 
 type ProfileRecord = z.output<typeof profileRecord>
@@ -104,7 +111,14 @@ export const profileTransfer: Transfer<ProfileRecord> = {
   write: writeProfiles,
   export: {
     operation: `query ExportProfiles($accountIds: [ID!]!) {
-      profiles(accountIds: $accountIds) { account_id: accountId ${profileSelection} }
+      profiles(accountIds: $accountIds) {
+        account_id: accountId
+        ${profileSelection}
+        unsupported_fields: unsupportedFields
+        created_at: createdAt
+        updated_at: updatedAt
+        synced_at: syncedAt
+      }
     }`,
     path: 'profiles',
     belongsTo: { resource: 'user', variablesOf },
@@ -125,7 +139,10 @@ async function writeProfiles(
   tenantAppId: string,
   profiles: readonly ProfileRecord[],
 ): Promise<void> {
-  const accountIds = await findAccounts(database, tenantAppId, profiles)
+  const ids = profiles.map(({ id }) => id)
+  const existing = await database.reads.batch('Profile', 'id', { tenantAppId }, ids)
+  const byId = new Map(existing.map((profile) => [profile.id, profile]))
+  const accountIds = await findAccounts(database, tenantAppId, profiles, byId)
   const emails = profiles.flatMap((profile) => profile.emails.map((email) => ({ profile, email })))
   await checkEmails(database, tenantAppId, emails)
   const now = new Date()
@@ -138,19 +155,17 @@ async function writeProfiles(
       accountId: accountIds[index] ?? null,
       platform: profile.user_platform,
       platformAccountId: profile.platform_account_id,
-      createdAt: now,
-      updatedAt: now,
+      createdAt: profile.created_at ?? byId.get(profile.id)?.createdAt ?? now,
+      updatedAt: profile.updated_at ?? byId.get(profile.id)?.updatedAt ?? now,
+      syncedAt: profile.synced_at ?? byId.get(profile.id)?.syncedAt ?? null,
+      unsupportedFields: profile.unsupported_fields ?? byId.get(profile.id)?.unsupportedFields ?? [],
       ...Object.fromEntries(fields.map((field) => [field, (profile as Json)[recordKeyOf(field)] as Parameter])),
       phoneNumbers: JSON.stringify(profile.phone_numbers),
       addresses: JSON.stringify(profile.addresses),
     })),
-    { update: [...fields, 'phoneNumbers', 'addresses'] },
+    { update: [...fields, 'phoneNumbers', 'addresses', 'createdAt', 'updatedAt', 'syncedAt', 'unsupportedFields'] },
   )
-  await execute(database.sql, deleteOtherEmails, [
-    tenantAppId,
-    profiles.map(({ id }) => id),
-    emails.map(({ email }) => email.id),
-  ])
+  await execute(database.sql, deleteOtherEmails, [tenantAppId, ids, emails.map(({ email }) => email.id)])
   await database.insertRows(
     'EmailRecord',
     emails.map(({ profile, email }) => ({
@@ -172,49 +187,36 @@ const deleteOtherEmails = statement(
   'DELETE FROM email_record WHERE tenant_app_id = $1 AND profile_id = ANY($2) AND id <> ALL($3)',
 )
 
-// One look-up in the unique index per account. With a list of ids, PostgreSQL may compare the trigrams of each id instead.
-const findByPlatform = statement(`
-  SELECT account.id, account.platform, account.platform_account_id
-  FROM unnest($2::text[], $3::text[]) AS wanted (platform, platform_account_id)
-  JOIN account ON account.tenant_app_id = $1 AND account.platform = wanted.platform
-    AND account.platform_account_id = wanted.platform_account_id`)
-
 /**
  * Finds the account of each profile.
  *
  * @throws RecordError if an account does not exist, or the record names another account or another profile
  */
 async function findAccounts(
-  { sql, reads }: Database,
+  database: Database,
   tenantAppId: string,
   profiles: readonly ProfileRecord[],
+  byId: ReadonlyMap<string, Profile>,
 ): Promise<string[]> {
-  const accounts = await query(sql, findByPlatform, [
-    tenantAppId,
-    profiles.map(({ user_platform }) => user_platform),
-    profiles.map(({ platform_account_id }) => platform_account_id),
-  ])
-  const keyOf = (platform: unknown, platformAccountId: unknown) => `${platform} ${platformAccountId}`
-  const byKey = new Map(accounts.map(([id, platform, platformId]) => [keyOf(platform, platformId), String(id)]))
-  const accountIds = profiles.map(({ account_id, user_platform, platform_account_id }) => {
-    const id = byKey.get(keyOf(user_platform, platform_account_id))
-    if (id === undefined) throw new RecordError(`there is no account ${user_platform} ${platform_account_id}`)
-    if (account_id !== null && account_id !== id) {
-      throw new RecordError(`the account ${account_id} is not ${user_platform} ${platform_account_id}`)
-    }
+  const platformAccounts = profiles.map(({ user_platform: platform, platform_account_id: platformAccountId }) => {
+    return { platform, platformAccountId }
+  })
+  const accountOf = await createAccountStore(database).findByPlatform(tenantAppId, platformAccounts)
+  const accountIds = profiles.map(({ account_id }, index) => {
+    const platformAccount = platformAccounts[index] as PlatformAccount
+    const name = platformNameOf(platformAccount)
+    const id = accountOf(platformAccount)?.id
+    if (id === undefined) throw new RecordError(`there is no account ${name}`)
+    if (account_id !== null && account_id !== id) throw new RecordError(`the account ${account_id} is not ${name}`)
     return id
   })
-  const ofAccounts = await reads.batch('Profile', 'accountId', { tenantAppId }, accountIds)
+  const ofAccounts = await database.reads.batch('Profile', 'accountId', { tenantAppId }, accountIds)
   const profileOf = new Map(ofAccounts.map(({ id, accountId }) => [accountId, id]))
-  const ids = profiles.map(({ id }) => id)
-  const accountOf = new Map(
-    (await reads.batch('Profile', 'id', { tenantAppId }, ids)).map(({ id, accountId }) => [id, accountId]),
-  )
-  for (const [index, id] of ids.entries()) {
+  for (const [index, { id }] of profiles.entries()) {
     const accountId = accountIds[index] ?? ''
     const other = profileOf.get(accountId)
     if (other !== undefined && other !== id) throw new RecordError(`its account already has the profile ${other}`)
-    if ((accountOf.get(id) ?? accountId) !== accountId) {
+    if ((byId.get(id)?.accountId ?? accountId) !== accountId) {
       throw new RecordError(`the profile ${id} belongs to another account`)
     }
   }

@@ -63,8 +63,10 @@ export async function writePeople(
 /** UUIDv7 ids that follow from the seed and the numbers. */
 function uuidScheme(seed: number): IdScheme {
   return (prefix, ...numbers) => {
-    const random = hash('sha256', [prefix, seed, ...numbers].join(), 'buffer')
+    const hex = hash('sha256', [prefix, seed, ...numbers].join())
     const milliseconds = Date.UTC(2026, 0) + (numbers[0] ?? 0) * 1_000
-    return prefix + formatUuid(milliseconds, random.readUInt16BE() & 0xfff, random.subarray(2))
+    const variant = 8 | (Number.parseInt(hex.slice(4, 5), 16) & 3)
+    const end = `${variant.toString(16)}${hex.slice(5, 8)}-${hex.slice(8, 20)}`
+    return prefix + formatUuid(milliseconds, Number.parseInt(hex.slice(1, 4), 16), end)
   }
 }

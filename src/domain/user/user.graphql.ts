@@ -1,13 +1,18 @@
-import { after, before, containing, equal, equalLongText } from '../../engine/db/read/list.ts'
+import { ownedBy } from '../../engine/auth/viewer.ts'
+import { after, before, containing, equal, equalLongText, oneOf, some } from '../../engine/db/read/list.ts'
 import { byText, byTime } from '../../engine/db/read/order.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
+import { defineBulkMutation } from '../../engine/graphql/schema/bulk-mutation.ts'
 import { defineFilter } from '../../engine/graphql/schema/filter.ts'
+import { addLogic } from '../../engine/graphql/schema/filter-tree.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
 import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutation.ts'
 import { defineQueryById, Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { defineOrder } from '../../engine/graphql/schema/order.ts'
+import { accountsOfUser } from '../account/account.ts'
+import { defineLive } from '../event/live.graphql.ts'
 import { TenantApp } from '../tenant/tenant.graphql.ts'
-import { createUser, deleteUser, updateUser } from './user.service.ts'
+import { createUser, createUsers, deleteUser, deleteUsers, updateUser, updateUsers } from './user.service.ts'
 import { userById, userIds } from './user.ts'
 
 export const User = builder.prismaObject('User', {
@@ -33,6 +38,53 @@ registerNode('User', userIds, 'users:read', userById)
 
 defineQueryById('user', User, 'users:read', userById)
 
+defineLive('user', {
+  type: User,
+  scope: 'users:read',
+  relation: userById,
+  follows: 'the user, and of the accounts and profiles of the user',
+  by: 'userId',
+  find: async ({ viewer, prisma }, id) =>
+    (await prisma.user.findFirst({ where: { ...ownedBy(viewer, 'id'), id }, select: { id: true } }))?.id ?? null,
+})
+
+const someAccount = some(accountsOfUser, 'id')
+
+export const UserFilter = defineFilter('User', 'users', (f) => ({
+  ids: f.ids({ description: 'The user has one of these ids.', where: oneOf('id') }),
+  email: f.text({
+    description: 'The exact email address. Needs the scope `contacts:read`.',
+    scope: 'contacts:read',
+    where: equalLongText('email'),
+  }),
+  search: f.text({
+    description: 'A part of the name, or of the email address with the scope `contacts:read`. Case is ignored.',
+    isScan: true,
+    where: (text, { viewer }) =>
+      viewer.scopes.includes('contacts:read') ? containing('name', 'email')(text) : containing('name')(text),
+  }),
+  nameContains: f.text({
+    description: 'A part of the name. Case is ignored.',
+    isScan: true,
+    where: containing('name'),
+  }),
+  platform: f.text({
+    description: 'Users with an account on this platform, such as `YOUTUBE`.',
+    isScan: true,
+    where: (value) => someAccount(equal('platform')(value)),
+  }),
+  platforms: f.texts({
+    description: 'Users with an account on one of these platforms.',
+    isScan: true,
+    where: (values) => someAccount(oneOf('platform')(values)),
+  }),
+  createdAfter: f.time({ description: 'Created after this time.', where: after('createdAt') }),
+  createdBefore: f.time({ description: 'Created before this time.', where: before('createdAt') }),
+  updatedAfter: f.time({ description: 'Changed after this time.', where: after('updatedAt') }),
+  updatedBefore: f.time({ description: 'Changed before this time.', where: before('updatedAt') }),
+}))
+addLogic(UserFilter)
+
 defineList('users', {
   model: 'User',
   type: User,
@@ -40,33 +92,7 @@ defineList('users', {
   scope: 'users:read',
   description: "Lists your tenant's users.",
   selection: {
-    filter: defineFilter('User', 'users', (f) => ({
-      email: f.text({
-        description: 'The exact email address. Needs the scope `contacts:read`.',
-        scope: 'contacts:read',
-        where: equalLongText('email'),
-      }),
-      search: f.text({
-        description: 'A part of the name, or of the email address with the scope `contacts:read`. Case is ignored.',
-        isScan: true,
-        where: (text, { viewer }) =>
-          viewer.scopes.includes('contacts:read') ? containing('name', 'email')(text) : containing('name')(text),
-      }),
-      nameContains: f.text({
-        description: 'A part of the name. Case is ignored.',
-        isScan: true,
-        where: containing('name'),
-      }),
-      platform: f.text({
-        description: 'Users with an account on this platform, such as `YOUTUBE`.',
-        isScan: true,
-        where: (value) => ({ is: 'referred to', from: 'Account', by: 'userId', where: equal('platform')(value) }),
-      }),
-      createdAfter: f.time({ description: 'Created after this time.', where: after('createdAt') }),
-      createdBefore: f.time({ description: 'Created before this time.', where: before('createdAt') }),
-      updatedAfter: f.time({ description: 'Changed after this time.', where: after('updatedAt') }),
-      updatedBefore: f.time({ description: 'Changed before this time.', where: before('updatedAt') }),
-    })),
+    filter: UserFilter,
     order: defineOrder(
       'User',
       'users',
@@ -81,7 +107,7 @@ defineList('users', {
   },
 })
 
-defineMutation('createUser', {
+const createUserMutation = defineMutation('createUser', {
   scope: 'users:write',
   description: 'Creates a user.',
   inputDescription: 'The user to create.',
@@ -95,7 +121,13 @@ defineMutation('createUser', {
   run: createUser,
 })
 
-defineMutation('updateUser', {
+defineBulkMutation('createUsers', createUserMutation, {
+  description: 'Creates users.',
+  inputsDescription: 'The users to create',
+  run: createUsers,
+})
+
+const updateUserMutation = defineMutation('updateUser', {
   scope: 'users:write',
   description: 'Changes a user.',
   inputDescription: 'The changes.',
@@ -111,7 +143,13 @@ defineMutation('updateUser', {
   run: updateUser,
 })
 
-defineMutation('deleteUser', {
+defineBulkMutation('updateUsers', updateUserMutation, {
+  description: 'Changes users.',
+  inputsDescription: 'The changes',
+  run: updateUsers,
+})
+
+const deleteUserMutation = defineMutation('deleteUser', {
   scope: 'users:write',
   description: "Deletes a user and the user's accounts, profiles and emails.",
   inputDescription: 'The user to delete.',
@@ -119,4 +157,10 @@ defineMutation('deleteUser', {
   results: [{ field: 'deletedUserId', type: 'ID', description: 'The id of the deleted user.' }],
   hasOneWrite: true,
   run: deleteUser,
+})
+
+defineBulkMutation('deleteUsers', deleteUserMutation, {
+  description: "Deletes users and the users' accounts, profiles and emails.",
+  inputsDescription: 'The users to delete',
+  run: deleteUsers,
 })

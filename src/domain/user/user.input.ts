@@ -10,7 +10,7 @@ const name = z
   .pipe(userFields.name.check(atMost(200)))
 const email = userFields.email.check(
   atMost(320),
-  matching(/^[^\s@]+@[^\s@]+$/u, 'must be an email address, such as ada@example.com'),
+  matching(/^[^\s@]+@[^\s@]+$/u, 'must be an email address, such as ada@example.com', { format: 'email' }),
 )
 const phone = filledText.check(atMost(64))
 

@@ -1,63 +1,82 @@
 import type { z } from 'zod'
-import { ownedBy } from '../../engine/auth/viewer.ts'
 import type { Context } from '../../engine/context.ts'
 import type { User } from '../../engine/db/generated/prisma/client.ts'
 import { isPossibleId } from '../../engine/db/ids.ts'
 import { GatewayError, invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/parse-input.ts'
+import { deleteEach, type Outcome, writeEach, writeOne } from '../../engine/input/write-each.ts'
 import { newUser, userChange } from './user.input.ts'
 import { userIds } from './user.ts'
+
+type NewUser = z.input<typeof newUser>
+
+type UserChange = z.input<typeof userChange> & { readonly id: string }
 
 /**
  * Creates a user of the viewer's tenant.
  *
  * @throws GatewayError BAD_USER_INPUT naming every invalid field; FORBIDDEN for a token that is bound to a user
  */
-export async function createUser({ viewer, insertRow }: Context, input: z.input<typeof newUser>): Promise<User> {
+export async function createUser(context: Context, input: NewUser): Promise<User> {
+  const user = toNewUser(context, input)
+  // For one row this costs less than `createUsers`.
+  await context.insertRow('User', user)
+  return user
+}
+
+/**
+ * Creates users.
+ *
+ * @throws GatewayError FORBIDDEN for a token that is bound to a user
+ */
+export function createUsers(context: Context, inputs: readonly NewUser[]): Promise<Outcome<User>[]> {
+  return writeEach(inputs, {
+    parse: (input) => toNewUser(context, input),
+    async write(users) {
+      await context.insertRows('User', users)
+      return users
+    },
+  })
+}
+
+function toNewUser({ viewer }: Context, input: NewUser): User {
   if (viewer.userId !== undefined) {
     throw new GatewayError('FORBIDDEN', 'An access token that is bound to a user cannot create users.')
   }
-  const fields = parseInput(newUser, input)
   const now = new Date()
   const { tenantAppId } = viewer
-  const user = { ...fields, id: userIds.create(), tenantAppId, createdAt: now, updatedAt: now }
-  await insertRow('User', user)
-  return user
+  return { ...parseInput(newUser, input), id: userIds.create(), tenantAppId, createdAt: now, updatedAt: now }
 }
 
-/**
- * Changes a user of the viewer's tenant. Absent fields keep their value.
- *
- * @throws GatewayError BAD_USER_INPUT naming every invalid field; NOT_FOUND for `id`
- */
-export async function updateUser(
-  { viewer, prisma }: Context,
-  { id, ...input }: z.input<typeof userChange> & { readonly id: string },
-): Promise<User> {
-  const { name, email, phone } = parseInput(userChange, input)
-  const data = { ...(name != null && { name }), ...(email != null && { email }), ...(phone !== undefined && { phone }) }
-  if (!isPossibleId(id)) throw userNotFound('id')
-  const where = { ...ownedBy(viewer, 'id'), id }
-  const [user] =
-    Object.keys(data).length > 0
-      ? await prisma.user.updateManyAndReturn({ where, data })
-      : await prisma.user.findMany({ where, take: 1 })
-  if (!user) throw userNotFound('id')
-  return user
+/** Changes users of the viewer's tenant. Absent fields keep their value. An input is rejected with NOT_FOUND for `id`. */
+export function updateUsers({ rows }: Context, inputs: readonly UserChange[]): Promise<Outcome<User>[]> {
+  return writeEach(inputs, {
+    parse({ id, ...input }) {
+      const { name, email, phone } = parseInput(userChange, input)
+      if (!isPossibleId(id)) throw userNotFound('id')
+      return { id, name: name ?? undefined, email: email ?? undefined, phone }
+    },
+    unique: { id: ({ id }) => id },
+    async write(changes) {
+      const updated = await rows.update('User', ['name', 'email', 'phone'], changes)
+      return changes.map(({ id }) => updated.get(id) ?? userNotFound('id'))
+    },
+  })
 }
 
+export const updateUser = writeOne(updateUsers)
+
 /**
- * Deletes a user of the viewer's tenant. Foreign keys delete the user's accounts, profiles and emails in the same statement.
+ * Deletes users of the viewer's tenant. Foreign keys delete their accounts, profiles and emails in the same statement. An input is rejected
+ * with NOT_FOUND for `id`.
  *
- * @returns the id of the deleted user
- * @throws GatewayError BAD_USER_INPUT with NOT_FOUND
+ * @returns the ids of the deleted users
  */
-export async function deleteUser({ viewer, prisma }: Context, { id }: { id: string }): Promise<string> {
-  const where = { ...ownedBy(viewer, 'id'), id }
-  const { count } = isPossibleId(id) ? await prisma.user.deleteMany({ where }) : { count: 0 }
-  if (count === 0) throw userNotFound('id')
-  return id
+export function deleteUsers({ rows }: Context, inputs: readonly { id: string }[]): Promise<Outcome<string>[]> {
+  return deleteEach(inputs, (ids) => rows.delete('User', ids), userNotFound)
 }
+
+export const deleteUser = writeOne(deleteUsers)
 
 /** The rejection of an id that no user of the tenant has. */
 export function userNotFound(field: string) {

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import type { Database } from '../../engine/db/database.ts'
+import { AccountStatus } from '../../engine/db/generated/prisma/enums.ts'
 import { id, orNull, recordTime } from '../../engine/input/rules.ts'
 import { accountFields } from '../account/account.input.ts'
-import { RecordError, type Transfer } from '../resource.ts'
+import { type Deletion, RecordError, type Transfer } from '../resource.ts'
 import { userFields } from './user.input.ts'
 
 /** The GraphQL selection of an account in REST. The aliases are the keys of the record. */
@@ -13,11 +14,17 @@ const accountSelection = `
     display_name: displayName
   `
 
+const statuses = Object.values(AccountStatus).map((status) => status.toLowerCase())
+
 const accountRecord = z.object({
   id,
   user_platform: accountFields.platform,
   platform_account_id: accountFields.platformAccountId,
   display_name: accountFields.displayName,
+  // Exports have these; REST does not.
+  status: orNull(z.enum(statuses, `must be one of ${statuses.join(', ')}`)),
+  created_at: orNull(recordTime),
+  updated_at: orNull(recordTime),
 })
 
 /** The GraphQL selection of a user in REST, without accounts. The aliases are the keys of the record. */
@@ -53,12 +60,27 @@ export const userTransfer: Transfer<UserRecord> = {
   write: writeUsers,
   export: {
     operation: `query ExportUsers($first: Int, $after: String) {
-      users(first: $first, after: $after) { nodes { ${fullUserSelection} } pageInfo { hasNextPage endCursor } }
+      users(first: $first, after: $after) {
+        nodes {
+          ${userSelection}
+          accounts { ${accountSelection} status created_at: createdAt updated_at: updatedAt }
+        }
+        pageInfo { hasNextPage endCursor }
+      }
     }`,
     path: 'users.nodes',
     connection: 'users',
+    changedBy: 'events of users',
     // The tenant has another id where the records are imported.
     without: ['tenant_app_id'],
+  },
+}
+
+/** The accounts of a user, with their profiles and emails, are deleted with the user. */
+export const userDeletion: Deletion = {
+  event: 'USER_DELETED',
+  async delete({ prisma }, tenantAppId, ids) {
+    await prisma.user.deleteMany({ where: { tenantAppId, id: { in: [...ids] } } })
   },
 }
 
@@ -96,9 +118,10 @@ async function writeUsers(database: Database, tenantAppId: string, users: readon
   await database.insertRows(
     'Account',
     accounts.map(({ user, account, index }) => {
-      // A record does not have the creation time of an account, but its position in the list, which follows that time.
-      const createdAt = new Date(user.created_at.getTime() + index)
       const { id, user_platform: platform, platform_account_id: platformAccountId, display_name: displayName } = account
+      const row = byId.get(id)
+      // A record of REST does not have the creation time of an account, but its position in the list, which follows that time.
+      const createdAt = account.created_at ?? row?.createdAt ?? new Date(user.created_at.getTime() + index)
       return {
         tenantAppId,
         id,
@@ -106,10 +129,11 @@ async function writeUsers(database: Database, tenantAppId: string, users: readon
         platform,
         platformAccountId,
         displayName,
+        status: account.status?.toUpperCase() ?? row?.status ?? AccountStatus.CONNECTED,
         createdAt,
-        updatedAt: createdAt,
+        updatedAt: account.updated_at ?? row?.updatedAt ?? createdAt,
       }
     }),
-    { update: ['displayName'] },
+    { update: ['displayName', 'status', 'createdAt', 'updatedAt'] },
   )
 }

@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts'
-import { hashApiKey, isWellFormedApiKey } from './api-key.ts'
+import { hashApiKey, isWellFormedApiKey, keyPrefix } from './api-key.ts'
 import { invalidToken } from './tokens/access-tokens.ts'
 import type { TokenVerifier } from './tokens/token-verifier.ts'
 import type { ValidKeys } from './valid-keys.ts'
@@ -25,6 +25,9 @@ export function createAuthenticator(keys: ValidKeys, tokens: TokenVerifier) {
     async authenticate({ apiKey, authorization }: Credentials): Promise<Viewer> {
       const token = tokenIn(authorization)
       if (token === undefined) return holderOfKey(keys, apiKey)
+      if (token.startsWith(keyPrefix)) {
+        throw new GatewayError('UNAUTHENTICATED', 'An API key is sent in the header x-api-key, not as a Bearer token.')
+      }
       if (apiKey !== undefined) {
         throw new GatewayError('MALFORMED_REQUEST', 'Send an API key or an access token, not both.')
       }
@@ -40,8 +43,10 @@ function tokenIn(authorization: string | undefined): string | undefined {
 
 async function holderOfKey(keys: ValidKeys, key: string | undefined): Promise<Viewer> {
   const viewer = key !== undefined && isWellFormedApiKey(key) ? await keys.byHash(hashApiKey(key)) : undefined
-  if (!viewer) throw new GatewayError('UNAUTHENTICATED', 'Send a valid API key in the header x-api-key.')
-  return viewer
+  if (viewer) return viewer
+  const message =
+    'Send a valid API key in the header x-api-key, or an access token in the header Authorization: Bearer.'
+  throw new GatewayError('UNAUTHENTICATED', message)
 }
 
 async function holderOfToken(keys: ValidKeys, tokens: TokenVerifier, token: string): Promise<Viewer> {

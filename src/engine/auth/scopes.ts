@@ -10,6 +10,9 @@ export const scopes = [
   'jobs:read',
   'jobs:write',
   'jobs:work',
+  'events:read',
+  'webhooks:write',
+  'usage:read',
   'tokens:create',
   'keys:write',
 ] as const
@@ -17,7 +20,13 @@ export const scopes = [
 export type Scope = (typeof scopes)[number]
 
 /** The scopes that an access token that is bound to a user can have. They concern only that user. */
-export const userScopes: readonly Scope[] = ['users:read', 'users:write', 'profiles:read', 'contacts:read']
+export const userScopes: readonly Scope[] = [
+  'users:read',
+  'users:write',
+  'profiles:read',
+  'contacts:read',
+  'events:read',
+]
 
 /** The scope that a field needs. `inherited`: access to its object is enough. */
 export type FieldScope = Scope | 'inherited'
@@ -33,5 +42,10 @@ export function readScopes(words: string): Scope[] {
 
 /** @throws GatewayError FORBIDDEN if the viewer lacks the scope */
 export function requireScope({ scopes: granted }: Viewer, scope: Scope): void {
-  if (!granted.includes(scope)) throw new GatewayError('FORBIDDEN', `This needs the scope ${scope}.`)
+  if (!granted.includes(scope)) throw forbidden(scope)
+}
+
+/** The rejection of a viewer who lacks a scope. */
+export function forbidden(scope: Scope): GatewayError {
+  return new GatewayError('FORBIDDEN', `This needs the scope ${scope}.`)
 }

@@ -10,7 +10,7 @@ export type ValidKeys = ReturnType<typeof createValidKeys>
 const findKey = (condition: string) =>
   statement(
     `
-  SELECT k.tenant_app_id, t.name, k.id, k.name, array_to_string(k.scopes, ' '), k.expires_at,
+  SELECT k.tenant_app_id, t.name, k.id, k.name, array_to_string(k.scopes, ' '), k.expires_at, k.points_per_minute,
     coalesce(k.last_used_at < now() - interval '1 minute', true)
   FROM api_key k JOIN tenant_app t ON t.id = k.tenant_app_id
   WHERE ${condition} AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`,
@@ -56,7 +56,7 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
   async function read(sent: Statement, parameters: readonly string[]): Promise<Viewer | undefined> {
     const [row] = await query(sql, sent, parameters)
     if (!row) return undefined
-    const [tenantAppId, tenantName, keyId, keyName, scopes, expiresAt, isLastUseOld] = row
+    const [tenantAppId, tenantName, keyId, keyName, scopes, expiresAt, pointsPerMinute, isLastUseOld] = row
     const viewer: Viewer = {
       tenantAppId: String(tenantAppId),
       tenantName: String(tenantName),
@@ -64,6 +64,7 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
       keyName: String(keyName),
       scopes: String(scopes).split(' ').filter(Boolean),
       expiresAt: expiresAt === null ? undefined : new Date(String(expiresAt)),
+      pointsPerMinute: pointsPerMinute === null ? undefined : Number(pointsPerMinute),
     }
     if (isLastUseOld) update(viewer)
     return viewer

@@ -12,6 +12,8 @@ export interface Viewer {
   readonly hasToken?: boolean
   /** When the key or the token expires. */
   readonly expiresAt?: Date | undefined
+  /** The rate limit of the key itself, in points per minute. Undefined: it has only that of the gateway. */
+  readonly pointsPerMinute?: number | undefined
 }
 
 /**

@@ -8,6 +8,7 @@ import type {
   SqlResultSet,
   Transaction,
 } from '@prisma/driver-adapter-utils'
+import { createActorQueries } from './actor.ts'
 import type { JoinedTransaction } from './joined-transaction.ts'
 
 /** Called when a statement has ended, with its error if it failed. */
@@ -37,6 +38,8 @@ export interface AdapterOptions {
   readonly observe?: StatementObserver
   /** The transaction that the statements sent now belong to. */
   readonly current?: AsyncLocalStorage<JoinedTransaction>
+  /** Who sends the statements now, for the event log: the id of a key and of a request, separated by a space. */
+  readonly actorOf?: (() => string | undefined) | undefined
 }
 
 /**
@@ -49,39 +52,52 @@ export function createAdapters(
   options: AdapterOptions = {},
 ): SqlMigrationAwareDriverAdapterFactory {
   const { factory } = connector
+  const settings = { ...options, actors: createActorQueries() }
   return {
     provider: factory.provider,
     adapterName: factory.adapterName,
-    connect: async () => new Adapter(await factory.connect(), connector, options),
+    connect: async () => new Adapter(await factory.connect(), connector, settings),
     connectToShadowDb: () => connector.connectToShadowDatabase(),
   }
+}
+
+interface AdapterSettings extends AdapterOptions {
+  readonly actors: ReturnType<typeof createActorQueries>
 }
 
 class ObservedQueryable<Inner extends SqlQueryable> implements SqlQueryable {
   readonly provider
   readonly adapterName
   protected readonly inner: Inner
-  private readonly observe: StatementObserver
+  protected readonly settings: AdapterSettings
 
-  constructor(inner: Inner, observe: StatementObserver = () => undefined) {
+  constructor(inner: Inner, settings: AdapterSettings) {
     this.inner = inner
-    this.observe = observe
+    this.settings = settings
     this.provider = inner.provider
     this.adapterName = inner.adapterName
   }
 
   queryRaw(query: SqlQuery): Promise<SqlResultSet> {
-    return this.observed(query.sql, () => this.inner.queryRaw(query))
+    const actor = this.settings.actorOf?.()
+    const send = (sent: SqlQuery) => this.observed(sent.sql, () => this.sendQuery(sent))
+    return actor === undefined ? send(query) : this.settings.actors.queryAs(actor, query, send)
   }
 
   executeRaw(query: SqlQuery): Promise<number> {
-    return this.observed(query.sql, () => this.inner.executeRaw(query))
+    const actor = this.settings.actorOf?.()
+    const sent = actor === undefined ? query : this.settings.actors.withActor(actor, query)
+    return this.observed(sent.sql, () => this.inner.executeRaw(sent))
+  }
+
+  protected sendQuery(query: SqlQuery): Promise<SqlResultSet> {
+    return this.inner.queryRaw(query)
   }
 
   protected observed<Result>(sql: string, send: () => Promise<Result>): Promise<Result> {
     let end: StatementEnd | undefined
     try {
-      end = this.observe(sql)
+      end = this.settings.observe?.(sql)
     } catch (error) {
       return Promise.reject(error)
     }
@@ -94,24 +110,23 @@ class ObservedQueryable<Inner extends SqlQueryable> implements SqlQueryable {
 
 class Adapter extends ObservedQueryable<SqlDriverAdapter> implements SqlDriverAdapter {
   private readonly connector: Connector
-  private readonly options: AdapterOptions
 
-  constructor(inner: SqlDriverAdapter, connector: Connector, options: AdapterOptions) {
-    super(inner, options.observe)
+  constructor(inner: SqlDriverAdapter, connector: Connector, settings: AdapterSettings) {
+    super(inner, settings)
     this.connector = connector
-    this.options = options
   }
 
   override queryRaw(query: SqlQuery): Promise<SqlResultSet> {
-    const send = () => this.inner.queryRaw(query)
-    return (
-      this.transaction?.queryRaw(query) ??
-      this.observed(query.sql, () => this.connector.routeRead?.(query, send) ?? send())
-    )
+    return this.transaction?.queryRaw(query) ?? super.queryRaw(query)
   }
 
   override executeRaw(query: SqlQuery): Promise<number> {
     return this.transaction?.executeRaw(query) ?? super.executeRaw(query)
+  }
+
+  protected override sendQuery(query: SqlQuery): Promise<SqlResultSet> {
+    const send = () => this.inner.queryRaw(query)
+    return this.connector.routeRead?.(query, send) ?? send()
   }
 
   executeScript(script: string): Promise<void> {
@@ -119,12 +134,11 @@ class Adapter extends ObservedQueryable<SqlDriverAdapter> implements SqlDriverAd
   }
 
   startTransaction(isolationLevel?: IsolationLevel): Promise<Transaction> {
-    const { observe } = this.options
     return (
       this.transaction?.startSavepoint() ??
       this.observed(
         'BEGIN',
-        async () => new ObservedTransaction(await this.inner.startTransaction(isolationLevel), observe),
+        async () => new ObservedTransaction(await this.inner.startTransaction(isolationLevel), this.settings),
       )
     )
   }
@@ -138,7 +152,7 @@ class Adapter extends ObservedQueryable<SqlDriverAdapter> implements SqlDriverAd
   }
 
   private get transaction(): JoinedTransaction | undefined {
-    return this.options.current?.getStore()
+    return this.settings.current?.getStore()
   }
 }
 

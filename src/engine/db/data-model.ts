@@ -13,7 +13,7 @@ export interface Column {
   readonly column: string
   /** Prisma's name of the type (`String`, `DateTime`, …), or the name of the enum. */
   readonly type: string
-  /** PostgreSQL's name of the type. */
+  /** PostgreSQL's name of the type: `text`, or `text[]` for a list. */
   readonly sqlType: string
 }
 
@@ -35,8 +35,9 @@ interface RuntimeField {
   readonly kind: string
   readonly type: string
   readonly dbName?: string | null
-  /** Only in the data model for Pothos. */
+  /** Only in the data model for Pothos, like the next one. */
   readonly relationFromFields?: readonly string[]
+  readonly isList?: boolean
 }
 
 interface RuntimeModel {
@@ -78,28 +79,34 @@ function sqlTypeOf({ kind, type }: RuntimeField): string {
   return name
 }
 
-/** The foreign keys `(tenantAppId, field)` of a model. The data model for Pothos has them, unlike that of Prisma Client. */
-function parentsOf(modelName: string): Table['parents'] {
+/** The fields of a model in the data model for Pothos, which has foreign keys and lists, unlike that of Prisma Client. */
+function pothosFieldsOf(modelName: string): readonly RuntimeField[] {
   const { models } = (getDatamodel() as unknown as { datamodel: { models: Record<string, RuntimeModel> } }).datamodel
-  const fields = models[modelName]?.fields ?? []
+  return models[modelName]?.fields ?? []
+}
+
+/** The foreign keys `(tenantAppId, field)` of a model. */
+function parentsOf(fields: readonly RuntimeField[]): Table['parents'] {
   return fields.flatMap(({ kind, type, relationFromFields: [tenant, field] = [] }) =>
     kind === 'object' && tenant === 'tenantAppId' && field !== undefined ? [{ model: type as Model, field }] : [],
   )
 }
 
 function toTable(modelName: string, model: RuntimeModel): Table {
+  const pothosFields = pothosFieldsOf(modelName)
+  const lists = new Set(pothosFields.flatMap(({ name, isList }) => (isList ? [name] : [])))
   const columns = model.fields
     .filter(({ kind }) => kind !== 'object')
     .map((field) => ({
       field: field.name,
       column: field.dbName ?? field.name,
       type: field.type,
-      sqlType: sqlTypeOf(field),
+      sqlType: sqlTypeOf(field) + (lists.has(field.name) ? '[]' : ''),
     }))
   return {
     name: model.dbName ?? modelName,
     columns,
-    parents: parentsOf(modelName),
+    parents: parentsOf(pothosFields),
     columnOf(fieldName) {
       const column = columns.find(({ field }) => field === fieldName)
       if (!column) throw new Error(`${modelName} has no column ${fieldName}`)

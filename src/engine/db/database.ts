@@ -1,15 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { SqlDriverAdapter } from '@prisma/driver-adapter-utils'
-import { createAdapters, type StatementObserver } from './adapter.ts'
+import { type AdapterOptions, createAdapters, type StatementObserver } from './adapter.ts'
 import { type DataModel, readDataModel } from './data-model.ts'
 import type { Driver } from './driver.ts'
 import { PrismaClient } from './generated/prisma/client.ts'
-import { createInserts, type Inserts } from './insert.ts'
 import type { JoinedTransaction } from './joined-transaction.ts'
 import type { DatabaseLocation } from './location.ts'
 import { openPostgres, type PostgresObservers } from './postgres/postgres.ts'
 import { createReads, type Reads } from './read/reads.ts'
 import { createTransact, type Transact } from './transactions.ts'
+import { createInserts, type Inserts } from './write/insert.ts'
+import { createOwnedRows } from './write/owned-rows.ts'
 
 /** An open database. Prisma Client does most writes; reads and frequent writes bypass its query engine. */
 export interface Database extends Inserts {
@@ -17,13 +18,15 @@ export interface Database extends Inserts {
   /** Sends statements written by hand. */
   readonly sql: SqlDriverAdapter
   readonly reads: Reads
+  /** The writes of many rows of an owner. */
+  readonly rowsOf: ReturnType<typeof createOwnedRows>
   readonly transact: Transact
   readonly model: DataModel
   readonly driver: Driver
   close(): Promise<void>
 }
 
-export interface DatabaseOptions extends PostgresObservers {
+export interface DatabaseOptions extends PostgresObservers, Pick<AdapterOptions, 'actorOf'> {
   readonly observe?: StatementObserver
   /** Called with the number of keys of each batched read. */
   readonly onBatch?: (size: number) => void
@@ -42,10 +45,10 @@ export async function openDatabase(location: DatabaseLocation, options: Database
 /** Creates the database of an open driver. Closing it closes the driver. */
 export async function createDatabase(
   driver: Driver,
-  { observe, onBatch }: Pick<DatabaseOptions, 'observe' | 'onBatch'> = {},
+  { observe, onBatch, actorOf }: Pick<DatabaseOptions, 'observe' | 'onBatch' | 'actorOf'> = {},
 ): Promise<Database> {
   const current = new AsyncLocalStorage<JoinedTransaction>()
-  const adapters = createAdapters(driver, { current, ...(observe && { observe }) })
+  const adapters = createAdapters(driver, { current, actorOf, ...(observe && { observe }) })
   const prisma = new PrismaClient({ adapter: adapters })
   const sql = await adapters.connect()
   const model = readDataModel(prisma)
@@ -54,6 +57,7 @@ export async function createDatabase(
     prisma,
     sql,
     reads: createReads(sql, model, onBatch),
+    rowsOf: createOwnedRows(sql, model),
     transact: createTransact(sql, current),
     model,
     driver,

@@ -92,7 +92,11 @@ export function isPermissionDenied(error: unknown): boolean {
   return hasState(error, '42501')
 }
 
-/** Whether a write failed because the row that it refers to is missing. */
+/**
+ * Whether a write failed because the row that it refers to is missing.
+ *
+ * @public CONTRIBUTING.md uses it
+ */
 export function isForeignKeyViolation(error: unknown): boolean {
   return hasState(error, '23503') || failuresOf(error).some(({ code }) => code === 'P2003')
 }

@@ -10,8 +10,44 @@ export interface StatementCount {
   isAbandoned?: boolean
   /** Whether the request only reads, and may read rows that are slightly out of date. */
   mayLag?: boolean
+  readonly requestId?: string
+  /** Who writes, for the event log: the id of a key and of a request, separated by a space. */
+  actor?: string
   /** Observes each statement, if the request is traced. */
   observe?: StatementObserver | undefined
+  /** How long it has waited, if that is measured. */
+  waits?: Waits
+}
+
+/** The time in which a request waits for statements or in queues. The rest of its time it keeps the event loop busy. */
+export interface Waits {
+  /** What it waits for now. */
+  pending: number
+  /** Since when, in the milliseconds of `performance.now()`. */
+  since: number
+  /** The sum of the waits that have ended, in milliseconds. */
+  milliseconds: number
+}
+
+function beginWait(waits: Waits): void {
+  if (waits.pending === 0) waits.since = performance.now()
+  waits.pending += 1
+}
+
+function endWait(waits: Waits): void {
+  waits.pending -= 1
+  if (waits.pending === 0) waits.milliseconds += performance.now() - waits.since
+}
+
+/** Waits for work, and counts the time as waiting. */
+export async function waitFor<Result>({ waits }: StatementCount, work: () => Promise<Result>): Promise<Result> {
+  if (!waits) return work()
+  beginWait(waits)
+  try {
+    return await work()
+  } finally {
+    endWait(waits)
+  }
 }
 
 export type StatementMeter = ReturnType<typeof createStatementMeter>
@@ -34,7 +70,10 @@ export function createStatementMeter(onEnd: (seconds: number, hasFailed: boolean
       if (count) count.statements += 1
       const end = count?.observe?.(sql)
       const startedAt = performance.now()
+      const waits = count?.waits
+      if (waits) beginWait(waits)
       return (error) => {
+        if (waits) endWait(waits)
         onEnd((performance.now() - startedAt) / 1_000, error !== undefined)
         end?.(error)
       }
@@ -44,6 +83,8 @@ export function createStatementMeter(onEnd: (seconds: number, hasFailed: boolean
       const count = storage.getStore()
       return count?.mayLag ? count : undefined
     },
+    /** Who sends the statements now. */
+    actor: (): string | undefined => storage.getStore()?.actor,
     /** Runs work and adds the statements that it sends to a count. */
     run: <Result>(count: StatementCount, work: () => Result): Result => storage.run(count, work),
   }

@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto'
 import type { SqlQuery, SqlQueryable } from '@prisma/driver-adapter-utils'
 
-/** A statement that is sent often: each connection prepares it once, and PostgreSQL keeps its plan. */
+/** A statement. If it is sent often, each connection prepares it once, and PostgreSQL keeps its plan. */
 export interface Statement {
   readonly text: string
   /** The name of the prepared statement. It is a hash of the text, so equal texts have equal names. */
-  readonly name: string
+  readonly name?: string
 }
 
 /** The value of a parameter as text, or a list of values. */
 export type Parameter = string | null | readonly (string | null)[]
 
 interface NamedQuery extends SqlQuery {
-  readonly statementName: string
+  readonly statementName?: string
 }
 
 const shortReadPrefix = 'short_'
@@ -55,13 +55,13 @@ function toQuery({ text, name }: Statement, parameters: readonly Parameter[]): N
     sql: text,
     args: [...parameters],
     argTypes: parameters.map((value) => ({ scalarType: 'string', arity: Array.isArray(value) ? 'list' : 'scalar' })),
-    statementName: name,
+    ...(name !== undefined && { statementName: name }),
   }
 }
 
-/** The name that a query is prepared under; undefined for the queries of Prisma Client, which are too many to prepare. */
+/** The name that a query is prepared under; undefined for those that are too many to prepare, such as the queries of Prisma Client. */
 export function statementNameOf(query: SqlQuery): string | undefined {
-  return (query as Partial<NamedQuery>).statementName
+  return (query as NamedQuery).statementName
 }
 
 /** Whether the prepared statement of this name is a short read. */

@@ -28,13 +28,13 @@ const encoders = {
   gzip: { compress: (text: string) => gzipSync(text, gzip), createStream: () => createGzip(gzip) },
 }
 
-type Encoding = keyof typeof encoders
+export type Encoding = keyof typeof encoders
 
 /** Events are excluded: the encoder would hold them back. */
 const compressibleType = /^text\/(?!event-stream)|[/+]json\b/
 
 /**
- * The `onSend` hook of routes whose responses are compressed if the client accepts it. Request bodies are never decompressed: a short one
+ * The `onSend` hook of routes whose responses are compressed if the client accepts it and `cache-control` has no `no-transform`. Request bodies may not be compressed: a short one
  * could become very long.
  */
 export const compressResponse: onSendHookHandler<unknown> = (request, reply, payload, done) => {
@@ -60,7 +60,13 @@ export const compressResponse: onSendHookHandler<unknown> = (request, reply, pay
 function chooseEncoding({ headers }: FastifyRequest, reply: FastifyReply): Encoding | undefined {
   const accepted = headers['accept-encoding']
   if (!accepted || reply.hasHeader('content-encoding')) return undefined
+  if (String(reply.getHeader('cache-control')).includes('no-transform')) return undefined
   if (!compressibleType.test(String(reply.getHeader('content-type') ?? ''))) return undefined
+  return preferredEncoding(accepted)
+}
+
+/** The encoding that a header `accept-encoding` prefers. Undefined for none: the plain body. */
+export function preferredEncoding(accepted: string | string[]): Encoding | undefined {
   return choices.memo(String(accepted)).encoding
 }
 

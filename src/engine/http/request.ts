@@ -4,9 +4,13 @@ import type { Viewer } from '../auth/viewer.ts'
 import { type Context, createContext, type Services } from '../context.ts'
 import { runAttributed, type StatementMeter } from '../db/statement-meter.ts'
 import { GatewayError } from '../errors.ts'
+import { clientOf } from '../telemetry/usage/client.ts'
+
+/** What the gateway knows about a request, or about an operation that came over a WebSocket. */
+export type RequestState = Pick<FastifyRequest, 'headers' | 'viewer' | 'statements' | 'log' | 'trace' | 'operationName'>
 
 /** Authenticates a request and sets its viewer. */
-export type Authenticate = (request: FastifyRequest) => Promise<Viewer>
+export type Authenticate = (request: Pick<RequestState, 'headers' | 'viewer' | 'statements'>) => Promise<Viewer>
 
 /**
  * Creates the authentication of requests. Routes call it before the body is read, so that a client without a key cannot make
@@ -27,7 +31,7 @@ export function createAuthenticate(authenticator: Authenticator, meter: Statemen
 }
 
 /** The viewer of an authenticated request. */
-export function viewerOf({ viewer }: FastifyRequest): Viewer {
+export function viewerOf({ viewer }: Pick<RequestState, 'viewer'>): Viewer {
   if (!viewer) throw new Error('This route runs without authentication')
   return viewer
 }
@@ -57,8 +61,9 @@ export function onFlushed({ raw }: FastifyReply): (done: () => void) => void {
 }
 
 /** Creates a context for an authenticated request. */
-export function contextOf(request: FastifyRequest, services: Services): Context {
-  return createContext(services, viewerOf(request), request.log, request.trace)
+export function contextOf(request: RequestState, services: Services): Context {
+  const { log, statements, trace, headers } = request
+  return createContext(services, { viewer: viewerOf(request), client: clientOf(headers), log, statements, trace })
 }
 
 /** 1 to 255 visible ASCII characters. */
@@ -72,10 +77,17 @@ export const idempotencyKeyPattern = /^[!-~]{1,255}$/
  * @throws GatewayError MALFORMED_REQUEST if the header is not a key
  */
 export function readIdempotencyKey({ method, url, headers }: FastifyRequest, content: unknown) {
-  const key = headers['idempotency-key']
-  if (key === undefined) return undefined
+  return toIdempotencyKey('The header idempotency-key', headers['idempotency-key'], `${method} ${url}`, content)
+}
+
+/**
+ * @param name what has the key, for the error
+ * @param route the method and path of the request
+ */
+export function toIdempotencyKey(name: string, key: unknown, route: string, content: unknown) {
+  if (key == null) return undefined
   if (typeof key !== 'string' || !idempotencyKeyPattern.test(key)) {
-    throw new GatewayError('MALFORMED_REQUEST', 'The header idempotency-key takes 1 to 255 visible ASCII characters.')
+    throw new GatewayError('MALFORMED_REQUEST', `${name} takes 1 to 255 visible ASCII characters.`)
   }
-  return { key, request: `${method} ${url}\n${JSON.stringify(content)}` }
+  return { key, request: `${route}\n${JSON.stringify(content)}` }
 }

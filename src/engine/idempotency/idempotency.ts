@@ -48,7 +48,7 @@ export function createIdempotency({ sql, transact }: Pick<Database, 'sql' | 'tra
      * @param isFinal whether to store a response. The effects of other responses are rolled back
      * @returns the response, and whether it is the stored response of an earlier request
      * @throws GatewayError IDEMPOTENCY_KEY_IN_USE while the first request runs; IDEMPOTENCY_KEY_REUSED if another request was
-     *   sent with the key
+     *   sent with the key, or its response was erased
      */
     async runOnce<Result>(
       { viewer, idempotencyKey, request }: IdempotentRequest,
@@ -67,6 +67,7 @@ export function createIdempotency({ sql, transact }: Pick<Database, 'sql' | 'tra
           if (locked?.[0] !== true) throw keyInUse()
           const [[storedFingerprint, stored] = []] = await query(sql, find, [tenantAppId, id])
           if (storedFingerprint !== undefined && storedFingerprint !== fingerprint) throw keyReused()
+          if (stored === erased) throw responseErased()
           if (stored !== undefined) return { response: JSON.parse(String(stored)) as Result, isReplay: true }
           const response = await work()
           if (isFinal(response)) await query(sql, store, [tenantAppId, id, fingerprint, JSON.stringify(response)])
@@ -79,6 +80,9 @@ export function createIdempotency({ sql, transact }: Pick<Database, 'sql' | 'tra
     },
   }
 }
+
+/** What is stored instead of a response that was erased. */
+const erased = ''
 
 /** Removes responses that are older than 24 hours, in batches. */
 export async function removeExpiredResponses({ sql }: Pick<Database, 'sql'>): Promise<void> {
@@ -93,5 +97,12 @@ function keyReused(): GatewayError {
   return new GatewayError(
     'IDEMPOTENCY_KEY_REUSED',
     'Another request was sent with this idempotency key. Use a new key for each request.',
+  )
+}
+
+function responseErased(): GatewayError {
+  return new GatewayError(
+    'IDEMPOTENCY_KEY_REUSED',
+    'The response to this idempotency key named a user who was deleted, and was erased. Use a new key for a new request.',
   )
 }

@@ -6,6 +6,7 @@ export interface Bounds {
   readonly minLength?: number
   readonly maxLength?: number
   readonly pattern?: string
+  readonly format?: 'email'
   readonly minimum?: number
   readonly maximum?: number
 }

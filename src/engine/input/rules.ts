@@ -59,8 +59,8 @@ export function text(max: number) {
 }
 
 /** Requires a text to match a pattern, which the message describes. */
-export function matching(pattern: RegExp, message: string) {
-  return rule<string>('INVALID_FORMAT', message, (value) => pattern.test(value), { pattern: pattern.source })
+export function matching(pattern: RegExp, message: string, bounds: Bounds = {}) {
+  return rule<string>('INVALID_FORMAT', message, (value) => pattern.test(value), { pattern: pattern.source, ...bounds })
 }
 
 /** An identifier in upper case, such as a platform: `YOUTUBE`, `NON_BINARY`. */

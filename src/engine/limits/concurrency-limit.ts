@@ -1,76 +1,91 @@
 import { setTimeout } from 'node:timers/promises'
-import type { Viewer } from '../auth/viewer.ts'
 import { GatewayError } from '../errors.ts'
-
-/** The key, or the user of a token of the key, that takes permits or spends points. */
-export type Payer = Pick<Viewer, 'keyId' | 'userId'>
+import { type AccountKind, accountsOf, type Payer } from './payer.ts'
 
 export type ConcurrencyLimit = ReturnType<typeof createConcurrencyLimit>
 
-/** The name under which the use of a user is counted. It differs from the id of every key. */
-export function nameOfUser({ keyId, userId }: Payer): string | undefined {
-  return userId === undefined ? undefined : JSON.stringify([keyId, userId])
+/** How many permits an account has, in multiples of those of a key, and the words for it. */
+export const shares: Readonly<
+  Record<AccountKind, { readonly factor: number; readonly owner: string; readonly share: string }>
+> = {
+  tenant: { factor: 2, owner: 'The tenant has', share: ": twice a key's" },
+  key: { factor: 1, owner: 'The key has', share: '' },
+  users: { factor: 1, owner: "The users of the tenant's tokens have", share: ": as many as a key's" },
+  user: { factor: 1 / 4, owner: 'The user has', share: ": a quarter of a key's" },
 }
 
 const delaySeconds = 1
 
+/** Waits before a rejection is sent: a client that tries again at once would keep the gateway busy otherwise. */
+export const delayRejection = (): Promise<void> => setTimeout(delaySeconds * 1_000)
+
 /**
- * Limits what a key has open at a time, such as requests: each key has `max` permits.
+ * Limits what a tenant, a key, and the users of tokens have open at a time, such as requests.
  *
+ * @param max how many permits a key has
  * @param things what is limited, in the words of an error: requests, subscriptions, MiB of something
  * @param variable the name of the limit in the configuration
  */
 export function createConcurrencyLimit(max: number, things: string, variable: string) {
-  const maxOfUser = Math.ceil(max / 4)
-
-  async function reject(message: string): Promise<never> {
-    await setTimeout(delaySeconds * 1_000)
-    throw new GatewayError('RATE_LIMITED', message, { headers: { 'retry-after': String(delaySeconds) } })
-  }
-
   const taken = new Map<string, number>()
-
+  const maxOf = (kind: AccountKind) => Math.ceil(max * shares[kind].factor)
   const takenBy = (name: string) => taken.get(name) ?? 0
 
-  function add(name: string | undefined, count: number): void {
-    if (name === undefined) return
+  function add(name: string, count: number): void {
     const sum = takenBy(name) + count
     if (sum === 0) taken.delete(name)
     else taken.set(name, sum)
   }
 
+  /** The narrowest account that has too few permits left. */
+  function findFull(payer: Payer, count: number): AccountKind | undefined {
+    return accountsOf(payer).findLast(({ kind, name }) => takenBy(name) + count > maxOf(kind))?.kind
+  }
+
+  async function reject(kind: AccountKind): Promise<never> {
+    const { owner, share } = shares[kind]
+    await delayRejection()
+    throw new GatewayError(
+      'RATE_LIMITED',
+      `${owner} ${maxOf(kind)} ${things}, the most at a time${share} (${variable}).`,
+      { headers: { 'retry-after': String(delaySeconds) } },
+    )
+  }
+
   /** Takes permits even if there are too few left. Returns what releases them. */
   function hold(payer: Payer, count: number): () => void {
-    const user = nameOfUser(payer)
-    add(payer.keyId, count)
-    add(user, count)
+    const accounts = accountsOf(payer)
+    for (const { name } of accounts) add(name, count)
     let isTaken = true
     return () => {
       if (!isTaken) return
       isTaken = false
-      add(payer.keyId, -count)
-      add(user, -count)
+      for (const { name } of accounts) add(name, -count)
     }
   }
 
   return {
     /**
-     * Takes permits of a key. A user has a quarter of the key's at most.
+     * Takes permits.
      *
      * @returns a function that releases the permits. Further calls do nothing
-     * @throws GatewayError RATE_LIMITED, after a second, if there are too few permits left. A client that tries again at once would
-     *   keep the gateway busy otherwise
+     * @throws GatewayError RATE_LIMITED, after a second, if there are too few permits left
      */
     take(payer: Payer, count = 1): (() => void) | Promise<never> {
-      const user = nameOfUser(payer)
-      if (user !== undefined && takenBy(user) + count > maxOfUser) {
-        return reject(
-          `The user has ${maxOfUser} ${things}, the most at a time: a quarter of those of the key (${variable}).`,
-        )
-      }
-      if (takenBy(payer.keyId) + count <= max) return hold(payer, count)
-      return reject(`The key has ${max} ${things}, the most that it may have at a time (${variable}).`)
+      const full = findFull(payer, count)
+      return full ? reject(full) : hold(payer, count)
     },
+
+    /**
+     * Takes nothing, but rejects a payer who holds more permits than there are.
+     *
+     * @throws GatewayError RATE_LIMITED, after a second
+     */
+    check(payer: Payer): undefined | Promise<never> {
+      const full = findFull(payer, 0)
+      return full && reject(full)
+    },
+
     hold,
   }
 }

@@ -1,11 +1,12 @@
 import { GatewayError } from '../errors.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
-import { nameOfUser, type Payer } from './concurrency-limit.ts'
-import { createMemoryCounter, createRedisCounter, type PointCounter } from './point-counter.ts'
+import { delayRejection } from './concurrency-limit.ts'
+import { type AccountKind, accountsOf, type Payer } from './payer.ts'
+import { createMemoryCounter, createRedisCounter, type PointCounter, type Purse, type Spent } from './point-counter.ts'
 import type { RedisConnection } from './redis.ts'
 
-/** The budget of a key in the current minute. */
+/** The budget of an account in the current minute. */
 export interface Budget {
   /** Points per minute. */
   readonly points: number
@@ -14,23 +15,25 @@ export interface Budget {
   readonly resetSeconds: number
 }
 
-/** Takes points of a key, and of a user to whom a token of the key is bound. Returns what is left; undefined if keys are not limited. */
+/** Takes points of all accounts of a payer. Returns the budget that has least left; undefined if none is limited. */
 type Pay = (payer: Payer, points: number) => Promise<Budget | undefined>
 
-/** Limits how many points a key, and a user to whom a token of the key is bound, can spend in a minute. */
+/** Limits how many points a tenant, a key that has its own limit, and the users of tokens can spend in a minute. */
 export interface RateLimit {
   /**
-   * Takes nothing from the key if there are not enough points. With 0 points it only rejects a key whose budget is
-   * overdrawn.
+   * Takes nothing if an account has too few points. With 0 points it only rejects a payer whose budget is overdrawn.
    *
-   * @throws GatewayError RATE_LIMITED if there are not enough points; TOO_EXPENSIVE if there can never be enough
+   * @throws GatewayError RATE_LIMITED, after a second, if there are not enough points; TOO_EXPENSIVE if there can never be enough
    */
   readonly spend: Pay
-  /** Takes points for work that is done, even if the key does not have enough. Then it has none left until the minute ends. */
+  /** Takes points for work that is done, even if an account does not have enough. Then it has none left until the minute ends. */
   readonly charge: Pay
 }
 
 export const unlimited: RateLimit = { spend: async () => undefined, charge: async () => undefined }
+
+/** The part of a tenant's points that all users of its tokens can spend together. The rest is for its own keys. */
+const shareOfUsers = 3 / 4
 
 interface RateLimitOptions {
   readonly log: Logger
@@ -46,68 +49,89 @@ interface RateLimitOptions {
 /**
  * Creates the rate limit.
  *
- * @param points points per key and minute; 0 for no limit
+ * @param points points per tenant and minute; 0 for no limit
  */
 export function createRateLimit(
   points: number,
   { log, pointsPerUser = 0, redis, processes = 1, metrics = createMetrics() }: RateLimitOptions,
 ): RateLimit {
+  const own = createMemoryCounter()
+  const shared = redis && createRedisCounter(redis)
   let isAlone = false
 
-  function createBudgets(pointsPerMinute: number, payer: 'key' | 'user') {
-    const share = Math.ceil(pointsPerMinute / processes)
-    const own = createMemoryCounter(share)
-    const shared = redis && createRedisCounter(pointsPerMinute, redis)
-    const maximum = shared ? pointsPerMinute : share
+  const pointsOf: Readonly<Record<AccountKind, (payer: Payer) => number | undefined>> = {
+    tenant: () => points || undefined,
+    users: () => (points === 0 ? undefined : Math.ceil(points * shareOfUsers)),
+    user: () => pointsPerUser || undefined,
+    key: ({ pointsPerMinute }) => pointsPerMinute,
+  }
 
-    async function take(...args: Parameters<PointCounter>): ReturnType<PointCounter> {
-      if (!shared) return own(...args)
-      try {
-        const taken = await shared(...args)
-        isAlone = false
-        metrics.rateLimitIsAlone.set(0)
-        return taken
-      } catch (error) {
-        if (!isAlone)
-          log.warn({ err: error }, 'Redis does not answer: this process counts the points of keys by itself')
-        isAlone = true
-        metrics.rateLimitIsAlone.set(1)
-        return own(...args)
-      }
-    }
-
-    const budgetOf = ({ points, spent, resetMilliseconds }: Awaited<ReturnType<PointCounter>>): Budget => ({
-      points,
-      remaining: Math.max(0, points - spent),
-      resetSeconds: Math.max(1, Math.ceil(resetMilliseconds / 1_000)),
+  /** The limited accounts of a payer, the widest first. */
+  function pursesOf(payer: Payer): readonly AccountPurse[] {
+    return accountsOf(payer).flatMap(({ kind, name }) => {
+      const limit = pointsOf[kind](payer)
+      return limit === undefined ? [] : [{ kind, name, points: limit }]
     })
+  }
 
-    return {
-      async spend(name: string, cost: number): Promise<Budget> {
-        if (cost > maximum) throw tooExpensive(cost, maximum)
-        const taken = await take(name, cost)
-        const budget = budgetOf(taken)
-        if (taken.isTaken) return budget
-        metrics.requestsRateLimited.inc()
-        throw new RateLimited(budget, cost, payer)
-      },
-      charge: async (name: string, cost: number): Promise<Budget> => budgetOf(await take(name, cost, true)),
+  /** The purse of a process that counts by itself. */
+  const shareOf = (purse: AccountPurse): AccountPurse => ({ ...purse, points: Math.ceil(purse.points / processes) })
+
+  async function take(purses: readonly AccountPurse[], cost: number, isDone: boolean) {
+    const takeAlone = () => takeFrom(own, purses.map(shareOf), cost, isDone)
+    if (!shared) return takeAlone()
+    try {
+      const taken = await takeFrom(shared, purses, cost, isDone)
+      isAlone = false
+      metrics.rateLimitIsAlone.set(0)
+      return taken
+    } catch (error) {
+      if (!isAlone) log.warn({ err: error }, 'Redis does not answer: this process counts points by itself')
+      isAlone = true
+      metrics.rateLimitIsAlone.set(1)
+      return takeAlone()
     }
   }
 
-  const ofKeys = points === 0 ? undefined : createBudgets(points, 'key')
-  const ofUsers = pointsPerUser === 0 ? undefined : createBudgets(pointsPerUser, 'user')
-  if (!ofKeys && !ofUsers) return unlimited
-
   const pay =
-    (kind: keyof RateLimit): Pay =>
+    (isDone: boolean): Pay =>
     async (payer, cost) => {
-      const user = nameOfUser(payer)
-      const ofUser = user === undefined ? undefined : await ofUsers?.[kind](user, cost)
-      const ofKey = await ofKeys?.[kind](payer.keyId, cost)
-      return ofUser && !(ofKey && ofKey.remaining < ofUser.remaining) ? ofUser : ofKey
+      const purses = pursesOf(payer)
+      if (purses.length === 0) {
+        metrics.countPoints(payer.keyId, cost)
+        return undefined
+      }
+      const maximum = Math.min(...(shared ? purses : purses.map(shareOf)).map((purse) => purse.points))
+      if (!isDone && cost > maximum) throw tooExpensive(cost, maximum)
+      const { isTaken, budgets } = await take(purses, cost, isDone)
+      if (isTaken) metrics.countPoints(payer.keyId, cost)
+      if (isTaken) return budgets.reduce((least, budget) => (budget.remaining < least.remaining ? budget : least))
+      metrics.requestsRateLimited.inc()
+      await delayRejection()
+      throw new RateLimited(budgets.findLast(({ isShort }) => isShort) as AccountBudget, cost)
     }
-  return { spend: pay('spend'), charge: pay('charge') }
+  return { spend: pay(false), charge: pay(true) }
+}
+
+interface AccountPurse extends Purse {
+  readonly kind: AccountKind
+}
+
+interface AccountBudget extends Budget {
+  readonly kind: AccountKind
+  /** Whether it has too few points for what was to be taken. */
+  readonly isShort: boolean
+}
+
+async function takeFrom(counter: PointCounter, purses: readonly AccountPurse[], cost: number, isDone: boolean) {
+  const { isTaken, spent: all } = await counter(purses, cost, isDone)
+  const budgets = purses.map(({ kind, points }, index): AccountBudget => {
+    const { spent, resetMilliseconds } = all[index] as Spent
+    const remaining = Math.max(0, points - spent)
+    const resetSeconds = Math.max(1, Math.ceil(resetMilliseconds / 1_000))
+    return { kind, points, remaining, resetSeconds, isShort: spent + cost > points }
+  })
+  return { isTaken, budgets }
 }
 
 /** The rejection of an operation that costs more than is ever allowed. */
@@ -116,14 +140,23 @@ export function tooExpensive(cost: number, maximum: number): GatewayError {
   return new GatewayError('TOO_EXPENSIVE', message, { details: { cost, maximum } })
 }
 
-/** The rejection of an operation whose key has too few points left. */
+/** Who has too few points, in the words of an error. */
+const owners: Readonly<Record<AccountKind, string>> = {
+  tenant: 'the tenant has',
+  key: 'the key has',
+  users: "the users of the tenant's tokens have",
+  user: 'the user has',
+}
+
+/** The rejection of an operation of a payer with too few points left. */
 class RateLimited extends GatewayError {
-  constructor(budget: Budget, cost: number, payer: 'key' | 'user') {
+  constructor(budget: AccountBudget, cost: number) {
     const { points: maximum, remaining } = budget
+    const owner = owners[budget.kind]
     const message =
       cost > 0
-        ? `The operation costs more points (${cost}) than the ${payer} has left in this minute (${remaining}).`
-        : `The ${payer} has no points left in this minute.`
+        ? `The operation costs more points (${cost}) than ${owner} left in this minute (${remaining}).`
+        : `${owner[0]?.toUpperCase()}${owner.slice(1)} no points left in this minute.`
     super('RATE_LIMITED', message, {
       details: { cost, maximum, remaining },
       headers: { ...budgetHeaders(budget), 'retry-after': String(budget.resetSeconds) },

@@ -57,12 +57,12 @@ export function connectToRedis(url: string, log: Logger) {
   return {
     isReady: (): boolean => client.isReady,
     /**
-     * Runs a Lua script with one key.
+     * Runs a Lua script. All its keys must be on one server of a Redis cluster.
      *
      * @throws Error if Redis does not answer, or has not answered a moment ago
      */
-    async runScript(script: string, key: string, args: string[]) {
-      return (await ask(() => client.eval(script, { keys: [key], arguments: args }))) as unknown[]
+    async runScript(script: string, keys: string[], args: string[]) {
+      return (await ask(() => client.eval(script, { keys, arguments: args }))) as unknown[]
     },
     /** Stores a key for some time. Never rejects: if Redis does not answer, nothing is stored. */
     async remember(key: string, milliseconds: number): Promise<void> {

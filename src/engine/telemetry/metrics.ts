@@ -1,18 +1,19 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client'
 import type { Connections } from '../db/driver.ts'
+import { countPointsByKey } from './points-by-key.ts'
 
 /** The metrics of a process, in the format of Prometheus. */
 export type Metrics = ReturnType<typeof createMetrics>
 
-/** How many operation names get their own series: of all keys, and of one key. */
+/** How many operation names get their own series: of all tenants, and of one tenant. */
 const maxNames = 100
-const maxNamesPerKey = 20
+const maxNamesPerTenant = 50
 
 export function createMetrics() {
   const registry = new Registry()
   const registers = [registry]
   const names = new Set<string>()
-  const namesByKey = new Map<string, number>()
+  const namesByTenant = new Map<string, number>()
   const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
     new Counter({ name, help, labelNames, registers })
   const statementSeconds = new Histogram({
@@ -40,16 +41,17 @@ export function createMetrics() {
       registers,
     }),
 
+    webSockets: new Gauge({ name: 'fusion_websockets', help: 'Open WebSockets', registers }),
+
     requestsShed: counter('fusion_http_requests_shed_total', 'Requests rejected because of too much load', ['reason']),
 
-    requestsRateLimited: counter(
-      'fusion_rate_limited_total',
-      'Operations rejected because the key had not enough points',
-    ),
+    requestsRateLimited: counter('fusion_rate_limited_total', 'Operations rejected because too few points were left'),
+
+    countPoints: countPointsByKey(registry),
 
     rateLimitIsAlone: new Gauge({
       name: 'fusion_rate_limit_alone',
-      help: '1 while Redis does not answer and this process counts the points of keys by itself',
+      help: '1 while Redis does not answer and this process counts points by itself',
       aggregator: 'max',
       registers,
     }),
@@ -82,6 +84,31 @@ export function createMetrics() {
       registers,
     }),
 
+    eventsStalledSeconds: new Gauge({
+      name: 'fusion_events_stalled_seconds',
+      help: 'How long a transaction that stays open keeps later events from being read, from 30 seconds on; 0 otherwise',
+      aggregator: 'max',
+      registers,
+    }),
+
+    jobAttempts: counter(
+      'fusion_job_attempts_total',
+      'Attempts of jobs that have ended by outcome: succeeded, failed, retried later, or lease_lost by a worker that has gone',
+      ['outcome'],
+    ),
+
+    webhookDeliveries: counter(
+      'fusion_webhook_deliveries_total',
+      'Attempts to deliver an event to a webhook by outcome: succeeded, failed, or postponed without asking the endpoint',
+      ['outcome'],
+    ),
+
+    webhooksDisabled: counter(
+      'fusion_webhooks_disabled_total',
+      'Webhooks that the gateway has disabled by reason: gone (410), failing (for five days), key (revoked or expired)',
+      ['reason'],
+    ),
+
     logLinesDropped: counter(
       'fusion_log_lines_dropped_total',
       'Lines of the log dropped because standard output took none and the buffer was full',
@@ -91,13 +118,13 @@ export function createMetrics() {
       statementSeconds.observe({ outcome: hasFailed ? 'failed' : 'ok' }, seconds)
     },
 
-    /** The label of an operation's name. Clients choose the names, so their number is bounded, and no key can use all of them. */
-    operationLabel(name: string | undefined, keyId = ''): string {
+    /** The label of an operation's name. Clients choose the names, so their number is bounded, and no tenant can use all of them. */
+    operationLabel(name: string | undefined, tenantAppId = ''): string {
       if (name === undefined || names.has(name)) return name ?? ''
-      const ofKey = namesByKey.get(keyId) ?? 0
-      if (names.size >= maxNames || ofKey >= maxNamesPerKey) return 'other'
+      const ofTenant = namesByTenant.get(tenantAppId) ?? 0
+      if (names.size >= maxNames || ofTenant >= maxNamesPerTenant) return 'other'
       names.add(name)
-      namesByKey.set(keyId, ofKey + 1)
+      namesByTenant.set(tenantAppId, ofTenant + 1)
       return name
     },
   }

@@ -1,15 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
-import {
-  type Context,
-  defaultTextMapGetter,
-  ROOT_CONTEXT,
-  type Span,
-  SpanKind,
-  SpanStatusCode,
-  type Tracer,
-  trace,
-} from '@opentelemetry/api'
+import { defaultTextMapGetter, ROOT_CONTEXT, type Span, SpanKind, type Tracer, trace } from '@opentelemetry/api'
 import { W3CTraceContextPropagator } from '@opentelemetry/core'
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import {
@@ -21,16 +12,16 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
-import { isDriverAdapterError } from '@prisma/driver-adapter-utils'
 import type { ExecutionResult } from 'graphql'
-import type { StatementObserver } from '../db/adapter.ts'
+import type { StatementMeter } from '../db/statement-meter.ts'
 import type { Logger } from './logger.ts'
 import { createOtlpExporter, logFailures } from './otlp-exporter.ts'
 import { packageVersion } from './package-version.ts'
+import { failSpan, traceStatement, typeOf } from './spans.ts'
+import { createTraceWork } from './work-trace.ts'
 
 const serviceName = 'fusion-gateway'
 const maxNameLength = 100
-const maxStatementLength = 2_000
 const flushMilliseconds = 1_000
 
 /** Samplers by the values of `OTEL_TRACES_SAMPLER`, which can also follow the client's decision. */
@@ -88,6 +79,8 @@ export function createTracing(config: TracingConfig, log: Logger) {
       )
       return span.isRecording() ? traceRequest(tracer, span) : undefined
     },
+    /** Creates what traces the work of this process: jobs and deliveries. */
+    workTraces: (meter: StatementMeter) => createTraceWork(tracer, meter),
     /**
      * Sends the remaining spans, for a second at most.
      *
@@ -130,7 +123,12 @@ function traceRequest(tracer: Tracer, request: Span) {
   // A request executes one operation at a time: a page of a list, or an event of a subscription.
   let current = root
   return {
-    /** Traces an operation and the statements that it sends. */
+    /**
+     * Traces an operation and the statements that it sends. Clients choose the names of operations, so the name is an attribute and not part of
+     * the span's name, by which collectors group.
+     *
+     * @see https://opentelemetry.io/docs/specs/semconv/graphql/graphql-spans/
+     */
     async operation(
       kind: string,
       name: string | undefined,
@@ -138,22 +136,22 @@ function traceRequest(tracer: Tracer, request: Span) {
     ): Promise<ExecutionResult> {
       const shown = name?.slice(0, maxNameLength)
       const attributes = { 'graphql.operation.type': kind, ...(shown && { 'graphql.operation.name': shown }) }
-      const span = tracer.startSpan(shown === undefined ? kind : `${kind} ${shown}`, { attributes }, root)
+      const span = tracer.startSpan(kind, { attributes }, root)
       current = trace.setSpan(ROOT_CONTEXT, span)
       try {
         const result = await run()
         const [error] = result.errors ?? []
-        if (error) fail(span, String(error.extensions['code']))
+        if (error) failSpan(span, String(error.extensions['code']))
         return result
       } catch (error) {
-        fail(span, typeOf(error))
+        failSpan(span, typeOf(error))
         throw error
       } finally {
         current = root
         span.end()
       }
     },
-    observe: (sql: string) => observeStatement(tracer, sql, current),
+    observe: (sql: string) => traceStatement(tracer, sql, current),
     /** Ends the trace when the request is answered or its client has gone. */
     end({ requestId, status, isCutOff, tenant, key }: RespondedRequest): void {
       request.setAttributes({
@@ -163,38 +161,8 @@ function traceRequest(tracer: Tracer, request: Span) {
         ...(key !== undefined && { 'fusion.key': key }),
         ...(isCutOff && { 'fusion.cut_off': true }),
       })
-      if (status >= 500) fail(request, String(status))
+      if (status >= 500) failSpan(request, String(status))
       request.end()
     },
   }
-}
-
-function observeStatement(tracer: Tracer, sql: string, parent: Context): ReturnType<StatementObserver> {
-  const text = withoutLiterals(sql)
-  const name = /^\s*(\w+)/.exec(text)?.[1]?.toUpperCase() ?? 'SQL'
-  const attributes = {
-    'db.system.name': 'postgresql',
-    'db.operation.name': name,
-    'db.query.text': text.slice(0, maxStatementLength),
-  }
-  const span = tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, parent)
-  return (error) => {
-    if (error !== undefined) fail(span, typeOf(error))
-    span.end()
-  }
-}
-
-/** Values are parameters, but some statements have constants in their text. */
-function withoutLiterals(sql: string): string {
-  return sql.includes("'") ? sql.replace(/'(?:[^']|'')*'/g, "'?'") : sql
-}
-
-/** Records the type of an error. Its message may quote a row. */
-function fail(span: Span, type: string): void {
-  span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR })
-}
-
-function typeOf(error: unknown): string {
-  if (isDriverAdapterError(error)) return error.cause.originalCode ?? error.cause.kind
-  return error instanceof Error ? error.name : typeof error
 }

@@ -1,35 +1,33 @@
-import type { ErrorCode } from '../../engine/errors.ts'
 import type { Preparer } from '../../engine/graphql/operation/prepare/prepare.ts'
+import { baseUrlOf } from '../../engine/http/base-url.ts'
+import { compressResponse } from '../../engine/http/compression.ts'
+import { respondConditionally } from '../../engine/http/conditional.ts'
 import { routePlugin } from '../../engine/http/plugin.ts'
 import { jsonSchemaOf } from '../../engine/input/json-schema.ts'
 import { packageVersion } from '../../engine/telemetry/package-version.ts'
 import type { Route } from '../route.ts'
 import { routes } from '../routes.ts'
 import { type StoredOperation, storeOperation, typeAt } from '../stored-operation.ts'
+import { errorResponses, errorsOf } from './errors.ts'
 import { responseExamples } from './examples.ts'
+import { headers, headersOf, idempotencyKeyParameter, ifNoneMatchParameter } from './headers.ts'
 import { bodySchema, componentOf, inputSchema, type Json } from './json-schema.ts'
-import {
-  commonHeaders,
-  costHeaders,
-  describeErrors,
-  healthSchema,
-  idempotencyKeyParameter,
-  ifNoneMatchParameter,
-  linkHeader,
-  locationHeader,
-  probes,
-  problemSchema,
-  replayedHeader,
-  validationHeaders,
-} from './parts.ts'
+import { probes } from './probes.ts'
+import { healthSchema, problemSchema } from './schemas.ts'
+import { webhooks } from './webhooks.ts'
 
 /** Serves the OpenAPI document. It needs no key. */
 export const openApi = routePlugin<{ preparer: Preparer }>('openApi', (app, { preparer }) => {
-  const document = JSON.stringify(createOpenApiDocument(preparer), null, 2)
+  const document = createOpenApiDocument(preparer)
   app.route({
     method: ['GET', 'HEAD'],
     url: '/openapi.json',
-    handler: (_request, reply) => reply.type('application/json; charset=utf-8').send(document),
+    onSend: compressResponse,
+    async handler(request, reply) {
+      // Generated clients need an absolute URL.
+      const servers = [{ url: baseUrlOf(request), description: 'The host of this document.' }]
+      return respondConditionally(request, reply, JSON.stringify({ ...document, servers }), 'everyone')
+    },
   })
 })
 
@@ -55,25 +53,23 @@ export function createOpenApiDocument(preparer: Preparer): Json {
       summary: 'Users of a tenant app, the profiles of their platform accounts, and jobs.',
       description:
         'The REST interface. Every route executes an operation of the GraphQL schema at /graphql. Every error is a problem ' +
-        'document (RFC 9457). Examples with ids read the demo tenant.',
+        'document (RFC 9457). `HEAD` works wherever `GET` does. Examples with ids read the demo tenant.',
       contact: { name: 'The operator of this gateway' },
       license: { name: 'UNLICENSED', identifier: 'LicenseRef-UNLICENSED' },
     },
-    servers: [{ url: '/', description: 'The host of this document.' }],
     security: [{ apiKey: [] }, { accessToken: [] }],
     tags: [
       { name: 'users', description: 'Users of the tenant app, with their accounts.' },
       { name: 'fusion', description: 'Profiles of accounts, and jobs.' },
       { name: 'probes', description: 'For operators.' },
+      { name: 'webhooks', description: 'What the gateway sends to your endpoints.' },
     ],
-    paths: Object.fromEntries(
-      Object.entries(paths).map(([url, methods]) => [
-        url,
-        methods['get'] ? { ...methods, head: headOf(methods['get']) } : methods,
-      ]),
-    ),
+    paths,
+    webhooks,
     components: {
       schemas,
+      responses: errorResponses,
+      headers,
       securitySchemes: {
         apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'The API key of a tenant.' },
         accessToken: {
@@ -87,11 +83,14 @@ export function createOpenApiDocument(preparer: Preparer): Json {
   }
 }
 
+/** The headers of routes that execute an operation, and of those that clients can poll. */
+const executed = ['x-request-id', 'x-cost', 'ratelimit', 'ratelimit-policy', 'server-timing'] as const
+const validated = ['etag', 'cache-control', 'vary'] as const
+
 function describeRoute(route: Route, stored: StoredOperation, schemas: Record<string, Json>): Json {
   const { parameters, body } = route
   const item = componentOf(route.component, stored.shape, schemas)
   const isRead = route.method === 'GET'
-  const id = operationId(route)
   const response = route.under
     ? {
         type: 'object',
@@ -100,7 +99,7 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
       }
     : item
   return {
-    operationId: id,
+    operationId: operationId(route),
     tags: [route.url.split('/')[1]],
     summary: route.summary,
     description: `${route.description ?? ''} Scopes: ${stored.operation.scopes.join(', ')}.`.trim(),
@@ -111,9 +110,9 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
         description,
         required: place === 'path',
         schema: { ...inputSchema(typeAt(stored, variable)), ...jsonSchemaOf(rules) },
-        example,
+        ...(example !== undefined && { example }),
       })),
-      isRead ? ifNoneMatchParameter : idempotencyKeyParameter(id),
+      isRead ? ifNoneMatchParameter : idempotencyKeyParameter,
     ],
     ...(body && {
       requestBody: {
@@ -127,22 +126,21 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
     responses: {
       [route.location ? '201' : '200']: {
         description: route.location ? 'Created.' : 'OK.',
-        headers: {
-          ...commonHeaders,
-          ...costHeaders,
-          ...(route.location && locationHeader),
-          ...(isRead ? validationHeaders : replayedHeader),
-          ...(route.connection && linkHeader),
-        },
+        headers: headersOf(
+          ...executed,
+          ...(route.location ? (['location'] as const) : []),
+          ...(isRead ? validated : (['idempotent-replayed'] as const)),
+          ...(route.connection ? (['link'] as const) : []),
+        ),
         content: { 'application/json': { schema: response, example: exampleOf(route) } },
       },
       ...(isRead && {
         '304': {
           description: 'The response is the same as the one with the ETag in `if-none-match`.',
-          headers: { ...commonHeaders, ...costHeaders, ...validationHeaders },
+          headers: headersOf(...executed, ...validated),
         },
       }),
-      ...describeErrors(errorsOf(route)),
+      ...errorsOf(statusesOf(route)),
     },
   }
 }
@@ -152,23 +150,19 @@ function exampleOf({ component, under }: Route): unknown {
   return under === undefined ? example : { [under]: [example] }
 }
 
-function errorsOf({ parameters, body, method }: Route): ErrorCode[] {
+/** The statuses of the errors of a route. */
+function statusesOf({ parameters, body, method }: Route): number[] {
   const hasPath = parameters.some((parameter) => parameter.in === 'path')
-  const reads = body !== undefined || parameters.some((parameter) => parameter.in === 'query')
+  const hasInput = body !== undefined || parameters.some((parameter) => parameter.in === 'query')
+  const isWrite = method !== 'GET'
   return [
-    'MALFORMED_REQUEST',
-    'UNAUTHENTICATED',
-    'FORBIDDEN',
-    ...(hasPath ? (['NOT_FOUND'] as const) : []),
+    ...[400, 401, 403],
+    ...(hasPath ? [404] : []),
+    ...(isWrite ? [409] : []),
     // A GET may have a body that the route does not read.
-    'PAYLOAD_TOO_LARGE',
-    'UNSUPPORTED_MEDIA_TYPE',
-    ...(reads || method !== 'GET' ? (['BAD_USER_INPUT'] as const) : []),
-    ...(method === 'GET' ? [] : (['IDEMPOTENCY_KEY_IN_USE', 'IDEMPOTENCY_KEY_REUSED'] as const)),
-    'RATE_LIMITED',
-    'HEADERS_TOO_LARGE',
-    'INTERNAL',
-    'SERVICE_UNAVAILABLE',
+    ...[413, 415],
+    ...(hasInput || isWrite ? [422] : []),
+    ...[429, 431, 500, 503],
   ]
 }
 
@@ -176,17 +170,4 @@ function errorsOf({ parameters, body, method }: Route): ErrorCode[] {
 function operationId({ operation }: Route): string {
   const name = /\w+ (\w+)/.exec(operation)?.[1] ?? ''
   return name.charAt(0).toLowerCase() + name.slice(1)
-}
-
-/** The description of `HEAD`, from that of `GET`: the same without bodies. */
-function headOf({ operationId, summary, responses, ...get }: Json): Json {
-  const withoutBodies = Object.entries(responses as Record<string, Json>).map(
-    ([status, { content: _, ...response }]) => [status, response],
-  )
-  return {
-    ...get,
-    operationId: `${operationId}Headers`,
-    summary: `${summary}: the headers only`,
-    responses: Object.fromEntries(withoutBodies),
-  }
 }

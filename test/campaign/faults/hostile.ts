@@ -1,13 +1,20 @@
 // A hostile client in a thread of its own, so that it does not delay the other clients.
 import { parentPort, workerData } from 'node:worker_threads'
-import { attacks } from '../../support/attacks.ts'
+import { attacks, attackWith, type Credential } from '../../support/attacks.ts'
 
-const { name, address, key } = workerData as { name: string; address: string; key: string }
+interface HostileData {
+  readonly name: string
+  readonly address: string
+  readonly attackers: readonly Credential[]
+}
+
+const { name, address, attackers } = workerData as HostileData
 const statuses: Record<string, number> = {}
 const stopping = new AbortController()
 parentPort?.once('message', () => stopping.abort())
 const onAnswer = (status: number) => {
   statuses[status] = (statuses[status] ?? 0) + 1
 }
-await attacks[name]?.({ address, key, onAnswer }, stopping.signal)
+const attack = attacks[name]
+if (attack) await attackWith(attackers, attack, { address, onAnswer }, stopping.signal)
 parentPort?.postMessage(statuses)

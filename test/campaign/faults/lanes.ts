@@ -1,4 +1,4 @@
-import { attacks } from '../../support/attacks.ts'
+import { attacks, type Credential } from '../../support/attacks.ts'
 import type { Cluster } from '../../support/cluster.ts'
 import type { SupervisedGateway } from '../processes/start-processes.ts'
 import type { SupervisedProcess } from '../processes/supervised-process.ts'
@@ -13,8 +13,8 @@ export interface LaneOptions extends Omit<RecoveryOptions, 'gateways'> {
   readonly cluster: Cluster
   readonly gateways: readonly SupervisedGateway[]
   readonly workers: readonly SupervisedProcess[]
-  /** The key of a tenant with many rows, which attacks. */
-  readonly attacker: string
+  /** Keys and tokens of a tenant with many rows, which attacks. */
+  readonly attackers: readonly Credential[]
   readonly conditions: Conditions
   readonly tally: Tally
   readonly print: (line: string) => void
@@ -25,7 +25,7 @@ const slowMilliseconds = 2_000
 
 /** One lane for the faults of each process and of the database, and one for the attacks on each gateway. */
 export function createLanes(options: LaneOptions): Lane[] {
-  const { cluster, gateways, workers, attacker, conditions, tally, print } = options
+  const { cluster, gateways, workers, attackers, conditions, tally, print } = options
   const addresses = gateways.map(({ address }) => address)
   const all = gateways.map((_, gateway) => gateway)
   const faultTimes = { pauseSeconds: [3, 18], lengthSeconds: [0.5, 7] } as const
@@ -54,7 +54,7 @@ export function createLanes(options: LaneOptions): Lane[] {
     mapHappenings(attacks, (name) => async (seconds) => {
       tally.countHappening('attacks', name)
       const end = conditions.attack()
-      const statuses = await runAttack(name, { address, key: attacker }, seconds)
+      const statuses = await runAttack(name, address, attackers, seconds)
       end()
       for (const [status, count] of Object.entries(statuses)) {
         tally.countStatus('hostile', status, count)

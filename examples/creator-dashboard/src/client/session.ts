@@ -41,32 +41,39 @@ function createSession(first: Token, onEnd: () => void): Session {
   let current = first
   let renewal: Promise<void> | undefined
 
-  async function renew(): Promise<void> {
+  async function load(): Promise<void> {
     const token = await api<Token | null>('GET', '/api/session')
     // In another tab, someone else may have signed in.
     if (token?.userId === first.userId) current = token
     else onEnd()
   }
 
-  async function accessToken(): Promise<string> {
-    if (Date.parse(current.expiresAt) - Date.now() < renewMilliseconds) {
-      // Requests at the same time share one renewal.
-      renewal ??= renew().finally(() => {
-        renewal = undefined
-      })
-      await renewal
-    }
-    return current.accessToken
+  /** Requests at the same time share one renewal. */
+  function renew(): Promise<void> {
+    renewal ??= load().finally(() => {
+      renewal = undefined
+    })
+    return renewal
+  }
+
+  function send(url: RequestInfo | URL, init: RequestInit | undefined): Promise<Response> {
+    const headers = new Headers(init?.headers)
+    headers.set('authorization', `Bearer ${current.accessToken}`)
+    return fetch(url, { ...init, headers })
   }
 
   return {
     isStaff: first.userId === null,
     async fetch(url, init) {
-      const headers = new Headers(init?.headers)
-      headers.set('authorization', `Bearer ${await accessToken()}`)
-      const response = await fetch(url, { ...init, headers })
-      if (response.status === 401) onEnd()
-      return response
+      if (Date.parse(current.expiresAt) - Date.now() < renewMilliseconds) await renew()
+      const used = current
+      const response = await send(url, init)
+      if (response.status !== 401) return response
+      // A token can end early, with its key. Another request may have renewed it meanwhile.
+      if (current === used) await renew()
+      const again = current === used ? response : await send(url, init)
+      if (again.status === 401) onEnd()
+      return again
     },
   }
 }

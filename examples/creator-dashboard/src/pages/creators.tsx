@@ -1,15 +1,17 @@
 import { use, useEffect, useState } from 'react'
 import { useQuery } from 'urql'
 import { CreatorsDocument, type CreatorsQuery, type ProfileOrder } from '../__generated__/graphql.ts'
+import { type Activity as Changes, useActivity } from '../client/use-activity.ts'
 import { withheldFields } from '../client/withheld.ts'
+import { Activity } from '../parts/activity.tsx'
 import { Platform, Status } from '../parts/badges.tsx'
 import { country, date, shortNumber, wholeNumber, words } from '../parts/format.ts'
 import { navigate, useAddress, withParams } from '../parts/location.ts'
-import { Empty, Loading, messageOf, Problem } from '../parts/notices.tsx'
+import { Empty, isRejected, Loading, messageOf, Problem } from '../parts/notices.tsx'
 import { Stats } from '../parts/stats.tsx'
 import { MissingFields, Value } from '../parts/value.tsx'
 
-type Page = CreatorsQuery['searchProfiles']
+type Page = NonNullable<CreatorsQuery['searchProfiles']>
 type Profile = Page['nodes'][number]
 
 const pageLength = 10
@@ -36,6 +38,7 @@ export function Creators() {
     },
   })
   const page = data?.searchProfiles
+  const activity = useActivity()
   return (
     <>
       <title>Creators · Creator dashboard</title>
@@ -58,12 +61,23 @@ export function Creators() {
           {page && `${wholeNumber(page.totalCount)} ${page.totalCount === 1 ? 'profile' : 'profiles'}`}
         </p>
       </search>
-      {error && !page && <Problem title="The creators cannot be listed" message={messageOf(error)} onRetry={reload} />}
+      {error && !page && isRejected(error) && (
+        <Problem
+          title="This part of the list does not exist"
+          message="The link is incomplete or out of date."
+          onRetry={() => navigate('/')}
+          retry="Show all creators"
+        />
+      )}
+      {error && !page && !isRejected(error) && (
+        <Problem title="The creators cannot be listed" message={messageOf(error)} onRetry={reload} />
+      )}
       {!page && fetching && <Loading>Loading the creators</Loading>}
       {page && (
         <MissingFields value={{ unsupported: [], withheld: withheldFields(error) }}>
           <Table
             page={page}
+            changed={activity.data}
             orderBy={orderBy}
             isBusy={fetching || stale}
             onSort={(sort, direction) => open({ ...firstPage, sort, direction })}
@@ -71,6 +85,7 @@ export function Creators() {
           <Pager page={page} onOpen={open} />
         </MissingFields>
       )}
+      <Activity {...activity} />
     </>
   )
 }
@@ -103,12 +118,14 @@ function Search({ value, onChange }: { readonly value: string; readonly onChange
 
 interface TableProps {
   readonly page: Page
+  /** What has changed since the page was opened. */
+  readonly changed: Changes | undefined
   readonly orderBy: ProfileOrder
   readonly isBusy: boolean
   readonly onSort: (sort: string, direction: string) => void
 }
 
-function Table({ page, orderBy, isBusy, onSort }: TableProps) {
+function Table({ page, changed, orderBy, isBusy, onSort }: TableProps) {
   if (page.nodes.length === 0) return <Empty>No profile matches. Search for less, or choose another platform.</Empty>
   const sortable = (label: string, name: string, field: ProfileOrder['field'], className?: string) => {
     const isSorted = orderBy.field === field
@@ -132,35 +149,49 @@ function Table({ page, orderBy, isBusy, onSort }: TableProps) {
         <thead>
           <tr>
             <th scope="col">Creator</th>
+            {/* Those that sort come first, because a narrow screen shows no more. */}
+            {sortable('Followers', 'followers', 'FOLLOWERS_COUNT', 'number')}
+            {sortable('Updated', 'updated', 'UPDATED_AT')}
             <th scope="col">Platform</th>
             <th scope="col">Owner</th>
             <th scope="col">Category</th>
             <th scope="col">Country</th>
-            {sortable('Followers', 'followers', 'FOLLOWERS_COUNT', 'number')}
             <th scope="col">Account</th>
-            {sortable('Updated', 'updated', 'UPDATED_AT')}
           </tr>
         </thead>
         <tbody>
-          {page.nodes.map((profile) => (
-            <Row key={profile.id} profile={profile} />
-          ))}
+          {page.nodes
+            .filter(({ account }) => !changed?.unlinked.has(account.id))
+            .map((profile) => {
+              const present = changed?.profiles.get(profile.id)
+              const isNewer = present !== undefined && present.updatedAt >= profile.updatedAt
+              return <Row key={profile.id} profile={isNewer ? present : profile} isChanged={isNewer} />
+            })}
         </tbody>
       </table>
     </section>
   )
 }
 
-function Row({ profile }: { readonly profile: Profile }) {
+function Row({ profile, isChanged }: { readonly profile: Profile; readonly isChanged: boolean }) {
   const { account } = profile
   const { withheld } = use(MissingFields)
   return (
     <MissingFields value={{ unsupported: profile.unsupportedFields, withheld }}>
-      <tr>
+      <tr className={isChanged ? 'changed' : undefined}>
         <th scope="row">
           {profile.displayName ?? profile.username}
           <small>@{profile.username}</small>
         </th>
+        <td
+          className="number"
+          title={profile.followersCount === null ? undefined : wholeNumber(profile.followersCount)}
+        >
+          <Value field="followersCount">
+            {profile.followersCount === null ? null : shortNumber(profile.followersCount)}
+          </Value>
+        </td>
+        <td>{date(profile.updatedAt)}</td>
         <td>
           <Platform platform={profile.platform} />
         </td>
@@ -176,18 +207,9 @@ function Row({ profile }: { readonly profile: Profile }) {
         <td>
           <Value field="country">{profile.country && country(profile.country)}</Value>
         </td>
-        <td
-          className="number"
-          title={profile.followersCount === null ? undefined : wholeNumber(profile.followersCount)}
-        >
-          <Value field="followersCount">
-            {profile.followersCount === null ? null : shortNumber(profile.followersCount)}
-          </Value>
-        </td>
         <td>
           <Status status={account.status} />
         </td>
-        <td>{date(profile.updatedAt)}</td>
       </tr>
     </MissingFields>
   )

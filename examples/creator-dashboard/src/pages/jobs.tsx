@@ -2,13 +2,15 @@ import { type FormEvent, useState } from 'react'
 import { useMutation } from 'urql'
 import { FetchFeedDocument } from '../__generated__/graphql.ts'
 import { type Job, useLiveJobs } from '../client/use-live-jobs.ts'
-import { Status } from '../parts/badges.tsx'
+import { Live, Status } from '../parts/badges.tsx'
 import { dateAndTime } from '../parts/format.ts'
+import { outcomeOf } from '../parts/job-outcome.ts'
+import { Link } from '../parts/link.tsx'
 import { Empty, Loading, messageOf, Problem } from '../parts/notices.tsx'
 
 /** Starts jobs, and follows the latest ones. */
 export function Jobs() {
-  const { jobs, isLive, error } = useLiveJobs()
+  const { data: jobs, isLive, error } = useLiveJobs()
   return (
     <>
       <title>Jobs · Creator dashboard</title>
@@ -16,9 +18,7 @@ export function Jobs() {
       <FetchFeed />
       <div className="heading">
         <h2>Latest jobs</h2>
-        <p className={isLive ? 'live' : 'live off'} role="status">
-          {isLive ? 'Live' : 'Connecting again'}
-        </p>
+        <Live isLive={isLive} />
       </div>
       {error && !jobs && <Problem title="The jobs cannot be followed" message={messageOf(error)} />}
       {!jobs && !error && <Loading>Loading the jobs</Loading>}
@@ -54,31 +54,20 @@ function FetchFeed() {
   )
 }
 
-const endedWell = (job: Job) => {
-  const { contentIds = [] } = (job.result ?? {}) as { contentIds?: unknown[] }
-  return `${contentIds.length} ${contentIds.length === 1 ? 'item' : 'items'} found`
-}
-
-const details: Readonly<Record<Job['status'], (job: Job) => string>> = {
-  PENDING: () => 'Waits for a worker',
-  RUNNING: ({ progressMessage }) => progressMessage ?? 'A worker runs it',
-  SUCCEEDED: endedWell,
-  FAILED: ({ error }) => (error ? `${error.message} (${error.code})` : 'No attempt is left'),
-  CANCELLED: () => 'Cancelled',
-}
-
 function JobCard({ job }: { readonly job: Job }) {
   const { id, jobType, status, progress, payload, createdAt, finishedAt } = job
   return (
     <li className="card" aria-label={id}>
       <header>
         <Status status={status} />
-        <strong>{jobType ?? 'Job'}</strong>
+        <strong>
+          <Link to={`/job?id=${encodeURIComponent(id)}`}>{jobType ?? 'Job'}</Link>
+        </strong>
         <time dateTime={finishedAt ?? createdAt}>{dateAndTime(finishedAt ?? createdAt)}</time>
       </header>
       <p className="url">{String(payload?.['url'] ?? '')}</p>
       {status === 'RUNNING' && <progress value={progress ?? 0} aria-label="Progress" />}
-      <p>{details[status](job)}</p>
+      <p>{outcomeOf(job)}</p>
     </li>
   )
 }

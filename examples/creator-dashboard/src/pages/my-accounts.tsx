@@ -7,12 +7,12 @@ import { Empty, Loading, messageOf, Problem } from '../parts/notices.tsx'
 import { ProfileDetails } from '../parts/profile-details.tsx'
 import { Legend, MissingFields, Value } from '../parts/value.tsx'
 
-type User = NonNullable<MyAccountsQuery['viewer']['user']>
+type User = NonNullable<NonNullable<MyAccountsQuery['viewer']>['user']>
 
 /** A creator's own accounts. */
 export function MyAccounts() {
   const [{ data, error, fetching }, reload] = useQuery({ query: MyAccountsDocument })
-  const user = data?.viewer.user
+  const user = data?.viewer?.user
   if (fetching && !user) return <Loading>Loading your accounts</Loading>
   if (!user) {
     const message = error ? messageOf(error) : 'This user no longer exists.'

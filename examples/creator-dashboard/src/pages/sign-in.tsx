@@ -1,10 +1,10 @@
-import { type FormEvent, useEffect, useState } from 'react'
+import { type FormEvent, useCallback, useEffect, useState } from 'react'
 import type { DemoUsersQuery } from '../__generated__/graphql.ts'
 import { api } from '../client/api.ts'
 import { type Session, signIn } from '../client/session.ts'
 import { Empty, Loading, Problem } from '../parts/notices.tsx'
 
-type Users = DemoUsersQuery['users']['nodes']
+type Users = NonNullable<DemoUsersQuery['users']>['nodes']
 
 interface Props {
   readonly onSignIn: (session: Session) => void
@@ -14,12 +14,15 @@ interface Props {
 /** Signs in as a user of the demo tenant, or as staff. There is no password, because it is a demo. */
 export function SignIn({ onSignIn, onEnd }: Props) {
   const [users, setUsers] = useState<Users>()
+  const [listProblem, setListProblem] = useState<string>()
   const [problem, setProblem] = useState<string>()
   const [isBusy, setIsBusy] = useState(false)
 
-  useEffect(() => {
-    api<Users>('GET', '/api/users').then(setUsers, ({ message }) => setProblem(message))
+  const list = useCallback(() => {
+    setListProblem(undefined)
+    api<Users>('GET', '/api/users').then(setUsers, ({ message }) => setListProblem(message))
   }, [])
+  useEffect(list, [list])
 
   async function enter(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
@@ -41,7 +44,10 @@ export function SignIn({ onSignIn, onEnd }: Props) {
       <h1>Creator dashboard</h1>
       <p>A demo on Fusion Gateway. Choose who you are.</p>
       {problem !== undefined && <Problem title="You are not signed in" message={problem} />}
-      {!users && problem === undefined && <Loading>Loading the users</Loading>}
+      {listProblem !== undefined && (
+        <Problem title="The creators cannot be listed" message={listProblem} onRetry={list} />
+      )}
+      {!users && listProblem === undefined && <Loading>Loading the users</Loading>}
       {users?.length === 0 && <Empty>The tenant has no users yet.</Empty>}
       {users && users.length > 0 && (
         <form className="card" onSubmit={enter}>

@@ -14,6 +14,15 @@ export function Status({ status }: { readonly status: string }) {
   return <span className={`status ${tones[status] ?? ''}`}>{words(status)}</span>
 }
 
+/** Whether changes arrive. */
+export function Live({ isLive }: { readonly isLive: boolean }) {
+  return (
+    <p className={isLive ? 'live' : 'live off'} role="status">
+      {isLive ? 'Live' : 'Connecting again'}
+    </p>
+  )
+}
+
 export function Platform({ platform }: { readonly platform: string }) {
   return (
     <span className="platform" data-platform={platform}>

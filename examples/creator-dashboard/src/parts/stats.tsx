@@ -7,9 +7,11 @@ import { Loading, messageOf, Problem } from './notices.tsx'
 /** The numbers of the tenant. */
 export function Stats() {
   const [{ data, error }, reload] = useQuery({ query: StatsDocument })
-  if (!data && error) return <Problem title="The numbers cannot be shown" message={messageOf(error)} onRetry={reload} />
-  if (!data) return <Loading>Counting</Loading>
-  const { users, accounts, profiles, accountsByPlatform, jobsByStatus } = data.tenantStats
+  const stats = data?.tenantStats
+  if (!stats && error)
+    return <Problem title="The numbers cannot be shown" message={messageOf(error)} onRetry={reload} />
+  if (!stats) return <Loading>Counting</Loading>
+  const { users, accounts, profiles, accountsByPlatform, jobsByStatus } = stats
   const largest = Math.max(1, ...accountsByPlatform.map(({ count }) => count))
   return (
     <section className="stats" aria-label="Numbers">

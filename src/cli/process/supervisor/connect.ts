@@ -44,8 +44,8 @@ export function connectToSupervisor() {
     /**
      * Adds the metrics of this process to those of all processes.
      *
-     * @returns a function that leaves the counts with the supervisor, because a sum that falls looks like a restart. The reply comes after the
-     *   connections that were on their way to this process, and that it has refused. They would hang if it ended before
+     * @returns a function that leaves the counts with the supervisor: without them the sums would fall, which looks like a restart. It waits
+     *   for the supervisor's reply. Connections that were passed to this process arrive before the reply, and are refused, not left hanging
      */
     shareMetrics(registry: Registry): () => Promise<void> {
       AggregatorRegistry.setRegistries(registry)

@@ -17,7 +17,8 @@ export function createProcessPool(size: number, maxStopMilliseconds: number, log
   const serving = new Set<Worker>()
   const stopping = new AbortController()
   const isStopping = () => stopping.signal.aborted
-  let changes = Promise.resolve()
+  /** The start or restart that began last. One follows the other. */
+  let lastChange = Promise.resolve()
   let address = ''
   /** The code of the last child that has ended. One that did not serve has printed its error. */
   let lastCode = 1
@@ -99,13 +100,13 @@ export function createProcessPool(size: number, maxStopMilliseconds: number, log
     /** Starts the children, and replaces those that end. Resolves when all have ended, and sets the exit code. */
     async run(): Promise<void> {
       if (isStopping()) return
-      changes = startAll()
+      lastChange = startAll()
       await once(stopping.signal, 'abort')
       while (children.size > 0) await once(cluster, 'exit')
     },
     /** Replaces the children one by one: a new one serves before an old one stops. */
     restart(): void {
-      changes = changes.then(restartAll)
+      lastChange = lastChange.then(restartAll)
     },
     stop,
     /** Closes the connections in use too, while the children stop. */

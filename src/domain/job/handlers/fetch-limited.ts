@@ -1,5 +1,6 @@
 import { fetch, type Response } from 'undici'
 import { createGuardedAgent } from '../../../engine/network/guarded-agent.ts'
+import { readText } from '../../../engine/network/read-text.ts'
 import { PermanentError } from '../worker/handler.ts'
 
 export interface FetchLimits {
@@ -30,7 +31,9 @@ export async function fetchLimited(url: URL, limits: FetchLimits, signal: AbortS
         headers: { accept: 'application/atom+xml, application/rss+xml, application/feed+json, */*;q=0.5' },
       }),
     )
-    return await readText(response, limits.maxBytes)
+    const text = await readText(response.body, limits.maxBytes)
+    if (text !== undefined) return text
+    throw new PermanentError(`The URL answered with more than ${limits.maxBytes / 1024 / 1024} MiB`)
   } catch (error) {
     if (isBlocked(error)) throw new PermanentError('The URL leads to an address that is not public')
     if (timeout.aborted)
@@ -63,17 +66,6 @@ async function follow(url: URL, redirects: number, request: (url: URL) => Promis
   // An error of the request (4xx) stays the same; an error of the server may pass.
   if (response.status < 500 && ![408, 425, 429].includes(response.status)) throw new PermanentError(message)
   throw codedError('BAD_STATUS', message)
-}
-
-async function readText(response: Response, maxBytes: number): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength
-    if (bytes > maxBytes) throw new PermanentError(`The URL answered with more than ${maxBytes / 1024 / 1024} MiB`)
-    chunks.push(chunk)
-  }
-  return new TextDecoder().decode(Buffer.concat(chunks))
 }
 
 function isBlocked(error: unknown): boolean {

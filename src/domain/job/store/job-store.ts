@@ -1,11 +1,15 @@
 import type { Database } from '../../../engine/db/database.ts'
-import type { Job } from '../../../engine/db/generated/prisma/client.ts'
+import type { Job, JobStatus } from '../../../engine/db/generated/prisma/client.ts'
 import { isPossibleId } from '../../../engine/db/ids.ts'
 import { selectColumns } from '../../../engine/db/read/columns.ts'
-import { execute, type Parameter, query, type Statement } from '../../../engine/db/statement.ts'
+import { execute, type Parameter, query, type Statement, statement } from '../../../engine/db/statement.ts'
+import { type GivenValue, givenParameters, shapeOf } from '../../../engine/db/write/given.ts'
 import { type GatewayError, invalidField } from '../../../engine/errors.ts'
+import type { Metrics } from '../../../engine/telemetry/metrics.ts'
 import { createJobRules, type JobLimits } from '../job.input.ts'
-import { batchSize, clock, createStatements } from './statements.ts'
+import { createBulkTexts, type JobSelection } from './bulk-texts.ts'
+import { countByState, oldestDueSeconds } from './count-texts.ts'
+import { batchSize, createStatements } from './statements.ts'
 import { canMake, rejectedTransition } from './transitions.ts'
 
 /** How long a failed attempt delays the next one: the delay doubles with each attempt, up to the maximum. */
@@ -23,7 +27,8 @@ export interface HeldJob extends JobKey {
   readonly leaseToken: string
 }
 
-export interface NewJobRow extends JobKey {
+export interface NewJobRow {
+  readonly id: string
   readonly jobType: string
   readonly payload: object | null
   readonly maxAttempts: number
@@ -56,6 +61,8 @@ export interface ClaimRequest {
 export interface JobStoreOptions {
   readonly backoff: Backoff
   readonly jobLimits: JobLimits
+  /** Counts the attempts that end. */
+  readonly metrics: Pick<Metrics, 'jobAttempts'>
 }
 
 export type JobStore = ReturnType<typeof createJobStore>
@@ -69,7 +76,7 @@ export type JobStore = ReturnType<typeof createJobStore>
  */
 export function createJobStore(
   { sql, model }: Pick<Database, 'sql' | 'model'>,
-  { backoff: { delaySeconds, maxDelaySeconds }, jobLimits }: JobStoreOptions,
+  { backoff: { delaySeconds, maxDelaySeconds }, jobLimits, metrics }: JobStoreOptions,
 ) {
   const { list, toRow } = selectColumns(model('Job'))
   const toJob = (values: readonly unknown[]) => toRow(values) as unknown as Job
@@ -78,6 +85,7 @@ export function createJobStore(
     .map((column) => `job.${column}`)
     .join(', ')
   const statements = createStatements(columns)
+  const bulk = createBulkTexts(model)
   const failureOf = ({ code, message, isRetryable }: Failure) => [
     code,
     message,
@@ -105,22 +113,34 @@ export function createJobStore(
     throw invalidField('leaseToken', 'CONFLICT', 'is stale: the lease expired, and another worker holds the job')
   }
 
+  async function endAttempt(held: HeldJob, change: Statement, values: readonly Parameter[]): Promise<Job> {
+    const job = await changeHeld(held, change, values)
+    metrics.jobAttempts.inc({ outcome: outcomes[job.status] ?? 'failed' })
+    return job
+  }
+
   return {
     rules: createJobRules(jobLimits),
     find,
-    async findByIdempotencyKey(tenantAppId: string, idempotencyKey: string): Promise<Job | undefined> {
-      const [found] = await query(sql, statements.findByIdempotencyKey, [tenantAppId, idempotencyKey])
-      return found && toJob(found)
+    async findStatus({ tenantAppId, id }: JobKey): Promise<JobStatus | undefined> {
+      const [found] = isPossibleId(id) ? await query(sql, statements.findStatus, [tenantAppId, id]) : []
+      return found?.[0] as JobStatus | undefined
     },
-    /** Returns undefined if the tenant has a job with the same idempotency key. */
-    insert: ({ jobType, payload, maxAttempts, runAt, idempotencyKey, ...key }: NewJobRow) =>
-      row(statements.insert, key, [
-        jobType,
-        toJson(payload),
-        String(maxAttempts),
-        runAt?.toISOString() ?? null,
-        idempotencyKey,
-      ]),
+    /** Finds those of some jobs that are cancelled. */
+    async findCancelled(keys: readonly JobKey[]): Promise<JobKey[]> {
+      const parameters = [keys.map(({ tenantAppId }) => tenantAppId), keys.map(({ id }) => id)]
+      const found = await query(sql, statements.findCancelled, parameters)
+      return found.map(([tenantAppId, id]) => ({ tenantAppId: String(tenantAppId), id: String(id) }))
+    },
+    async findByIdempotencyKeys(tenantAppId: string, keys: readonly string[]): Promise<Job[]> {
+      return (await query(sql, statements.findByIdempotencyKeys, [tenantAppId, keys])).map(toJob)
+    },
+    /** Inserts jobs. Returns them without those whose idempotency key a job of the tenant has. */
+    async insert(tenantAppId: string, jobs: readonly NewJobRow[]): Promise<Job[]> {
+      const shape = shapeOf(jobs)
+      const given = givenParameters(jobs, insertedValues, shape)
+      return (await query(sql, statements.insert[shape], [tenantAppId, ...given])).map(toJob)
+    },
     /** Claims due jobs of one tenant, of the types that are named first. Returns them oldest first. */
     async claim(tenantAppId: string, { jobTypes, limit, leaseSeconds }: ClaimRequest): Promise<Job[]> {
       const claimed = await query(sql, statements.claim, [jobTypes, String(limit), String(leaseSeconds), tenantAppId])
@@ -138,14 +158,36 @@ export function createJobStore(
       leaseOf(await changeHeld(held, statements.extendLease, [String(leaseSeconds)])),
     reportProgress: (held: HeldJob, progress: number, message: string | null) =>
       changeHeld(held, statements.reportProgress, [String(progress), message]),
-    complete: (held: HeldJob, result: object | null) => changeHeld(held, statements.complete, [toJson(result)]),
+    complete: (held: HeldJob, result: object | null) => endAttempt(held, statements.complete, [toJson(result)]),
     /** Ends an attempt. The job waits for the next one if the failure is retryable and attempts are left. */
-    fail: (held: HeldJob, failure: Failure) => changeHeld(held, statements.fail, failureOf(failure)),
+    fail: (held: HeldJob, failure: Failure) => endAttempt(held, statements.fail, failureOf(failure)),
     cancel: async (key: JobKey) => (isPossibleId(key.id) ? row(statements.cancel, key) : undefined),
     /** Makes a job due now, with the attempts that it has left and at least one. */
-    retry: (key: JobKey, defaultMaxAttempts: number) => row(statements.retry, key, [String(defaultMaxAttempts)]),
+    retry: (key: JobKey) => row(statements.retry, key),
+    /** Makes a transition of the oldest jobs of a selection, at most `limit`. Jobs that another transaction has locked are left out. Returns how many. */
+    changeAll(selection: JobSelection, limit: number): Promise<number> {
+      const { text, parameters } = bulk.changeText(selection, limit)
+      return execute(sql, statement(text), parameters)
+    },
+    async countAll(selection: JobSelection): Promise<number> {
+      const { text, parameters } = bulk.countText(selection)
+      const [counted] = await query(sql, statement(text), parameters)
+      return Number(counted?.[0])
+    },
     /** Fails the attempts whose lease has expired, at most 500. Returns how many. */
-    failExpired: (failure: Failure) => execute(sql, statements.failExpired, failureOf(failure)),
+    async failExpired(failure: Failure): Promise<number> {
+      const failed = await execute(sql, statements.failExpired, failureOf(failure))
+      metrics.jobAttempts.inc({ outcome: 'lease_lost' }, failed)
+      return failed
+    },
+    /** Counts the jobs of all tenants by state, up to a bound, and reads how long the oldest due job has waited. */
+    async count() {
+      const [states, [oldest]] = await Promise.all([query(sql, countByState, []), query(sql, oldestDueSeconds, [])])
+      return {
+        states: states.map(([state, count]) => [String(state), Number(count)] as const),
+        oldestDueSeconds: Number(oldest?.[0]),
+      }
+    },
     /**
      * Removes jobs that finished more than `days` ago, in small batches. Imported jobs have no finishing time and stay.
      *
@@ -158,13 +200,25 @@ export function createJobStore(
       }
       return removed
     },
-    /** Reads the clock that the rows are written by. */
-    async readClock(): Promise<Date> {
-      const [[time] = []] = await query(sql, clock)
-      return new Date(String(time))
-    },
   }
 }
+
+/** The outcome of an attempt, by the state of the job after it. */
+const outcomes: { readonly [Status in JobStatus]?: string } = {
+  SUCCEEDED: 'succeeded',
+  FAILED: 'failed',
+  PENDING: 'retried',
+}
+
+/** The values that an insertion takes, in the order of its statement. */
+const insertedValues: readonly ((job: NewJobRow) => GivenValue)[] = [
+  ({ id }) => id,
+  ({ jobType }) => jobType,
+  ({ payload }) => toJson(payload),
+  ({ maxAttempts }) => maxAttempts,
+  ({ runAt }) => runAt,
+  ({ idempotencyKey }) => idempotencyKey,
+]
 
 /** The lease of a job that is running. */
 export function leaseOf(job: Job): JobLease {

@@ -1,5 +1,7 @@
 import { type Statement, statement } from '../../../engine/db/statement.ts'
-import { statesBefore } from './transitions.ts'
+import { givenTable, type Shape } from '../../../engine/db/write/given.ts'
+import { defaultMaxAttempts } from '../job.input.ts'
+import { statesBefore, type Transition } from './transitions.ts'
 
 /** How many jobs one statement fails or removes. */
 export const batchSize = 500
@@ -7,10 +9,23 @@ export const batchSize = 500
 // Columns hold milliseconds. Rounding could put `run_at` into the future, and a job would not be due when it is announced.
 const now = `date_trunc('milliseconds', now())`
 
-/** The clock that rows are written by. */
-export const clock = statement(`SELECT to_json(now()) #>> '{}'`)
-
 const withoutLease = 'lease_token = NULL, lease_expires_at = NULL'
+
+/** The states in which a job can make a transition: `'PENDING', 'RUNNING'`. */
+const literalsBefore = (transition: Transition) =>
+  statesBefore(transition)
+    .map((state) => `'${state}'`)
+    .join(', ')
+
+/** Cancels a job. */
+export const toCancelled = `
+  UPDATE job SET status = 'CANCELLED', finished_at = ${now}, updated_at = ${now}, ${withoutLease}`
+
+/** Makes a job due now, with the attempts that it has left and at least one. */
+export const toRetried = `
+  UPDATE job SET
+    status = 'PENDING', run_at = ${now}, max_attempts = greatest(coalesce(max_attempts, ${defaultMaxAttempts}), attempts + 1),
+    progress = NULL, progress_message = NULL, started_at = NULL, finished_at = NULL, updated_at = ${now}, ${withoutLease}`
 
 /** The statements of a job store, which return these columns of `job`. */
 export function createStatements(columns: string) {
@@ -18,11 +33,14 @@ export function createStatements(columns: string) {
   const ofHolder = `${ofKey} AND lease_token = $3`
   return {
     find: statement(`SELECT ${columns} FROM job WHERE ${ofKey}`),
-    findByIdempotencyKey: statement(`SELECT ${columns} FROM job WHERE tenant_app_id = $1 AND idempotency_key = $2`),
-    insert: statement(`
-      INSERT INTO job (tenant_app_id, id, job_type, payload, max_attempts, run_at, idempotency_key, created_at, updated_at)
-      VALUES ($1, $2, $3, $4::json, $5::integer, greatest($6::timestamptz, ${now}), $7, ${now}, ${now})
-      ON CONFLICT DO NOTHING RETURNING ${columns}`),
+    findStatus: statement(`SELECT status FROM job WHERE ${ofKey}`, { isShortRead: true }),
+    findCancelled: statement(`
+      SELECT tenant_app_id, id FROM unnest($1::text[], $2::text[]) AS held (tenant_app_id, id) JOIN job USING (tenant_app_id, id)
+      WHERE job.status = 'CANCELLED'`),
+    findByIdempotencyKeys: statement(
+      `SELECT ${columns} FROM job WHERE tenant_app_id = $1 AND idempotency_key = ANY ($2)`,
+    ),
+    insert: { one: insertJobs('one', columns), many: insertJobs('many', columns) },
     claim: claimOfTenant(columns),
     claimOfAllTenants: claimOfAllTenants(columns),
     extendLease: statement(`
@@ -34,17 +52,13 @@ export function createStatements(columns: string) {
     complete: statement(`
       UPDATE job SET
         status = 'SUCCEEDED', result = $4::json, error = NULL, finished_at = ${now}, updated_at = ${now}, ${withoutLease}
-      WHERE ${ofHolder} AND status IN (${statesBefore('succeed')}) RETURNING ${columns}`),
+      WHERE ${ofHolder} AND status IN (${literalsBefore('succeed')}) RETURNING ${columns}`),
     fail: statement(`${failWith('$4', '$5', '$6', '$7', '$8')}
-      WHERE ${ofHolder} AND status IN (${statesBefore('fail')}) RETURNING ${columns}`),
-    cancel: statement(`
-      UPDATE job SET status = 'CANCELLED', finished_at = ${now}, updated_at = ${now}, ${withoutLease}
-      WHERE ${ofKey} AND status IN (${statesBefore('cancel')}) RETURNING ${columns}`),
-    retry: statement(`
-      UPDATE job SET
-        status = 'PENDING', run_at = ${now}, max_attempts = greatest(coalesce(max_attempts, $3::integer), attempts + 1),
-        progress = NULL, progress_message = NULL, started_at = NULL, finished_at = NULL, updated_at = ${now}, ${withoutLease}
-      WHERE ${ofKey} AND status IN (${statesBefore('retry')}) RETURNING ${columns}`),
+      WHERE ${ofHolder} AND status IN (${literalsBefore('fail')}) RETURNING ${columns}`),
+    cancel: statement(`${toCancelled}
+      WHERE ${ofKey} AND status IN (${literalsBefore('cancel')}) RETURNING ${columns}`),
+    retry: statement(`${toRetried}
+      WHERE ${ofKey} AND status IN (${literalsBefore('retry')}) RETURNING ${columns}`),
     failExpired: statement(`${failWith('$1', '$2', '$3', '$4', '$5')}
       WHERE (tenant_app_id, id) IN (
         SELECT tenant_app_id, id FROM job WHERE status = 'RUNNING' AND lease_expires_at < now()
@@ -54,6 +68,15 @@ export function createStatements(columns: string) {
         SELECT tenant_app_id, id FROM job WHERE finished_at < now() - make_interval(days => $1::integer)
         ORDER BY finished_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`),
   }
+}
+
+function insertJobs(shape: Shape, columns: string): Statement {
+  return statement(`
+    INSERT INTO job (tenant_app_id, id, job_type, payload, max_attempts, run_at, idempotency_key, created_at, updated_at)
+    SELECT $1, given_id, given_job_type, given_payload::json, given_max_attempts::integer,
+      greatest(given_run_at::timestamptz, ${now}), given_idempotency_key, ${now}, ${now}
+    FROM ${givenTable(['id', 'job_type', 'payload', 'max_attempts', 'run_at', 'idempotency_key'], 2, shape)}
+    ON CONFLICT DO NOTHING RETURNING ${columns}`)
 }
 
 /** Ends an attempt: the job is due again after the back-off if an attempt is left, and has failed otherwise. */

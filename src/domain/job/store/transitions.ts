@@ -13,14 +13,14 @@ const transitions = {
 
 export type Transition = keyof typeof transitions
 
-/** The states in which a job can make a transition, as a list of SQL literals: `'PENDING', 'RUNNING'`. */
-export function statesBefore(transition: Transition): string {
-  return transitions[transition].from.map((state) => `'${state}'`).join(', ')
+/** The states in which a job can make a transition. */
+export function statesBefore(transition: Transition): readonly JobStatus[] {
+  return transitions[transition].from
 }
 
 /** Whether a job in this state can make the transition. */
 export function canMake(transition: Transition, status: JobStatus): boolean {
-  return (transitions[transition].from as readonly JobStatus[]).includes(status)
+  return statesBefore(transition).includes(status)
 }
 
 /** Whether a job is over: it succeeded, failed or was cancelled. */
@@ -30,6 +30,6 @@ export function isFinished(status: JobStatus): boolean {
 
 /** The rejection of a transition that the job's state does not allow. */
 export function rejectedTransition(transition: Transition, status: JobStatus): GatewayError {
-  const from = transitions[transition].from.join(' or ')
+  const from = statesBefore(transition).join(' or ')
   return invalidField('id', 'CONFLICT', `is the id of a job that is ${status}; it must be ${from}`)
 }

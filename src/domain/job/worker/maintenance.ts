@@ -4,12 +4,14 @@ import type { Failure, JobStore } from '../store/job-store.ts'
 
 export interface MaintenanceOptions {
   readonly jobs: JobStore
+  /** Erases what still names users who were deleted. Called at each interval. */
+  readonly erase?: () => Promise<void>
   /** Further maintenance. Called at the start and every ten minutes. */
   readonly tidyUp?: () => Promise<void>
   readonly log: Logger
   /** How long a finished job is kept; 0 keeps it forever. */
   readonly retentionDays: number
-  /** How often expired leases are looked for. */
+  /** How often expired leases and deleted users are looked for. */
   readonly intervalMilliseconds?: number
 }
 
@@ -23,35 +25,41 @@ export const leaseLost: Failure = {
 }
 
 /**
- * Starts the maintenance: it fails attempts whose lease has expired, and removes old rows. Any number of
- * processes may run it.
+ * Starts the maintenance: it fails attempts whose lease has expired, erases what names deleted users, and removes old rows. Any
+ * number of processes may run it.
  *
  * @returns stops it, and resolves when it has stopped
  */
 export function startMaintenance(options: MaintenanceOptions): () => Promise<void> {
   const { jobs, log, retentionDays, intervalMilliseconds = 5_000 } = options
   const stopping = new AbortController()
-  const stopped = run()
+  const { signal } = stopping
 
-  async function run(): Promise<void> {
-    let nextRetention = 0
-    while (!stopping.signal.aborted) {
-      try {
-        await jobs.failExpired(leaseLost)
-        if (performance.now() >= nextRetention) {
-          nextRetention = performance.now() + retentionIntervalMilliseconds
-          if (retentionDays > 0) await jobs.removeFinished(retentionDays)
-          await options.tidyUp?.()
-        }
-      } catch (error) {
-        log.warn({ err: error }, 'the maintenance failed; it is tried again')
-      }
-      await sleep(intervalMilliseconds, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined)
+  async function repeat(work: () => Promise<unknown>, milliseconds = intervalMilliseconds): Promise<void> {
+    while (!signal.aborted) {
+      const isDone = await work().then(
+        () => true,
+        (error: unknown) => log.warn({ err: error }, 'the maintenance failed; it is tried again'),
+      )
+      const pause = isDone ? milliseconds : intervalMilliseconds
+      await sleep(pause, undefined, { signal, ref: false }).catch(() => undefined)
     }
   }
 
-  return () => {
+  async function removeOld(): Promise<void> {
+    if (retentionDays > 0) await jobs.removeFinished(retentionDays)
+    await options.tidyUp?.()
+  }
+
+  // A search for deleted users can take a while, and must not delay the jobs of workers that are gone.
+  const stopped = Promise.all([
+    repeat(() => jobs.failExpired(leaseLost)),
+    repeat(async () => options.erase?.()),
+    repeat(removeOld, retentionIntervalMilliseconds),
+  ])
+
+  return async () => {
     stopping.abort()
-    return stopped
+    await stopped
   }
 }

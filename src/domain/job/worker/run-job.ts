@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDatabaseUnavailable } from '../../../engine/db/errors.ts'
 import { GatewayError } from '../../../engine/errors.ts'
 import type { Logger } from '../../../engine/telemetry/logger.ts'
+import type { TraceWork } from '../../../engine/telemetry/work-trace.ts'
 import { type JobRules, maxCodeLength, maxMessageLength } from '../job.input.ts'
 import type { Failure, HeldJob, JobLease, JobStore } from '../store/job-store.ts'
 import { type JobHandler, PermanentError } from './handler.ts'
@@ -12,7 +13,7 @@ export interface RunningJob {
   /** Tells the handler to stop. */
   abort(reason: Error): void
   /** Resolves when the outcome is stored, or cannot be. Never rejects. A handler that ignores the signal may still run. */
-  readonly ended: Promise<void>
+  readonly ended: Promise<unknown>
 }
 
 interface RunJobOptions {
@@ -21,13 +22,15 @@ interface RunJobOptions {
   readonly handler: JobHandler
   readonly leaseSeconds: number
   readonly log: Logger
+  readonly traceWork?: TraceWork | undefined
 }
 
 /** How long a handler may take to stop. It is less than the process has left when the worker is stopped (cli/process/stop.ts). */
 const abortGraceMilliseconds = 500
 
 /** Runs a handler on a claimed job, extends its lease, and stores the outcome. */
-export function runJob({ jobs, lease, handler, leaseSeconds, log }: RunJobOptions): RunningJob {
+export function runJob(options: RunJobOptions): RunningJob {
+  const { jobs, lease, handler, leaseSeconds, log, traceWork } = options
   const { job, leaseToken } = lease
   const held: HeldJob = { tenantAppId: job.tenantAppId, id: job.id, leaseToken }
   const controller = new AbortController()
@@ -65,13 +68,16 @@ export function runJob({ jobs, lease, handler, leaseSeconds, log }: RunJobOption
     return result == null ? null : checkResult(result, jobs.rules)
   }
 
-  async function run(): Promise<void> {
+  /** Returns the code of the failure, if the attempt failed. */
+  async function run(): Promise<string | undefined> {
     try {
       const outcome = await Promise.race([attempt().then((result) => ({ result }), failed), abandoned(signal)])
       await reporter.settled()
       await store(outcome)
+      return 'failure' in outcome ? outcome.failure.code : undefined
     } catch (error) {
       log.error({ err: error, job: job.id }, 'a job could not be ended')
+      return 'UNKNOWN'
     } finally {
       clearInterval(heartbeat)
       clearTimeout(expiry)
@@ -96,7 +102,13 @@ export function runJob({ jobs, lease, handler, leaseSeconds, log }: RunJobOption
     }
   }
 
-  return { lease, abort: (reason) => controller.abort(reason), ended: run() }
+  /** Runs the job in a trace. The statements of the heartbeat are not part of it: a long job would have any number of them. */
+  function runTraced(trace: TraceWork): Promise<string | undefined> {
+    const { tenantAppId: tenant, id, jobType, attempts } = job
+    return trace({ operation: 'process', queue: jobType ?? '', id, tenant, attempt: attempts }, run, (code) => code)
+  }
+
+  return { lease, abort: (reason) => controller.abort(reason), ended: traceWork ? runTraced(traceWork) : run() }
 }
 
 /** Stores progress, one report at a time. A report that is replaced before it is stored is dropped. */

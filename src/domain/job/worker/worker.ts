@@ -1,13 +1,14 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../../../engine/telemetry/logger.ts'
-import type { JobChange, JobChanges } from '../changes/job-changes.ts'
+import type { TraceWork } from '../../../engine/telemetry/work-trace.ts'
+import type { EventFeed } from '../../event/event-feed.ts'
+import { createAlarm, keepWatching } from '../../event/wake-ups.ts'
 import { type JobStore, leaseOf } from '../store/job-store.ts'
 import type { JobHandlers } from './handler.ts'
 import { type RunningJob, runJob } from './run-job.ts'
 
 export interface WorkerOptions {
   readonly jobs: JobStore
-  readonly changes: JobChanges
+  readonly events: Pick<EventFeed, 'watch'>
   readonly handlers: JobHandlers
   readonly log: Logger
   readonly concurrency: number
@@ -15,9 +16,9 @@ export interface WorkerOptions {
   readonly leaseSeconds: number
   /** How often the worker looks for due jobs when none is announced. */
   readonly pollMilliseconds?: number
+  /** Traces the jobs, if there is a collector. */
+  readonly traceWork?: TraceWork | undefined
 }
-
-const listenAgainMilliseconds = 5_000
 
 export interface Worker {
   /**
@@ -31,7 +32,7 @@ export interface Worker {
 
 /** Starts a worker. It runs the jobs of all tenants for which there is a handler. */
 export function startWorker(options: WorkerOptions): Worker {
-  const { jobs, changes, handlers, log, concurrency, leaseSeconds, pollMilliseconds = 2_000 } = options
+  const { jobs, events, handlers, log, concurrency, leaseSeconds, pollMilliseconds = 2_000, traceWork } = options
   // By lease token: a job whose lease expired can come back before its first attempt here has ended.
   const running = new Map<string, RunningJob>()
   const alarm = createAlarm()
@@ -51,7 +52,7 @@ export function startWorker(options: WorkerOptions): Worker {
     for (const lease of claimed.map(leaseOf)) {
       const handler = handlers.get(lease.job.jobType ?? '')
       if (!handler) throw new Error(`The worker claimed a job of another type: ${lease.job.jobType}`)
-      const job = runJob({ jobs, lease, handler, leaseSeconds, log })
+      const job = runJob({ jobs, lease, handler, leaseSeconds, log, traceWork })
       running.set(lease.leaseToken, job)
       void job.ended.finally(() => {
         running.delete(lease.leaseToken)
@@ -74,13 +75,27 @@ export function startWorker(options: WorkerOptions): Worker {
   }
 
   const stopped = work()
-  const onChange = ({ status, tenantAppId, id }: JobChange) => {
-    if (status !== 'CANCELLED') return
-    for (const { lease, abort } of running.values()) {
-      if (lease.job.tenantAppId === tenantAppId && lease.job.id === id) abort(new Error('The job was cancelled'))
+  /** Tells the handlers of cancelled jobs to stop. */
+  async function abortCancelled(): Promise<void> {
+    const held = [...running.values()]
+    const cancelled = held.length > 0 ? await jobs.findCancelled(held.map(({ lease }) => lease.job)) : []
+    for (const { lease, abort } of held) {
+      const { tenantAppId, id } = lease.job
+      const isCancelled = cancelled.some((job) => job.tenantAppId === tenantAppId && job.id === id)
+      if (isCancelled) abort(new Error('The job was cancelled'))
     }
   }
-  void keepListening({ changes, log, stopped, onChange, onBatch: alarm.ring, isStopping: () => isStopping })
+
+  let isChecking = false
+  async function onEvents(): Promise<void> {
+    alarm.ring()
+    if (isChecking) return
+    isChecking = true
+    // Extending the lease finds a cancelled job too, only later.
+    await abortCancelled().catch(() => undefined)
+    isChecking = false
+  }
+  void keepWatching({ events, log, stopped, onEvents: () => void onEvents(), isStopping: () => isStopping })
 
   return {
     async stop(graceMilliseconds) {
@@ -94,60 +109,6 @@ export function startWorker(options: WorkerOptions): Worker {
       }, graceMilliseconds)
       await Promise.all([...running.values()].map(({ ended }) => ended))
       clearTimeout(timer)
-    },
-  }
-}
-
-interface ListenOptions extends Pick<WorkerOptions, 'changes' | 'log'> {
-  readonly stopped: Promise<void>
-  readonly isStopping: () => boolean
-  readonly onChange: (change: JobChange) => void
-  /** Called after the changes that arrived together. */
-  readonly onBatch: () => void
-}
-
-/**
- * Follows the changes of jobs until the worker stops. It only makes the worker faster: polling finds jobs that were not
- * announced, and extending the lease finds those that were cancelled.
- */
-async function keepListening({ changes, log, stopped, isStopping, onChange, onBatch }: ListenOptions): Promise<void> {
-  while (!isStopping()) {
-    try {
-      const follower = await changes.follow(({ status }) => status === 'PENDING' || status === 'CANCELLED')
-      void stopped.finally(() => follower.return())
-      for (let next = await follower.next(); !next.done; next = await follower.next()) {
-        next.value.changes.forEach(onChange)
-        onBatch()
-      }
-      return
-    } catch (error) {
-      log.warn({ err: error }, 'jobs are not announced to this worker; it polls for them')
-      await sleep(listenAgainMilliseconds, undefined, { ref: false })
-    }
-  }
-}
-
-/** Wakes a waiting loop. If nothing waits, the next wait ends at once. */
-function createAlarm() {
-  let hasRung = false
-  let wake: (() => void) | undefined
-  return {
-    ring() {
-      hasRung = true
-      wake?.()
-    },
-    async wait(timeoutMilliseconds: number): Promise<void> {
-      if (!hasRung) {
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, timeoutMilliseconds)
-          wake = () => {
-            clearTimeout(timer)
-            resolve()
-          }
-        })
-      }
-      hasRung = false
-      wake = undefined
     },
   }
 }

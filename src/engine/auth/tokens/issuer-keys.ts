@@ -9,8 +9,9 @@ import {
 import { fetch } from 'undici'
 import { OperatorError } from '../../errors.ts'
 import { createGuardedAgent } from '../../network/guarded-agent.ts'
+import { readText } from '../../network/read-text.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { type IssuerSettings, readJson } from './issuer-settings.ts'
+import { type IssuerSettings, maxFileBytes, readJson } from './issuer-settings.ts'
 
 const timeoutMilliseconds = 5_000
 
@@ -48,8 +49,12 @@ function keysAt(url: URL, { allowPrivateNetworks, log }: IssuerKeysOptions): JWT
     timeoutDuration: timeoutMilliseconds,
     cooldownDuration: minAgeMilliseconds,
     cacheMaxAge: maxAgeMilliseconds,
-    [customFetch]: (address, init) =>
-      fetch(address, { ...(init as object), dispatcher }) as unknown as ReturnType<typeof globalThis.fetch>,
+    async [customFetch](address, init) {
+      const { status, body } = await fetch(address, { ...(init as object), dispatcher })
+      const text = await readText(body, maxFileBytes)
+      if (text === undefined) throw new Error('The keys are longer than 1 MiB')
+      return new Response(text, { status })
+    },
   })
   let failure: unknown
   let failedAt = Number.NEGATIVE_INFINITY

@@ -1,13 +1,15 @@
-import { readFileSync } from 'node:fs'
+import { closeSync, openSync, readSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { OperatorError } from '../../errors.ts'
 import { userScopes } from '../scopes.ts'
+import { maxLifetimeSeconds } from './access-tokens.ts'
 
 /** The configuration of an issuer, as the file of TRUSTED_ISSUERS has it. */
 export type IssuerSettings = z.output<typeof issuerSettings>
 
 const word = z.string().min(1)
+const scopes = z.array(z.enum(userScopes, `must be one of ${userScopes.join(', ')}`)).min(1)
 
 const issuerSettings = z
   .strictObject({
@@ -18,11 +20,19 @@ const issuerSettings = z
     /** The name or the id of a tenant. */
     tenant: word,
     userIdClaim: word,
-    scopes: z.array(z.enum(userScopes, `must be one of ${userScopes.join(', ')}`)).min(1),
+    /** The scopes that a token can name. */
+    scopes,
+    /** The scopes of a token without a claim of scopes. */
+    defaultScopes: scopes.default([]),
+    maxLifetimeSeconds: z.int().min(60).max(31_536_000).default(maxLifetimeSeconds),
   })
   .refine(
     ({ jwksUri, jwksFile }) => (jwksUri === undefined) !== (jwksFile === undefined),
     'needs jwksUri or jwksFile, not both',
+  )
+  .refine(
+    ({ scopes, defaultScopes }) => defaultScopes.every((scope) => scopes.includes(scope)),
+    'has defaultScopes that are not among its scopes',
   )
 
 /**
@@ -46,12 +56,31 @@ export function readIssuerSettings(file: string): IssuerSettings[] {
   )
 }
 
-/** @throws OperatorError if the file cannot be read */
+/** The most that is read of a file of the configuration, or of the keys at a URL. */
+export const maxFileBytes = 1024 * 1024
+
+/** @throws OperatorError if the file cannot be read, or is too long */
 export function readJson(file: string): unknown {
   try {
-    return JSON.parse(readFileSync(file, 'utf8'))
+    return JSON.parse(readStart(file))
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new OperatorError(`TRUSTED_ISSUERS: the file ${file} cannot be read: ${reason}`, { cause: error })
+  }
+}
+
+/** @throws Error if the file is too long. Its size says nothing about a device or a pipe */
+function readStart(file: string): string {
+  const buffer = Buffer.alloc(maxFileBytes + 1)
+  const descriptor = openSync(file, 'r')
+  try {
+    let length = 0
+    for (let read = 1; read > 0; length += read) {
+      read = readSync(descriptor, buffer, length, buffer.length - length, null)
+    }
+    if (length > maxFileBytes) throw new Error('it is longer than 1 MiB')
+    return buffer.toString('utf8', 0, length)
+  } finally {
+    closeSync(descriptor)
   }
 }

@@ -4,7 +4,7 @@ import type { Database } from '../../db/database.ts'
 import type { TenantApp } from '../../db/generated/prisma/client.ts'
 import { isPossibleId } from '../../db/ids.ts'
 import { GatewayError, OperatorError } from '../../errors.ts'
-import { isScope, type Scope } from '../scopes.ts'
+import type { Scope } from '../scopes.ts'
 import type { Viewer } from '../viewer.ts'
 import { clockToleranceSeconds, invalidToken } from './access-tokens.ts'
 import { type IssuerKeysOptions, isAboutToken, openIssuerKeys } from './issuer-keys.ts'
@@ -43,8 +43,8 @@ export async function openTrustedIssuers(
 
 const algorithms = ['RS256', 'ES256', 'EdDSA']
 
-/** The last time that a Date can have, in milliseconds. */
-const latestTime = 8.64e15
+/** The types of a JWT (RFC 7519) and of an access token (RFC 9068). ID tokens have the former too; their audience is the client. */
+const types = /^(application\/)?(at\+)?jwt$/i
 
 /**
  * Creates the verification of an issuer's tokens.
@@ -57,7 +57,7 @@ function createTrustedIssuer(settings: IssuerSettings, tenant: TenantApp, option
   const holder: Omit<Viewer, 'scopes'> = {
     tenantAppId: tenant.id,
     tenantName: tenant.name,
-    // Tokens of an issuer share the budget of points that a key would have.
+    // The name of the issuer stands for the key that other tokens have.
     keyId: `${issuer} ${tenant.id}`,
     keyName: issuer,
   }
@@ -81,7 +81,7 @@ function createTrustedIssuer(settings: IssuerSettings, tenant: TenantApp, option
      *   issuer's keys cannot be read
      */
     async verify(token: string) {
-      const { payload } = await jwtVerify(token, findKey, {
+      const { payload, protectedHeader } = await jwtVerify(token, findKey, {
         issuer,
         audience,
         algorithms,
@@ -90,23 +90,29 @@ function createTrustedIssuer(settings: IssuerSettings, tenant: TenantApp, option
       })
       const userId = payload[userIdClaim]
       if (typeof userId !== 'string' || !isPossibleId(userId)) throw invalidToken()
-      const expiresAt = new Date(Math.min(Number(payload.exp) * 1_000, latestTime))
-      return { holder, userId, scopes: scopesOf(settings, payload), expiresAt }
+      const { typ = 'JWT' } = protectedHeader
+      if (!types.test(typ) || lifetimeOf(payload) > settings.maxLifetimeSeconds) throw invalidToken()
+      return { holder, userId, scopes: scopesOf(settings, payload), expiresAt: new Date(Number(payload.exp) * 1_000) }
     },
   }
+}
+
+/** In seconds, and from now if the token does not say when it was issued, or names a later time. */
+function lifetimeOf({ exp, iat = Number.POSITIVE_INFINITY }: JWTPayload): number {
+  return Number(exp) - Math.min(iat, Date.now() / 1_000 + clockToleranceSeconds)
 }
 
 /** The claim of scopes: `scope` as in RFC 8693, or `scp` of providers that follow an older draft. */
 const scopeClaim = z.union([z.string().transform((words) => words.split(' ')), z.array(z.string())]).optional()
 
 /**
- * A token that names scopes of the gateway has only those; other tokens have all scopes of the issuer.
+ * A token has the scopes that it names, as far as its issuer can grant them. It can have none: then it is valid, and FORBIDDEN to read
+ * anything (RFC 6750: `insufficient_scope`). A client that got 401 would renew it again and again.
  *
  * @throws GatewayError UNAUTHENTICATED if the claim is neither a text nor a list of texts
  */
-function scopesOf({ scopes }: IssuerSettings, { scope, scp }: JWTPayload): readonly Scope[] {
-  const { data: words = [], error } = scopeClaim.safeParse(scope ?? scp)
+function scopesOf({ scopes, defaultScopes }: IssuerSettings, { scope, scp }: JWTPayload): readonly Scope[] {
+  const { data: words, error } = scopeClaim.safeParse(scope === undefined ? scp : scope)
   if (error) throw invalidToken()
-  const named = words.filter(isScope)
-  return named.length > 0 ? scopes.filter((one) => named.includes(one)) : scopes
+  return words ? scopes.filter((one) => words.includes(one)) : defaultScopes
 }

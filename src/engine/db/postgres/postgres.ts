@@ -1,15 +1,15 @@
 import { setTimeout } from 'node:timers/promises'
-import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import type { Connector } from '../adapter.ts'
 import type { Driver } from '../driver.ts'
 import type { DatabaseLocation, PoolSettings } from '../location.ts'
 import { createReadRouter, createReplica, type LaggingReader, type ReplicaObserver } from '../replicas/replica.ts'
-import { isShortRead, statementNameOf } from '../statement.ts'
+import { isShortRead } from '../statement.ts'
 import { createConnectionClass } from './connection.ts'
 import { listenOnPostgres } from './listener.ts'
 import { parseUrl } from './parse-url.ts'
 import { PipeliningPool } from './pipelining-pool.ts'
+import { createPoolAdapters } from './pool-adapters.ts'
 import { setUpSession } from './session.ts'
 import { TransactionPool } from './transaction-pool.ts'
 import { watchReplicas } from './watch-replicas.ts'
@@ -156,7 +156,7 @@ function openReplicas(primary: pg.PoolConfig, timeouts: PoolSettings, options: P
   const opened = replicas.urls.map((url) => {
     const settings = connectionSettings(url, timeouts)
     const pool = openPool(settings, timeouts, onIdleError)
-    return { replica: createReplica(new URL(url).host, prismaPg(pool).connect(), onReplica), pool, settings }
+    return { replica: createReplica(new URL(url).host, createPoolAdapters(pool).connect(), onReplica), pool, settings }
   })
   const stopWatching = watchReplicas(primary, opened, replicas.lagMilliseconds)
   const routeRead = createReadRouter(
@@ -174,13 +174,8 @@ function openReplicas(primary: pg.PoolConfig, timeouts: PoolSettings, options: P
 
 function connectorOf(pool: pg.Pool): Connector {
   return {
-    factory: prismaPg(pool),
+    factory: createPoolAdapters(pool),
     runScript: async (script) => void (await pool.query(script)),
     connectToShadowDatabase: async () => (await import('../embedded/embedded.ts')).connectToShadowDatabase(),
   }
-}
-
-function prismaPg(pool: pg.Pool): PrismaPg {
-  // The adapter passes the name on, and undefined means no name; the adapter's type is narrower.
-  return new PrismaPg(pool, { statementNameGenerator: (query) => statementNameOf(query) as string })
 }

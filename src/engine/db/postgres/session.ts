@@ -5,7 +5,8 @@ import { OperatorError } from '../../errors.ts'
  * The settings that every session needs. The driver adapter reads and writes timestamps without their offset and dates in one
  * format, so TimeZone and DateStyle are fixed. A backslash in a literal is a character. A prepared statement is planned once:
  * otherwise PostgreSQL plans many of them at each execution, which takes longer than reading a small tree
- * (docs/decisions/0010-one-statement-for-a-tree.md).
+ * (docs/decisions/0010-one-statement-for-a-tree.md). Compiling the expressions of a filter with many conditions takes seconds, which
+ * `statement_timeout` does not interrupt, and running them takes less.
  */
 export function sessionSettings(settings: Readonly<Record<string, string>>): Record<string, string> {
   return {
@@ -13,6 +14,7 @@ export function sessionSettings(settings: Readonly<Record<string, string>>): Rec
     DateStyle: 'ISO, MDY',
     standard_conforming_strings: 'on',
     plan_cache_mode: 'force_generic_plan',
+    jit: 'off',
     ...settings,
   }
 }

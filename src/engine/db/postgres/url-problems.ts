@@ -31,7 +31,8 @@ export function problemsOfUrl(text: string, example: string): string[] {
   ]
 }
 
-const severalHosts = 'must name one host. Put a load balancer or a proxy in front of several'
+const severalHosts =
+  'must name one host. For several servers, name a proxy such as PgBouncer or HAProxy, or a DNS name of the primary'
 
 function problemsOfParameters(parameters: URLSearchParams): string[] {
   const mode = parameters.get('sslmode')

@@ -7,7 +7,7 @@ export interface SelectedColumns {
   readonly json: string
   /** Whether it has JSON objects, which can be long. */
   readonly hasObjects: boolean
-  /** Converts a row of the list to what Prisma's `findMany` would return, value for value. */
+  /** Converts a row of the list to what Prisma's `findMany` would return, value for value, except for times that are read as texts. */
   toRow(values: readonly unknown[]): Record<string, unknown>
   /** Converts the JSON text to such rows, in their order. */
   toRows(json: string): Record<string, unknown>[]
@@ -18,27 +18,52 @@ type Decoder = (value: unknown) => unknown
 /** Converts values of a driver adapter to those of Prisma Client. Null never reaches a decoder. */
 const decoders: Record<string, Decoder> = {
   BigInt: (value) => BigInt(value as string),
-  DateTime: (value) => new Date(value as string),
   Json: (value) => JSON.parse(value as string),
 }
 
 /** The same for values within JSON. Numbers of JavaScript cannot hold every bigint, so they are sent as texts. */
 const jsonDecoders: Record<string, Decoder> = {
   BigInt: (value) => BigInt(value as string),
-  DateTime: (value) => new Date(value as string),
   // JSON has no NaN and no infinity. PostgreSQL writes them as texts.
   Float: Number,
 }
 
+/** The lengths of a date, of a time in seconds, and of one in milliseconds. */
+const [dateLength, secondsLength, millisecondsLength] = [10, 19, 23]
+
+/**
+ * Formats a time of PostgreSQL as `Date.prototype.toJSON` does: `2026-01-31T08:00:00.5+00:00` ⇒ `2026-01-31T08:00:00.500Z`. A date is left
+ * unchanged, and so is a time that the driver has formatted (postgres/pool-adapters.ts). Most times are only passed on, and a `Date` costs
+ * thirty times as much to create and to format.
+ */
+function toTimeText(value: unknown): string {
+  const text = value as string
+  if (text.length === dateLength || text.endsWith('Z')) return text
+  const time = text.slice(0, text.length - '+00:00'.length)
+  return time.length === secondsLength ? `${time}.000Z` : `${time.padEnd(millisecondsLength, '0')}Z`
+}
+
 const unchanged: Decoder = (value) => value
 
-/** Selects the columns for which `isSelected` returns true; all of them by default. */
-export function selectColumns(table: Table, isSelected: (column: Column) => boolean = () => true): SelectedColumns {
+const toDate: Decoder = (value) => new Date(value as string)
+
+/** Which columns to read, all of them by default, and whether times become a `Date`, as by default, or a text. */
+interface Selection {
+  readonly isSelected?: (column: Column) => boolean
+  readonly times?: 'dates' | 'texts'
+}
+
+/** Selects columns of a table. */
+export function selectColumns(
+  table: Table,
+  { isSelected = () => true, times = 'dates' }: Selection = {},
+): SelectedColumns {
   const columns = table.columns.filter(isSelected)
+  const decodeTime = times === 'dates' ? toDate : toTimeText
   const fields = columns.map(({ field, type }) => ({
     field,
-    decode: decoders[type] ?? unchanged,
-    decodeJson: jsonDecoders[type],
+    decode: type === 'DateTime' ? decodeTime : (decoders[type] ?? unchanged),
+    decodeJson: type === 'DateTime' ? decodeTime : jsonDecoders[type],
   }))
   const aggregates = columns.map(({ column, type }) => `json_agg("${column}"${type === 'BigInt' ? '::text' : ''})`)
   return {

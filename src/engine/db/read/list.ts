@@ -1,21 +1,27 @@
 import type { DataModel, Model } from '../data-model.ts'
 import type { Parameter } from '../statement.ts'
-import { byCount } from './order.ts'
+import { byCount, firstCharacters } from './order.ts'
 import type { Ownership } from './owner.ts'
 import { maxLimit, type Window } from './page.ts'
+import type { Relation } from './relation.ts'
 
 /** A condition on the rows of a list. */
 export type Condition =
   | { readonly field: string; readonly is: '=' | '<' | '>' | '<=' | '>='; readonly value: string | Date }
   | { readonly field: string; readonly is: 'in'; readonly value: readonly string[] }
-  /** Equal to a text that can be too long for an index, which has only its first 200 characters. */
+  /** Equal to a text, or to one of several, that can be too long for an index, which has only its first 200 characters. */
   | { readonly field: string; readonly is: 'long text'; readonly value: string }
+  | { readonly field: string; readonly is: 'long text in'; readonly value: readonly string[] }
   /** The count is in a range, by the indexes of its order. Rows without a count do not meet it. */
   | { readonly field: string; readonly is: 'at least' | 'at most'; readonly value: number }
   /** The text is a part of one of the fields. Case is ignored. */
   | { readonly fields: readonly string[]; readonly is: 'contains'; readonly value: string }
-  /** A row of another model refers to the row, by the field `by`, and meets a condition. */
-  | { readonly is: 'referred to'; readonly from: Model; readonly by: string; readonly where: Condition }
+  /** All conditions are met, or at least one. Of no conditions: always, or never. */
+  | { readonly is: 'all' | 'any'; readonly of: readonly Condition[] }
+  /** The condition is not met: it is false, or unknown because a value is null. */
+  | { readonly is: 'not'; readonly of: Condition }
+  /** A row of a relation meets a condition. The field `from` holds the id that the relation starts from. */
+  | { readonly is: 'some'; readonly relation: Relation; readonly from: string; readonly where: Condition }
 
 /** The rows to read of a list. */
 export interface ListRequest extends Window {
@@ -30,8 +36,7 @@ export interface ListRequest extends Window {
 export function pageText(model: DataModel, of: Model, columns: string, owned: Ownership, request: ListRequest) {
   const table = model(of)
   const { order, direction, above, below, limit } = request
-  const clause = createClause(model, of, owned)
-  for (const condition of request.conditions) clause.add(condition)
+  const clause = createClause(model, of, owned, request.conditions)
   const key = order.expression(`"${table.columnOf(order.field).column}"`)
   for (const [sign, position] of [['>', above] as const, ['<', below] as const]) {
     if (!position) continue
@@ -49,8 +54,7 @@ export function pageText(model: DataModel, of: Model, columns: string, owned: Ow
 
 /** The statement that counts the rows that meet the conditions. */
 export function countText(model: DataModel, of: Model, owned: Ownership, conditions: readonly Condition[]) {
-  const clause = createClause(model, of, owned)
-  for (const condition of conditions) clause.add(condition)
+  const clause = createClause(model, of, owned, conditions)
   const text = `SELECT count(*) FROM "${model(of).name}" WHERE ${clause.parts.join(' AND ')}`
   return { text, parameters: clause.parameters }
 }
@@ -65,8 +69,12 @@ export function countByText(model: DataModel, of: Model, owned: Ownership, field
   return { text, parameters: owned.parameters }
 }
 
-/** The conditions of a WHERE clause, beginning with that of the owner. */
-function createClause(model: DataModel, of: Model, owned: Ownership) {
+/**
+ * The conditions of a WHERE clause, beginning with that of the owner.
+ *
+ * @returns the parts of the clause and its parameters. `parameter` adds one more
+ */
+export function createClause(model: DataModel, of: Model, owned: Ownership, conditions: readonly Condition[]) {
   const parameters: Parameter[] = [...owned.parameters]
   const parts: string[] = [owned.conditionOn(of)]
 
@@ -75,14 +83,27 @@ function createClause(model: DataModel, of: Model, owned: Ownership) {
     return `$${parameters.length}::${type}`
   }
 
-  function conditionOn(subject: Model, condition: Condition): string {
+  /** @param isJoin whether PostgreSQL can join related rows, because the condition is not within an OR or a NOT */
+  function conditionOn(subject: Model, condition: Condition, isJoin = true): string {
     const table = model(subject)
     switch (condition.is) {
-      case 'referred to': {
-        const { from, by, where } = condition
-        const { name, columnOf } = model(from)
-        const conditions = `${owned.conditionOn(from)} AND ${conditionOn(from, where)}`
-        return `"id" IN (SELECT "${columnOf(by).column}" FROM "${name}" WHERE ${conditions})`
+      case 'all':
+      case 'any': {
+        const of = condition.of.map((one) => `(${conditionOn(subject, one, isJoin && condition.is === 'all')})`)
+        if (of.length === 0) return condition.is === 'all' ? 'true' : 'false'
+        return `(${of.join(condition.is === 'all' ? ' AND ' : ' OR ')})`
+      }
+      case 'not':
+        return `(${conditionOn(subject, condition.of, false)}) IS NOT TRUE`
+      case 'some': {
+        const { relation, from, where } = condition
+        const { name, columnOf } = model(relation.model)
+        // Columns without a table belong to the innermost one.
+        const joined = `"${name}"."${columnOf(relation.by).column}" = "${table.name}"."${table.columnOf(from).column}"`
+        const conditions = `${owned.conditionOn(relation.model)} AND ${joined} AND ${conditionOn(relation.model, where)}`
+        // Otherwise PostgreSQL could read all related rows first and keep them in memory, however many. With OFFSET it looks up those of a
+        // row by an index.
+        return `EXISTS (SELECT 1 FROM "${name}" WHERE ${conditions}${isJoin ? '' : ' OFFSET 0'})`
       }
       case 'contains': {
         const pattern = parameter(`%${escapeLike(condition.value)}%`, 'text')
@@ -95,6 +116,11 @@ function createClause(model: DataModel, of: Model, owned: Ownership) {
         const value = parameter(condition.value, 'text')
         return `left(${column}, 200) = left(${value}, 200) AND ${column} = ${value}`
       }
+      case 'long text in': {
+        const column = `"${table.columnOf(condition.field).column}"`
+        const beginnings = parameter(condition.value.map(firstCharacters), 'text[]')
+        return `left(${column}, 200) = ANY(${beginnings}) AND ${column} = ANY(${parameter(condition.value, 'text[]')})`
+      }
       case 'at least':
       case 'at most': {
         const { field, is, value } = condition
@@ -104,7 +130,8 @@ function createClause(model: DataModel, of: Model, owned: Ownership) {
       }
       case 'in': {
         const { column, sqlType } = table.columnOf(condition.field)
-        return `"${column}" = ANY(${parameter(condition.value, `${sqlType}[]`)})`
+        // The embedded database knows the list types that exist when it starts. On its first start that is before the migrations.
+        return `"${column}" = ANY(${parameter(condition.value, 'text[]')}::${sqlType}[])`
       }
       default: {
         const { column, sqlType } = table.columnOf(condition.field)
@@ -113,7 +140,29 @@ function createClause(model: DataModel, of: Model, owned: Ownership) {
     }
   }
 
-  return { parameters, parts, parameter, add: (condition: Condition) => void parts.push(conditionOn(of, condition)) }
+  for (const condition of conditions) parts.push(conditionOn(of, condition))
+  return { parameters, parts, parameter }
+}
+
+/**
+ * Whether a condition consists of others. Clients compose such conditions, so their statements have texts without a bound. All others have
+ * a few texts.
+ */
+export function isComposed(condition: Condition): boolean {
+  if (condition.is === 'some') return isComposed(condition.where)
+  return condition.is === 'all' || condition.is === 'any' || condition.is === 'not'
+}
+
+/** Whether the rows that meet a condition can be few of many that are read. */
+export function isSearch(condition: Condition): boolean {
+  switch (condition.is) {
+    case 'all':
+      return condition.of.some(isSearch)
+    case 'in':
+      return condition.field !== 'id'
+    default:
+      return ['contains', 'long text in', 'any', 'not', 'some'].includes(condition.is)
+  }
 }
 
 /** Makes LIKE match the text literally: without it `50%` would match every text that contains 50. */
@@ -130,6 +179,14 @@ export const equal =
 export const equalLongText =
   (field: string) =>
   (value: string): Condition => ({ field, is: 'long text', value })
+
+export const oneOf =
+  (field: string) =>
+  (value: readonly string[]): Condition => ({ field, is: 'in', value })
+
+export const oneOfLongTexts =
+  (field: string) =>
+  (value: readonly string[]): Condition => ({ field, is: 'long text in', value })
 
 export const containing =
   (...fields: readonly string[]) =>
@@ -150,3 +207,8 @@ const compareCount =
 
 export const atLeast = compareCount('at least')
 export const atMost = compareCount('at most')
+
+/** `some(accountsOfUser, 'id')(equal('platform')('YOUTUBE'))`: some account of the user is on the platform. */
+export const some =
+  (relation: Relation, from: string) =>
+  (where: Condition): Condition => ({ is: 'some', relation, from, where })

@@ -1,8 +1,9 @@
 import DataLoader from 'dataloader'
 import { GatewayError } from '../../errors.ts'
 import type { Model } from '../data-model.ts'
+import { isStatementTimeout } from '../errors.ts'
 import { isPossibleId } from '../ids.ts'
-import type { Condition, ListRequest } from './list.ts'
+import { type Condition, isComposed, isSearch, type ListRequest } from './list.ts'
 import type { Owner } from './owner.ts'
 import type { Reads, ValueCount } from './reads.ts'
 import { type Branch, noPlan, type ReadPlan, type Relation, type SelectedRow } from './relation.ts'
@@ -15,6 +16,8 @@ export interface Loaders {
    * turn of the event loop are one statement.
    */
   load<Result>(relation: Relation<Model, Result>, key: string): Result | Promise<Result>
+  /** Loads a relation for many keys with one statement, without a promise for each key. Returns the values in the order of the keys. */
+  loadAll<Result>(relation: Relation<Model, Result>, keys: readonly string[]): Promise<Result[]>
   /** Reads rows of a list, with one statement. */
   list<M extends Model>(model: M, request: ListRequest): Promise<SelectedRow<M>[]>
   /** Counts the rows that meet the conditions, with one statement. */
@@ -79,40 +82,51 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits): L
     for (const key of keys) if (!values.has(key)) values.set(key, valueFor(key))
   }
 
+  /** Reads a relation for keys, and the branches below. */
+  async function readAll(relation: Relation, branches: readonly Branch[], keys: readonly string[]): Promise<unknown[]> {
+    // No statement is sent for a key that no row can have.
+    const possible = keys.filter(isPossibleId)
+    if (possible.length === 0) return keys.map(grouped(relation, []))
+    const read = () => reads.related(relation, owner, possible, { plan, branches, onReceived })
+    const { rows, levels } = await queueFor(relation.model, possible.length)(read)
+    for (const level of levels) remember(level)
+    return keys.map(grouped(relation, rows))
+  }
+
   function loaderOf(relation: Relation, branches: readonly Branch[]): DataLoader<string, unknown> {
     const ofBranches = loaders.get(branches) ?? new Map<Relation, DataLoader<string, unknown>>()
     loaders.set(branches, ofBranches)
     const loader =
-      ofBranches.get(relation) ??
-      new DataLoader<string, unknown>(async (keys) => {
-        // No statement is sent for a key that no row can have.
-        const possible = keys.filter(isPossibleId)
-        if (possible.length === 0) return keys.map(grouped(relation, []))
-        const read = () => reads.related(relation, owner, possible, { plan, branches, onReceived })
-        const { rows, levels } = await queueFor(relation.model, possible.length)(read)
-        for (const level of levels) remember(level)
-        return keys.map(grouped(relation, rows))
-      })
+      ofBranches.get(relation) ?? new DataLoader<string, unknown>((keys) => readAll(relation, branches, keys))
     ofBranches.set(relation, loader)
     return loader
   }
 
   function below(branches: readonly Branch[]): Loaders {
+    // A node can have branches of several models. If none is of the relation's model, the load has no branches.
+    const branchesOf = ({ model }: Relation) => (branches.some(({ parent }) => parent === model) ? branches : none)
+
     const own: Loaders = {
       load<Result>(relation: Relation<Model, Result>, key: string) {
-        // A node can have branches of several models. If none is of this model, the load has no branches.
-        const own = branches.some(({ parent }) => parent === relation.model) ? branches : none
+        const own = branchesOf(relation)
         const values = own === none ? read.get(relation) : undefined
         return (values?.has(key) ? values.get(key) : loaderOf(relation, own).load(key)) as Result | Promise<Result>
       },
+      loadAll<Result>(relation: Relation<Model, Result>, keys: readonly string[]) {
+        return readAll(relation, branchesOf(relation), keys) as Promise<Result[]>
+      },
       async list(model, request) {
         const read = () => reads.list(model, owner, request, { plan, branches, onReceived })
-        const queued = isSearch(request) ? limits.search : queueFor(model, request.limit)
-        const { rows, levels } = await queued(read)
+        const queued = request.conditions.some(isSearch) ? limits.search : queueFor(model, request.limit)
+        const { rows, levels } = await orTooExpensive(request.conditions, queued(read))
         for (const level of levels) remember(level)
         return rows as never
       },
-      count: (model, conditions) => limits.search(() => reads.count(model, owner, conditions)),
+      count: (model, conditions) =>
+        orTooExpensive(
+          conditions,
+          limits.search(() => reads.count(model, owner, conditions)),
+        ),
       countBy: (model, field) => limits.search(() => reads.countBy(model, owner, field)),
       follow(followed) {
         plan = followed
@@ -132,13 +146,25 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits): L
   return below(none)
 }
 
-/** Whether a list may read many more rows than it returns. */
-function isSearch({ conditions }: ListRequest): boolean {
-  return conditions.some(({ is }) => is === 'contains' || is === 'referred to')
+/** @throws GatewayError TOO_EXPENSIVE if the conditions that the client composed take longer than a statement may take */
+async function orTooExpensive<Result>(conditions: readonly Condition[], read: Promise<Result>): Promise<Result> {
+  try {
+    return await read
+  } catch (error) {
+    if (!conditions.some(isComposed) || !isStatementTimeout(error)) throw error
+    throw new GatewayError('TOO_EXPENSIVE', 'The filter takes too long. Use fewer conditions, or conditions on ids.', {
+      cause: error,
+    })
+  }
 }
 
 /** What a relation returns for a key, from the rows that were read. */
 function grouped({ kind, by }: Relation, rows: readonly Record<string, unknown>[]): (key: string) => unknown {
-  const byKey = Map.groupBy(rows, (row) => row[by] as string)
-  return (key) => (kind === 'many' ? (byKey.get(key) ?? []) : (byKey.get(key)?.[0] ?? null))
+  if (kind === 'one') {
+    const byKey = new Map<unknown, unknown>()
+    for (const row of rows) byKey.set(row[by], row)
+    return (key) => byKey.get(key) ?? null
+  }
+  const byKey = Map.groupBy(rows, (row) => row[by])
+  return (key) => byKey.get(key) ?? []
 }

@@ -22,7 +22,7 @@ export function byTime(field: string, direction: Direction): Order {
     field,
     sqlType: 'timestamptz',
     expression: (column) => column,
-    textOf: (row) => String((row[field] as Date).getTime()),
+    textOf: (row) => String(Date.parse(row[field] as string)),
     parameterOf(text) {
       const time = new Date(/^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN)
       return isStorableTime(time) ? time.toISOString() : undefined
@@ -59,6 +59,7 @@ export function byCount(field: string, direction: Direction): Order {
   }
 }
 
-function firstCharacters(text: string): string {
+/** The part of a text that an index has. */
+export function firstCharacters(text: string): string {
   return text.length <= maxCharacters ? text : [...text].slice(0, maxCharacters).join('')
 }

@@ -2,7 +2,7 @@ import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import type { DataModel, Model, Row } from '../data-model.ts'
 import { query, statement } from '../statement.ts'
 import { type SelectedColumns, selectColumns } from './columns.ts'
-import { type Condition, countByText, countText, type ListRequest, pageText } from './list.ts'
+import { type Condition, countByText, countText, isComposed, type ListRequest, pageText } from './list.ts'
 import { createOwnerships, type Owner, type Ownership } from './owner.ts'
 import { type Branch, type IdField, noPlan, type ReadPlan, type Relation } from './relation.ts'
 import { type ColumnsOf, createTreeRead, relatedText, type Tree } from './tree.ts'
@@ -11,9 +11,13 @@ import { type ColumnsOf, createTreeRead, relatedText, type Tree } from './tree.t
 interface ReadOptions {
   readonly plan?: ReadPlan
   readonly branches?: readonly Branch[]
+  /** Texts by default, such as `2026-01-31T08:00:00.000Z`, because most times are only passed on. */
+  readonly times?: Times
   /** Called with the length of a tree, or of rows that have JSON objects, before they are decoded. If it throws, the read fails. */
   readonly onReceived?: (length: number) => void
 }
+
+type Times = 'dates' | 'texts'
 
 const ignore = () => undefined
 
@@ -27,16 +31,16 @@ export type Reads = ReturnType<typeof createReads>
 
 /**
  * Creates the reads of the rows of an owner. Each sends one statement through the driver adapter, because Prisma's query engine costs
- * several times as much. Rows equal those of Prisma's `findMany`, value for value.
+ * several times as much. Rows equal those of Prisma's `findMany`, value for value, except that times are texts.
  */
 export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size: number) => void = ignore) {
   const readTree = createTreeRead(sql, model)
   const columns = createColumns(model)
   const ownershipOf = createOwnerships(model)
   const columnsOfPlan =
-    (plan: ReadPlan): ColumnsOf =>
+    (plan: ReadPlan, times?: Times): ColumnsOf =>
     (relation) =>
-      columns(relation.model, relation.by, plan.fieldsOf(relation.model))
+      columns(relation.model, relation.by, plan.fieldsOf(relation.model), times)
 
   // Columns belong to one model and one field. The rest of the text depends on the kinds of the relation and of the owner.
   const texts = new WeakMap<SelectedColumns, Map<string, string>>()
@@ -57,15 +61,15 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
     relation: Relation,
     owner: Owner,
     keys: readonly string[],
-    { plan = noPlan, branches = [], onReceived = ignore }: ReadOptions = {},
+    { plan = noPlan, branches = [], times, onReceived = ignore }: ReadOptions = {},
   ): Promise<Tree> {
     onBatch(keys.length)
-    const columnsOf = columnsOfPlan(plan)
+    const columnsOf = columnsOfPlan(plan, times)
     const selected = columnsOf(relation)
     const owned = ownershipOf(owner)
     const text = textOf(relation, selected, owned, owner)
     const root = { model: relation.model, columns: selected, text, owned, parameters: [...owned.parameters, keys] }
-    return readTree({ ...root, isShortRead: true, isPage: false }, branches, columnsOf, onReceived)
+    return readTree({ ...root, isShortRead: true, isPrepared: true, isPage: false }, branches, columnsOf, onReceived)
   }
 
   return {
@@ -76,14 +80,15 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
       return columns(modelName, 'id', plan.fieldsOf(modelName)).hasObjects
     },
 
-    /** Reads all rows whose field `by` has one of the keys, oldest first. */
+    /** Reads all rows whose field `by` has one of the keys, oldest first, with their times as `Date`. */
     async batch<M extends Model>(
       modelName: M,
       by: IdField<M>,
       owner: Owner,
       keys: readonly string[],
     ): Promise<Row<M>[]> {
-      return (await related({ kind: 'many', model: modelName, by }, owner, keys)).rows as never
+      const { rows } = await related({ kind: 'many', model: modelName, by }, owner, keys, { times: 'dates' })
+      return rows as never
     },
 
     /** Reads rows of a list, with the field that it is ordered by, and the branches below. */
@@ -98,13 +103,14 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
       const { text, parameters } = pageText(model, modelName, selected.list, owned, request)
       // Without conditions an index leads to the page. A search for a part of a text may read every row.
       const isShortRead = request.conditions.length === 0
-      const root = { model: modelName, columns: selected, text, owned, parameters, isShortRead, isPage: true }
-      return readTree(root, branches, columnsOfPlan(plan), onReceived)
+      const isPrepared = !request.conditions.some(isComposed)
+      const root = { model: modelName, columns: selected, text, owned, parameters }
+      return readTree({ ...root, isShortRead, isPrepared, isPage: true }, branches, columnsOfPlan(plan), onReceived)
     },
 
     async count(modelName: Model, owner: Owner, conditions: readonly Condition[]): Promise<number> {
       const { text, parameters } = countText(model, modelName, ownershipOf(owner), conditions)
-      const rows = await query(sql, statement(text), parameters)
+      const rows = await query(sql, conditions.some(isComposed) ? { text } : statement(text), parameters)
       return Number(rows[0]?.[0])
     },
 
@@ -126,13 +132,18 @@ const allFields: ReadonlySet<string> = new Set()
  */
 function createColumns(model: DataModel) {
   const known = new WeakMap<ReadonlySet<string>, Map<string, SelectedColumns>>()
-  return (of: Model, also: string, fields: ReadonlySet<string> = allFields): SelectedColumns => {
+  return (
+    of: Model,
+    also: string,
+    fields: ReadonlySet<string> = allFields,
+    times: Times = 'texts',
+  ): SelectedColumns => {
     const byModel = known.get(fields) ?? new Map<string, SelectedColumns>()
-    const key = `${of}.${also}`
+    const key = `${of}.${also} ${times}`
     const selected = byModel.get(key)
     if (selected) return selected
     const isSelected = (field: string) => fields === allFields || field === 'id' || field === also || fields.has(field)
-    const columns = selectColumns(model(of), ({ field }) => isSelected(field))
+    const columns = selectColumns(model(of), { isSelected: ({ field }) => isSelected(field), times })
     known.set(fields, byModel.set(key, columns))
     return columns
   }

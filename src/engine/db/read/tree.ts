@@ -17,6 +17,8 @@ export interface Root {
   readonly parameters: readonly Parameter[]
   /** Whether it reads few rows, by an index. */
   readonly isShortRead: boolean
+  /** Whether its text is one of few, so that connections prepare the statement. */
+  readonly isPrepared: boolean
   /** Whether the last row only shows that there are more: no relations are read for it. The last parameter is the limit. */
   readonly isPage: boolean
 }
@@ -37,7 +39,7 @@ export interface Tree {
 /** The columns to read of the rows of a relation. */
 export type ColumnsOf = (relation: Relation) => SelectedColumns
 
-/** A relation in a statement: the number of its CTE, and of the CTE of the rows above. */
+/** A relation in a statement: the number of the CTE that has its rows, and of the CTE of the rows above. */
 interface Step {
   readonly branch: Branch
   readonly number: number
@@ -87,9 +89,8 @@ export function createTreeRead(sql: SqlQueryable, model: DataModel) {
     const levels = steps.map(({ branch: { relation, from }, number, above }): Level => {
       const keys = new Set<string>()
       for (const row of rowsOfLevels[above] as readonly Row[]) keys.add(row[from] as string)
-      const read = columnsOf(relation).toRows(texts[number] as string)
-      rowsOfLevels[number] = read
-      return { relation, keys, rows: read }
+      rowsOfLevels[number] ??= columnsOf(relation).toRows(texts[number] as string)
+      return { relation, keys, rows: rowsOfLevels[number] }
     })
     return { rows, levels }
   }
@@ -136,25 +137,45 @@ function prepareTree(model: DataModel, root: Root, branches: readonly Branch[], 
   const ctes = [`level_0 AS (${root.text})`]
   const results = [`(SELECT ${root.columns.json} FROM level_0)`]
 
+  /** Adds a CTE for the rows of a relation. Returns its number. */
+  function addLevel({ parent, relation, from }: Branch, above: number): number {
+    const columns = columnsOf(relation)
+    const limit = above === 0 && root.isPage ? ` LIMIT $${root.parameters.length}::integer - 1` : ''
+    const keys = `SELECT "${model(parent).columnOf(from).column}" FROM level_${above}${limit}`
+    const number = ctes.length
+    // An array makes PostgreSQL use the index. It does not know how few rows `IN (SELECT …)` would have.
+    ctes.push(`level_${number} AS (${relatedText(model, relation, columns, root.owned, `ARRAY(${keys})`)})`)
+    results.push(`(SELECT ${columns.json} FROM level_${number})`)
+    return number
+  }
+
   function add(parent: Model, above: number, below: readonly Branch[]): void {
     for (const branch of below) {
       // A selection on a node can have fields of several types. These rows have one type.
       if (branch.parent !== parent) continue
-      const { relation, from } = branch
-      const number = ctes.length
-      const columns = columnsOf(relation)
-      const limit = above === 0 && root.isPage ? ` LIMIT $${root.parameters.length}::integer - 1` : ''
-      const keys = `SELECT "${model(parent).columnOf(from).column}" FROM level_${above}${limit}`
-      // An array makes PostgreSQL use the index. It does not know how few rows `IN (SELECT …)` would have.
-      ctes.push(`level_${number} AS (${relatedText(model, relation, columns, root.owned, `ARRAY(${keys})`)})`)
-      results.push(`(SELECT ${columns.json} FROM level_${number})`)
-      steps.push({ branch, number, above })
-      add(relation.model, number, branch.branches)
+      let step = steps.find((other) => other.above === above && isSameRead(other.branch, branch))
+      if (!step) {
+        const back = steps.find(({ number }) => number === above)
+        const number = back && leadsBack(back.branch, branch) ? back.above : addLevel(branch, above)
+        step = { branch, number, above }
+        steps.push(step)
+      }
+      add(branch.relation.model, step.number, branch.branches)
     }
   }
 
   add(root.model, 0, branches)
-  const isShortRead = root.isShortRead && steps.length <= maxShortSteps
+  const isShortRead = root.isShortRead && ctes.length - 1 <= maxShortSteps
   const text = steps.length === 0 ? root.text : `WITH ${ctes.join(', ')} SELECT ${results.join(', ')}`
-  return { statement: statement(text, { isShortRead }), steps }
+  return { statement: root.isPrepared ? statement(text, { isShortRead }) : { text }, steps }
+}
+
+function isSameRead({ relation, from }: Branch, other: Branch): boolean {
+  return relation === other.relation && from === other.from
+}
+
+/** Whether the rows below a branch have the rows above it as their relation: from the accounts of users back to their users. */
+function leadsBack({ parent, relation, from }: Branch, below: Branch): boolean {
+  const { kind, model, by } = below.relation
+  return kind === 'one' && model === parent && by === from && below.from === relation.by
 }

@@ -10,11 +10,12 @@ export interface DocumentFinder {
   /**
    * Returns the parameters with the document to execute.
    *
+   * @param tenant the id of the client's tenant
    * @throws GatewayError DOCUMENT_NOT_TRUSTED, PERSISTED_QUERY_NOT_FOUND, or MALFORMED_REQUEST for a hash of another text
    */
-  find(params: GraphQLParams, log: Logger): GraphQLParams
-  /** Stores a valid document, so that later requests can send its hash alone. */
-  store(params: GraphQLParams): void
+  find(params: GraphQLParams, tenant: string, log: Logger): GraphQLParams
+  /** Stores a valid document, so that later requests of the tenant can send its hash alone. */
+  store(params: GraphQLParams, tenant: string): void
 }
 
 /**
@@ -34,13 +35,13 @@ function createTrustedFinder(trusted: TrustedDocuments): DocumentFinder {
   const textOf = (id: string) =>
     trusted.byId.get(id) ?? trusted.byId.get(id.startsWith(hashPrefix) ? id.slice(hashPrefix.length) : hashPrefix + id)
   return {
-    find({ documentId, ...params }, log) {
+    find({ documentId, ...params }, _tenant, log) {
       const id = documentId ?? persistedHash(params)
       const text = id === undefined ? undefined : textOf(id)
       if (text !== undefined) return { ...params, query: text }
       const isTrusted = trusted.texts.has(params.query ?? '')
       if (trusted.others === 'reject' && !isTrusted) {
-        throw new GatewayError('DOCUMENT_NOT_TRUSTED', 'Only trusted documents are executed.')
+        throw notTrusted(params.query, id)
       }
       if (params.query === undefined && id !== undefined) throw notFound()
       if (params.query !== undefined && !isTrusted) {
@@ -52,19 +53,41 @@ function createTrustedFinder(trusted: TrustedDocuments): DocumentFinder {
   }
 }
 
-/** Limits on automatic persisted queries: their number, and the length of each. */
-const maxStored = 1_024
+/** The rejection of a document. It says how the operator can make it a trusted one. */
+function notTrusted(query: string | undefined, id: string | undefined): GatewayError {
+  const name =
+    query === undefined
+      ? `no trusted document has the id ${JSON.stringify(id?.slice(0, 100) ?? '')}`
+      : `the one with the SHA-256 hash ${sha256(query)} is not trusted`
+  return new GatewayError(
+    'DOCUMENT_NOT_TRUSTED',
+    `Only trusted documents are executed, and ${name}. Add it to the files of TRUSTED_DOCUMENTS and restart the gateway.`,
+  )
+}
+
+/**
+ * Limits on automatic persisted queries, in characters: the length of each, and the size of all of one tenant, where each counts with its
+ * hash and its place in the cache. The number of tenants bounds the memory of all.
+ */
 const maxStoredLength = 20_000
+const maxTenantSize = 250_000
+const sizeOfEntry = 200
+const maxTenants = 200
 
 function createPersistedFinder(): DocumentFinder {
-  const stored = new LRUCache<string, string>({ max: maxStored })
+  // For each tenant its own, so that no tenant can evict or read the documents of another.
+  const byTenant = new LRUCache<string, LRUCache<string, string>>({
+    max: maxTenants,
+    memoMethod: () =>
+      new LRUCache({ maxSize: maxTenantSize, sizeCalculation: ({ length }: string) => length + sizeOfEntry }),
+  })
   return {
-    find({ documentId, ...params }) {
+    find({ documentId, ...params }, tenant) {
       const id = persistedHash(params) ?? documentId
       const wanted = id?.startsWith(hashPrefix) ? id.slice(hashPrefix.length) : id
       if (wanted === undefined) return params
       if (params.query === undefined) {
-        const query = stored.get(wanted)
+        const query = byTenant.get(tenant)?.get(wanted)
         if (query === undefined) throw notFound()
         return { ...params, query }
       }
@@ -73,9 +96,10 @@ function createPersistedFinder(): DocumentFinder {
       }
       return params
     },
-    store({ query, ...params }) {
+    store({ query, ...params }, tenant) {
       const wanted = persistedHash(params)
-      if (wanted !== undefined && query !== undefined && query.length <= maxStoredLength) stored.set(wanted, query)
+      if (wanted === undefined || query === undefined || query.length > maxStoredLength) return
+      byTenant.memo(tenant).set(wanted, query)
     },
   }
 }

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { errorCodes, GatewayError } from '../../errors.ts'
-import { createTextPages, faviconPath, isFromThisMachine, readPageFile, setPageHeaders } from '../../http/pages/page.ts'
+import { faviconPath, isFromThisMachine, readPageFile, setPageHeaders } from '../../http/pages/page.ts'
 import { addFile, type StaticFiles, sendFile } from '../../http/pages/static-files.ts'
+import { adaptScript } from './graphiql-script.ts'
 
 export const filesPath = '/graphql/files'
 
@@ -65,31 +65,6 @@ export function createGraphiql(demoKey: string | undefined) {
   }
 }
 
-/** Serves browsers while GraphiQL is off: a page that says how to turn it on, with the status of a request without a key. */
-export function createGraphiqlHint(): (reply: FastifyReply) => string {
-  const sendTextPage = createTextPages()
-  const { code, headers } = new GatewayError('UNAUTHENTICATED', 'GraphiQL is off.')
-  return (reply) => {
-    reply.code(errorCodes[code].status).headers(headers)
-    return sendTextPage(reply, 'GraphiQL is off · Fusion Gateway', hint)
-  }
-}
-
-const hint = `<header>
-<img src="${faviconPath}" alt="">
-<h1>GraphiQL is off</h1>
-</header>
-<p class="lead">This address serves GraphQL requests that send an API key. A gateway on PostgreSQL shows GraphiQL here only if its
-operator turns it on.</p>
-<h2>Turn it on</h2>
-<p>Start the gateway with two variables. The second one lets GraphiQL load the schema:</p>
-<pre tabindex="0" aria-label="Command"><code>GRAPHIQL=on INTROSPECTION=on npm start</code></pre>
-<h2>Or send a request</h2>
-<pre tabindex="0" aria-label="Example"><code>curl -H "x-api-key: $KEY" -H 'content-type: application/json' \\
-  -d '{"query": "{ viewer { keyName } }"}' \\
-  $GATEWAY/graphql</code></pre>
-<p>The <a href="/">start page</a> links to the REST reference.</p>`
-
 async function renderPage(apiKey: string, files: StaticFiles): Promise<Buffer> {
   // 9 MB of scripts: loaded when the first browser requests them.
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql')
@@ -111,13 +86,18 @@ async function renderPage(apiKey: string, files: StaticFiles): Promise<Buffer> {
   const style = addFile(files, 'css', readPageFile('graphiql.css'))
   const script = addFile(files, 'js', readPageFile('graphiql.js'))
   const additions = `
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="${faviconPath}">
 <link rel="stylesheet" href="${filesPath}/${style}">
 <script src="${filesPath}/${script}" data-key="${apiKey.replace('<', '&lt;')}"></script>
 <script>localStorage['graphiql:query'] ??= ${JSON.stringify(tabs[0]?.query)} // The first reload would open an empty tab.</script>
 `
-  return Buffer.from(page.replace('</head>', () => `${additions}</head>`))
+  return Buffer.from(page.replace('</head>', () => `${additions}</head>`).replace('<div id="root"></div>', content))
 }
+
+/** Where GraphiQL renders. The script in `graphiql.js` follows the link. */
+const content = `<a class="skip" href="#graphiql-session">Skip to the editor</a>
+<main><h1>GraphiQL</h1><div id="root"></div></main>`
 
 /**
  * Moves the style and the script of GraphiQL, which are 9 MB and the same for everyone, from its page to files.
@@ -132,7 +112,7 @@ function moveToFiles(page: string, folder: string, files: StaticFiles): string {
   // The end of the script starts GraphiQL with the options of this page.
   const script = between(page.slice(0, page.lastIndexOf('YogaGraphiQL.renderYogaGraphiQL(')), '<script>')
   const styleName = addFile(files, 'css', style.text)
-  const scriptName = addFile(files, 'js', withHistory(script.text))
+  const scriptName = addFile(files, 'js', adaptScript(script.text))
   return [
     page.slice(0, style.from),
     `</style><link rel="stylesheet" href="${folder}/${styleName}"><style>`,
@@ -148,12 +128,4 @@ function between(page: string, opening: string, closing?: string) {
   if (from < opening.length) throw new Error(`The page of GraphiQL has no ${opening}`)
   const to = closing === undefined ? page.length : page.indexOf(closing, from)
   return { from, to, text: page.slice(from, to) }
-}
-
-/** Yoga's GraphiQL contains the history, but shows only its own plugin, and takes no plugins in its options. */
-function withHistory(script: string): string {
-  const history = /(\w+)=\{title:"History",/.exec(script)?.[1]
-  const plugins = /plugins:\[\w+(?=\],schemaDescription:)/
-  if (history === undefined || !plugins.test(script)) throw new Error('The script of GraphiQL has no history')
-  return script.replace(plugins, (found) => `${found},${history}`)
 }

@@ -91,6 +91,6 @@ const strictTypes: readonly MediaType[] = ['application/graphql-response+json', 
  *
  * @see https://graphql.github.io/graphql-over-http/draft/#sec-Status-Codes
  */
-export function statusOf(results: Results, type: MediaType): number {
+export function statusOf(results: object, type: MediaType): number {
   return 'data' in results || !strictTypes.includes(type) ? 200 : 400
 }

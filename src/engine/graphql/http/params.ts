@@ -17,7 +17,7 @@ export interface GraphQLParams {
  * @see https://graphql.github.io/graphql-over-http/draft/#sec-Request-Parameters
  */
 export function readBodyParams(body: unknown): GraphQLParams {
-  if (Array.isArray(body)) throw malformed('Send one operation, not an array: batching is not supported.')
+  if (Array.isArray(body)) throw malformed('Batching is not supported. Send each operation in a request of its own.')
   if (!isObject(body)) throw malformed('Send a JSON object with the key query.')
   return {
     ...readText(body, 'query'),

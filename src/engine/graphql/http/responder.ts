@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Services } from '../../context.ts'
 import { type Authenticate, contextOf, onFlushed, onSent, viewerOf } from '../../http/request.ts'
+import { clientOf } from '../../telemetry/usage/client.ts'
 import { toClientError } from '../operation/client-error.ts'
 import type { IdempotencyKey } from '../operation/execute-once.ts'
 import { longResponse } from '../operation/response-length.ts'
@@ -39,14 +40,15 @@ export function createResponder(documents: DocumentFinder, options: ResponderOpt
     const type = negotiate(headers.accept)
     const viewer = viewerOf(request)
     const isAbandoned = () => statements.isAbandoned === true
-    const prepared = await operations.prepareFor(viewer, params.query, params.operationName, isAbandoned)
+    const { query, operationName } = params
+    const prepared = await operations.prepareFor(viewer, query, operationName, isAbandoned, clientOf(headers))
     if (prepared.errors) {
       const errors = prepared.errors.map((error) => toClientError(error, request.log))
       return send(reply, type, params, { errors }, prepared.isBadRequest ? 400 : undefined)
     }
     const { operation } = prepared
     request.operationName = operation.name
-    documents.store(params)
+    documents.store(params, viewer.tenantAppId)
     if (operation.kind === 'mutation' && request.method === 'GET') return rejectMutationByGet(reply, type)
     const { variables = {} } = params
     const context = contextOf(request, services)
@@ -60,8 +62,10 @@ export function createResponder(documents: DocumentFinder, options: ResponderOpt
     }
     const { result, length, headers: resultHeaders } = await operations.run(toRun)
     reply.headers(resultHeaders)
+    // The length of a compressed response can reveal a secret in it to someone who chooses a part of the response (BREACH).
+    if (operation.showsSecrets) reply.header('cache-control', 'no-store, no-transform')
     const sendResult = () => send(reply, type, params, result)
-    return length > longResponse ? services.queues.steps.run(viewer.keyId, sendResult) : sendResult()
+    return length > longResponse ? services.queues.steps.run(viewer, sendResult) : sendResult()
   }
 }
 

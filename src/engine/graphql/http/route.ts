@@ -4,15 +4,17 @@ import { compressResponse } from '../../http/compression.ts'
 import { wantsPage } from '../../http/pages/page.ts'
 import { registerRoutes } from '../../http/plugin.ts'
 import { toHttpError } from '../../http/plugins/error-handler.ts'
-import { readIdempotencyKey } from '../../http/request.ts'
-import { createDocumentFinder } from './documents.ts'
-import { createGraphiql, createGraphiqlHint, filesPath } from './graphiql.ts'
-import { isJsonType, type JsonType, negotiate } from './negotiate.ts'
+import { readIdempotencyKey, viewerOf } from '../../http/request.ts'
+import type { DocumentFinder } from './documents.ts'
+import { createGraphiql, filesPath } from './graphiql.ts'
+import { createGraphiqlHint } from './graphiql-hint.ts'
+import { isJsonType, type JsonType, negotiate, statusOf } from './negotiate.ts'
 import { readBodyParams, readQueryParams } from './params.ts'
 import { createResponder, type ResponderOptions } from './responder.ts'
 import type { TrustedDocuments } from './trusted-documents.ts'
 
 export interface GraphQLOptions extends ResponderOptions {
+  readonly documents: DocumentFinder
   /** Whether browsers that open /graphql get GraphiQL. */
   readonly graphiql: boolean
   /** The documents of clients. Without them every document is executed. */
@@ -23,10 +25,9 @@ export interface GraphQLOptions extends ResponderOptions {
 
 /** Serves /graphql: operations for clients, GraphiQL for browsers. */
 export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): void {
-  const { authenticate } = options
-  const documents = createDocumentFinder(options.trustedDocuments)
+  const { authenticate, documents } = options
   const graphiql = options.graphiql ? createGraphiql(options.demoKey) : undefined
-  const withoutGraphiql = createGraphiqlHint()
+  const withoutGraphiql = createGraphiqlHint(options.trustedDocuments?.others === 'reject')
   const response = createResponder(documents, options)
 
   app.setErrorHandler((error, request, reply) => sendError(reply, toHttpError(error, request)))
@@ -40,7 +41,7 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
       async handler(request, reply) {
         if (!request.viewer) return graphiql ? graphiql.page(request, reply) : withoutGraphiql(reply)
         const params = readQueryParams(request.query as Record<string, unknown>)
-        return response(request, reply, documents.find(params, request.log))
+        return response(request, reply, documents.find(params, request.viewer.tenantAppId, request.log))
       },
     })
 
@@ -53,7 +54,7 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
       },
       async handler(request, reply) {
         if (request.body === undefined) throw new GatewayError('MALFORMED_REQUEST', 'The request has no body.')
-        const params = documents.find(readBodyParams(request.body), request.log)
+        const params = documents.find(readBodyParams(request.body), viewerOf(request).tenantAppId, request.log)
         // The document itself, however it was named: a retry may name it by its hash.
         const { query, operationName, variables } = params
         const idempotencyKey = readIdempotencyKey(request, [query, operationName, variables])
@@ -63,15 +64,23 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
   })
 }
 
+/** The longest array of operations whose operations get an error each. */
+const maxBatch = 100
+
 /** Sends an error in GraphQL's format. */
 function sendError(reply: FastifyReply, error: GatewayError): FastifyReply {
   const { code, message, details, headers } = error
+  const { body, headers: sent } = reply.request
+  const type = jsonTypeOf(sent.accept)
+  const result = { errors: [{ message, extensions: { code, ...details } }] }
+  // The batch links of clients read an array with a result for each operation, and JSON only with the status 200.
+  const isBatch = Array.isArray(body) && body.length > 0 && body.length <= maxBatch
   return reply
-    .code(errorCodes[code].status)
+    .code(isBatch ? statusOf(result, type) : errorCodes[code].status)
     .removeHeader('content-encoding')
     .headers(headers)
-    .type(`${jsonTypeOf(reply.request.headers.accept)}; charset=utf-8`)
-    .send(JSON.stringify({ errors: [{ message, extensions: { code, ...details } }] }))
+    .type(`${type}; charset=utf-8`)
+    .send(JSON.stringify(isBatch ? body.map(() => result) : result))
 }
 
 /** The type of an error. Clients read the body only if its type is one of GraphQL's. */

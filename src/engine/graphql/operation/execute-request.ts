@@ -40,7 +40,7 @@ export function createExecute({ services, meter, recentWrites }: ExecuteOptions)
   async function executeOnceOrNow(request: OperationRequest) {
     const { operation, context, idempotencyKey } = request
     if (operation.kind === 'mutation' && idempotencyKey !== undefined) {
-      return queues.transactions.run(context.viewer.keyId, () => executeOnce(request, idempotencyKey, idempotency))
+      return queues.transactions.run(context.viewer, () => executeOnce(request, idempotencyKey, idempotency))
     }
     return { result: await executeOperation(request), isReplay: false, isStored: false }
   }
@@ -66,12 +66,21 @@ export function createExecute({ services, meter, recentWrites }: ExecuteOptions)
 
   return async (request: OperationRequest): Promise<OperationResponse> => {
     const { operation, context, statements } = request
-    const work = () => meter.run(statements, () => executeOnceOrNow(request))
+    let startedAt = 0
+    const waits = { pending: 0, since: 0, milliseconds: 0 }
+    const work = () => {
+      startedAt = performance.now()
+      statements.waits = waits
+      if (operation.kind === 'mutation') statements.actor = `${context.viewer.keyId} ${statements.requestId}`
+      return meter.run(statements, () => executeOnceOrNow(request))
+    }
     const { result, isReplay, isStored } = await onChosenServer(request, work)
     const codes = countErrors(result, context)
+    const length = lengthOf(result.data, operation.kind === 'mutation' ? Number.POSITIVE_INFINITY : maxResponseLength)
+    operation.noteRun(performance.now() - startedAt - waits.milliseconds)
     return {
       result,
-      length: lengthOf(result.data, operation.kind === 'mutation' ? Number.POSITIVE_INFINITY : maxResponseLength),
+      length,
       isStored,
       headers: {
         ...(isReplay && { 'idempotent-replayed': 'true' }),

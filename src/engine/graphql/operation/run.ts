@@ -6,10 +6,12 @@ import { type ConcurrencyLimit, createConcurrencyLimit } from '../../limits/conc
 import type { FairQueue } from '../../limits/fair-queue.ts'
 import type { RateLimit } from '../../limits/rate-limit.ts'
 import type { RecentWrites } from '../../limits/recent-writes.ts'
+import type { Client } from '../../telemetry/usage/client.ts'
 import { type Admissions, createAdmissions, pointsOfLength } from './admit.ts'
 import { createExecute, type OperationRequest, type OperationResponse } from './execute-request.ts'
-import { createPreparer, type Preparation, type Preparer } from './prepare/prepare.ts'
+import { createPreparer, type Preparation, type PreparedOperation, type Preparer } from './prepare/prepare.ts'
 import type { Schemas } from './prepare/schemas.ts'
+import { createUsageRecorder } from './record-usage.ts'
 import { longResponse, mebibyte, requireResponseLength } from './response-length.ts'
 import { createSubscribe, type Subscribe } from './subscribe.ts'
 
@@ -22,13 +24,14 @@ export interface Operations extends Preparer {
    * Prepares the document of a client. New documents are queued, and a document with errors costs points.
    *
    * @param isAbandoned whether the client has gone
-   * @throws GatewayError RATE_LIMITED if the document is new and the key has no points left
+   * @throws GatewayError RATE_LIMITED if the document is new and no points are left
    */
   prepareFor(
     viewer: Viewer,
     text: string | undefined,
     operationName: string | null | undefined,
     isAbandoned: () => boolean,
+    client?: Client,
   ): Promise<Preparation>
   /**
    * Admits and executes a query or a mutation.
@@ -47,6 +50,15 @@ export interface Operations extends Preparer {
  */
 const longCosts = { query: 5_000, mutation: 16, subscription: Number.POSITIVE_INFINITY }
 
+/** Operations whose last runs kept the event loop busy for longer are queued, and those that have not run yet from this cost on. */
+const long = { milliseconds: 10, costOfUnknown: 100 }
+
+function isLong({ kind, busyMilliseconds }: PreparedOperation, cost: number): boolean {
+  if (cost >= longCosts[kind]) return true
+  const milliseconds = busyMilliseconds()
+  return milliseconds === undefined ? cost >= long.costOfUnknown : milliseconds > long.milliseconds
+}
+
 /** A document with errors costs a point for so many characters: validating 100,000 takes up to 80 ms. */
 const charactersPerPoint = 100
 
@@ -64,31 +76,54 @@ export interface OperationsOptions {
   readonly maxSubscriptionsPerKey: number
   /** The most MiB of unread long responses of the clients of one key. */
   readonly maxUnsentMibPerKey: number
+  /** Whether operations of clients without a name are rejected. */
+  readonly requiresClientName?: boolean
 }
 
 /** Creates the functions that run operations. */
 export function createOperations(options: OperationsOptions): Operations {
-  const { schemas, services, meter, rateLimit, introspection, maxSubscriptionsPerKey } = options
+  const { schemas, services, meter, rateLimit, introspection, requiresClientName = false } = options
   const preparer = createPreparer({ schemas, introspection, metrics: services.metrics })
-  const admissions = createAdmissions(rateLimit)
+  const usage = createUsageRecorder(services.usageCounts, requiresClientName)
+  const admissions = createAdmissions(rateLimit, usage)
   const things = 'MiB of responses that its clients have not read'
   const unsent = createConcurrencyLimit(options.maxUnsentMibPerKey, things, 'MAX_UNSENT_MIB_PER_KEY')
   const execute = createExecute(options)
+  const run = createRun({ admissions, unsent, execute, queue: services.queues.operations })
+  const subscribe = createSubscribe({ admissions, meter, unsent, maxPerKey: options.maxSubscriptionsPerKey })
+
+  async function prepareQueued(...[viewer, text, operationName, isAbandoned]: Parameters<Operations['prepareFor']>) {
+    const prepare = () => preparer.prepare(text, operationName)
+    if (text === undefined || preparer.isPrepared(text, operationName)) return prepare()
+    await rateLimit.spend(viewer, 0)
+    const prepared = await services.queues.steps.run(viewer, prepare, isAbandoned)
+    const points = prepared.errors ? Math.floor(text.length / charactersPerPoint) : 0
+    if (points > 0) await rateLimit.charge(viewer, points)
+    return prepared
+  }
 
   return {
     ...preparer,
-    async prepareFor(viewer, text, operationName, isAbandoned) {
-      const prepare = () => preparer.prepare(text, operationName)
-      if (text === undefined || preparer.isPrepared(text, operationName)) return prepare()
-      await rateLimit.spend(viewer, 0)
-      const prepared = await services.queues.steps.run(viewer.keyId, prepare, isAbandoned)
-      const points = prepared.errors ? Math.floor(text.length / charactersPerPoint) : 0
-      if (points > 0) await rateLimit.charge(viewer, points)
+    async prepareFor(...request) {
+      const startedAt = performance.now()
+      const prepared = await prepareQueued(...request)
+      const [viewer, , , , client] = request
+      if (prepared.errors) usage.recordInvalid(viewer, client, performance.now() - startedAt)
       return prepared
     },
     execute,
-    run: createRun({ admissions, unsent, execute, queue: services.queues.operations }),
-    subscribe: createSubscribe({ admissions, rateLimit, meter, unsent, maxPerKey: maxSubscriptionsPerKey }),
+    run: (request) =>
+      usage.record(
+        request,
+        () => run(request),
+        ({ result }) => result.errors !== undefined,
+      ),
+    subscribe: (request) =>
+      usage.record(
+        request,
+        () => subscribe(request),
+        ({ events }) => !(Symbol.asyncIterator in events),
+      ),
   }
 }
 
@@ -105,14 +140,14 @@ function createRun({ admissions, unsent, execute, queue }: RunOptions): Operatio
   function executeQueued(request: OperationRequest, cost: number): Promise<OperationResponse> {
     const { operation, context, statements } = request
     const run = () => execute(request)
-    if (cost < longCosts[operation.kind]) return run()
-    return queue.run(context.viewer.keyId, run, () => statements.isAbandoned === true)
+    if (!isLong(operation, cost)) return run()
+    return queue.run(context.viewer, run, () => statements.isAbandoned === true)
   }
 
   /**
    * Counts a long response until the client has received it.
    *
-   * @throws GatewayError RATE_LIMITED, after a second, if the clients of the key have too many unread responses
+   * @throws GatewayError RATE_LIMITED, after a second, if the clients of the key, the tenant or the user have too many unread responses
    */
   async function countUntilSent({ operation, context, onSent }: OperationRequest, length: number): Promise<void> {
     if (length < longResponse) return
@@ -126,8 +161,7 @@ function createRun({ admissions, unsent, execute, queue }: RunOptions): Operatio
     const { operation, context } = request
     let admission = await admissions.admit(request)
     try {
-      const release = await unsent.take(context.viewer, 0)
-      release()
+      await unsent.check(context.viewer)
       const response = await executeQueued(request, admission.cost)
       const { result, length, isStored } = response
       admission = await admissions.raise(request, admission, pointsOfLength(length) * (isStored ? storedFactor : 1))

@@ -4,8 +4,7 @@ import { requireScope } from '../../auth/scopes.ts'
 import type { Viewer } from '../../auth/viewer.ts'
 import { runAttributed, type StatementMeter } from '../../db/statement-meter.ts'
 import type { GatewayError } from '../../errors.ts'
-import { type ConcurrencyLimit, createConcurrencyLimit } from '../../limits/concurrency-limit.ts'
-import type { RateLimit } from '../../limits/rate-limit.ts'
+import { type ConcurrencyLimit, createConcurrencyLimit, delayRejection } from '../../limits/concurrency-limit.ts'
 import { type Admissions, pointsOfLength } from './admit.ts'
 import { countErrors, executeOperation, executionArgs, toClientResult } from './execute.ts'
 import type { OperationRequest } from './execute-request.ts'
@@ -29,7 +28,6 @@ export type Subscribe = (request: SubscriptionRequest) => Promise<SubscriptionRe
 
 interface SubscribeOptions {
   readonly admissions: Admissions
-  readonly rateLimit: RateLimit
   readonly meter: StatementMeter
   /** The MiB of unread responses of the clients of each key. */
   readonly unsent: ConcurrencyLimit
@@ -37,13 +35,13 @@ interface SubscribeOptions {
 }
 
 /**
- * Creates `subscribe`. Each event checks the key, and takes the cost of its nodes from the key's budget. When the key is
+ * Creates `subscribe`. Each event checks the key, and takes the cost of its nodes from the budgets. When the key is
  * revoked, loses a scope or has no points left, or the token expires, the subscription sends the error and ends. Without events
- * the key is checked each second.
+ * the key is checked each second. A rejection is sent after a second.
  *
  * @throws GatewayError TOO_EXPENSIVE, RATE_LIMITED
  */
-export function createSubscribe({ admissions, rateLimit, meter, unsent, maxPerKey }: SubscribeOptions): Subscribe {
+export function createSubscribe({ admissions, meter, unsent, maxPerKey }: SubscribeOptions): Subscribe {
   const limit = createConcurrencyLimit(maxPerKey, 'subscriptions', 'MAX_SUBSCRIPTIONS_PER_KEY')
 
   return async (request) => {
@@ -52,7 +50,10 @@ export function createSubscribe({ admissions, rateLimit, meter, unsent, maxPerKe
       release()
       throw error
     })
-    if (!(Symbol.asyncIterator in response.events)) release()
+    if (!(Symbol.asyncIterator in response.events)) {
+      await delayRejection()
+      release()
+    }
     return response
   }
 
@@ -61,6 +62,7 @@ export function createSubscribe({ admissions, rateLimit, meter, unsent, maxPerKe
     const { cost, headers } = await admissions.admit(request)
     const { errors, coerced = {} } = operation.coerce(variables)
     if (errors) return { events: shown({ errors }, request), headers }
+    context.loaders.follow(operation.planOf(coerced))
     const source = await meter.run(request.statements, () =>
       createSourceEventStream(executionArgs(operation, context, coerced)),
     )
@@ -68,11 +70,11 @@ export function createSubscribe({ admissions, rateLimit, meter, unsent, maxPerKe
     const values = releasing(source[Symbol.asyncIterator](), release)
     // A client that has gone ends the values, also while the next one is awaited.
     request.onSent(() => void values.return())
-    return { events: eventsOf(values, request, { rateLimit, meter, unsent, paid: cost }), headers }
+    return { events: eventsOf(values, request, { admissions, meter, unsent, paid: cost }), headers }
   }
 }
 
-interface EventsOptions extends Pick<SubscribeOptions, 'rateLimit' | 'meter' | 'unsent'> {
+interface EventsOptions extends Pick<SubscribeOptions, 'admissions' | 'meter' | 'unsent'> {
   readonly paid: number
 }
 
@@ -113,7 +115,7 @@ async function* eventsOf(
     },
   )
   const resultOf = createResults(request, options)
-  let release = () => {}
+  let release: (() => void) | undefined
   try {
     for (;;) {
       const { done, value } = await attributed(() => values.next())
@@ -122,7 +124,7 @@ async function* eventsOf(
       release = event.release
       yield event.result
       // Yoga asks for the next event before the last one is sent.
-      onFlushed(release)
+      if (release) onFlushed(release)
     }
     if (rejection) throw rejection
   } catch (error) {
@@ -131,13 +133,13 @@ async function* eventsOf(
     yield shown({ errors: [new GraphQLError(cause.message, { originalError: cause })] }, request)
   } finally {
     stopWatching()
-    onFlushed(release)
+    if (release) onFlushed(release)
     await values.return()
   }
 }
 
 /** Creates the function that turns a value into an event. The caller releases its permits when the client has received it. */
-function createResults(request: SubscriptionRequest, { rateLimit, unsent, paid }: Omit<EventsOptions, 'meter'>) {
+function createResults(request: SubscriptionRequest, { admissions, unsent, paid }: Omit<EventsOptions, 'meter'>) {
   const { operation, context, checkKey } = request
   const { viewer } = context
   /** The points that the admission has taken, for the first event. */
@@ -145,8 +147,7 @@ function createResults(request: SubscriptionRequest, { rateLimit, unsent, paid }
 
   return async (value: unknown) => {
     requireSameScopes(viewer, await checkKey(), operation)
-    const free = await unsent.take(viewer, 0)
-    free()
+    await unsent.check(viewer)
     // Rows of an earlier event are out of date.
     context.loaders.clearAll()
     const result = await executeOperation(request, value)
@@ -154,9 +155,9 @@ function createResults(request: SubscriptionRequest, { rateLimit, unsent, paid }
     requireResponseLength(length)
     countErrors(result, context)
     const points = Math.max(1, operation.countNodes(result.data), pointsOfLength(length))
-    if (points > credit) await rateLimit.spend(viewer, points - credit)
+    if (points > credit) await admissions.spend(request, points - credit)
     credit = 0
-    return { result, release: length >= longResponse ? unsent.hold(viewer, Math.ceil(length / mebibyte)) : () => {} }
+    return { result, release: length >= longResponse ? unsent.hold(viewer, Math.ceil(length / mebibyte)) : undefined }
   }
 }
 

@@ -14,12 +14,11 @@ export interface ConnectionArguments {
 }
 
 /**
- * Reads the arguments of a connection.
+ * Reads the size of a page, and whether it is the end of the list.
  *
- * @throws GatewayError BAD_USER_INPUT if a size is not 1–500, both sizes are given, or a cursor is invalid
- * @see https://relay.dev/graphql/connections.htm#sec-Pagination-algorithm
+ * @throws GatewayError BAD_USER_INPUT if a size is not 1–500, or both sizes are given
  */
-export function readPageRequest({ first, last, after, before }: ConnectionArguments, order: Order): PageRequest {
+export function readPageSize({ first, last }: ConnectionArguments): Pick<PageRequest, 'size' | 'fromEnd'> {
   const errors: FieldError[] = []
   for (const [field, size] of Object.entries({ first, last })) {
     if (size != null && (size < 1 || size > maxPageSize)) {
@@ -30,10 +29,20 @@ export function readPageRequest({ first, last, after, before }: ConnectionArgume
     errors.push({ field: 'last', code: 'OUT_OF_RANGE', message: 'cannot be given together with first' })
   }
   if (errors.length > 0) throw invalidInput(errors)
+  return { size: first ?? last ?? defaultPageSize, fromEnd: last != null }
+}
+
+/**
+ * Reads the arguments of a connection.
+ *
+ * @throws GatewayError BAD_USER_INPUT if a size is not 1–500, both sizes are given, or a cursor is invalid
+ * @see https://relay.dev/graphql/connections.htm#sec-Pagination-algorithm
+ */
+export function readPageRequest(page: ConnectionArguments, order: Order): PageRequest {
+  const { after, before } = page
   return {
     order,
-    size: first ?? last ?? defaultPageSize,
-    fromEnd: last != null,
+    ...readPageSize(page),
     after: after == null ? undefined : decodeCursor(after, order, 'after'),
     before: before == null ? undefined : decodeCursor(before, order, 'before'),
   }
@@ -97,10 +106,29 @@ class Edge<Node extends Row> {
  * @param rows up to `size + 1` rows, in the order in which they were read; the extra row shows that there are more
  */
 export function toConnection<Node extends Row>(request: PageRequest, rows: readonly Node[]) {
+  return connectionOf(request, rows, (node) => new Edge(node, request.order))
+}
+
+/** Creates a connection from the rows of a page of a list that is ordered by ids: the cursors are the ids. */
+export function connectionById<Node extends Row>(request: PageBounds, rows: readonly Node[]) {
+  return connectionOf(request, rows, (node) => ({ node, cursor: node.id }))
+}
+
+/** A page, whose cursors may be of any kind. */
+interface PageBounds extends Pick<PageRequest, 'size' | 'fromEnd'> {
+  readonly after: unknown
+  readonly before: unknown
+}
+
+function connectionOf<Node, NodeEdge extends { readonly cursor: string }>(
+  request: PageBounds,
+  rows: readonly Node[],
+  edgeOf: (node: Node) => NodeEdge,
+) {
   const page = rows.slice(0, request.size)
   const hasMore = rows.length > request.size
   if (request.fromEnd) page.reverse()
-  const edges = page.map((node) => new Edge(node, request.order))
+  const edges = page.map(edgeOf)
   return {
     edges,
     pageInfo: {

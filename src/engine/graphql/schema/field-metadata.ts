@@ -1,9 +1,10 @@
 import type { FieldScope } from '../../auth/scopes.ts'
 import type { Relation } from '../../db/read/relation.ts'
+import type { Deprecation } from './deprecation.ts'
 
 /** The cost of a field besides one point for each node, and the length of its lists. */
 export interface FieldCost {
-  /** The path of the argument with the page size, if it is neither `first` nor `last`: `input.limit`. */
+  /** The path of the argument with the page size, or the list of inputs, if it is neither `first` nor `last`: `input.limit`. */
   readonly page?: string
   /** The length of the list: a number, or the argument whose entries it has. */
   readonly length?: number | { readonly asArgument: string }
@@ -24,6 +25,8 @@ export interface FieldMetadata {
   readonly relation?: { readonly relation: Relation; readonly from: string }
   /** The columns that the field reads, if it reads others than the one with its name. */
   readonly columns?: readonly string[]
+  /** Why the field is deprecated, instead of Pothos' `deprecationReason`. */
+  readonly deprecation?: Deprecation
 }
 
 /** The extra points of a field whose statement reads rows that it does not return: a count, a search. */

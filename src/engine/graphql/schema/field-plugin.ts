@@ -2,6 +2,7 @@ import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTyp
 import { type GraphQLFieldResolver, type GraphQLResolveInfo, isNullableType } from 'graphql'
 import { type FieldScope, requireScope } from '../../auth/scopes.ts'
 import type { Context } from '../../context.ts'
+import { deprecationReason } from './deprecation.ts'
 import { type FieldMetadata, metadataKey, metadataOf } from './field-metadata.ts'
 
 declare global {
@@ -32,19 +33,26 @@ type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['
  * Keeps the metadata of each field in the schema, where `operation/prepare` reads it, and guards the fields that need a scope. In a
  * guarded schema a viewer without the scope gets FORBIDDEN for the field, and its resolver does not run. If the field is nullable, it is
  * null in every row, and the error is reported once. The description of a field names its scope (docs/decisions/0006-scopes-by-our-own-plugin.md).
+ * All fields of Query are nullable, so that the error of one does not erase the others (docs/decisions/0022-nullable-fields-of-query.md).
  */
 class FieldPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(field: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
-    const { scope, isWithheld, isSecret, cost, relation, columns } = field.pothosOptions as FieldMetadata
+    const { scope, isWithheld, isSecret, cost, relation, columns, deprecation } = field.pothosOptions as FieldMetadata
+    if (field.deprecationReason != null) {
+      throw new Error(
+        `${field.parentType}.${field.name} needs dates: declare \`deprecation\` instead of \`deprecationReason\``,
+      )
+    }
     const ofType = this.buildCache.getTypeConfig(field.parentType).pothosOptions.scope
-    const metadata = { scope: scope ?? ofType, isWithheld, isSecret, cost, relation, columns }
+    const metadata = { scope: scope ?? ofType, isWithheld, isSecret, cost, relation, columns, deprecation }
     const known = { ...field, extensions: { ...field.extensions, [metadataKey]: metadata } }
     const needed = scopeOf(known)
-    if (!needed) return known
+    const isNullable = isWithheld || field.parentType === 'Query'
     return {
       ...known,
-      ...(isWithheld && { type: { ...field.type, nullable: true } as typeof field.type }),
-      description: `${field.description ?? ''} Needs the scope \`${needed}\`.`.trim(),
+      ...(deprecation && { deprecationReason: deprecationReason(deprecation) }),
+      ...(isNullable && { type: { ...field.type, nullable: true } as typeof field.type }),
+      ...(needed && { description: `${field.description ?? ''} Needs the scope \`${needed}\`.`.trim() }),
     }
   }
 

@@ -1,10 +1,11 @@
-import type { EnumRef, InputType } from '@pothos/core'
+import type { EnumRef, InputRef, InputType } from '@pothos/core'
 import { z } from 'zod'
 import { requireScope, type Scope } from '../../auth/scopes.ts'
 import type { Context } from '../../context.ts'
 import type { Condition } from '../../db/read/list.ts'
+import { invalidField } from '../../errors.ts'
 import { parseInput } from '../../input/parse-input.ts'
-import { count, filterText, nullish } from '../../input/rules.ts'
+import { count, filterText, listOf, nullish } from '../../input/rules.ts'
 import { builder } from './builder.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
@@ -19,12 +20,17 @@ interface FieldOptions<Value> {
 }
 
 /** A field of a filter: its input, its checks, and the condition that it becomes. */
-interface FilterField<Value> extends FieldOptions<Value> {
-  readonly type: InputType<Types>
+export interface FilterField<Value> extends FieldOptions<Value> {
+  readonly type: InputType<Types> | readonly [InputType<Types>]
   readonly rule: z.ZodType
+  /** The filter that the value is of, or of which it is a list. */
+  readonly inner?: Filter
 }
 
 const anything = z.any()
+
+/** The most values of a list in a filter. */
+const maxValues = 100
 
 /** The kinds of fields that a filter can have, by the type of their values. */
 const kinds = {
@@ -39,6 +45,21 @@ const kinds = {
     type,
     rule: anything,
   }),
+  texts: (options: FieldOptions<readonly string[]>) => list('String', filterText, options),
+  ids: (options: FieldOptions<readonly string[]>) => list('ID', filterText, options),
+  /** Several values of an enum. */
+  values: <Value extends string>(type: EnumRef<Types, Value>, options: FieldOptions<readonly Value[]>) =>
+    list(type, anything, options),
+}
+
+/** A list, of which a row has one value. */
+function list<Value>(
+  type: InputType<Types>,
+  rule: z.ZodType,
+  { description, ...options }: FieldOptions<Value>,
+): FilterField<Value> {
+  const bounds = `At most ${maxValues}; an empty list selects nothing.`
+  return { ...options, description: `${description} ${bounds}`, type: [type], rule: listOf(rule, maxValues) }
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the fields of a filter have values of different types.
@@ -49,41 +70,91 @@ type FilterValues<Fields extends FilterFields> = {
   readonly [Name in keyof Fields]?: Parameters<Fields[Name]['where']>[0] | null | undefined
 }
 
-/**
- * Defines the filter of a list: `defineFilter('User', 'users', (f) => ({ name: f.text({ … }) }))` ⇒ the input type, and what
- * its values mean.
- */
+/** The filter of a list: the input type, and what its values mean. */
+export interface Filter<Values = FilterValues<FilterFields>> {
+  readonly type: InputRef<Values>
+  readonly rules: z.ZodType
+  /** Adds a field. Filters of two resources that refer to each other are defined first. */
+  add(name: string, field: FilterFields[string]): void
+  /** Whether a value makes the operation cost more. The values are as the client sent them. */
+  isScan(values: Values): boolean
+  /**
+   * The conditions of values.
+   *
+   * @throws GatewayError BAD_USER_INPUT for a value that no row can have, or too many of them; FORBIDDEN for a field whose scope the
+   *   viewer lacks
+   */
+  conditionsOf(values: Values, context: Context): Condition[]
+  /** The conditions of values that are checked, except for the scopes of the viewer. */
+  checkedConditionsOf(values: Values, context: Context): Condition[]
+  /**
+   * The number of conditions. A filter without any counts as one.
+   *
+   * @throws GatewayError BAD_USER_INPUT for filters within filters beyond the depth
+   */
+  sizeOf(values: Values, depth: number): number
+}
+
+const maxConditions = 20
+const maxDepth = 4
+
+/** The bounds of filters within filters, for descriptions. */
+export const filterBounds = `A filter has at most ${maxConditions} conditions, in filters nested at most ${maxDepth} deep.`
+
+/** The filters in the value of a field: a filter, or a list of them. GraphQL reads a single value as a list of one. */
+export function filtersIn(value: unknown): object[] {
+  return [value].flat().filter((filter): filter is object => typeof filter === 'object' && filter !== null)
+}
+
+/** Defines the filter of a list: `defineFilter('User', 'users', (f) => ({ name: f.text({ … }) }))`. */
 export function defineFilter<Fields extends FilterFields>(
   typename: string,
   plural: string,
   fieldsOf: (f: typeof kinds) => Fields,
-) {
-  const fields = fieldsOf(kinds)
-  const entries = Object.entries(fields)
-  const rules = z.object(nullish(Object.fromEntries(entries.map(([field, { rule }]) => [field, rule]))))
+): Filter<FilterValues<Fields>> {
+  type Values = FilterValues<Fields>
+  const fields = new Map<string, FilterFields[string]>(Object.entries(fieldsOf(kinds)))
+  // Read when a filter is checked first, because fields are still added here.
+  const rules = z.lazy(() => z.object(nullish(Object.fromEntries([...fields].map(([name, { rule }]) => [name, rule])))))
+
+  /** The fields that have a value. */
+  const given = (values: Values) =>
+    [...fields].flatMap(([name, field]) => (values[name] == null ? [] : [{ field, value: values[name] }]))
 
   return {
-    type: builder.inputRef<FilterValues<Fields>>(`${typename}Filter`).implement({
+    type: builder.inputRef<Values>(`${typename}Filter`).implement({
       description: `Selects ${plural}. An absent or null field does not restrict the list.`,
       fields: (t) =>
         Object.fromEntries(
-          entries.map(([field, { type, description }]) => [field, t.field({ type, description })]),
+          [...fields].map(([field, { type, description }]) => [field, t.field({ type: type as never, description })]),
         ) as never,
     }),
-
-    /** Whether a value makes the operation cost more. */
-    isScan: (values: FilterValues<Fields>) => entries.some(([field, { isScan }]) => isScan && values[field] != null),
-
-    /**
-     * The conditions of values.
-     *
-     * @throws GatewayError BAD_USER_INPUT for a value that no row can have; FORBIDDEN for a field whose scope the viewer lacks
-     */
-    conditionsOf(values: FilterValues<Fields>, context: Context): Condition[] {
+    rules,
+    add: (name, field) => void fields.set(name, field),
+    isScan: (values) =>
+      given(values).some(
+        ({ field: { isScan, inner }, value }) => isScan || (inner && filtersIn(value).some(inner.isScan)),
+      ),
+    conditionsOf(values, context) {
+      if (this.sizeOf(values, 0) > maxConditions) {
+        throw invalidField('filter', 'TOO_LONG', `must have at most ${maxConditions} conditions`)
+      }
       parseInput(rules, values, 'filter')
-      const given = entries.filter(([field]) => values[field] != null)
-      for (const [, { scope }] of given) if (scope) requireScope(context.viewer, scope)
-      return given.map(([field, { where }]) => where(values[field], context))
+      return this.checkedConditionsOf(values, context)
+    },
+    checkedConditionsOf(values, context) {
+      const conditions = given(values)
+      for (const { field } of conditions) if (field.scope) requireScope(context.viewer, field.scope)
+      return conditions.map(({ field, value }) => field.where(value, context))
+    },
+    sizeOf(values, depth) {
+      if (depth > maxDepth) throw invalidField('filter', 'OUT_OF_RANGE', `must be nested at most ${maxDepth} deep`)
+      let size = 0
+      for (const { field, value } of given(values)) {
+        if (field.inner) for (const filter of filtersIn(value)) size += field.inner.sizeOf(filter, depth + 1)
+        else size += 1
+      }
+      return Math.max(1, size)
     },
   }
 }

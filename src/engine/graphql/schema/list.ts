@@ -7,11 +7,10 @@ import { windowOf } from '../../db/read/page.ts'
 import { builder } from './builder.ts'
 import { readPageRequest, toConnection } from './connection.ts'
 import { pointsOfScan } from './field-metadata.ts'
-import type { defineFilter } from './filter.ts'
+import type { Filter } from './filter.ts'
 import type { defineOrder } from './order.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
-type Filter = ReturnType<typeof defineFilter>
 type FilterValues = Parameters<Filter['isScan']>[0]
 
 interface ListOptions {
@@ -32,7 +31,7 @@ interface ListOptions {
 
 /**
  * Defines a query field that lists the rows of a model, as a Relay connection with a filter, an order and `totalCount`:
- * `defineList('users', { model: 'User', … })` ⇒ `users(first, last, after, before, filter, orderBy): UserConnection!`.
+ * `defineList('users', { model: 'User', … })` ⇒ `users(first, last, after, before, filter, orderBy): UserConnection`.
  */
 export function defineList(name: string, { model, type, plural, scope, description, selection }: ListOptions): void {
   const order = selection ? `${selection.defaultOrder} by default.` : 'Oldest first.'

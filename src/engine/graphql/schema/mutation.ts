@@ -1,4 +1,4 @@
-import type { InputFieldMap, InputShapeFromFields, TypeParam } from '@pothos/core'
+import type { InputFieldMap, InputRef, InputShapeFromFields, ObjectRef, TypeParam } from '@pothos/core'
 import type { FieldScope, Scope } from '../../auth/scopes.ts'
 import type { Context } from '../../context.ts'
 import { type FieldError, type FieldErrorCode, GatewayError } from '../../errors.ts'
@@ -17,6 +17,7 @@ const UserErrorCode = builder.enumType('UserErrorCode', {
     OUT_OF_RANGE: { description: 'The value is outside of the allowed range.' },
     NOT_FOUND: { description: 'No object of this tenant has this id.' },
     CONFLICT: { description: 'Another object has the same id or key, or the object is in another state.' },
+    DUPLICATE: { description: 'An earlier input of the same call has the same id, key or account.' },
   } satisfies Record<FieldErrorCode, { description: string }>,
 })
 
@@ -36,7 +37,7 @@ const UserError = builder.objectRef<FieldError>('UserError').implement({
 })
 
 /** The result of a mutation: what it wrote, or the errors of its input. */
-interface Payload<Result> {
+export interface Payload<Result> {
   readonly result: Result | null
   readonly userErrors: readonly FieldError[]
 }
@@ -47,6 +48,7 @@ interface ResultField<Result> {
   readonly description: string
   /** The scope for the field, if it shows more than the mutation has written. */
   readonly scope?: FieldScope
+  readonly cost?: FieldCost
   /** Its value, if it is not the whole result. */
   readonly value?: (result: Result) => unknown
 }
@@ -78,6 +80,15 @@ export const inputWithId = (resource: string) => (t: InputFields) => ({
   id: t.id({ required: true, description: `The id of the ${resource}.` }),
 })
 
+/** A mutation that is defined. `defineBulkMutation` defines its companion for many inputs. */
+export interface DefinedMutation<Input, Result> extends Pick<FieldMetadata, 'isSecret' | 'cost'> {
+  readonly name: string
+  readonly scope: Scope
+  readonly hasOneWrite: boolean
+  readonly input: InputRef<Input>
+  readonly payload: ObjectRef<Types, Payload<Result>>
+}
+
 const unchanged = (result: unknown): unknown => result
 
 /**
@@ -87,7 +98,7 @@ const unchanged = (result: unknown): unknown => result
 export function defineMutation<Result, Fields extends InputFieldMap = never>(
   name: string,
   options: MutationOptions<Fields, Result>,
-): void {
+): DefinedMutation<InputOf<Fields>, Result> {
   const { scope, description, results, isSecret = false, cost = {}, hasOneWrite = false, run } = options
   const typename = `${name.charAt(0).toUpperCase()}${name.slice(1)}`
   const input = builder.inputType(`${typename}Input`, {
@@ -102,9 +113,6 @@ export function defineMutation<Result, Fields extends InputFieldMap = never>(
     } catch (error) {
       if (error instanceof GatewayError && error.fields.length > 0) return { result: null, userErrors: error.fields }
       throw error
-    } finally {
-      // Later reads of the request must see the write.
-      context.loaders.clearAll()
     }
   }
 
@@ -120,6 +128,7 @@ export function defineMutation<Result, Fields extends InputFieldMap = never>(
       resolve: (_, args, context) => resolve(context, (args as unknown as { input: never }).input),
     }),
   )
+  return { name, scope, isSecret, cost, hasOneWrite, input: input as unknown as InputRef<InputOf<Fields>>, payload }
 }
 
 function definePayload<Result>(name: string, typename: string, results: readonly ResultField<Result>[]) {
@@ -128,11 +137,12 @@ function definePayload<Result>(name: string, typename: string, results: readonly
     description: `Result of \`${name}\`.`,
     fields: (t) => ({
       ...Object.fromEntries(
-        results.map(({ field, type, scope: ownScope = 'inherited', value = unchanged, ...shown }) => [
+        results.map(({ field, type, scope: ownScope = 'inherited', cost = {}, value = unchanged, ...shown }) => [
           field,
           t.field({
             type,
             scope: ownScope,
+            cost,
             nullable: true,
             description: `${shown.description} Null if the input was rejected.`,
             resolve: ({ result }: Payload<Result>) => (result === null ? null : value(result)) as never,

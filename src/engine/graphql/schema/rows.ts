@@ -23,12 +23,21 @@ export function loadRow<M extends Model>(
   return loaders.load(relation, id) as MaybePromise<Row<M> | null>
 }
 
-/** The options of a field that returns the row of a relation: `...rowOf(profileOfAccount, 'id')`. */
+/** Loads the rows that have ids, in the order of the ids, with null for each id that no row has. */
+export function loadRows<M extends Model>(
+  loaders: Loaders,
+  relation: Relation<M, SelectedRow<M> | null>,
+  ids: readonly string[],
+): Promise<(Row<M> | null)[]> {
+  return loaders.loadAll(relation, ids) as Promise<(Row<M> | null)[]>
+}
+
+/** The options of a field that returns the row of a relation, or null if the id is null: `...rowOf(profileOfAccount, 'id')`. */
 export function rowOf<M extends Model, From extends string>(relation: Relation<M, SelectedRow<M> | null>, from: From) {
   return {
     relation: { relation, from },
-    resolve: (parent: Readonly<Record<From, string>>, _args: object, { loaders }: Context) =>
-      loadRow(loaders, relation, parent[from]),
+    resolve: ({ [from]: id }: Readonly<Record<From, string | null>>, _args: object, { loaders }: Context) =>
+      id === null ? null : loadRow(loaders, relation, id),
   }
 }
 

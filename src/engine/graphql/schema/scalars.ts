@@ -9,7 +9,7 @@ function described(scalar: GraphQLScalarType, description: string): GraphQLScala
   return new GraphQLScalarType({ ...scalar.toConfig(), description })
 }
 
-/** Rejects times that PostgreSQL cannot store, such as the year 0. */
+/** Rejects times that PostgreSQL cannot store, such as the year 0. A time that is a text comes from a read, which has formatted it. */
 function storable<Output>(name: string, scalar: GraphQLScalarType<Date, Output>): GraphQLScalarType<Date, Output> {
   const check = (time: Date) => {
     if (isStorableTime(time)) return time
@@ -18,6 +18,7 @@ function storable<Output>(name: string, scalar: GraphQLScalarType<Date, Output>)
   return new GraphQLScalarType({
     ...scalar.toConfig(),
     name,
+    serialize: (value) => (typeof value === 'string' ? (value as Output) : scalar.serialize(value)),
     parseValue: (value) => check(scalar.parseValue(value)),
     parseLiteral: (node: ValueNode) => check(scalar.parseLiteral(node)),
   })

@@ -17,18 +17,22 @@ export function wantsPage({ headers }: FastifyRequest): boolean {
   return (headers.accept ?? '').includes('text/html')
 }
 
-/** Headers that proxies add. */
-const proxyHeaders = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip']
+/** `origin`, which scripts of other pages send, and how the names of headers begin that proxies and content delivery networks add. */
+const foreignHeader = new RegExp(
+  '^(?:origin$|forwarded|via$|x-forwarded|x-original-|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|' +
+    'cf-|cdn-|fastly-|fly-|akamai-|x-akamai-|x-amz|x-appengine-|x-arr-|x-azure-|x-cloud-|x-envoy-|x-vercel-)',
+)
+const loopbackAddress = /^(?:(?:::ffff:)?127\.\d+\.\d+\.\d+|::1)$/
+const loopbackName = /^(?:(?:[\w-]+\.)*localhost|127\.\d+\.\d+\.\d+|\[::1\])$/i
 
 /**
- * Whether the request comes from this machine and names it, and not through a proxy on this machine. The second condition
- * excludes pages of other sites whose name resolves to 127.0.0.1.
+ * Whether a browser on this machine opens a page of this machine, as far as the request shows. The name excludes pages of other sites whose
+ * name resolves to 127.0.0.1. Browsers speak HTTP/1.1; nginx before 1.29.7 speaks HTTP/1.0 unless it is told otherwise. SECURITY.md says
+ * which proxies are not seen.
  */
-export function isFromThisMachine({ ip, hostname, headers }: FastifyRequest): boolean {
-  if (proxyHeaders.some((name) => headers[name] !== undefined)) return false
-  const isLoopback = (address: string) =>
-    /^(127\.\d+\.\d+\.\d+|::1|\[::1\]|::ffff:127\.\d+\.\d+\.\d+|localhost)$/.test(address)
-  return isLoopback(ip) && isLoopback(hostname)
+export function isFromThisMachine({ ip, hostname, headers, raw }: FastifyRequest): boolean {
+  if (raw.httpVersion === '1.0' || Object.keys(headers).some((name) => foreignHeader.test(name))) return false
+  return loopbackAddress.test(ip) && loopbackName.test(hostname)
 }
 
 /**
@@ -51,12 +55,15 @@ export function setPageHeaders(reply: FastifyReply, sources: string): void {
 /** Sends a page of text and links, in one piece. */
 export type SendTextPage = (reply: FastifyReply, title: string, body: string) => string
 
-export function createTextPages(): SendTextPage {
-  const style = readPageFile('page.css')
-  const sources = `style-src 'sha256-${hash('sha256', style, 'base64')}'; img-src 'self'`
+/** @param sheets the style sheets, which are part of the page */
+export function createTextPages(...sheets: string[]): SendTextPage {
+  const style = ['variables.css', 'page.css', ...sheets].map(readPageFile).join('')
+  const script = readPageFile('page.js')
+  const hashOf = (text: string) => `'sha256-${hash('sha256', text, 'base64')}'`
+  const sources = `style-src ${hashOf(style)}; script-src ${hashOf(script)}; img-src 'self'`
   return (reply, title, body) => {
     setPageHeaders(reply, sources)
-    return htmlPage(title, `<style>${style}</style>`, `<main>\n${body}\n</main>`)
+    return htmlPage(title, `<style>${style}</style>`, `<main>\n${body}\n</main>\n<script>${script}</script>`)
   }
 }
 

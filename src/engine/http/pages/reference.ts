@@ -42,6 +42,6 @@ function addFiles(files: StaticFiles): string {
 }
 
 function pageBody(key: string | undefined): string {
-  return `<nav aria-label="Fusion Gateway"><a href="/"><img src="${faviconPath}" alt="">Fusion Gateway</a></nav>
-<main id="reference"${key === undefined ? '' : ` data-key="${key}"`}></main>`
+  return `<nav aria-label="Fusion Gateway"><a href="/"><img src="${faviconPath}" alt="">Fusion Gateway</a> <a href="/guides/rest">Guide</a></nav>
+<div id="reference"${key === undefined ? '' : ` data-key="${key}"`}></div>`
 }

@@ -1,17 +1,17 @@
 import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
+import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'
+import { type Encoding, preferredEncoding } from '../compression.ts'
 import { releasePermits } from '../plugins/load-shedding.ts'
-import { choosePreferred } from '../quality-values.ts'
 
 /** A file that browsers keep for good: its name changes with its content. */
 interface StaticFile {
   readonly type: string
   readonly content: Buffer
-  /** Compressed once for all clients, when the first one accepts it. */
-  compressed?: Promise<Buffer>
+  /** Compressed once for all clients, when the first one prefers the encoding. */
+  readonly compressed: Partial<Record<Encoding, Promise<Buffer>>>
 }
 
 export type StaticFiles = Map<string, StaticFile>
@@ -21,10 +21,16 @@ const types = {
   js: 'text/javascript; charset=utf-8',
 }
 
+/** Level 5 of Brotli takes 0.4 seconds for the 5 MB of GraphiQL, and higher levels up to 3 seconds for 5% less. */
+const compress: Readonly<Record<Encoding, (content: Buffer) => Promise<Buffer>>> = {
+  br: (content) => promisify(brotliCompress)(content, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),
+  gzip: (content) => promisify(gzip)(content),
+}
+
 /** Adds a file. Returns its name. */
 export function addFile(files: StaticFiles, extension: keyof typeof types, text: string): string {
   const name = `${hash('sha256', text).slice(0, 16)}.${extension}`
-  if (!files.has(name)) files.set(name, { type: types[extension], content: Buffer.from(text) })
+  if (!files.has(name)) files.set(name, { type: types[extension], content: Buffer.from(text), compressed: {} })
   return name
 }
 
@@ -37,11 +43,10 @@ export async function sendFile(request: FastifyRequest, reply: FastifyReply, fil
   const file = files.get((request.params as { name: string }).name)
   if (!file) throw new GatewayError('NOT_FOUND', 'There is no such file.')
   releasePermits(reply)
-  const encodings = String(request.headers['accept-encoding'] ?? '')
-  const isCompressed = choosePreferred(encodings, ['gzip', 'identity']) === 'gzip'
+  const encoding = preferredEncoding(request.headers['accept-encoding'] ?? '')
   reply.header('cache-control', 'public, max-age=31536000, immutable').header('vary', 'accept-encoding').type(file.type)
-  if (!isCompressed) return file.content
-  reply.header('content-encoding', 'gzip')
-  file.compressed ??= promisify(gzip)(file.content)
-  return file.compressed
+  if (encoding === undefined) return file.content
+  reply.header('content-encoding', encoding)
+  file.compressed[encoding] ??= compress[encoding](file.content)
+  return file.compressed[encoding]
 }

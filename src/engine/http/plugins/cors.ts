@@ -1,31 +1,31 @@
 import { plugin } from '../plugin.ts'
 
 export interface CorsOptions {
-  /** Such as `https://app.example.com`. Without origins no page of another origin may call the gateway. */
+  /** Such as `https://app.example.com`, or `http://localhost:*` for every port. Without origins no page of another origin may call the gateway. */
   readonly origins: readonly string[]
   /** Further headers that the pages may send. */
   readonly headers?: readonly string[] | undefined
 }
 
-/** The headers that pages may send: those of the gateway, of traces, and those that Apollo's clients add by themselves. */
+/** The headers that pages may send: those of the gateway, of traces, and those that clients of Apollo and MCP add by themselves. */
 const allowedHeaders = [
   'authorization, content-type, idempotency-key, if-none-match, x-api-key, x-request-id',
   'traceparent, tracestate',
   'apollo-require-preflight, apollographql-client-name, apollographql-client-version',
-  'x-apollo-operation-id, x-apollo-operation-name',
+  'graphql-client-name, graphql-client-version',
+  'x-apollo-operation-id, x-apollo-operation-name, mcp-method, mcp-name, mcp-protocol-version',
 ]
 
 /** The headers of responses that pages may read, besides those that browsers always show. */
 const exposedHeaders =
-  'allow, etag, idempotent-replayed, link, location, ratelimit, ratelimit-policy, retry-after, ' +
-  'server-timing, www-authenticate, x-cost, x-request-id'
+  'allow, deprecation, etag, idempotent-replayed, link, location, ratelimit, ratelimit-policy, retry-after, ' +
+  'server-timing, sunset, www-authenticate, x-cost, x-request-id'
 
 /** How long a browser remembers what a page may send, in seconds. */
 const maxAgeSeconds = 600
 
 /** Lets pages of other origins call the gateway. @see https://fetch.spec.whatwg.org/#http-cors-protocol */
 export const cors = plugin<CorsOptions>('cors', (app, { origins, headers = [] }) => {
-  if (origins.length === 0) return
   const allowed = new Set(origins)
   const preflightHeaders = {
     'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE',
@@ -35,11 +35,24 @@ export const cors = plugin<CorsOptions>('cors', (app, { origins, headers = [] })
     'content-length': 0,
   }
 
+  const isAllowed = (origin: string) => allowed.has(origin) || allowed.has(`${origin.replace(/:\d+$/, '')}:*`)
+  let isRefusalLogged = false
+
   app.addHook('onRequest', (request, reply, done) => {
-    const { origin } = request.headers
+    const { origin, 'access-control-request-method': requested } = request.headers
     // Caches must not send the response for one origin to another.
-    reply.header('vary', [reply.getHeader('vary') ?? [], 'Origin'].flat().join(', '))
-    if (origin === undefined || !allowed.has(origin)) return done()
+    if (origins.length > 0) reply.header('vary', [reply.getHeader('vary') ?? [], 'Origin'].flat().join(', '))
+    if (origin === undefined) return done()
+    if (!isAllowed(origin)) {
+      if (requested !== undefined && !isRefusalLogged) {
+        request.log.warn(
+          { origin: origin.slice(0, 100) },
+          'a page may not call the gateway: CORS_ORIGINS lacks its origin',
+        )
+        isRefusalLogged = true
+      }
+      return done()
+    }
     reply.headers({ 'access-control-allow-origin': origin, 'access-control-expose-headers': exposedHeaders })
     // A preflight request has no key, so it is answered before keys are checked.
     if (request.method !== 'OPTIONS') return done()

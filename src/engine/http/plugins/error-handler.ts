@@ -15,10 +15,25 @@ const fastifyErrors: Record<string, readonly [ErrorCode, string]> = {
 /** Responds to errors with problem documents. GraphQL has its own error handler. */
 export const errorHandler = plugin('errorHandler', (app) => {
   app.setErrorHandler((error, request, reply) => sendProblem(reply, toHttpError(error, request)))
-  app.setNotFoundHandler((_request, reply) =>
-    sendProblem(reply, new GatewayError('NOT_FOUND', 'There is no such route.')),
+  app.setNotFoundHandler((request, reply) =>
+    sendProblem(reply, new GatewayError('NOT_FOUND', `There is no such route. ${adviceFor(request)}`)),
   )
 })
+
+/** What a client can do whose request names no route. */
+function adviceFor({ url }: FastifyRequest): string {
+  const [path = ''] = url.split('?')
+  if (path === '/graphql/stream') {
+    return (
+      'Subscribe in the distinct connections mode of graphql-sse: POST /graphql with accept: text/event-stream. ' +
+      'The single connection mode is not supported.'
+    )
+  }
+  const advice = 'GraphQL is at /graphql, and /docs lists the routes of REST.'
+  return path.length < 100 && path.endsWith('/')
+    ? `Paths do not end with a slash: write ${path.replace(/\/+$/, '')}, or add the id that is missing. ${advice}`
+    : advice
+}
 
 /** The error that a client sees for an error of a request. */
 export function toHttpError(error: unknown, request: FastifyRequest): GatewayError {

@@ -5,8 +5,8 @@ import { excessOf } from '../../input/json.ts'
 import type { FairQueue } from '../../limits/fair-queue.ts'
 import { plugin } from '../plugin.ts'
 
-/** Bodies from this size on, in bytes, are queued before they are read. The queue also waits for the work that follows, up to the first statement. */
-const longBody = 32 * 1024
+/** Bodies and messages from this size on, in bytes, are queued before they are read. The queue also waits for the work that follows, up to the first statement. */
+export const longBody = 32 * 1024
 
 /**
  * Reads JSON bodies and rejects all others: a browser can send forms and plain text to other origins without asking. A GET may
@@ -20,7 +20,7 @@ export const jsonBodies = plugin<{ steps: FairQueue }>('jsonBodies', (app, { ste
     request.bodyLength = body.length
     if (body.length < longBody) return parseJson(body)
     return steps.run(
-      viewer.keyId,
+      viewer,
       () => parseJson(body),
       () => statements.isAbandoned === true,
     )
@@ -30,6 +30,13 @@ export const jsonBodies = plugin<{ steps: FairQueue }>('jsonBodies', (app, { ste
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) =>
     parse(request, body),
   )
+  // Rejected before it is read: a file is often longer than a body may be.
+  app.addContentTypeParser('multipart/form-data', async () => {
+    throw new GatewayError(
+      'UNSUPPORTED_MEDIA_TYPE',
+      'Uploads of files (multipart/form-data) are not supported. Send the body as application/json.',
+    )
+  })
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
     if (body.length === 0) return undefined
     if (!hasOptionalContentType(request)) {

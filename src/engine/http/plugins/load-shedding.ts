@@ -1,15 +1,33 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Viewer } from '../../auth/viewer.ts'
 import { GatewayError } from '../../errors.ts'
 import { createConcurrencyLimit } from '../../limits/concurrency-limit.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import { plugin } from '../plugin.ts'
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    readonly load: Load
+  }
   interface FastifyRequest {
     /** Releases the permits that the request has now. It can be called again. */
     releasePermits: (() => void) | undefined
   }
+}
+
+/** What accepts or rejects work by the load of the process. */
+interface Load {
+  /** @throws GatewayError SERVICE_UNAVAILABLE if the process has too much work */
+  requireCapacity(): void
+  /**
+   * Takes the permits of a request that has arrived.
+   *
+   * @param viewer null for a request without a key
+   * @returns a function that releases them
+   * @throws GatewayError RATE_LIMITED, after a second, or SERVICE_UNAVAILABLE
+   */
+  take(viewer: Viewer | null): (() => void) | Promise<never>
 }
 
 /** How much load a process accepts. */
@@ -23,6 +41,16 @@ export interface LoadLimits {
 }
 
 type Options = { readonly limits: LoadLimits; readonly metrics: Metrics }
+
+/**
+ * The part of the permits of a process that everyone can take. The rest is for tenants that have less than their share: the permits divided
+ * by the tenants that have any. So a few tenants with very many requests cannot stop the others. Requests without a key never get one of the
+ * rest: clients without a key have no limits of their own.
+ */
+const partForAll = 4 / 5
+
+/** Stands for the tenant of requests without a key. */
+const withoutKey = ''
 
 /** Probes and metrics are always served: operators need them during an overload. */
 const exempt = new Set(['/health', '/ready', '/metrics'])
@@ -39,24 +67,60 @@ export const loadShedding = plugin<Options>('loadShedding', (app, { limits, metr
   // Requests whose bodies are still arriving take memory but no permit. Twice as many leave room for requests that take a permit meanwhile.
   const arriving = createConcurrencyLimit(2 * maxInFlightPerKey, 'requests that arrive', 'twice MAX_IN_FLIGHT_PER_KEY')
   let inFlight = 0
+  /** The requests in flight of each tenant, and of those without a key. */
+  const ofTenants = new Map<string, number>()
+
+  /** Whether there is no permit for a tenant. */
+  function isFull(tenant: string): boolean {
+    if (inFlight < maxInFlight * partForAll) return false
+    const own = ofTenants.get(tenant) ?? 0
+    return (
+      tenant === withoutKey || inFlight >= maxInFlight || own >= maxInFlight / (ofTenants.size + (own === 0 ? 1 : 0))
+    )
+  }
+
+  function count(tenant: string, change: 1 | -1): void {
+    inFlight += change
+    requestsInFlight.set(inFlight)
+    const own = (ofTenants.get(tenant) ?? 0) + change
+    if (own === 0) ofTenants.delete(tenant)
+    else ofTenants.set(tenant, own)
+  }
 
   function reject(reason: 'in_flight' | 'event_loop'): never {
     requestsShed.inc({ reason })
     throw new GatewayError('SERVICE_UNAVAILABLE', 'The gateway has too many requests right now. Try again shortly.')
   }
 
-  /** Takes a permit of the process. Returns a function that releases it and the permit of the key. */
-  function takePermitOfProcess(releasePermitOfKey: () => void): () => void {
-    inFlight += 1
-    requestsInFlight.set(inFlight)
+  /** Takes a permit of the process. Returns a function that releases it and those of the key and the tenant. */
+  function takePermitOfProcess(tenant: string, releaseOthers: () => void): () => void {
+    count(tenant, 1)
     let isTaken = true
     return () => {
       if (!isTaken) return
       isTaken = false
-      releasePermitOfKey()
-      inFlight -= 1
-      requestsInFlight.set(inFlight)
+      releaseOthers()
+      count(tenant, -1)
     }
+  }
+
+  function requireCapacity(): void {
+    if (inFlight >= maxInFlight) reject('in_flight')
+    if (isEventLoopLate()) reject('event_loop')
+  }
+
+  function take(viewer: Viewer | null): (() => void) | Promise<never> {
+    const permit = viewer ? limit.take(viewer) : () => undefined
+    if (permit instanceof Promise) {
+      requestsShed.inc({ reason: 'in_flight_of_key' })
+      return permit
+    }
+    const tenant = viewer?.tenantAppId ?? withoutKey
+    if (isFull(tenant)) {
+      permit()
+      reject('in_flight')
+    }
+    return takePermitOfProcess(tenant, permit)
   }
 
   function setPermits(request: FastifyRequest, { raw }: FastifyReply, release: () => void): void {
@@ -67,11 +131,11 @@ export const loadShedding = plugin<Options>('loadShedding', (app, { limits, metr
 
   const isExempt = ({ routeOptions: { url = '' } }: FastifyRequest) => exempt.has(url)
 
+  app.decorate('load', { requireCapacity, take })
   app.decorateRequest('releasePermits')
   // Before the body is read, and before the key is looked up.
   app.addHook('onRequest', (request, reply, done) => {
-    if (inFlight >= maxInFlight && !isExempt(request)) reject('in_flight')
-    if (isEventLoopLate() && !isExempt(request)) reject('event_loop')
+    if (!isExempt(request)) requireCapacity()
     reply.raw.once('close', () => request.releasePermits?.())
     done()
   })
@@ -91,14 +155,12 @@ export const loadShedding = plugin<Options>('loadShedding', (app, { limits, metr
   app.addHook('preValidation', (request, reply, done) => {
     request.releasePermits?.()
     if (!request.viewer && isExempt(request)) return done()
-    if (inFlight >= maxInFlight) reject('in_flight')
-    const permit = request.viewer ? limit.take(request.viewer) : () => undefined
-    if (permit instanceof Promise) {
-      requestsShed.inc({ reason: 'in_flight_of_key' })
-      permit.catch(done)
+    const permits = take(request.viewer)
+    if (permits instanceof Promise) {
+      permits.catch(done)
       return
     }
-    setPermits(request, reply, takePermitOfProcess(permit))
+    setPermits(request, reply, permits)
     done()
   })
 })
@@ -119,9 +181,12 @@ function watchEventLoop(app: FastifyInstance, maxMilliseconds: number): () => bo
   const delay = monitorEventLoopDelay({ resolution: resolutionMilliseconds })
   delay.enable()
   let lateSeconds = 0
+  let checkedAt = performance.now()
   const timer = setInterval(() => {
+    const elapsed = performance.now() - checkedAt
+    checkedAt += elapsed
     // There is no sample if the loop was blocked for the whole interval.
-    const mean = delay.count > 0 ? delay.mean / 1e6 - resolutionMilliseconds : Number.POSITIVE_INFINITY
+    const mean = delay.count > 0 ? delay.mean / 1e6 - resolutionMilliseconds : elapsed
     delay.reset()
     lateSeconds = mean > maxMilliseconds ? lateSeconds + 1 : 0
   }, intervalMilliseconds).unref()

@@ -45,7 +45,7 @@ export interface ServeMetricsOptions {
  * Serves only `/metrics`, on a port of its own.
  *
  * @returns stops serving
- * @throws the system's error if it cannot listen
+ * @throws OperatorError, or the system's error, if it cannot listen
  */
 export async function serveMetrics(
   source: MetricsSource,
@@ -55,6 +55,6 @@ export async function serveMetrics(
   const app = Fastify({ exposeHeadRoutes: false })
   await app.register(errorHandler).register(metrics, { source, maxAgeMilliseconds })
   app.server.maxConnections = maxMetricsConnections
-  await listen(app, { host, port })
+  await listen(app, { host, port }, 'METRICS_PORT')
   return () => app.close()
 }

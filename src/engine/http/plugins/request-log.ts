@@ -1,12 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import { plugin } from '../plugin.ts'
+import type { RequestState } from '../request.ts'
 
 const maxNameLength = 100
 
 /**
  * Logs one line per request, even if its client went away: who requested what, the outcome and the cost.
- * The line has the name of the key, and never its secret, a payload or a query string. The metrics record the same.
+ * The line has the name of the key, and never its secret, a payload, a path or a query string. The metrics record the same.
  */
 export const requestLog = plugin<{ metrics: Metrics }>('requestLog', (app, { metrics }) => {
   app.addHook('onRequest', (request, reply, done) => {
@@ -18,26 +19,45 @@ export const requestLog = plugin<{ metrics: Metrics }>('requestLog', (app, { met
 
 /** Logs a request. Its hooks may not have run. */
 export function logRequest(request: FastifyRequest, reply: FastifyReply, metrics?: Metrics): void {
-  const { viewer, operationName, statements, method, url, routeOptions } = request
-  const route = routeOptions?.url && `${method} ${routeOptions.url}`
+  const { method, routeOptions } = request
+  const outcome = {
+    // Not the path of the request, which may have a secret.
+    route: routeOptions?.url ? `${method} ${routeOptions.url}` : 'unknown',
+    status: reply.raw.statusCode,
+    isCutOff: request.statements?.isAbandoned ?? !reply.raw.writableFinished,
+    milliseconds: reply.elapsedTime,
+  }
+  logOutcome(request, outcome, metrics)
+}
+
+export interface Outcome {
+  readonly route: string
+  readonly status: number
+  /** Whether the client went away before it received the whole response. */
+  readonly isCutOff: boolean
+  readonly milliseconds: number
+}
+
+/** Logs and measures a request, or an operation that came over a WebSocket. */
+export function logOutcome(
+  { viewer, operationName, statements, log }: Omit<RequestState, 'headers'>,
+  { route, status, isCutOff, milliseconds }: Outcome,
+  metrics?: Metrics,
+): void {
   const operation = operationName?.slice(0, maxNameLength)
   metrics?.requestSeconds.observe(
-    {
-      route: route ?? 'unknown',
-      operation: metrics.operationLabel(operation, viewer?.keyId),
-      status: reply.raw.statusCode,
-    },
-    reply.elapsedTime / 1_000,
+    { route, operation: metrics.operationLabel(operation, viewer?.tenantAppId), status },
+    milliseconds / 1_000,
   )
-  request.log.info(
+  log.info(
     {
       tenant: viewer?.tenantAppId,
       key: viewer?.keyName,
-      route: route ?? `${method} ${url.split('?')[0]?.slice(0, maxNameLength)}`,
+      route,
       operation,
-      status: reply.raw.statusCode,
-      ...(!reply.raw.writableFinished && { cutOff: true }),
-      durationMs: Math.round(reply.elapsedTime * 10) / 10,
+      status,
+      ...(isCutOff && { cutOff: true }),
+      durationMs: Math.round(milliseconds * 10) / 10,
       sql: statements?.statements ?? 0,
     },
     'request',

@@ -22,10 +22,11 @@ export const requestState = plugin('requestState', (app) => {
   app.decorateRequest('bodyLength', 0)
   app.decorateRequest('operationName', undefined)
   app.addHook('onRequest', (request, reply, done) => {
-    const statements: StatementCount = { statements: 0 }
+    const statements: StatementCount = { statements: 0, requestId: request.id }
     request.statements = statements
     reply.raw.once('close', () => {
-      statements.isAbandoned = !reply.raw.writableFinished
+      // The request of a tool (mcp/call-tool.ts) has no connection that could be cut off.
+      statements.isAbandoned = !reply.raw.writableFinished && !('isLightMyRequest' in reply.raw)
     })
     done()
   })

@@ -21,7 +21,7 @@ export const requestTraces = plugin<{ tracing: Tracing | undefined }>('requestTr
       trace.end({
         requestId: request.id,
         status: reply.raw.statusCode,
-        isCutOff: !reply.raw.writableFinished,
+        isCutOff: request.statements.isAbandoned === true,
         tenant: request.viewer?.tenantAppId,
         key: request.viewer?.keyName,
       }),

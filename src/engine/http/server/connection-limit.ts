@@ -1,6 +1,14 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { plugin } from '../plugin.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Says that a connection is in use, although it has no request: it makes no room for new ones. */
+    keepConnection(socket: Duplex): void
+  }
+}
 
 /** How often the log says that there are too many connections. */
 const logMilliseconds = 60_000
@@ -15,7 +23,8 @@ const maxPending = 20
  * Closes connections over which a client sends very many requests without waiting for responses. Node starts all requests that have
  * arrived together, up to 64 KiB of them, in one step of the event loop: thousands of short ones would delay everyone else.
  */
-export const connectionLimit = plugin<{ max: number | undefined }>('connectionLimit', ({ server, log }, options) => {
+export const connectionLimit = plugin<{ max: number | undefined }>('connectionLimit', (app, options) => {
+  const { server, log } = app
   const { max = Number.POSITIVE_INFINITY } = options
   const unused = new Set<Socket>()
   const idle = new Set<Socket>()
@@ -50,12 +59,18 @@ export const connectionLimit = plugin<{ max: number | undefined }>('connectionLi
     })
   })
 
+  server.on('upgrade', (_request, socket: Socket) => {
+    // The responses that it still waits for would be read as frames.
+    if (pending.has(socket)) socket.destroy()
+  })
+  app.decorate('keepConnection', (socket: Duplex) => {
+    for (const sockets of [unused, idle]) sockets.delete(socket as Socket)
+  })
+
   // Fastify's listener is wrapped, because Fastify has created its request and has begun the log when it calls the first hook.
   const [respond] = server.listeners('request') as [RequestListener]
   server.off('request', respond).on('request', (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request
-    // The request arrived together with the one that closed the connection.
-    if (socket.destroyed) return
     unused.delete(socket)
     idle.delete(socket)
     const count = (pending.get(socket) ?? 0) + 1
@@ -79,16 +94,10 @@ export const connectionLimit = plugin<{ max: number | undefined }>('connectionLi
 })
 
 /**
- * Closes a connection. Node then creates an error for each of its requests, perhaps thousands. Errors have no stacks meanwhile, because
- * writing the stacks would take half of the time.
+ * Closes a connection. Node's parser would go on with the other requests that have arrived, perhaps thousands. It skips them after a request
+ * that is an upgrade, which 2 stands for.
  */
-function abort(socket: Socket): void {
-  const { stackTraceLimit } = Error
-  socket.prependOnceListener('close', () => {
-    Error.stackTraceLimit = 0
-  })
-  socket.once('close', () => {
-    Error.stackTraceLimit = stackTraceLimit
-  })
+function abort(socket: Socket & { parser?: { onIncoming: () => number } | null }): void {
+  if (socket.parser) socket.parser.onIncoming = () => 2
   socket.destroy()
 }

@@ -17,7 +17,7 @@ export const draining = plugin('draining', (app) => {
     unused.add(socket)
     socket.once('close', () => unused.delete(socket))
   })
-  app.server.on('request', ({ socket }) => unused.delete(socket))
+  for (const event of ['request', 'upgrade']) app.server.on(event, ({ socket }) => unused.delete(socket))
 
   app.addHook('preClose', async () => {
     if (!app.server.listening) return

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import {
   type FastifyBaseLogger,
@@ -12,6 +13,7 @@ import {
 import { type ErrorCode, errorCodes, GatewayError } from '../../errors.ts'
 import { setCommonHeaders } from '../plugins/common-headers.ts'
 import { toHttpError } from '../plugins/error-handler.ts'
+import { opensWebSocket } from '../plugins/refusals.ts'
 import { logRequest } from '../plugins/request-log.ts'
 import { sendProblem, toProblem } from '../problem.ts'
 
@@ -27,7 +29,8 @@ export interface HttpTimeouts {
   readonly idleMilliseconds: number
 }
 
-const maxBodyBytes = 1024 * 1024
+/** The longest body, and the longest message of a WebSocket. */
+export const maxBodyBytes = 1024 * 1024
 
 /** How often Node looks for connections that exceed their timeouts. */
 const checkMilliseconds = 1_000
@@ -37,13 +40,14 @@ export function serverOptions(logger: FastifyBaseLogger, timeouts: HttpTimeouts)
   const { headersMilliseconds, requestMilliseconds, keepAliveMilliseconds, idleMilliseconds } = timeouts
   return {
     loggerInstance: logger,
-    genReqId: ({ headers }) => validRequestId(headers['x-request-id']) ?? randomUUID(),
+    genReqId: requestIdOf,
     // request-log.ts writes one line per request.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     bodyLimit: maxBodyBytes,
     http: {
       headersTimeout: headersMilliseconds,
       connectionsCheckingInterval: Math.min(checkMilliseconds, headersMilliseconds),
+      shouldUpgradeCallback: opensWebSocket,
     },
     requestTimeout: requestMilliseconds,
     keepAliveTimeout: keepAliveMilliseconds,
@@ -56,6 +60,11 @@ export function serverOptions(logger: FastifyBaseLogger, timeouts: HttpTimeouts)
     // An id may be long in percent-encoding. A longer one gets the response of an unknown id.
     routerOptions: { maxParamLength: 16_384 },
   } satisfies FastifyHttpOptions<RawServerDefault>
+}
+
+/** The id of a request: the client's, or a new one. */
+export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  return validRequestId(headers['x-request-id']) ?? randomUUID()
 }
 
 /** The client's request id, if a log can hold it. */
@@ -75,20 +84,36 @@ const parserErrors: Record<string, readonly [ErrorCode, string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['REQUEST_TIMEOUT', 'The request was not complete in time.'],
 }
 
+/**
+ * How long data that is not a request waits for its response. Node accepts one connection per round of the event loop, so a client that
+ * connects again at once, over a hundred connections, would keep others waiting for seconds.
+ */
+const refusalMilliseconds = 1_000
+
+/** The sockets that wait for a refusal. Node reports further data of them as further errors. */
+const refused = new WeakSet<Duplex>()
+
 /** Responds to data that Node could not parse as a request, directly on the socket. */
 function respondToClientError(this: FastifyInstance, error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
   }
+  if (refused.has(socket)) return
+  refused.add(socket)
   const requestId = randomUUID()
   const [code, message] = parserErrors[error.code ?? ''] ?? ['MALFORMED_REQUEST', 'This is not an HTTP/1.1 request.']
   const { status, title } = errorCodes[code]
   const body = JSON.stringify(toProblem(new GatewayError(code, message), requestId))
   this.log.info({ requestId, status, code: error.code }, 'not a request')
-  socket.end(
+  const response =
     `HTTP/1.1 ${status} ${title}\r\nx-request-id: ${requestId}\r\ncache-control: no-store\r\n` +
-      'content-type: application/problem+json; charset=utf-8\r\nconnection: close\r\n' +
-      `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  )
+    'content-type: application/problem+json; charset=utf-8\r\nconnection: close\r\n' +
+    `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+  // A client whose time is over has waited already.
+  const wait = code === 'REQUEST_TIMEOUT' ? 0 : refusalMilliseconds
+  const timer = setTimeout(() => socket.end(response), wait)
+  // Node closes a connection whose client sends nothing more.
+  socket.prependOnceListener('end', () => socket.end(response))
+  socket.once('close', () => clearTimeout(timer))
 }

@@ -20,50 +20,73 @@ const defaultLength = 5
 /** The cost of selecting a JSON object of a node again, under another alias: a point for each KiB that it may have. */
 const pointsOfRepetition = 256
 
+/** The points of a field without those of the fields below it, by its path: `users.nodes.accounts`. */
+type Share = readonly [path: string, points: number]
+
 /**
- * Creates the cost function of an operation, for its variables as the client sent them.
+ * Creates the functions that return the cost of an operation, and the fields that it consists of, the costliest first, for its variables as
+ * the client sent them.
  *
  * The cost is a point for each node (user, account, profile, email, job) that the operation may return, at least one for each
  * root field, and what fields cost besides. A list has the length that its arguments allow, that its field declares, or 5.
  */
-export function createCost(
-  { variableDefinitions = [] }: OperationDefinitionNode,
-  { fields }: Selection,
-): (variables: Values) => number {
+export function createCost({ variableDefinitions = [] }: OperationDefinitionNode, { fields }: Selection) {
   const defaults = Object.fromEntries(
     variableDefinitions.map(({ variable, defaultValue }) => [
       variable.name.value,
       defaultValue && valueFromASTUntyped(defaultValue),
     ]),
   )
-  const costOf = (variables: Values) => {
-    const calculation = new CostCalculation({ ...defaults, ...variables })
+  const calculate = (variables: Values, shares?: Map<string, number>) => {
+    const calculation = new CostCalculation({ ...defaults, ...variables }, shares)
     return {
-      cost: Math.max(1, calculation.ofFields(fields, undefined, true)),
+      cost: Math.max(1, calculation.ofFields(fields, undefined, '', 1)),
       isConstant: !calculation.readsVariables,
     }
   }
-  const { cost, isConstant } = costOf({})
-  return isConstant ? () => cost : (variables) => costOf(variables).cost
+  const { cost, isConstant } = calculate({})
+  return {
+    costOf: isConstant ? () => cost : (variables: Values) => calculate(variables).cost,
+    costliestFields(variables: Values): readonly Share[] {
+      const shares = new Map<string, number>()
+      calculate(variables, shares)
+      return [...shares].sort(([, one], [, other]) => other - one)
+    },
+  }
 }
 
 class CostCalculation {
   /** Whether the cost depends on the variables. */
   readsVariables = false
   private readonly variables: Values
+  private readonly shares: Map<string, number> | undefined
 
-  constructor(variables: Values) {
+  /** @param shares gets the points of each field. Without it, no paths are built */
+  constructor(variables: Values, shares: Map<string, number> | undefined) {
     this.variables = variables
+    this.shares = shares
   }
 
-  /** @param page the length of the lists of a connection or a payload */
-  ofFields(fields: readonly SelectedField[], page: number | undefined, areRoot = false): number {
+  /**
+   * @param page the length of the lists of a connection or a payload
+   * @param parent the path of the fields; empty for root fields
+   * @param times how often the response has them
+   */
+  ofFields(fields: readonly SelectedField[], page: number | undefined, parent: string, times: number): number {
     let points = pointsOfRepetition * repetitionsOf(fields)
+    this.share(parent, points * times)
     for (const field of fields) {
-      points += this.extraOf(field)
-      if (field.node.selectionSet) points += this.ofField(field, page, areRoot)
+      const path = this.shares && parent !== '' ? `${parent}.${field.key}` : field.key
+      const extra = this.extraOf(field)
+      this.share(path, extra * times)
+      points += extra
+      if (field.node.selectionSet) points += this.ofField(field, page, path, times, parent === '')
     }
     return points
+  }
+
+  private share(path: string, points: number): void {
+    if (points > 0) this.shares?.set(path, (this.shares.get(path) ?? 0) + points)
   }
 
   private extraOf({ field, node }: SelectedField): number {
@@ -72,16 +95,23 @@ class CostCalculation {
     return extra?.(Object.fromEntries(names.map((name) => [name, this.argument(node, name)]))) ?? 0
   }
 
-  private ofField({ field, node, type, selections }: SelectedField, page: number | undefined, isRoot: boolean): number {
+  private ofField(
+    { field, node, type, selections }: SelectedField,
+    page: number | undefined,
+    path: string,
+    times: number,
+    isRoot: boolean,
+  ): number {
     const ownPage = this.pageOf(field, node)
-    const inner = this.ofFields(selections, ownPage)
     // An empty list costs as much as one item: otherwise everything below it would be free.
     const length = isListType(getNullableType(field.type))
       ? Math.max(1, this.lengthOf(field, node) ?? ownPage ?? page ?? defaultLength)
       : 1
-    const points = length * (inner + (isNode(type) ? 1 : 0))
+    const inner = length * this.ofFields(selections, ownPage, path, times * length)
     // A page is read whatever is selected of it, and each root field is a piece of work.
-    return Math.max(points, ownPage ?? 0, isRoot ? 1 : 0)
+    const points = Math.max(inner + (isNode(type) ? length : 0), ownPage ?? 0, isRoot ? 1 : 0)
+    this.share(path, times * (points - inner))
+    return points
   }
 
   /** The page size in the arguments of a field; undefined if it has no such argument. */
@@ -96,6 +126,7 @@ class CostCalculation {
       (value, key) => (value as Record<string, unknown> | null | undefined)?.[key],
       given,
     )
+    if (typeof size === 'object' && size !== null) return Math.max(1, Math.min([size].flat().length, maxPageSize))
     return size == null ? undefined : toPageSize(size)
   }
 

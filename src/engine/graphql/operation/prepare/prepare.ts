@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import {
   type DocumentNode,
   GraphQLError,
@@ -14,6 +15,8 @@ import type { Scope } from '../../../auth/scopes.ts'
 import type { Viewer } from '../../../auth/viewer.ts'
 import type { ReadPlan } from '../../../db/read/relation.ts'
 import type { Metrics } from '../../../telemetry/metrics.ts'
+import { maxNameLength } from '../../../telemetry/usage/client.ts'
+import type { CountedOperation } from '../../../telemetry/usage/usage-counts.ts'
 import { metadataOf } from '../../schema/field-metadata.ts'
 import { checkDocumentSize, operationBoundsRule } from './bounds.ts'
 import { coerceVariables, type Values } from './coerce-variables.ts'
@@ -36,16 +39,24 @@ export interface PreparedOperation {
   readonly scopes: readonly Scope[]
   /** Whether its response has secrets, which are shown only once. */
   readonly showsSecrets: boolean
+  /** How it is counted: its name, cut, the hash of its document, and the fields that it selects. */
+  readonly counted: CountedOperation
   /** The document that the executors get, with `Coerced` variables. */
   readonly executable: DocumentNode
   readonly schemas: Schemas
   /** The cost in points, for variables as the client sent them. */
   costOf(variables: Values): number
+  /** The fields by their path, with the points of each, the costliest first. */
+  costliestFields(variables: Values): readonly (readonly [path: string, points: number])[]
   /** Counts the nodes in the data of a response. */
   countNodes(data: unknown): number
   coerce(variables: Values): ReturnType<typeof coerceVariables>
   /** Its reads, for coerced variables. */
   planOf(coerced: Values): ReadPlan
+  /** Notes for how long a run kept the event loop busy, in milliseconds. */
+  noteRun(milliseconds: number): void
+  /** How long its last runs kept the event loop busy, in milliseconds; undefined before the first run has ended. */
+  busyMilliseconds(): number | undefined
   /** The compiled operation, from the second call on; undefined if graphql-js is to execute it. */
   compiled(): CompiledOperation | undefined
 }
@@ -187,12 +198,15 @@ function prepareOperation(
   const executable = declareCoerced(document)
   const name = definition.name?.value
   const scopes = new Set<Scope>()
-  for (const { field } of allFields(selection.fields)) {
+  const fields = new Set<string>()
+  for (const { parent, field } of allFields(selection.fields)) {
+    fields.add(`${parent.name}.${field.name}`)
     const { scope } = metadataOf(field)
     if (scope !== undefined && scope !== 'inherited') scopes.add(scope)
   }
   let calls = 0
   let compiled: CompiledOperation | undefined
+  let busyMilliseconds: number | undefined
   return {
     document,
     definition,
@@ -203,10 +217,16 @@ function prepareOperation(
     schemas,
     scopes: [...scopes],
     showsSecrets: selection.fields.some(({ field }) => metadataOf(field).isSecret === true),
-    costOf: createCost(definition, selection),
+    counted: { name: name?.slice(0, maxNameLength), hash: hash('sha256', document.loc?.source.body ?? ''), fields },
+    ...createCost(definition, selection),
     countNodes: createNodeCount(selection.fields),
     planOf: createPlanner(selection),
     coerce: (variables) => coerceVariables(schema, definition, variables),
+    noteRun(milliseconds) {
+      // A long run counts for some runs after it: other variables can make the next one short.
+      busyMilliseconds = Math.max(milliseconds, (busyMilliseconds ?? 0) * 0.9)
+    },
+    busyMilliseconds: () => busyMilliseconds,
     compiled() {
       calls += 1
       // A document that is sent once is not worth compiling.

@@ -3,6 +3,16 @@
 /** The API key that the header editor opens with. */
 const { key } = document.currentScript.dataset
 
+// The console links to an operation in the fragment of the address. Its credential is in the session of the window, and not stored.
+const fragment = new URLSearchParams(location.hash.slice(1))
+const credential = fragment.has('query') && sessionStorage.getItem('fusion:credential')
+const header = /^eyJ/.test(credential) ? { authorization: `Bearer ${credential}` } : { 'x-api-key': credential }
+const linked = {
+  'graphiql:query': fragment.get('query'),
+  'graphiql:variables': fragment.get('variables'),
+  'graphiql:headers': credential && JSON.stringify(header, null, 2),
+}
+
 // The history would store keys in the browser. A stored key would outlive the database that it belongs to.
 const { getItem, setItem } = Storage.prototype
 const secret = /(?<="(?:x-api-key|authorization)"\s*:\s*")[^"]*/gi
@@ -15,6 +25,7 @@ Storage.prototype.setItem = function (name, value) {
   )
 }
 Storage.prototype.getItem = function (name) {
+  if (linked[name]) return linked[name]
   const value = getItem.call(this, name)
   return value && isHistory(name) ? mapHeaders(value, (headers) => headers.replace('<API_KEY>', key)) : value
 }
@@ -32,6 +43,7 @@ function mapHeaders(text, change) {
 // GraphiQL shows no headers. This shows the cost of the last response below the result.
 const { fetch: send } = window
 window.fetch = async (...request) => {
+  if (request[1]) request[1].headers = { 'graphql-client-name': 'GraphiQL', ...request[1].headers }
   const startedAt = performance.now()
   const response = await send(...request)
   const body = request[1]?.body
@@ -59,3 +71,24 @@ function showCost({ status, headers }, milliseconds) {
   }
   shown.textContent = parts.filter(Boolean).join(' · ')
 }
+
+// The link before GraphiQL leads to the editor, and not to the tabs and buttons before it.
+document.addEventListener('click', (event) => {
+  if (!event.target.matches('.skip')) return
+  event.preventDefault()
+  document.querySelector('.graphiql-query-editor :is(textarea, .native-edit-context)')?.focus()
+})
+
+// One tab is in the tab order. The arrow keys open the others, and Delete closes one.
+// https://www.w3.org/WAI/ARIA/apg/patterns/tabs/
+document.addEventListener('keydown', ({ target, key: pressed }) => {
+  if (!target.matches('[role=tab]')) return
+  const tabs = [...document.querySelectorAll('[role=tab]')]
+  const at = tabs.indexOf(target)
+  const next = { ArrowLeft: at - 1, ArrowRight: (at + 1) % tabs.length, Home: 0, End: -1 }[pressed]
+  if (pressed === 'Delete') target.parentElement.querySelector('.graphiql-tab-close')?.click()
+  else if (next === undefined) return
+  else tabs.at(next).click()
+  // After GraphiQL has rendered.
+  requestAnimationFrame(() => document.querySelector('[role=tab][aria-selected=true]').focus())
+})

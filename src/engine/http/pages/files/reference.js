@@ -16,7 +16,15 @@ const ui = SwaggerUIBundle({
   // A browser cannot send a GET with a body. The parameters say the same.
   requestInterceptor(request) {
     if (request.method === 'GET') delete request.body
+    request.headers['graphql-client-name'] = 'Swagger UI'
     return request
+  },
+  // Without servers, requests go to the host of this page, whatever a proxy says, and there is no menu with a single server.
+  responseInterceptor(response) {
+    if (new URL(response.url).pathname === '/openapi.json') {
+      response.text = JSON.stringify({ ...JSON.parse(response.text), servers: undefined })
+    }
+    return response
   },
   defaultModelsExpandDepth: 0,
   onComplete: () => key && ui.preauthorizeApiKey('apiKey', key),

@@ -1,0 +1,28 @@
+import type { Send } from './send.ts'
+
+const document = `query Users($after: String, $search: String) {
+  users(first: 20, after: $after, filter: { search: $search }) {
+    nodes { id name }
+    pageInfo { hasNextPage endCursor }
+  }
+}`
+
+interface Users {
+  readonly users: {
+    readonly nodes: readonly { readonly id: string; readonly name: string }[]
+    readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null }
+  } | null
+}
+
+/** The options of a list that grows: `useInfiniteQuery(usersOptions(send, search))`. */
+export function usersOptions(send: Send, search: string) {
+  return {
+    queryKey: ['users', search],
+    queryFn: ({ pageParam, signal }: { pageParam: string | null; signal: AbortSignal }) =>
+      send<Users>(document, { after: pageParam, search }, signal),
+    initialPageParam: null,
+    getNextPageParam: ({ users }: Users) => (users?.pageInfo.hasNextPage ? users.pageInfo.endCursor : undefined),
+    // The function above has retried what can be retried.
+    retry: false,
+  }
+}

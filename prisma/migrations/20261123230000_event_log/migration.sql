@@ -1,0 +1,277 @@
+-- The event log: one row for each change of a user, account, profile or job, written by triggers in the transaction of the change, so that
+-- no writer can leave it out.
+CREATE FUNCTION "actor_key"() RETURNS text AS $$
+  SELECT nullif(split_part(current_setting('fusion.actor', true), ' ', 1), '')
+$$ LANGUAGE sql STABLE;
+
+CREATE FUNCTION "actor_request"() RETURNS text AS $$
+  SELECT nullif(split_part(current_setting('fusion.actor', true), ' ', 2), '')
+$$ LANGUAGE sql STABLE;
+
+CREATE TABLE "event" (
+    "tenant_app_id" TEXT NOT NULL,
+    -- evt_, and in hexadecimal digits: the number of the transaction (12), of the statement within it (6), and of the event (6).
+    "id" TEXT COLLATE "C" NOT NULL,
+    "type" TEXT NOT NULL,
+    "resource_id" TEXT NOT NULL,
+    "user_id" TEXT,
+    "account_id" TEXT,
+    -- Who changed the resource, if a request did (src/engine/db/actor.ts).
+    "key_id" TEXT DEFAULT "actor_key"(),
+    "request_id" TEXT DEFAULT "actor_request"(),
+    -- The state of a job after and before the change.
+    "status" TEXT,
+    "status_before" TEXT,
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT now(),
+
+    CONSTRAINT "event_pkey" PRIMARY KEY ("tenant_app_id", "id")
+);
+
+-- A log is read by tenant, by resource (its history) and by user (tokens).
+CREATE INDEX "event_tenant_app_id_resource_id_id_idx" ON "event"("tenant_app_id", "resource_id", "id");
+CREATE INDEX "event_tenant_app_id_user_id_id_idx" ON "event"("tenant_app_id", "user_id", "id");
+
+-- The greatest id that was removed because of its age.
+ALTER TABLE "tenant_app" ADD COLUMN "events_removed_to" TEXT COLLATE "C";
+
+-- PostgreSQL counts transactions per server. A backup that is restored into another server must not begin again with small numbers, so
+-- the number of a transaction is that of the server plus an offset, which grows when the server changes.
+CREATE TABLE "event_state" (
+    "id" TEXT NOT NULL DEFAULT 'log',
+    "server" BIGINT NOT NULL,
+    "offset" BIGINT NOT NULL DEFAULT 0,
+
+    CONSTRAINT "event_state_pkey" PRIMARY KEY ("id")
+);
+INSERT INTO "event_state" ("server") SELECT system_identifier FROM pg_control_system();
+
+CREATE FUNCTION "event_prefix"("transaction" bigint) RETURNS text AS $$
+  SELECT 'evt_' || lpad(to_hex("transaction"), 12, '0')
+$$ LANGUAGE sql IMMUTABLE;
+
+-- The offset with which all ids are greater than those of the events that exist.
+CREATE FUNCTION "next_offset"() RETURNS bigint AS $$
+  SELECT coalesce(max(('x' || lpad(substr("id", 5, 12), 16, '0'))::bit(64)::bigint), 0) + 1 FROM "event"
+$$ LANGUAGE sql STABLE;
+
+-- The offset of this server. A session asks once, and keeps it as a setting.
+CREATE FUNCTION "event_offset"() RETURNS bigint AS $$
+DECLARE
+  present bigint;
+  state "event_state";
+BEGIN
+  SELECT system_identifier INTO present FROM pg_control_system();
+  SELECT * INTO state FROM "event_state";
+  IF state."server" <> present THEN
+    SELECT * INTO state FROM "event_state" FOR UPDATE;
+  END IF;
+  IF state."server" <> present THEN
+    UPDATE "event_state" SET
+      "server" = present,
+      "offset" = "next_offset"()
+    RETURNING * INTO state;
+  END IF;
+  PERFORM set_config('fusion.event_offset', state."offset"::text, false);
+  RETURN state."offset";
+END
+$$ LANGUAGE plpgsql;
+
+-- The start of the ids of a statement's events. Ids sort in the order in which the log is read. A setting of the transaction holds the last one.
+CREATE FUNCTION "next_event_ids"() RETURNS text AS $$
+DECLARE
+  last text := current_setting('fusion.event_ids', true);
+BEGIN
+  -- Each expression of PL/pgSQL costs microseconds for each write, so there are few.
+  IF last <> '' THEN
+    RETURN set_config('fusion.event_ids',
+      left(last, 16) || lpad(to_hex(('x' || lpad(right(last, 6), 8, '0'))::bit(32)::integer + 1), 6, '0'), true);
+  END IF;
+  RETURN set_config('fusion.event_ids', "event_prefix"(
+    coalesce(nullif(current_setting('fusion.event_offset', true), '')::bigint, "event_offset"()) + pg_current_xact_id()::text::bigint
+  ) || '000000', true);
+END
+$$ LANGUAGE plpgsql;
+
+-- "complete": the transactions that wrote events with smaller ids have ended. "begun": those with greater ids have not begun.
+CREATE FUNCTION "event_horizon"(OUT "complete" text, OUT "begun" text) AS $$
+  SELECT
+    "event_prefix"(CASE WHEN is_same THEN "offset" + pg_snapshot_xmin(present)::text::bigint ELSE "next_offset"() END),
+    "event_prefix"(CASE WHEN is_same THEN "offset" + pg_snapshot_xmax(present)::text::bigint ELSE "next_offset"() END)
+  -- If the server is another one, a backup was restored, and nothing has been written since.
+  FROM (SELECT "offset", "server" = system_identifier AS is_same, pg_current_snapshot() AS present
+    FROM "event_state", pg_control_system()) AS state
+$$ LANGUAGE sql STABLE;
+
+-- Tells the processes that follow the log. A transaction that notifies keeps others from committing at the same time, so one does it on
+-- behalf of those that run meanwhile. The followers read again until all of these have ended (src/domain/event/event-feed.ts).
+CREATE FUNCTION "announce_events"() RETURNS void AS $$
+BEGIN
+  IF pg_try_advisory_xact_lock(4070227) THEN PERFORM pg_notify('event_written', ''); END IF;
+END
+$$ LANGUAGE plpgsql;
+
+-- Whether more than the time of the change has changed. Columns of type json have no equality, so the bytes are compared.
+CREATE FUNCTION "has_changed"("before" record, "after" record) RETURNS boolean AS $$
+BEGIN
+  "after"."updated_at" := "before"."updated_at";
+  RETURN "after" *<> "before";
+END
+$$ LANGUAGE plpgsql IMMUTABLE;
+
+CREATE FUNCTION "has_profile_changed"("before" record, "after" record) RETURNS boolean AS $$
+BEGIN
+  "after"."synced_at" := "before"."synced_at";
+  RETURN "has_changed"("before", "after");
+END
+$$ LANGUAGE plpgsql IMMUTABLE;
+
+-- A session keeps the plan of a trigger's statement, which it may have made for one row. A nested loop over the old and the new rows of a
+-- large statement would take quadratic time, so the functions that join them do without.
+
+-- Writes the events of a table. Arguments: the types of an insertion, an update and a deletion, and 'user' or 'account' for the table of those.
+-- "user_id" and "account_id" without a table are the columns of the changed table if it has them, and otherwise those of the query around it: null.
+CREATE FUNCTION "write_events"() RETURNS trigger AS $$
+DECLARE
+  ids text := "next_event_ids"();
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO "event" ("tenant_app_id", "id", "type", "resource_id", "user_id", "account_id")
+    SELECT changed."tenant_app_id", ids || lpad(to_hex(row_number() OVER ()), 6, '0'), TG_ARGV[0], changed."id",
+      CASE TG_ARGV[3] WHEN 'user' THEN changed."id" ELSE changed."user_id" END, CASE TG_ARGV[3] WHEN 'account' THEN changed."id" ELSE changed."account_id" END
+    FROM (SELECT NULL AS "user_id", NULL AS "account_id") AS missing,
+      LATERAL (SELECT "tenant_app_id", "id", "user_id", "account_id" FROM new_rows) AS changed;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO "event" ("tenant_app_id", "id", "type", "resource_id", "user_id", "account_id")
+    SELECT changed."tenant_app_id", ids || lpad(to_hex(row_number() OVER ()), 6, '0'), TG_ARGV[1], changed."id",
+      CASE TG_ARGV[3] WHEN 'user' THEN changed."id" ELSE changed."user_id" END, CASE TG_ARGV[3] WHEN 'account' THEN changed."id" ELSE changed."account_id" END
+    FROM (SELECT NULL AS "user_id", NULL AS "account_id") AS missing,
+      LATERAL (SELECT "tenant_app_id", "id", "user_id", "account_id", new_rows AS "row" FROM new_rows) AS changed
+    JOIN old_rows AS original USING ("tenant_app_id", "id")
+    WHERE "has_changed"(original, changed."row");
+  ELSE
+    INSERT INTO "event" ("tenant_app_id", "id", "type", "resource_id", "user_id", "account_id")
+    SELECT changed."tenant_app_id", ids || lpad(to_hex(row_number() OVER ()), 6, '0'), TG_ARGV[2], changed."id",
+      CASE TG_ARGV[3] WHEN 'user' THEN changed."id" ELSE changed."user_id" END, CASE TG_ARGV[3] WHEN 'account' THEN changed."id" ELSE changed."account_id" END
+    FROM (SELECT NULL AS "user_id", NULL AS "account_id") AS missing,
+      LATERAL (SELECT "tenant_app_id", "id", "user_id", "account_id" FROM old_rows) AS changed
+    -- The events of a tenant are deleted with it.
+    WHERE EXISTS (SELECT FROM "tenant_app" WHERE "tenant_app"."id" = changed."tenant_app_id");
+  END IF;
+  IF FOUND THEN PERFORM "announce_events"(); END IF;
+  RETURN NULL;
+END
+$$ LANGUAGE plpgsql SET enable_nestloop = off;
+
+-- A profile is deleted with its account only, whose event says so. Writing the time of the last sync is no change.
+CREATE FUNCTION "write_profile_events"() RETURNS trigger AS $$
+DECLARE
+  ids text := "next_event_ids"();
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO "event" ("tenant_app_id", "id", "type", "resource_id", "user_id", "account_id")
+    SELECT changed."tenant_app_id", ids || lpad(to_hex(row_number() OVER ()), 6, '0'), 'PROFILE_SYNCED', changed."id",
+      (SELECT "user_id" FROM "account" WHERE "tenant_app_id" = changed."tenant_app_id" AND "id" = changed."account_id"), changed."account_id"
+    FROM new_rows AS changed;
+  ELSE
+    INSERT INTO "event" ("tenant_app_id", "id", "type", "resource_id", "user_id", "account_id")
+    SELECT changed."tenant_app_id", ids || lpad(to_hex(row_number() OVER ()), 6, '0'), 'PROFILE_SYNCED', changed."id",
+      (SELECT "user_id" FROM "account" WHERE "tenant_app_id" = changed."tenant_app_id" AND "id" = changed."account_id"), changed."account_id"
+    FROM new_rows AS changed JOIN old_rows AS original USING ("tenant_app_id", "id")
+    WHERE "has_profile_changed"(original, changed);
+  END IF;
+  IF FOUND THEN PERFORM "announce_events"(); END IF;
+  RETURN NULL;
+END
+$$ LANGUAGE plpgsql SET enable_nestloop = off;
+
+-- Emails are a part of their profile, which has one event per transaction.
+CREATE FUNCTION "write_email_events"() RETURNS trigger AS $$
+DECLARE
+  ids text := "next_event_ids"();
+BEGIN
+  INSERT INTO "event" ("tenant_app_id", "id", "type", "resource_id", "user_id", "account_id")
+  SELECT profile."tenant_app_id", ids || lpad(to_hex(row_number() OVER ()), 6, '0'), 'PROFILE_SYNCED', profile."id", account."user_id", account."id"
+  FROM (SELECT DISTINCT "tenant_app_id", "profile_id" FROM changed_rows OFFSET 0) AS email
+  JOIN "profile" ON profile."tenant_app_id" = email."tenant_app_id" AND profile."id" = email."profile_id"
+  JOIN "account" ON account."tenant_app_id" = email."tenant_app_id" AND account."id" = profile."account_id"
+  WHERE NOT EXISTS (
+    SELECT FROM "event" AS written
+    WHERE written."tenant_app_id" = email."tenant_app_id" AND written."resource_id" = email."profile_id" AND written."id" > left(ids, 16)
+  );
+  IF FOUND THEN PERFORM "announce_events"(); END IF;
+  RETURN NULL;
+END
+$$ LANGUAGE plpgsql;
+
+-- Extending a lease is no change.
+CREATE FUNCTION "write_job_events"() RETURNS trigger AS $$
+DECLARE
+  ids text := "next_event_ids"();
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO "event" ("tenant_app_id", "id", "type", "resource_id", "status")
+    SELECT changed."tenant_app_id", ids || lpad(to_hex(row_number() OVER ()), 6, '0'), 'JOB_CREATED', changed."id", changed."status" FROM new_rows AS changed;
+  ELSE
+    INSERT INTO "event" ("tenant_app_id", "id", "type", "resource_id", "status", "status_before")
+    SELECT changed."tenant_app_id", ids || lpad(to_hex(row_number() OVER ()), 6, '0'), CASE
+        WHEN changed."status" = 'RUNNING' AND changed."attempts" <> original."attempts" THEN 'JOB_STARTED'
+        WHEN changed."status" = original."status" THEN 'JOB_UPDATED'
+        WHEN changed."status" = 'RUNNING' THEN 'JOB_STARTED'
+        WHEN changed."status" = 'PENDING' THEN 'JOB_RETRIED'
+        ELSE 'JOB_' || changed."status"
+      END, changed."id", changed."status", original."status"
+    FROM new_rows AS changed JOIN old_rows AS original USING ("tenant_app_id", "id")
+    WHERE (changed."updated_at", changed."status", changed."progress", changed."progress_message")
+      IS DISTINCT FROM (original."updated_at", original."status", original."progress", original."progress_message");
+  END IF;
+  IF FOUND THEN PERFORM "announce_events"(); END IF;
+  RETURN NULL;
+END
+$$ LANGUAGE plpgsql SET enable_nestloop = off;
+
+CREATE TRIGGER "inserted" AFTER INSERT ON "user" REFERENCING NEW TABLE AS new_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION "write_events"('USER_CREATED', 'USER_UPDATED', 'USER_DELETED', 'user');
+CREATE TRIGGER "updated" AFTER UPDATE ON "user" REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION "write_events"('USER_CREATED', 'USER_UPDATED', 'USER_DELETED', 'user');
+CREATE TRIGGER "deleted" AFTER DELETE ON "user" REFERENCING OLD TABLE AS old_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION "write_events"('USER_CREATED', 'USER_UPDATED', 'USER_DELETED', 'user');
+
+CREATE TRIGGER "inserted" AFTER INSERT ON "account" REFERENCING NEW TABLE AS new_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION "write_events"('ACCOUNT_LINKED', 'ACCOUNT_UPDATED', 'ACCOUNT_UNLINKED', 'account');
+CREATE TRIGGER "updated" AFTER UPDATE ON "account" REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION "write_events"('ACCOUNT_LINKED', 'ACCOUNT_UPDATED', 'ACCOUNT_UNLINKED', 'account');
+CREATE TRIGGER "deleted" AFTER DELETE ON "account" REFERENCING OLD TABLE AS old_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION "write_events"('ACCOUNT_LINKED', 'ACCOUNT_UPDATED', 'ACCOUNT_UNLINKED', 'account');
+
+CREATE TRIGGER "inserted" AFTER INSERT ON "profile" REFERENCING NEW TABLE AS new_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION "write_profile_events"();
+CREATE TRIGGER "updated" AFTER UPDATE ON "profile" REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION "write_profile_events"();
+
+CREATE TRIGGER "inserted" AFTER INSERT ON "email_record" REFERENCING NEW TABLE AS changed_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION "write_email_events"();
+CREATE TRIGGER "updated" AFTER UPDATE ON "email_record" REFERENCING NEW TABLE AS changed_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION "write_email_events"();
+CREATE TRIGGER "deleted" AFTER DELETE ON "email_record" REFERENCING OLD TABLE AS changed_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION "write_email_events"();
+
+-- The log replaces the notifications of each change of a job.
+DROP TRIGGER "job_created_or_removed" ON "job";
+DROP TRIGGER "job_changed" ON "job";
+DROP FUNCTION "notify_job_changed"();
+
+CREATE TRIGGER "inserted" AFTER INSERT ON "job" REFERENCING NEW TABLE AS new_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION "write_job_events"();
+CREATE TRIGGER "updated" AFTER UPDATE ON "job" REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION "write_job_events"();
+
+-- The events of a tenant are deleted with it. A foreign key would cost each event a lookup of the tenant.
+CREATE FUNCTION "delete_events"() RETURNS trigger AS $$
+BEGIN
+  DELETE FROM "event" USING old_rows WHERE "event"."tenant_app_id" = old_rows."id";
+  RETURN NULL;
+END
+$$ LANGUAGE plpgsql;
+
+CREATE TRIGGER "deleted" AFTER DELETE ON "tenant_app" REFERENCING OLD TABLE AS old_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION "delete_events"();

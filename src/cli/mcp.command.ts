@@ -1,0 +1,45 @@
+import type { CallToolResult, ListToolsResult } from '@modelcontextprotocol/server'
+import { Command } from 'commander'
+import { readConfig } from '../config.ts'
+import { OperatorError } from '../engine/errors.ts'
+import { readUrl } from './option-values.ts'
+
+export function mcpCommand(): Command {
+  return new Command('mcp')
+    .description('serve the tools of a gateway over stdio, to MCP clients. FUSION_API_KEY is the key or a token')
+    .option('--url <url>', 'the gateway', readUrl, 'http://127.0.0.1:4000')
+    .action(serve)
+}
+
+async function serve({ url }: { readonly url: string }): Promise<void> {
+  const { apiKey } = readConfig()
+  if (apiKey === undefined) throw new OperatorError('Set FUSION_API_KEY to an API key or an access token.')
+  const send = createSender(new URL('/mcp', url).href, apiKey)
+  const list = () => send<ListToolsResult>('tools/list', {})
+  // A wrong URL or key ends the command before a client connects.
+  await list()
+  const { serveStdio } = await import('@modelcontextprotocol/server/stdio')
+  const { createServer } = await import('../mcp/protocol.ts')
+  const call = (name: string, args: object) => send<CallToolResult>('tools/call', { name, arguments: args })
+  serveStdio(() => createServer(list, call), { maxSubscriptions: 0 })
+}
+
+/** Creates the function that sends a message to the gateway and returns the result. */
+function createSender(url: string, key: string) {
+  const isToken = /^[\w-]+\.[\w-]+\.[\w-]+$/.test(key)
+  const headers = {
+    ...(isToken ? { authorization: `Bearer ${key}` } : { 'x-api-key': key }),
+    ...{ accept: 'application/json, text/event-stream', 'content-type': 'application/json' },
+  }
+  return async <Result>(method: string, params: object): Promise<Result> => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+    const response = await fetch(url, { method: 'POST', headers, body }).catch((error: Error) => {
+      const { message } = (error.cause ?? error) as Error
+      throw new OperatorError(`${url} cannot be reached: ${message}`)
+    })
+    const { result, error, detail } = await response.json().catch(() => ({}))
+    if (result) return result
+    const message = error?.message ?? `${url} refused: ${detail ?? response.status}`
+    throw Object.assign(new OperatorError(message), { code: error?.code })
+  }
+}

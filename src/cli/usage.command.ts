@@ -1,0 +1,98 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { schemas } from '../domain/schema.graphql.ts'
+import { findTenant } from '../domain/tenant/tenant.service.ts'
+import { createUsageReader, type UsageReader, type UsageSelection } from '../domain/usage/read-usage.ts'
+import { deprecatedFields, fieldNamed } from '../engine/graphql/schema/deprecation.ts'
+import { quantileOf } from '../engine/telemetry/usage/durations.ts'
+import { printTable } from './terminal.ts'
+import { withMigratedDatabase } from './with-database.ts'
+
+interface UsageOptions {
+  readonly tenant?: string
+  readonly field?: string
+  readonly operation?: string
+  readonly deprecated?: boolean
+  readonly json?: boolean
+}
+
+export function usageCommand(): Command {
+  return new Command('usage')
+    .description('list who has requested what, most requests first, as long as usage is kept')
+    .option('--tenant <name>', 'only this tenant')
+    .option('--field <Type.field>', 'only operations that select this field of the schema', readField)
+    .option('--operation <name>', 'only operations with this name')
+    .addOption(new Option('--deprecated', 'list the deprecated fields instead').conflicts(['field', 'operation']))
+    .option('--json', 'print a JSON object per line')
+    .action(({ tenant, field, operation: operationName, deprecated, json = false }: UsageOptions) =>
+      withMigratedDatabase(async (database) => {
+        const usage = createUsageReader(database)
+        const tenantAppId = tenant === undefined ? undefined : (await findTenant(database, tenant)).id
+        const all: UsageSelection = { tenantAppId, from: '0001-01-01' }
+        if (deprecated) return print(deprecatedHeader, await readDeprecated(usage, all), json)
+        print(header, await readOperations(usage, { ...all, field, operationName }), json)
+        if (field !== undefined) process.stderr.write(`${await summarize(usage, all, field)}\n`)
+      }),
+    )
+}
+
+function readField(name: string): string {
+  if (fieldNamed(schemas.schema, name)) return name
+  throw new InvalidArgumentError('Give a field of an object or interface of the schema, such as User.email.')
+}
+
+const header = [
+  'TENANT',
+  'OPERATION',
+  'HASH',
+  'CLIENT',
+  'VERSION',
+  'KEY',
+  'REQUESTS',
+  'ERRORS',
+  'POINTS',
+  'P50',
+  'P95',
+  'LAST USE',
+]
+
+async function readOperations(usage: UsageReader, selection: UsageSelection) {
+  const rows = await usage.operations(selection)
+  return rows.map(
+    ({ tenant, operationName, operationHash, clientName, clientVersion, keyId, keyName, durations, ...row }) => ({
+      ...{ tenant, operationName, operationHash, clientName, clientVersion, key: keyName ?? keyId },
+      ...{ requests: row.requests, errors: row.errors, points: row.points },
+      ...{ p50: quantileOf(0.5, durations), p95: quantileOf(0.95, durations), lastUsedAt: row.lastUsedAt },
+    }),
+  )
+}
+
+const deprecatedHeader = ['FIELD', 'REQUESTS', 'LAST USE', 'REASON']
+
+async function readDeprecated(usage: UsageReader, selection: UsageSelection) {
+  const used = new Map((await usage.fields(selection)).map((row) => [row.field, row]))
+  return [...deprecatedFields(schemas.schema)].map(([field, reason]) => {
+    const { requests, lastUsedAt } = used.get(field) ?? { requests: 0, lastUsedAt: null }
+    return { field, requests, lastUsedAt, reason }
+  })
+}
+
+/** Says whether a field may be removed. Counts of short periods prove little, so it says since when requests are counted. */
+async function summarize(usage: UsageReader, selection: UsageSelection, field: string): Promise<string> {
+  const found = (await usage.fields(selection)).find((row) => row.field === field)
+  const since = `since ${(await usage.firstDay()) ?? 'now'}, when the first request was counted`
+  if (!found?.lastUsedAt) return `No request has selected ${field} ${since}.`
+  return `${found.requests} requests have selected ${field} ${since}, the last one at ${found.lastUsedAt.toISOString()}.`
+}
+
+function print(titles: readonly string[], rows: readonly object[], json: boolean): void {
+  if (json) for (const row of rows) process.stdout.write(`${JSON.stringify(row)}\n`)
+  else
+    printTable(
+      titles,
+      rows.map((row) => Object.values(row).map(toText)),
+    )
+}
+
+function toText(value: unknown): string {
+  return value instanceof Date ? value.toISOString() : String(value ?? '-')
+}

@@ -1,0 +1,114 @@
+import type { Database } from '../../engine/db/database.ts'
+import { execute, query, type Statement, statement } from '../../engine/db/statement.ts'
+import { likePatternOf, patternOf, readNames } from './names.ts'
+
+/** How many users are looked for at once. */
+const maxUsers = 20
+
+/** How many rows one statement reads. */
+const pageSize = 200
+
+/** A user who was deleted. */
+interface Erasure {
+  readonly tenantAppId: string
+  readonly userId: string
+  readonly deletedAt: string
+}
+
+const isErasing = statement('SELECT EXISTS (SELECT FROM erasure)')
+
+// A process has an hour. If it ends before, another one begins again.
+const claim = statement(`
+  UPDATE erasure SET due_at = now() + interval '1 hour' WHERE (tenant_app_id, id) IN (
+    SELECT tenant_app_id, id FROM erasure WHERE jobs IS NULL AND due_at <= now() AND tenant_app_id = (
+      SELECT tenant_app_id FROM erasure WHERE jobs IS NULL AND due_at <= now() ORDER BY due_at LIMIT 1
+    ) LIMIT ${maxUsers} FOR UPDATE SKIP LOCKED
+  ) RETURNING tenant_app_id, id, deleted_at::text`)
+
+/**
+ * Reads the rows after an id, and finds those that name users.
+ * Parameters: tenant, id, names as patterns of LIKE, as regular expressions, and when the user of each name was deleted.
+ */
+const page = (table: string, text: string, before: '<' | '<=') => `
+  page AS (SELECT id, created_at, ${text} AS text FROM ${table} WHERE tenant_app_id = $1 AND id > $2 ORDER BY id LIMIT ${pageSize}),
+  found AS (
+    SELECT id FROM page WHERE CASE WHEN text LIKE ANY ($3::text[]) THEN EXISTS (
+      SELECT FROM unnest($4::text[], $5::timestamptz[]) AS erased (pattern, deleted_at)
+      WHERE page.created_at ${before} erased.deleted_at AND page.text ~ erased.pattern) END
+  )`
+
+const findJobs = statement(`
+  WITH ${page('job', "concat_ws(' ', payload, result, error, progress_message)", '<=')}
+  SELECT (SELECT max(id) FROM page), ARRAY(SELECT id FROM found)`)
+
+// The row stays, so that the request is not executed again. The response to the deletion has the time of the deletion.
+const eraseResponses = statement(`
+  WITH ${page('idempotent_answer', 'answer', '<')}, erased AS (
+    UPDATE idempotent_answer SET answer = '' WHERE tenant_app_id = $1 AND id IN (SELECT id FROM found)
+  )
+  SELECT (SELECT max(id) FROM page), ARRAY[]::text[]`)
+
+const storeJobs = statement(`
+  UPDATE erasure SET jobs = $3::text[] WHERE tenant_app_id = $1 AND id = ANY ($2::text[]) AND due_at > now()`)
+
+const isNamed = `(job.status IN ('PENDING', 'RUNNING') OR
+  num_nonnulls(job.payload, job.result, job.error, job.progress_message) > 0)`
+
+// A job that waits is cancelled: without its payload it cannot run. A job that runs ends first.
+const eraseJobs = statement(`
+  UPDATE job SET
+    payload = NULL, result = NULL, error = NULL, progress_message = NULL,
+    status = (CASE job.status WHEN 'PENDING' THEN 'CANCELLED' ELSE job.status::text END)::job_status,
+    finished_at = CASE job.status WHEN 'PENDING' THEN date_trunc('milliseconds', now()) ELSE finished_at END,
+    updated_at = date_trunc('milliseconds', now())
+  WHERE (tenant_app_id, id) IN (
+    SELECT job.tenant_app_id, job.id FROM (SELECT DISTINCT tenant_app_id, unnest(jobs) AS id FROM erasure) AS named
+    JOIN job USING (tenant_app_id, id) WHERE job.status <> 'RUNNING' AND ${isNamed}
+    LIMIT ${pageSize} FOR UPDATE OF job SKIP LOCKED)`)
+
+const removeCompleted = statement(`
+  DELETE FROM erasure WHERE jobs IS NOT NULL AND NOT EXISTS (
+    SELECT FROM job WHERE job.tenant_app_id = erasure.tenant_app_id AND job.id = ANY (erasure.jobs) AND ${isNamed})`)
+
+/**
+ * Erases what still names users who were deleted: stored responses, and the payloads and results of jobs, if they were written before
+ * the deletion. Searches for at most 20 users of one tenant. Any number of processes may do so at the same time.
+ */
+export async function eraseUsers({ sql }: Pick<Database, 'sql'>): Promise<void> {
+  const [[isNeeded] = []] = await query(sql, isErasing)
+  if (isNeeded !== true) return
+  const [first, ...others] = (await query(sql, claim)).map(([tenantAppId, userId, deletedAt]) => ({
+    ...{ tenantAppId: String(tenantAppId), userId: String(userId) },
+    deletedAt: String(deletedAt),
+  }))
+  if (first) await searchTenant({ sql }, [first, ...others])
+  while ((await execute(sql, eraseJobs)) === pageSize);
+  await execute(sql, removeCompleted)
+}
+
+/** Searches the rows of one tenant for users. */
+async function searchTenant({ sql }: Pick<Database, 'sql'>, erasures: readonly [Erasure, ...Erasure[]]): Promise<void> {
+  const [{ tenantAppId }] = erasures
+  const users = erasures.map(({ userId }) => userId)
+  const names = await query(sql, readNames, [users, users.map(() => tenantAppId)])
+  const erased = names.map(([, userId, name]) => ({
+    name: String(name),
+    deletedAt: erasures.find((erasure) => erasure.userId === userId)?.deletedAt ?? null,
+  }))
+  const values = [
+    erased.map(({ name }) => likePatternOf(name)),
+    erased.map(({ name }) => patternOf(name)),
+    erased.map(({ deletedAt }) => deletedAt),
+  ]
+  const search = async (sent: Statement): Promise<string[]> => {
+    const found: string[] = []
+    for (let after: string | null = ''; after !== null; ) {
+      const [[last, ids] = []] = await query(sql, sent, [tenantAppId, after, ...values])
+      found.push(...(ids as string[]))
+      after = last as string | null
+    }
+    return found
+  }
+  await search(eraseResponses)
+  await execute(sql, storeJobs, [tenantAppId, users, await search(findJobs)])
+}

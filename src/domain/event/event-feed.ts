@@ -1,0 +1,243 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Driver, Listener } from '../../engine/db/driver.ts'
+import { invalidField } from '../../engine/errors.ts'
+import type { Payer } from '../../engine/limits/payer.ts'
+import { type Event, isEventId } from './event.ts'
+import { type EventLog, type EventSelection, maxEvents } from './event-log.ts'
+import { TenantTail } from './tenant-tail.ts'
+
+/** Receives the events of a tenant, in the order of the log. */
+export interface EventFollower {
+  readonly hasEnded: boolean
+  /** Waits for events. Returns undefined when the follower has ended. */
+  next(): Promise<readonly Event[] | undefined>
+  /** Ends the follower; `next` resolves at once. */
+  return(): void
+}
+
+export interface FeedOptions {
+  readonly log: EventLog
+  readonly driver: Pick<Driver, 'listen'>
+  /** Runs the reads of followers that are behind, fairly. */
+  readonly queue: { run<Result>(payer: Payer, work: () => Promise<Result>): Promise<Result> }
+  /** Called with how long the log has waited for a transaction, in seconds, and what is known of it; with 0 when it waits no longer. */
+  readonly onStall: (seconds: number, writer?: string) => void
+  readonly onError: (error: unknown) => void
+}
+
+export type EventFeed = ReturnType<typeof createEventFeed>
+
+/** The channel on which the triggers of the log notify (migration event_log). */
+const channel = 'event_written'
+
+/** How often a log that is followed is read without an announcement: a transaction that announces for others can be rolled back. */
+const pollMilliseconds = 500
+/** Announcements within this time are one read. */
+const restMilliseconds = 10
+const maxPauseMilliseconds = 250
+const stallMilliseconds = 30_000
+
+/**
+ * Creates the feed of a process: it reads the log once for all followers, over any connection to the primary. It listens on one
+ * connection, and reads only while someone follows.
+ */
+export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOptions) {
+  const tails = new Map<string, TenantTail>()
+  const followers = new Set<Follower>()
+  const watchers = new Set<() => void>()
+  const closing = new AbortController()
+  let listening: Promise<Listener> | undefined
+  let reading: Promise<void> | undefined
+  let announce = () => {}
+  // The reads belong to no request, although one may start them.
+  const outsideRequests = AsyncLocalStorage.snapshot()
+
+  const pause = (milliseconds: number) =>
+    sleep(milliseconds, undefined, { signal: closing.signal, ref: false }).catch(() => undefined)
+
+  async function start(): Promise<void> {
+    listening ??= driver.listen(channel, { onMessage: () => announce(), onGap: () => announce() })
+    try {
+      await listening
+    } catch (error) {
+      // The next follower tries again.
+      listening = undefined
+      throw error
+    }
+  }
+
+  /** Reads the log while someone follows it. */
+  async function read(): Promise<void> {
+    const stall = createStallWatch(onStall, log)
+    /** Transactions that were running at the last announcement are announced by it too, so reading goes on until they have ended. */
+    let target = ''
+    let rest = restMilliseconds
+    let isBehind = false
+    for (let isAnnounced = true; tails.size + watchers.size > 0 && !closing.signal.aborted; ) {
+      const announced = new Promise<boolean>((resolve) => {
+        announce = () => resolve(true)
+      })
+      const wasBehind = isBehind
+      isBehind = true
+      try {
+        const { complete, begun, isFull } = await readNew()
+        if (isAnnounced) target = begun
+        isBehind = isFull || complete < target
+        rest = isAnnounced || isFull ? restMilliseconds : Math.min(2 * rest, maxPauseMilliseconds)
+        // A transaction that stays open can be the one that announces for the others, so this does not depend on announcements.
+        await stall.note(complete, complete < begun)
+      } catch (error) {
+        onError(error)
+        rest = maxPauseMilliseconds
+      }
+      if (isAnnounced || wasBehind) for (const watch of watchers) watch()
+      isAnnounced = await Promise.race([announced, pause(isBehind ? rest : pollMilliseconds).then(() => false)])
+      if (isAnnounced) await pause(restMilliseconds)
+    }
+    reading = undefined
+  }
+
+  /** Adds what is new to the tails. */
+  async function readNew() {
+    const asked = [...tails]
+    const { complete, begun, ofTenant } = await log.readNew(
+      asked.map(([tenantAppId, { end }]) => ({ tenantAppId, end })),
+    )
+    let isFull = false
+    for (const [tenantAppId, tail] of asked) {
+      const events = ofTenant.get(tenantAppId) ?? []
+      const last = events.length === maxEvents ? events.at(-1)?.id : undefined
+      tail.add(events, last ?? complete)
+      isFull ||= last !== undefined
+    }
+    return { complete, begun, isFull }
+  }
+
+  return {
+    /** Reads a page of the log of the payer's tenant. */
+    read: (payer: Payer, selection: Omit<EventSelection, 'tenantAppId'>) =>
+      queue.run(payer, () => log.read({ ...selection, tenantAppId: payer.tenantAppId })),
+
+    /**
+     * Follows the events of a tenant after an id, or from now on.
+     *
+     * @param after the id of the last event that the follower knows
+     * @throws GatewayError BAD_USER_INPUT if `after` is not an id of the log. Reading throws it if later events have been removed
+     * @throws if the database cannot be reached
+     */
+    async follow(payer: Payer, after?: string): Promise<EventFollower> {
+      const { tenantAppId } = payer
+      await start()
+      const { complete, begun, written } = await log.readStart(tenantAppId)
+      if (after !== undefined && (!isEventId(after) || after >= begun)) {
+        throw invalidField('after', 'NOT_FOUND', 'is not the id of an event')
+      }
+      const tail = tails.get(tenantAppId) ?? new TenantTail(complete)
+      tails.set(tenantAppId, tail)
+      const follower: Follower = new Follower(tail, after ?? complete, {
+        // A follower from now on needs no events from before.
+        isKnown: (id) => after === undefined && written.has(id),
+        readPage: (position) => queue.run(payer, () => log.read({ tenantAppId, after: position, limit: maxEvents })),
+        onEnd() {
+          followers.delete(follower)
+          if (tail.followers.size === 0 && tails.get(tenantAppId) === tail) tails.delete(tenantAppId)
+        },
+      })
+      followers.add(follower)
+      if (closing.signal.aborted) follower.return()
+      else reading ??= outsideRequests(read)
+      return follower
+    },
+
+    /**
+     * Calls back when events may have been written, of whichever tenant.
+     *
+     * @returns stops it
+     * @throws if the database cannot be reached
+     */
+    async watch(callBack: () => void): Promise<() => void> {
+      await start()
+      watchers.add(callBack)
+      reading ??= outsideRequests(read)
+      return () => void watchers.delete(callBack)
+    },
+
+    /** Ends all followers. */
+    async close(): Promise<void> {
+      closing.abort()
+      for (const follower of followers) follower.return()
+      await reading
+      await (await listening?.catch(() => undefined))?.close()
+    },
+  }
+}
+
+interface FollowerOptions {
+  isKnown(id: string): boolean
+  readPage(position: string): Promise<readonly Event[]>
+  onEnd(): void
+}
+
+class Follower implements EventFollower {
+  private readonly tail: TenantTail
+  private readonly options: FollowerOptions
+  position: string
+  hasEnded = false
+  wake = () => {}
+
+  constructor(tail: TenantTail, position: string, options: FollowerOptions) {
+    this.tail = tail
+    this.position = position
+    this.options = options
+    tail.followers.add(this)
+  }
+
+  async next(): Promise<readonly Event[] | undefined> {
+    while (!this.hasEnded) {
+      const { start } = this.tail
+      const events = this.tail.after(this.position) ?? (await this.options.readPage(this.position))
+      const last = events.at(-1)
+      if (last) {
+        this.position = last.id
+        const unknown = events.filter(({ id }) => !this.options.isKnown(id))
+        if (unknown.length > 0) return this.hasEnded ? undefined : unknown
+      } else if (this.position < start) this.position = start
+      else {
+        await new Promise<void>((resolve) => {
+          this.wake = resolve
+        })
+      }
+    }
+    return undefined
+  }
+
+  return(): void {
+    this.hasEnded = true
+    this.tail.followers.delete(this)
+    this.wake()
+    this.options.onEnd()
+  }
+}
+
+/** Creates the watch over a log that waits for a transaction. */
+function createStallWatch(onStall: FeedOptions['onStall'], log: EventLog) {
+  let since = performance.now()
+  let place = ''
+  let isReported = false
+  return {
+    /** @param complete how far the log can be read; it waits if a later transaction has ended and it stays there */
+    async note(complete: string, isWaiting: boolean): Promise<void> {
+      if (!isWaiting || complete !== place) {
+        if (isReported) onStall(0)
+        ;[since, place, isReported] = [performance.now(), complete, false]
+        return
+      }
+      const stalled = performance.now() - since
+      if (stalled < stallMilliseconds) return
+      // The description is read once, the duration is reported each time.
+      onStall(stalled / 1_000, isReported ? undefined : await log.describeOldestWriter())
+      isReported = true
+    },
+  }
+}

@@ -1,0 +1,193 @@
+import type { Database } from '../../engine/db/database.ts'
+import { selectColumns } from '../../engine/db/read/columns.ts'
+import { type Parameter, query, type Statement, statement } from '../../engine/db/statement.ts'
+import { invalidField } from '../../engine/errors.ts'
+import type { Event, EventType } from './event.ts'
+
+/** The most events that one statement reads or removes. */
+export const maxEvents = 500
+
+/** Which events of a tenant to read, in the order of the log. All conditions must hold. */
+export interface EventSelection {
+  readonly tenantAppId: string
+  /** Exclusive. All that are kept by default. */
+  readonly after?: string | undefined
+  /** Exclusive. */
+  readonly before?: string | undefined
+  /** Whether to read the last events of the selection, the newest first. */
+  readonly fromEnd?: boolean
+  readonly limit: number
+  readonly types?: readonly EventType[] | undefined
+  readonly resourceId?: string | undefined
+  readonly keyId?: string | undefined
+  /** The events of transactions that began at this time or later. */
+  readonly since?: Date | undefined
+  /** Only events of this user and the user's accounts and profiles. */
+  readonly userId?: string | undefined
+}
+
+/** The end of a tenant's log as a reader knows it. */
+export interface LogEnd {
+  readonly tenantAppId: string
+  readonly end: string
+}
+
+/** New events of some tenants, and how far the log can be read. */
+export interface NewEvents {
+  readonly ofTenant: ReadonlyMap<string, readonly Event[]>
+  /** All events with smaller ids are visible: their transactions have ended. */
+  readonly complete: string
+  /** Transactions that begin later write greater ids. */
+  readonly begun: string
+}
+
+export type EventLog = ReturnType<typeof createEventLog>
+
+/** Creates the reader of the event log. It reads only events before which no other can appear. */
+export function createEventLog({ sql, model }: Pick<Database, 'sql' | 'model'>) {
+  const { list, toRow } = selectColumns(model('Event'), { isSelected: ({ field }) => field !== 'tenantAppId' })
+  const toEvent = (values: readonly unknown[]) => toRow(values) as unknown as Event
+  const columns = list.replaceAll('"', '').split(', ')
+  const statements = new Map<string, Statement>()
+  const readNew = readNewOf(columns)
+
+  /** The statement for the conditions that are given. PostgreSQL chooses an index by them. */
+  function statementFor(given: readonly string[], direction: 'ASC' | 'DESC'): Statement {
+    const conditions = given.map((condition, index) => condition.replace('$', `$${index + 3}`))
+    const key = [direction, ...conditions].join(' AND ')
+    const known = statements.get(key) ?? readPage(columns, conditions, direction)
+    statements.set(key, known)
+    return known
+  }
+
+  return {
+    /**
+     * Reads a page of a tenant's log.
+     *
+     * @throws GatewayError BAD_USER_INPUT if events after the id have been removed because of their age
+     */
+    async read({ tenantAppId, limit, fromEnd = false, ...selection }: EventSelection): Promise<Event[]> {
+      const { after, before, types, resourceId, keyId, since, userId } = selection
+      const conditions: Record<string, Parameter | undefined> = {
+        'event.id > $': after,
+        'event.id < $': before,
+        'event.type = ANY ($::text[])': types,
+        'event.resource_id = $': resourceId,
+        'event.user_id = $': userId,
+        'event.key_id = $': keyId,
+        'event.created_at >= $::timestamptz': since?.toISOString(),
+      }
+      const given = Object.entries(conditions).filter(([, value]) => value !== undefined)
+      const parameters = [tenantAppId, String(limit), ...given.map(([, value]) => value as Parameter)]
+      const [[removedTo, ...first] = [], ...others] = await query(
+        sql,
+        statementFor(
+          given.map(([condition]) => condition),
+          fromEnd ? 'DESC' : 'ASC',
+        ),
+        parameters,
+      )
+      if (after !== undefined && after < String(removedTo ?? '')) {
+        throw invalidField(
+          'after',
+          'NOT_FOUND',
+          'is older than the events that are kept. Read your data again, and continue from a new event',
+        )
+      }
+      // The first column is the same in every row. Without events the others are null.
+      return first[0] == null ? [] : [toEvent(first), ...others.map((values) => toEvent(values.slice(1)))]
+    },
+
+    /** Reads what is new in the logs of tenants, at most `maxEvents` of each. */
+    async readNew(ends: readonly LogEnd[]): Promise<NewEvents> {
+      const rows = await query(sql, readNew, [ends.map(({ tenantAppId }) => tenantAppId), ends.map(({ end }) => end)])
+      const [[complete, begun] = []] = rows
+      const written = rows.filter(([, , tenantAppId]) => tenantAppId !== null)
+      const byTenant = Map.groupBy(written, ([, , tenantAppId]) => tenantAppId as string)
+      return {
+        complete: String(complete),
+        begun: String(begun),
+        ofTenant: new Map([...byTenant].map(([key, values]) => [key, values.map((value) => toEvent(value.slice(3)))])),
+      }
+    },
+
+    /** Reads where a follower of a tenant starts, and the ids of events that have been written by then, but cannot be read yet. */
+    async readStart(tenantAppId: string) {
+      const [[complete, begun, written] = []] = await query(sql, readStart, [tenantAppId])
+      return { complete: String(complete), begun: String(begun), written: new Set(written as string[]) }
+    },
+
+    /** Describes the oldest transaction that writes now, which keeps later events from being read. */
+    async describeOldestWriter(): Promise<string | undefined> {
+      const [found] = await query(sql, oldestWriter)
+      return found && String(found[0])
+    },
+
+    /**
+     * Removes events that are older than `days`, in batches of the oldest events of some tenants.
+     *
+     * @returns how many
+     */
+    async removeOlderThan(days: number): Promise<number> {
+      let removed = 0
+      for (let batch = 1; batch > 0; removed += batch) {
+        const [[count] = []] = await query(sql, remove, [String(days)])
+        batch = Number(count)
+      }
+      return removed
+    },
+  }
+}
+
+function readPage(columns: readonly string[], conditions: readonly string[], direction: 'ASC' | 'DESC'): Statement {
+  const all = ['event.tenant_app_id = $1', 'event.id < (SELECT complete FROM event_horizon())', ...conditions]
+  return statement(`
+    SELECT tenant_app.events_removed_to, ${columns.map((column) => `event.${column}`).join(', ')}
+    FROM tenant_app LEFT JOIN (
+      SELECT * FROM event WHERE ${all.join(' AND ')} ORDER BY id ${direction} LIMIT $2::integer
+    ) AS event ON true WHERE tenant_app.id = $1 ORDER BY event.id ${direction}`)
+}
+
+/** Parameters: tenants, and the end of the log of each. */
+function readNewOf(columns: readonly string[]): Statement {
+  return statement(`
+    SELECT horizon.complete, horizon.begun, event.tenant_app_id, ${columns.map((column) => `event.${column}`).join(', ')}
+    FROM event_horizon() AS horizon LEFT JOIN (
+      unnest($1::text[], $2::text[]) AS followed (tenant_app_id, ended)
+      CROSS JOIN LATERAL (
+        SELECT * FROM event
+        WHERE event.tenant_app_id = followed.tenant_app_id AND event.id > followed.ended
+          AND event.id < (SELECT complete FROM event_horizon())
+        ORDER BY event.id LIMIT ${maxEvents}
+      ) AS event
+    ) ON true ORDER BY event.tenant_app_id, event.id`)
+}
+
+const readStart = statement(`
+  SELECT complete, begun, ARRAY(SELECT id FROM event WHERE tenant_app_id = $1 AND id > complete) FROM event_horizon()`)
+
+const oldestWriter = statement(`
+  SELECT format('process %s of PostgreSQL (%s), for %s s', pid, coalesce(nullif(application_name, ''), 'unnamed'),
+    extract(epoch FROM date_trunc('second', now() - xact_start))::integer)
+  FROM pg_stat_activity WHERE backend_xid IS NOT NULL ORDER BY age(backend_xid) DESC LIMIT 1`)
+
+const cutoff = 'now() - make_interval(days => $1::integer)'
+
+// A tenant remembers what was removed, so that a follower which continues after an older id learns that it has missed events.
+const remove = statement(`
+  WITH removed AS (
+    DELETE FROM event WHERE (tenant_app_id, id) IN (
+      SELECT oldest.tenant_app_id, oldest.id
+      FROM (
+        SELECT tenant_app.id FROM tenant_app WHERE ${cutoff} > (
+          SELECT event.created_at FROM event WHERE event.tenant_app_id = tenant_app.id ORDER BY event.id LIMIT 1
+        ) LIMIT 10
+      ) AS tenant CROSS JOIN LATERAL (
+        SELECT * FROM event WHERE event.tenant_app_id = tenant.id ORDER BY event.id LIMIT ${maxEvents}
+      ) AS oldest WHERE oldest.created_at < ${cutoff}
+    ) RETURNING tenant_app_id, id
+  ), noted AS (
+    UPDATE tenant_app SET events_removed_to = greatest(events_removed_to, last.id)
+    FROM (SELECT tenant_app_id, max(id) AS id FROM removed GROUP BY tenant_app_id) AS last WHERE tenant_app.id = last.tenant_app_id
+  )
+  SELECT count(*) FROM removed`)

@@ -1,0 +1,129 @@
+import type { Context } from '../../engine/context.ts'
+import { isPossibleId } from '../../engine/db/ids.ts'
+import { invalidField } from '../../engine/errors.ts'
+import { builder } from '../../engine/graphql/schema/builder.ts'
+import { type ConnectionArguments, connectionById, readPageSize } from '../../engine/graphql/schema/connection.ts'
+import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
+import { loadNode, Node } from '../../engine/graphql/schema/node.ts'
+import { type Event as EventRow, type EventType as EventTypeName, eventTypes, isEventId } from './event.ts'
+import { liveValues } from './live.ts'
+
+export const EventType = builder.enumType('EventType', {
+  description: 'What has changed.',
+  values: Object.fromEntries(
+    Object.entries(eventTypes).map(([name, description]) => [name, { description }]),
+  ) as Record<EventTypeName, { description: string }>,
+})
+
+/** The types of the resources that events are about, by the first word of the event's type. */
+const resources: Readonly<Record<string, string>> = {
+  ...{ USER: 'User', ACCOUNT: 'Account', PROFILE: 'Profile', JOB: 'Job', WEBHOOK: 'Webhook' },
+}
+
+const Event = builder.objectRef<EventRow>('Event').implement({
+  scope: 'inherited',
+  description: 'A change of a user, account, profile or job, or of the state of a webhook.',
+  fields: (t) => ({
+    id: t.exposeID('id', {
+      description: 'The id. Ids sort in the order of the log; pass one as `after` to continue behind it.',
+    }),
+    type: t.field({ type: EventType, description: 'What has changed.', resolve: ({ type }) => type }),
+    resourceId: t.exposeID('resourceId', { description: 'The id of the user, account, profile, job or webhook.' }),
+    userId: t.exposeID('userId', {
+      nullable: true,
+      description: 'The user whom the resource belongs to, or who it is. Null for a job and a webhook.',
+    }),
+    createdAt: t.expose('createdAt', {
+      type: 'DateTime',
+      description: 'The time when the transaction of the change began.',
+    }),
+    node: t.field({
+      type: Node,
+      nullable: true,
+      description: 'The resource as it is now. Null once it is deleted. Needs the scope of its type.',
+      resolve: ({ type, resourceId }, _, context) =>
+        loadNode(resources[type.slice(0, type.indexOf('_'))] ?? '', resourceId, context),
+    }),
+    keyId: t.exposeID('keyId', {
+      nullable: true,
+      description:
+        'The API key that made the change, itself or by a token. Null for commands, imports and the workers of the gateway.',
+    }),
+    requestId: t.exposeString('requestId', {
+      nullable: true,
+      description: 'The id of the request that made the change: its header `x-request-id`.',
+    }),
+  }),
+})
+
+const EventFilter = builder.inputType('EventFilter', {
+  description: 'Selects events. An absent or null field does not restrict the list.',
+  fields: (t) => ({
+    types: t.field({ type: [EventType], description: 'Events of one of these types.' }),
+    resourceId: t.id({ description: 'The events of this user, account, profile, job or webhook: its history.' }),
+  }),
+})
+
+interface EventArguments extends ConnectionArguments {
+  readonly filter?: { readonly types?: EventTypeName[] | null; readonly resourceId?: string | null } | null
+}
+
+async function listEvents({ viewer, events }: Context, { filter, ...page }: EventArguments) {
+  const { size, fromEnd } = readPageSize(page)
+  const after = readEventId('after', page.after)
+  const before = readEventId('before', page.before)
+  const { types, resourceId } = filter ?? {}
+  const isPossible = resourceId == null || isPossibleId(resourceId)
+  const rows = isPossible
+    ? await events.read(viewer, {
+        ...{ after, before, fromEnd, limit: size + 1, userId: viewer.userId },
+        ...{ types: types ?? undefined, resourceId: resourceId ?? undefined },
+      })
+    : []
+  return connectionById({ size, fromEnd, after, before }, rows)
+}
+
+/** @throws GatewayError BAD_USER_INPUT if the text is not the id of an event */
+function readEventId(field: string, id: string | null | undefined): string | undefined {
+  if (id == null) return undefined
+  if (!isEventId(id)) throw invalidField(field, 'INVALID_FORMAT', 'is not the id of an event')
+  return id
+}
+
+builder.queryField('events', (t) =>
+  t.connection(
+    {
+      type: Event,
+      scope: 'events:read',
+      description:
+        "Lists the changes of your tenant's users, accounts, profiles and jobs, oldest first. They are kept for the number of days that the " +
+        'operator has chosen. The cursor of an event is its id. A token that is bound to a user sees the events of this user.',
+      cost: { extra: ({ filter }) => ((filter as EventArguments['filter'])?.types ? pointsOfScan : 0) },
+      args: { filter: t.arg({ type: EventFilter, description: 'Selects events. All by default.' }) },
+      resolve: (_, args, context) => listEvents(context, args as EventArguments) as never,
+    },
+    { name: 'EventConnection', scope: 'inherited', description: 'A page of events.' },
+    { name: 'EventEdge', scope: 'inherited', description: 'One of the events and its cursor.' },
+  ),
+)
+
+builder.subscriptionField('events', (t) =>
+  t.field({
+    type: Event,
+    scope: 'events:read',
+    description:
+      "Sends each change of your tenant's users, accounts, profiles and jobs, in the order of the log. After a reconnect, continue with the id " +
+      'of the last event that you have received: no event is missed or sent twice. A token that is bound to a user receives the events of this user.',
+    args: {
+      after: t.arg.id({ description: 'The id of an event. By default, events are sent from now on.' }),
+      types: t.arg({ type: [EventType], description: 'Events of one of these types. All by default.' }),
+    },
+    async subscribe(_, { after, types }, { viewer, events }) {
+      const follower = await events.follow(viewer, after ?? undefined)
+      const concerns = ({ type, userId }: EventRow) =>
+        (viewer.userId === undefined || userId === viewer.userId) && (types == null || types.includes(type))
+      return liveValues(follower, { after: async (written) => written.filter(concerns) })
+    },
+    resolve: (event: EventRow) => event,
+  }),
+)

@@ -1,0 +1,60 @@
+import type { Event } from './event.ts'
+import type { EventFollower } from './event-feed.ts'
+
+/** Values over time. `return` ends it at once. */
+export interface LiveValues<Value> extends AsyncIterator<Value, undefined> {
+  return(): Promise<IteratorResult<Value, undefined>>
+  [Symbol.asyncIterator](): LiveValues<Value>
+}
+
+interface LiveOptions<Value> {
+  /** Reads the first value. Without it, the first value comes with the first events. */
+  readonly first?: (() => Promise<Value>) | undefined
+  /** The value after events, or several values; none if they do not concern it. */
+  readonly after: (events: readonly Event[]) => Promise<readonly Value[]>
+  /** Whether there can be no more values. */
+  readonly isOver?: () => boolean
+}
+
+/** The values of a subscription that follows the log. An iterator, because a generator that waits for events cannot be ended before there are some. */
+export function liveValues<Value>(
+  follower: EventFollower,
+  { first, after, isOver = () => false }: LiveOptions<Value>,
+): LiveValues<Value> {
+  let readFirst = first
+  const pending: Value[] = []
+
+  async function read(): Promise<boolean> {
+    if (readFirst) {
+      pending.push(await readFirst())
+      readFirst = undefined
+      return true
+    }
+    if (isOver()) return false
+    const events = await follower.next()
+    if (!events) return false
+    pending.push(...(await after(events)))
+    return true
+  }
+
+  const values: LiveValues<Value> = {
+    async next() {
+      try {
+        while (pending.length === 0 && !follower.hasEnded) if (!(await read())) break
+      } catch (error) {
+        follower.return()
+        throw error
+      }
+      const [value] = pending.splice(0, 1)
+      if (value !== undefined && !follower.hasEnded) return { done: false, value }
+      follower.return()
+      return { done: true, value: undefined }
+    },
+    async return() {
+      follower.return()
+      return { done: true, value: undefined }
+    },
+    [Symbol.asyncIterator]: () => values,
+  }
+  return values
+}

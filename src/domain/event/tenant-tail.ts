@@ -1,0 +1,54 @@
+import type { Event } from './event.ts'
+import { maxEvents } from './event-log.ts'
+
+/** How many events a tail keeps. A follower that is further behind reads its own pages. */
+const maxRecent = 1_000
+
+export interface TailFollower {
+  /** The id of the last event that it has received. */
+  readonly position: string
+  /** Called when there are new events. */
+  wake(): void
+}
+
+/** The newest events of a tenant's log, which all its followers share. */
+export class TenantTail {
+  readonly followers = new Set<TailFollower>()
+  /** All events with greater ids, up to `end`, are in the tail. */
+  start: string
+  end: string
+  private events: Event[] = []
+
+  /** @param end the id before which the log is complete */
+  constructor(end: string) {
+    this.start = end
+    this.end = end
+  }
+
+  /**
+   * Adds events.
+   *
+   * @param end the id before which the log is known now
+   */
+  add(events: readonly Event[], end: string): void {
+    if (end > this.end) this.end = end
+    if (events.length === 0) return
+    this.events.push(...events)
+    this.dropReceived()
+    for (const { wake } of this.followers) wake()
+  }
+
+  /** A page of the events after an id; undefined if the tail no longer has all of them. */
+  after(id: string): readonly Event[] | undefined {
+    if (id < this.start) return undefined
+    const index = this.events.findLastIndex((event) => event.id <= id)
+    return this.events.slice(index + 1, index + 1 + maxEvents)
+  }
+
+  private dropReceived(): void {
+    let received = this.end
+    for (const { position } of this.followers) if (position < received) received = position
+    const dropped = Math.max(this.events.findLastIndex(({ id }) => id <= received) + 1, this.events.length - maxRecent)
+    this.start = this.events.splice(0, dropped).at(-1)?.id ?? this.start
+  }
+}

@@ -1,0 +1,124 @@
+import type { ValidKeys } from '../../../engine/auth/valid-keys.ts'
+import type { Viewer } from '../../../engine/auth/viewer.ts'
+import type { Services } from '../../../engine/context.ts'
+import { GatewayError } from '../../../engine/errors.ts'
+import type { Logger } from '../../../engine/telemetry/logger.ts'
+import type { Secrets } from '../secrets.ts'
+import type { AttemptEnd, ClaimedDelivery, SentEvent } from './delivery-store.ts'
+import { payloadOf } from './payload.ts'
+import { retryDelay } from './retry.ts'
+import type { Send, SendResult } from './send.ts'
+import { signMessage } from './sign.ts'
+
+/**
+ * Runs the query of a webhook. Returns its data, or why it failed.
+ *
+ * @throws GatewayError if it is not executed now
+ */
+export type RunQuery = (
+  viewer: Viewer,
+  text: string,
+  id: string,
+) => Promise<{ readonly data: unknown } | { readonly error: string }>
+
+export interface AttemptOptions {
+  readonly services: Pick<Services, 'deliveries' | 'metrics'>
+  readonly runQuery: RunQuery
+  readonly keys: Pick<ValidKeys, 'byId'>
+  readonly secrets: Secrets
+  readonly send: Send
+  readonly log: Logger
+}
+
+/** Makes an attempt to deliver an event. Rejects only if the database fails. */
+export type Attempt = (claimed: ClaimedDelivery, signal: AbortSignal) => Promise<AttemptEnd>
+
+/** Why the gateway disables a webhook: the label of the metric, and the text that clients see. */
+const reasons = {
+  gone: 'The endpoint responded with 410 Gone.',
+  failing: 'Every attempt of the last five days has failed.',
+  key: 'The API key that made the webhook is no longer valid.',
+}
+
+/** How long a delivery waits that could not be tried now, in seconds. */
+const postponeSeconds = 5
+
+/** Creates the function that makes attempts. */
+export function createAttempt({ services, runQuery, keys, secrets, send, log }: AttemptOptions): Attempt {
+  const { deliveries, metrics } = services
+
+  async function disable({ webhook }: ClaimedDelivery, reason: keyof typeof reasons): Promise<void> {
+    if (!(await deliveries.disable(webhook, reasons[reason]))) return
+    metrics.webhooksDisabled.inc({ reason })
+    log.warn({ webhook: webhook.id, reason: reasons[reason] }, 'a webhook was disabled')
+  }
+
+  /** Signs and sends an event. Returns why it cannot be sent now, if that is not because of the endpoint. */
+  async function sendSigned(
+    { webhook }: ClaimedDelivery,
+    event: SentEvent,
+    viewer: Viewer,
+    signal: AbortSignal,
+  ): Promise<SendResult | GatewayError> {
+    try {
+      const allowed = { ...viewer, scopes: viewer.scopes.filter((scope) => webhook.scopes.includes(scope)) }
+      const result = webhook.query === null ? {} : await runQuery(allowed, webhook.query, event.resourceId)
+      if ('error' in result) return notSent(`the query failed: ${result.error}`)
+      const decrypted = webhook.secrets.map((stored) => secrets.decrypt(stored, webhook))
+      const body = 'data' in result ? payloadOf(event, result.data) : payloadOf(event)
+      return await send(webhook.url, signMessage(event.id, body, decrypted), signal)
+    } catch (error) {
+      if (error instanceof GatewayError && error.code !== 'TOO_EXPENSIVE') {
+        if (error.code === 'SERVICE_UNAVAILABLE') log.warn({ err: error, webhook: webhook.id }, 'an event waits')
+        return error
+      }
+      log.warn({ err: error, webhook: webhook.id }, 'an event could not be sent')
+      return notSent((error as Error).message)
+    }
+  }
+
+  async function noteResult(claimed: ClaimedDelivery, { isAccepted, status }: SendResult): Promise<void> {
+    const { webhook } = claimed
+    if (isAccepted) {
+      if (webhook.isFailing) await deliveries.noteSuccess(webhook)
+    } else if (status === 410) await disable(claimed, 'gone')
+    else if (await deliveries.noteFailure(webhook)) await disable(claimed, 'failing')
+  }
+
+  return async (claimed, signal) => {
+    const { event, webhook, attempt } = claimed
+    if (!event) return ended('FAILED', { error: 'the event is no longer kept' })
+    const viewer = await keys.byId(webhook.tenantAppId, webhook.keyId)
+    if (!viewer) {
+      await disable(claimed, 'key')
+      return postponed(0)
+    }
+    const result = await sendSigned(claimed, event, viewer, signal)
+    if (signal.aborted) return postponed(0)
+    if (result instanceof GatewayError) {
+      metrics.webhookDeliveries.inc({ outcome: 'postponed' })
+      return postponed(Number(result.headers['retry-after'] ?? postponeSeconds), result.message)
+    }
+    await noteResult(claimed, result)
+    metrics.webhookDeliveries.inc({ outcome: result.isAccepted ? 'succeeded' : 'failed' })
+    const { status: responseStatus, error } = result
+    if (result.isAccepted) return ended('SUCCEEDED', { responseStatus })
+    const delaySeconds = retryDelay(attempt, result.retryAfterSeconds)
+    return ended(delaySeconds === null ? 'FAILED' : 'PENDING', { responseStatus, error, delaySeconds })
+  }
+}
+
+const maxErrorLength = 500
+
+function notSent(error: string): SendResult {
+  return { isAccepted: false, status: null, error: error.slice(0, maxErrorLength), retryAfterSeconds: undefined }
+}
+
+function ended(status: AttemptEnd['status'], given: Partial<AttemptEnd> = {}): AttemptEnd {
+  return { responseStatus: null, error: null, delaySeconds: null, isFree: false, ...given, status }
+}
+
+/** The end of an attempt in which the endpoint was not asked. */
+function postponed(delaySeconds: number, error: string | null = null): AttemptEnd {
+  return ended('PENDING', { delaySeconds, error, isFree: true })
+}

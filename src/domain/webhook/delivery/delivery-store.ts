@@ -1,0 +1,130 @@
+import type { Database } from '../../../engine/db/database.ts'
+import { execute, query } from '../../../engine/db/statement.ts'
+import type { Event, EventType } from '../../event/event.ts'
+import type { DeliveryStatus } from '../webhook.ts'
+import * as statements from './statements.ts'
+
+export interface WebhookKey {
+  readonly tenantAppId: string
+  readonly id: string
+}
+
+/** An event as webhooks send it. */
+export type SentEvent = Pick<Event, 'id' | 'type' | 'resourceId' | 'userId' | 'keyId' | 'requestId' | 'createdAt'>
+
+/** A delivery that this worker holds until its lease ends, with everything that its attempt needs. */
+export interface ClaimedDelivery {
+  readonly tenantAppId: string
+  readonly id: string
+  readonly leaseToken: string
+  /** The number of this attempt, from 1. */
+  readonly attempt: number
+  /** Undefined if the event has been removed. */
+  readonly event: SentEvent | undefined
+  readonly webhook: WebhookKey & {
+    readonly url: string
+    readonly query: string | null
+    readonly keyId: string
+    readonly scopes: readonly string[]
+    /** Encrypted: the secret and, for 24 hours after a rotation, the one before. */
+    readonly secrets: readonly string[]
+    /** Whether the last attempt to it has failed. */
+    readonly isFailing: boolean
+  }
+}
+
+/** The end of an attempt. */
+export interface AttemptEnd {
+  readonly status: DeliveryStatus
+  readonly responseStatus: number | null
+  readonly error: string | null
+  /** The seconds until the next attempt; null if there is none. */
+  readonly delaySeconds: number | null
+  /** Whether it does not count, because the endpoint was not asked. */
+  readonly isFree: boolean
+}
+
+export type EndedDelivery = Pick<ClaimedDelivery, 'tenantAppId' | 'id' | 'leaseToken'> & AttemptEnd
+
+export type DeliveryStore = ReturnType<typeof createDeliveryStore>
+
+/** Creates the store of the deliveries of webhooks. Every change is one statement, by the clock of the database. */
+export function createDeliveryStore({ sql }: Pick<Database, 'sql'>) {
+  const keyOf = ({ tenantAppId, id }: WebhookKey) => [tenantAppId, id]
+
+  return {
+    /** Puts new events into deliveries. Returns whether there may be more. */
+    async fanOut(): Promise<boolean> {
+      const [[read] = []] = await query(sql, statements.fanOut)
+      return Number(read) > 0
+    },
+    /** Puts events of a tenant into deliveries of a webhook again. Returns the ids of those that exist. */
+    async redeliver(webhook: WebhookKey, eventIds: readonly string[]): Promise<string[]> {
+      const rows = await query(sql, statements.redeliver, [...keyOf(webhook), eventIds])
+      return rows.map(([id]) => String(id))
+    },
+    /** Claims due deliveries of all tenants but some, a few of each webhook. */
+    async claim(limit: number, leaseSeconds: number, withoutTenants: readonly string[]): Promise<ClaimedDelivery[]> {
+      const rows = await query(sql, statements.claim, [String(limit), String(leaseSeconds), withoutTenants])
+      return rows.map(toClaimed)
+    },
+    releaseExpired: () => execute(sql, statements.releaseExpired),
+    /** Records the ends of attempts. */
+    async record(ended: readonly EndedDelivery[]): Promise<void> {
+      await execute(sql, statements.record, [
+        ...[ended.map(({ tenantAppId }) => tenantAppId), ended.map(({ id }) => id)],
+        ...[ended.map(({ leaseToken }) => leaseToken), ended.map(({ status }) => status)],
+        ended.map(({ responseStatus }) => toText(responseStatus)),
+        ended.map(({ error }) => error),
+        ended.map(({ delaySeconds }) => toText(delaySeconds)),
+        ended.map(({ isFree }) => String(isFree)),
+      ])
+    },
+    /** Notes that a delivery has succeeded after others have failed. */
+    noteSuccess: (webhook: WebhookKey) => execute(sql, statements.noteSuccess, keyOf(webhook)),
+    /** Notes a failed attempt. Returns whether all attempts of the last five days have failed. */
+    async noteFailure(webhook: WebhookKey): Promise<boolean> {
+      if ((await execute(sql, statements.noteFailure, keyOf(webhook))) > 0) return false
+      return (await query(sql, statements.hasFailedTooLong, keyOf(webhook))).length > 0
+    },
+    /** Disables a webhook that still has the URL and the key of an attempt. Returns whether it was enabled. */
+    disable: async ({ url, keyId, ...webhook }: ClaimedDelivery['webhook'], reason: string) =>
+      (await execute(sql, statements.disable, [...keyOf(webhook), reason, url, keyId])) > 0,
+    /** Removes the deliveries of events that have been removed, in batches. */
+    async removeOld(): Promise<void> {
+      while ((await execute(sql, statements.removeOld)) > 0);
+    },
+  }
+}
+
+function toText(value: number | null): string | null {
+  return value === null ? null : String(value)
+}
+
+/** @param row a row of the statement `claim` */
+function toClaimed(row: unknown[]): ClaimedDelivery {
+  const [tenantAppId, id, leaseToken, attempt, eventId, eventType, resourceId, userId, keyId, requestId, createdAt] =
+    row
+  const [webhookId, url, text, creatorId, scopes, secret, previousSecret, isFailing] = row.slice(11)
+  return {
+    ...{ tenantAppId: String(tenantAppId), id: String(id), leaseToken: String(leaseToken), attempt: Number(attempt) },
+    event:
+      resourceId === null
+        ? undefined
+        : {
+            ...{ id: String(eventId), type: eventType as EventType, resourceId: String(resourceId) },
+            ...{
+              userId: userId as string | null,
+              keyId: keyId as string | null,
+              requestId: requestId as string | null,
+            },
+            createdAt: new Date(String(createdAt)),
+          },
+    webhook: {
+      ...{ tenantAppId: String(tenantAppId), id: String(webhookId), url: String(url), query: text as string | null },
+      ...{ keyId: String(creatorId), scopes: scopes as string[] },
+      secrets: [secret, previousSecret].filter((stored) => stored !== null) as string[],
+      isFailing: isFailing === true,
+    },
+  }
+}

@@ -1,0 +1,16 @@
+import type { EventType } from '../../event/event.ts'
+import type { SentEvent } from './delivery-store.ts'
+
+/** `USER_CREATED` ⇒ `user.created`, because the Standard Webhooks specification has types that are separated by full stops. */
+export function dottedType(type: EventType): string {
+  return type.toLowerCase().replace('_', '.')
+}
+
+/**
+ * The body of a message, by the Standard Webhooks specification.
+ *
+ * @param data the result of the webhook's query; the event itself by default
+ */
+export function payloadOf(event: SentEvent, data: unknown = event): string {
+  return JSON.stringify({ type: dottedType(event.type), timestamp: event.createdAt, data })
+}

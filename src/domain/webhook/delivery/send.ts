@@ -1,0 +1,87 @@
+import { type Agent, type Dispatcher, request } from 'undici'
+import { createGuardedAgent } from '../../../engine/network/guarded-agent.ts'
+import type { SignedMessage } from './sign.ts'
+
+/** The response of an endpoint, or why there is none. */
+export interface SendResult {
+  readonly isAccepted: boolean
+  /** The status; null if there was no response. */
+  readonly status: number | null
+  /** Why it was not accepted. */
+  readonly error: string | null
+  /** How long the endpoint asks to wait, in seconds. */
+  readonly retryAfterSeconds: number | undefined
+}
+
+/** Sends a message. Never rejects. */
+export type Send = (url: string, message: SignedMessage, signal?: AbortSignal) => Promise<SendResult>
+
+const connectMilliseconds = 5_000
+const maxBodyBytes = 64 * 1024
+/** How long the body of a response is read. Nobody needs it; a connection whose response was read can be used again. */
+const bodyMilliseconds = 1_000
+
+/**
+ * Creates what sends messages to endpoints: without following redirects, and only to public addresses, which are checked when a socket
+ * connects.
+ */
+export function createSender(options: {
+  readonly allowPrivateNetworks: boolean
+  readonly timeoutMilliseconds: number
+}) {
+  const { allowPrivateNetworks, timeoutMilliseconds } = options
+  const agent: Agent = createGuardedAgent({ timeoutMilliseconds: connectMilliseconds, allowPrivateNetworks })
+
+  const send: Send = async (url, { headers, body }, signal) => {
+    const timeout = AbortSignal.timeout(timeoutMilliseconds)
+    try {
+      const response = await request(url, {
+        ...{ method: 'POST', headers, body, dispatcher: agent },
+        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+      })
+      await discard(response)
+      return toResult(response)
+    } catch (error) {
+      const reason = timeout.aborted ? `no response within ${timeoutMilliseconds / 1_000} s` : reasonOf(error)
+      return { isAccepted: false, status: null, error: reason, retryAfterSeconds: undefined }
+    }
+  }
+
+  return { send, close: () => agent.destroy() }
+}
+
+/** Reads the rest of a response, or closes its connection if that is long or slow. */
+async function discard({ body }: Dispatcher.ResponseData): Promise<void> {
+  const signal = AbortSignal.timeout(bodyMilliseconds)
+  await body.dump({ limit: maxBodyBytes, signal }).catch(() => void body.destroy())
+}
+
+function toResult({ statusCode: status, headers }: Dispatcher.ResponseData): SendResult {
+  const isAccepted = status >= 200 && status < 300
+  const isRedirect = status >= 300 && status < 400
+  const error = isRedirect ? `status ${status}: redirects are not followed` : `status ${status}`
+  const retryAfterSeconds = isAccepted ? undefined : readRetryAfter(headers['retry-after'])
+  return { isAccepted, status, error: isAccepted ? null : error, retryAfterSeconds }
+}
+
+/** Reads the header, which has seconds or a date. @see https://www.rfc-editor.org/rfc/rfc9110#field.retry-after */
+function readRetryAfter(header: string | string[] | undefined): number | undefined {
+  if (typeof header !== 'string') return undefined
+  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1_000
+  return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined
+}
+
+const maxErrorLength = 200
+
+/** Why there was no response, without anything that the endpoint has sent. */
+function reasonOf(error: unknown): string {
+  const { code, message } = firstOf(error)
+  if (code === 'ERR_IP_BLOCKED') return 'the address is not public'
+  const text = code ?? message ?? 'unknown'
+  return `no response: ${text}`.slice(0, maxErrorLength)
+}
+
+/** An attempt to connect to several addresses fails with an error for each. */
+function firstOf(error: unknown): { readonly code?: string; readonly message?: string } {
+  return error instanceof AggregateError ? firstOf(error.errors[0]) : ((error ?? {}) as Error)
+}

@@ -1,0 +1,142 @@
+import { statement } from '../../../engine/db/statement.ts'
+
+// Locks are taken in one order, so that workers and mutations do not wait for each other in a circle: rows of webhooks before those of
+// deliveries, and the rows of a table in the order of their keys or with SKIP LOCKED.
+
+/** How many events of a webhook one statement puts into deliveries, and for how many webhooks. */
+const pageSize = 500
+const maxWebhooks = 50
+
+/** How many deliveries of a webhook run at a time. A webhook that fails has one: a dead endpoint does not take the places of others. */
+const places = 'CASE WHEN failing_since IS NULL THEN 8 ELSE 1 END'
+/** How many deliveries of one webhook a claim starts. */
+const maxClaimedOfWebhook = 4
+
+/**
+ * Inserts deliveries of the rows of `chosen`. An event that has a delivery to the webhook is sent again: it is chosen a second time only if
+ * a client asked for that.
+ */
+const insertChosen = `
+  INSERT INTO webhook_delivery (tenant_app_id, id, webhook_id, event_id, event_type, next_attempt_at, updated_at)
+  SELECT tenant_app_id, 'dlv_' || substr(event_id, 5) || '_' || substr(webhook_id, 5), webhook_id, event_id, type, now(), now()
+  FROM chosen ORDER BY tenant_app_id, event_id, webhook_id
+  ON CONFLICT (tenant_app_id, id) DO UPDATE SET
+    status = 'PENDING', attempts = 0, next_attempt_at = now(), lease_token = NULL, response_status = NULL, error = NULL, updated_at = now()
+  RETURNING event_id`
+
+/**
+ * Puts new events into deliveries of all webhooks that want them, and moves the cursors of the webhooks. Webhooks that another worker
+ * serves are skipped. The locked rows have their newest cursors, so no event is put twice. Result: the number of events that were read.
+ */
+export const fanOut = statement(`
+  WITH horizon AS (SELECT complete FROM event_horizon()),
+  served AS (
+    SELECT tenant_app_id, id AS webhook_id, event_types, cursor FROM webhook
+    WHERE enabled AND EXISTS (
+      SELECT FROM event WHERE event.tenant_app_id = webhook.tenant_app_id AND event.id > webhook.cursor
+        AND event.id < (SELECT complete FROM horizon))
+    ORDER BY tenant_app_id, id LIMIT ${maxWebhooks} FOR NO KEY UPDATE SKIP LOCKED
+  ),
+  page AS (
+    SELECT served.tenant_app_id, webhook_id, event_types, unread.id AS event_id, unread.type
+    FROM served CROSS JOIN LATERAL (
+      SELECT id, type FROM event
+      WHERE event.tenant_app_id = served.tenant_app_id AND event.id > served.cursor AND event.id < (SELECT complete FROM horizon)
+      ORDER BY id LIMIT ${pageSize}
+    ) AS unread
+  ),
+  chosen AS (SELECT * FROM page WHERE type = ANY (event_types)),
+  inserted AS (${insertChosen}),
+  moved AS (
+    UPDATE webhook SET cursor = last.event_id
+    FROM (SELECT tenant_app_id, webhook_id, max(event_id) AS event_id FROM page GROUP BY 1, 2) AS last
+    WHERE webhook.tenant_app_id = last.tenant_app_id AND webhook.id = last.webhook_id
+  )
+  SELECT count(*) FROM page`)
+
+/** Puts events with given ids into deliveries of a webhook. Parameters: tenant, webhook, ids. */
+export const redeliver = statement(`
+  WITH chosen AS (
+    SELECT tenant_app_id, $2 AS webhook_id, id AS event_id, type FROM event
+    WHERE tenant_app_id = $1 AND id = ANY ($3::text[]) AND id < (SELECT complete FROM event_horizon())
+  ) ${insertChosen}`)
+
+/**
+ * Claims due deliveries: a few of each webhook, in random order of the webhooks.
+ * Parameters: limit, seconds of the lease, tenants that have enough.
+ */
+export const claim = statement(`
+  WITH due AS (
+    SELECT claimed.* FROM (
+      SELECT tenant_app_id, id, ${places} AS places FROM webhook WHERE enabled AND tenant_app_id <> ALL ($3::text[])
+      ORDER BY random()
+    ) AS served CROSS JOIN LATERAL (
+      SELECT tenant_app_id, id FROM webhook_delivery AS waiting
+      WHERE status = 'PENDING' AND tenant_app_id = served.tenant_app_id AND webhook_id = served.id AND next_attempt_at <= now()
+      ORDER BY next_attempt_at LIMIT least(${maxClaimedOfWebhook}, greatest(0, served.places - (
+        SELECT count(*) FROM webhook_delivery AS running
+        WHERE status = 'RUNNING' AND running.tenant_app_id = served.tenant_app_id AND running.webhook_id = served.id
+      ))) FOR UPDATE SKIP LOCKED
+    ) AS claimed LIMIT $1::integer
+  ),
+  started AS (
+    UPDATE webhook_delivery AS delivery SET
+      status = 'RUNNING', attempts = attempts + 1, lease_token = gen_random_uuid()::text,
+      next_attempt_at = now() + make_interval(secs => $2::double precision), updated_at = now()
+    FROM due WHERE delivery.tenant_app_id = due.tenant_app_id AND delivery.id = due.id
+    RETURNING delivery.*
+  )
+  SELECT started.tenant_app_id, started.id, started.lease_token, started.attempts, started.event_id, started.event_type,
+    event.resource_id, event.user_id, event.key_id, event.request_id, event.created_at,
+    webhook.id, webhook.url, webhook.query, webhook.key_id, webhook.scopes, webhook.secret,
+    CASE WHEN webhook.previous_secret_until > now() THEN webhook.previous_secret END, webhook.failing_since IS NOT NULL
+  FROM started JOIN webhook ON webhook.tenant_app_id = started.tenant_app_id AND webhook.id = started.webhook_id
+  LEFT JOIN event ON event.tenant_app_id = started.tenant_app_id AND event.id = started.event_id`)
+
+/** Makes deliveries due again whose lease has expired, because their worker has stopped. */
+export const releaseExpired = statement(`
+  UPDATE webhook_delivery SET status = 'PENDING', next_attempt_at = now(), lease_token = NULL, updated_at = now()
+  WHERE (tenant_app_id, id) IN (
+    SELECT tenant_app_id, id FROM webhook_delivery WHERE status = 'RUNNING' AND next_attempt_at < now()
+    LIMIT 500 FOR UPDATE SKIP LOCKED)`)
+
+/**
+ * Records the ends of attempts. A delivery that the worker no longer holds stays as it is.
+ * Parameters, each a list: tenants, ids, lease tokens, states, statuses of responses, errors, seconds until the next attempt, and whether the
+ * attempt does not count.
+ */
+export const record = statement(`
+  WITH ended AS (
+    SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::integer[], $6::text[], $7::double precision[], $8::boolean[])
+      AS ended (tenant_app_id, id, token, status, response_status, error, delay, is_free)
+  ),
+  held AS (
+    SELECT tenant_app_id, id FROM webhook_delivery JOIN ended USING (tenant_app_id, id) WHERE lease_token = token
+    ORDER BY tenant_app_id, id FOR UPDATE OF webhook_delivery
+  )
+  UPDATE webhook_delivery AS delivery SET
+    status = ended.status, response_status = ended.response_status, error = ended.error, lease_token = NULL, updated_at = now(),
+    attempts = attempts - is_free::integer, next_attempt_at = now() + make_interval(secs => ended.delay)
+  FROM held JOIN ended USING (tenant_app_id, id)
+  WHERE delivery.tenant_app_id = held.tenant_app_id AND delivery.id = held.id AND lease_token = token`)
+
+const ofWebhook = 'tenant_app_id = $1 AND id = $2'
+
+/** The statements of the health of one webhook. Parameters: tenant, webhook. */
+export const noteSuccess = statement(`UPDATE webhook SET failing_since = NULL WHERE ${ofWebhook}`)
+export const noteFailure = statement(`
+  UPDATE webhook SET failing_since = now() WHERE ${ofWebhook} AND failing_since IS NULL`)
+export const hasFailedTooLong = statement(`
+  SELECT FROM webhook WHERE ${ofWebhook} AND enabled AND failing_since < now() - interval '5 days'`)
+/** Further parameters are the reason, and the URL and the key of the attempt, which a client can have changed since. */
+export const disable = statement(`
+  UPDATE webhook SET enabled = false, disabled_reason = $3, updated_at = now()
+  WHERE ${ofWebhook} AND enabled AND url = $4 AND key_id = $5`)
+
+/** Removes deliveries whose events have been removed. Their ids begin with those of the events. */
+export const removeOld = statement(`
+  DELETE FROM webhook_delivery WHERE (tenant_app_id, id) IN (
+    SELECT old.tenant_app_id, old.id FROM tenant_app CROSS JOIN LATERAL (
+      SELECT tenant_app_id, id FROM webhook_delivery
+      WHERE tenant_app_id = tenant_app.id AND id < 'dlv_' || substr(events_removed_to, 5) || '~' LIMIT ${pageSize} FOR UPDATE SKIP LOCKED
+    ) AS old WHERE events_removed_to IS NOT NULL LIMIT ${pageSize})`)

@@ -1,0 +1,210 @@
+import { equal } from '../../engine/db/read/list.ts'
+import { byTime } from '../../engine/db/read/order.ts'
+import { windowOf } from '../../engine/db/read/page.ts'
+import { builder } from '../../engine/graphql/schema/builder.ts'
+import { readPageRequest, toConnection } from '../../engine/graphql/schema/connection.ts'
+import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
+import { defineList } from '../../engine/graphql/schema/list.ts'
+import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutation.ts'
+import { defineQueryById, Node, registerNode } from '../../engine/graphql/schema/node.ts'
+import { EventType } from '../event/event.graphql.ts'
+import type { EventType as EventTypeName } from '../event/event.ts'
+import {
+  createWebhook,
+  deleteWebhook,
+  maxWebhooks,
+  redeliverEvents,
+  rotateWebhookSecret,
+  updateWebhook,
+  type WebhookSecret,
+} from './webhook.service.ts'
+import { type DeliveryStatus, deliveryStatuses, webhookById, webhookIds } from './webhook.ts'
+
+const scope = 'webhooks:write'
+
+const Webhook = builder.prismaObject('Webhook', {
+  scope: 'inherited',
+  description: 'An endpoint that is told of events. Its secret is shown only when it is created or rotated.',
+  interfaces: [Node],
+  fields: (t) => ({
+    url: t.exposeString('url', { description: 'The URL to which events are sent by POST.' }),
+    eventTypes: t.field({
+      type: [EventType],
+      description: 'The types of the events that are sent.',
+      resolve: ({ eventTypes }) => eventTypes as EventTypeName[],
+    }),
+    query: t.exposeString('query', {
+      nullable: true,
+      description: 'The operation whose data is sent. Null: the event itself is sent.',
+    }),
+    description: t.exposeString('description', { nullable: true, description: 'What the webhook is for.' }),
+    enabled: t.exposeBoolean('enabled', { description: 'Whether events are sent.' }),
+    disabledReason: t.exposeString('disabledReason', {
+      nullable: true,
+      description: 'Why the gateway has disabled it. Null if it is enabled, or a client has disabled it.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The creation time.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'The time of the last change.' }),
+  }),
+})
+
+registerNode('Webhook', webhookIds, scope, webhookById, { hasOnlyOwnIds: true })
+defineQueryById('webhook', Webhook, scope, webhookById)
+
+defineList('webhooks', {
+  model: 'Webhook',
+  type: Webhook,
+  plural: 'webhooks',
+  scope,
+  description: "Lists your tenant's webhooks.",
+})
+
+const WebhookDeliveryStatus = builder.enumType('WebhookDeliveryStatus', {
+  description: 'The state of a delivery.',
+  values: Object.fromEntries(
+    Object.entries(deliveryStatuses).map(([name, description]) => [name, { description }]),
+  ) as Record<DeliveryStatus, { description: string }>,
+})
+
+const WebhookDelivery = builder.prismaObject('WebhookDelivery', {
+  scope: 'inherited',
+  description: 'An event that is sent to a webhook.',
+  fields: (t) => ({
+    id: t.exposeID('id', { description: 'The id.' }),
+    eventId: t.exposeID('eventId', { description: 'The id of the event, which is also the header `webhook-id`.' }),
+    eventType: t.field({
+      type: EventType,
+      description: 'The type of the event.',
+      resolve: ({ eventType }) => eventType as EventTypeName,
+    }),
+    status: t.field({
+      type: WebhookDeliveryStatus,
+      description: 'The state.',
+      resolve: ({ status }) => status as DeliveryStatus,
+    }),
+    attempts: t.exposeInt('attempts', { description: 'The number of attempts so far.' }),
+    nextAttemptAt: t.expose('nextAttemptAt', {
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'The time of the next attempt. While an attempt runs: when another worker makes the next one if this worker stops. Null if there is none.',
+    }),
+    responseStatus: t.exposeInt('responseStatus', {
+      nullable: true,
+      description: 'The HTTP status of the last response. Null if the last attempt had none.',
+    }),
+    error: t.exposeString('error', { nullable: true, description: 'Why the last attempt failed.' }),
+    createdAt: t.expose('createdAt', {
+      type: 'DateTime',
+      description: 'The time when the event was read from the log.',
+    }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'The time of the last change.' }),
+  }),
+})
+
+builder.prismaObjectField(Webhook, 'deliveries', (t) =>
+  t.connection(
+    {
+      type: WebhookDelivery,
+      scope: 'inherited',
+      description: 'The deliveries to the webhook, newest first. They are kept as long as their events.',
+      resolve: async ({ id }, args, { loaders }) => {
+        const page = readPageRequest(args, byTime('createdAt', 'DESC'))
+        const conditions = [equal('webhookId')(id)]
+        const rows = await loaders.list('WebhookDelivery', { conditions, ...windowOf(page) })
+        return toConnection(page, rows) as never
+      },
+    },
+    { name: 'WebhookDeliveryConnection', scope: 'inherited', description: 'A page of deliveries.' },
+    { name: 'WebhookDeliveryEdge', scope: 'inherited', description: 'One of the deliveries and its cursor.' },
+  ),
+)
+
+const describe = {
+  url: 'The URL: https or http, up to 2,048 characters, with the port 80, 443, or one from 1024.',
+  eventTypes: 'The types of the events to send.',
+  query:
+    'A query operation with the variable `$id: ID!`: its data is sent, for the resource of each event. At most 4,000 characters and 1,000 ' +
+    'points. By default the event itself is sent.',
+  description: 'What the webhook is for: 1–500 characters.',
+}
+
+/** The results of mutations that show a secret. */
+const withSecret = (description: string) => [
+  { field: 'webhook', type: Webhook, description, value: ({ webhook }: WebhookSecret) => webhook },
+  {
+    field: 'secret',
+    type: 'String' as const,
+    description: 'The secret that verifies the signatures: `whsec_…`. It is shown only now.',
+    value: ({ secret }: WebhookSecret) => secret,
+  },
+]
+
+defineMutation('createWebhook', {
+  scope,
+  description: `Creates a webhook. A tenant can have ${maxWebhooks}. It stops working when the API key that created it is revoked or expires.`,
+  inputDescription: 'The webhook to create.',
+  input: (t) => ({
+    url: t.string({ required: true, description: describe.url }),
+    eventTypes: t.field({ type: [EventType], required: true, description: `${describe.eventTypes} At least one.` }),
+    query: t.string({ description: describe.query }),
+    description: t.string({ description: describe.description }),
+  }),
+  isSecret: true,
+  results: withSecret('The new webhook.'),
+  run: createWebhook,
+})
+
+defineMutation('updateWebhook', {
+  scope,
+  description:
+    'Changes, disables or enables a webhook. After a change of `url` or `query`, and after `enabled: true`, the webhook has the scopes of the ' +
+    'key of this request, and ends with it. After it was enabled again, it first receives the events that it has missed.',
+  inputDescription: 'The changes.',
+  inputRules: 'Absent fields keep their value.',
+  input: (t) => ({
+    id: t.id({ required: true, description: 'The id of the webhook.' }),
+    url: t.string({ description: `${describe.url} Null keeps it.` }),
+    eventTypes: t.field({ type: [EventType], description: `${describe.eventTypes} Null keeps them.` }),
+    query: t.string({ description: `${describe.query} Null clears it.` }),
+    description: t.string({ description: `${describe.description} Null clears it.` }),
+    enabled: t.boolean({ description: 'Whether events are sent. Null keeps it.' }),
+  }),
+  results: [{ field: 'webhook', type: Webhook, description: 'The changed webhook.' }],
+  run: updateWebhook,
+})
+
+defineMutation('deleteWebhook', {
+  scope,
+  description: 'Deletes a webhook and its deliveries.',
+  inputDescription: 'The webhook to delete.',
+  input: inputWithId('webhook'),
+  results: [{ field: 'deletedWebhookId', type: 'ID', description: 'The id of the deleted webhook.' }],
+  hasOneWrite: true,
+  run: deleteWebhook,
+})
+
+defineMutation('rotateWebhookSecret', {
+  scope,
+  description: 'Gives a webhook a new secret. For 24 hours deliveries are also signed with the one before.',
+  inputDescription: 'The webhook whose secret is rotated.',
+  input: inputWithId('webhook'),
+  isSecret: true,
+  results: withSecret('The webhook.'),
+  run: rotateWebhookSecret,
+})
+
+defineMutation('redeliverEvents', {
+  scope,
+  description: 'Sends events to a webhook again.',
+  inputDescription: 'The events.',
+  inputRules: 'It has either `after` or `eventIds`.',
+  input: (t) => ({
+    webhookId: t.id({ required: true, description: 'The id of the webhook.' }),
+    after: t.id({ description: 'All events after this one, of the types of the webhook.' }),
+    eventIds: t.idList({ description: 'The events with these ids, whatever their type: 1–100.' }),
+  }),
+  cost: { extra: () => pointsOfScan },
+  results: [{ field: 'webhook', type: Webhook, description: 'The webhook.' }],
+  run: redeliverEvents,
+})

@@ -1,0 +1,177 @@
+import type { z } from 'zod'
+import type { Context } from '../../engine/context.ts'
+import type { Webhook } from '../../engine/db/generated/prisma/client.ts'
+import { isPossibleId } from '../../engine/db/ids.ts'
+import { GatewayError, invalidField } from '../../engine/errors.ts'
+import { parseInput } from '../../engine/input/parse-input.ts'
+import { lockKeys } from '../credential/key.service.ts'
+import { isEventId } from '../event/event.ts'
+import { generateSecret, type Secrets } from './secrets.ts'
+import { newWebhook, redelivery, webhookChange } from './webhook.input.ts'
+import { webhookIds } from './webhook.ts'
+
+/** How many webhooks a tenant can have, because each event is sent to all of them. */
+export const maxWebhooks = 50
+
+/** A webhook and its new secret, which is shown only once. */
+export interface WebhookSecret {
+  readonly webhook: Webhook
+  readonly secret: string
+}
+
+/**
+ * Creates a webhook of the viewer's tenant, within a transaction. It receives the events from now on.
+ *
+ * @throws GatewayError BAD_USER_INPUT naming every invalid field; CONFLICT if the tenant has as many webhooks as it can; FORBIDDEN if the
+ *   viewer has no API key, or the operator has set no key for secrets
+ */
+export async function createWebhook(context: Context, input: z.input<typeof newWebhook>): Promise<WebhookSecret> {
+  const { viewer, prisma, webhooks } = context
+  const { query = null, description = null, ...given } = parseInput(newWebhook, input)
+  const secrets = requireSecrets(context)
+  if (query !== null) webhooks.checkQuery(viewer, query)
+  const { tenantAppId } = viewer
+  const keyId = await requireKey(context)
+  if ((await prisma.webhook.count({ where: { tenantAppId } })) >= maxWebhooks) {
+    throw invalidField('url', 'CONFLICT', `cannot be added: the tenant already has ${maxWebhooks} webhooks`)
+  }
+  const [horizon] = await prisma.$queryRaw<{ complete: string }[]>`SELECT complete FROM event_horizon()`
+  const id = webhookIds.create()
+  const secret = generateSecret()
+  const webhook = await prisma.webhook.create({
+    data: {
+      ...{ ...given, query, description, tenantAppId, id, cursor: horizon?.complete ?? '' },
+      ...{ keyId, scopes: [...viewer.scopes], secret: secrets.encrypt(secret, { tenantAppId, id }) },
+    },
+  })
+  return { webhook, secret }
+}
+
+/**
+ * Changes a webhook of the viewer's tenant, within a transaction. Absent fields keep their value. A change of what is sent, or where to, makes
+ * the viewer's key the one whose scopes count. Otherwise a key with few scopes could direct the data of another key to itself.
+ *
+ * @throws GatewayError BAD_USER_INPUT naming every invalid field; NOT_FOUND for `id`; FORBIDDEN if the viewer has no API key
+ */
+export async function updateWebhook(
+  context: Context,
+  { id, ...input }: z.input<typeof webhookChange> & { readonly id: string },
+): Promise<Webhook> {
+  const { viewer, prisma, webhooks } = context
+  const webhook = await findWebhook(context, 'id', id)
+  const { url, eventTypes, query, description, enabled } = parseInput(webhookChange, input)
+  const isRedirected = url != null || query != null || enabled === true
+  const executed = query === undefined ? webhook.query : query
+  if (isRedirected) {
+    if (executed !== null) webhooks.checkQuery(viewer, executed)
+  }
+  const data = {
+    ...{ ...(url != null && { url, failingSince: null }), ...(eventTypes != null && { eventTypes }) },
+    ...{ ...(query !== undefined && { query }), ...(description !== undefined && { description }) },
+    ...(enabled != null && { enabled, disabledReason: null, failingSince: null }),
+    ...(isRedirected && { keyId: await requireKey(context), scopes: [...viewer.scopes] }),
+  }
+  if (Object.keys(data).length === 0) return webhook
+  const [changed] = await prisma.webhook.updateManyAndReturn({ where: keyOf(webhook), data })
+  if (!changed) throw webhookNotFound('id')
+  return changed
+}
+
+/**
+ * Deletes a webhook of the viewer's tenant and its deliveries.
+ *
+ * @returns the id of the deleted webhook
+ * @throws GatewayError BAD_USER_INPUT with NOT_FOUND
+ */
+export async function deleteWebhook({ viewer, prisma }: Context, { id }: { readonly id: string }): Promise<string> {
+  const where = { tenantAppId: viewer.tenantAppId, id }
+  const { count } = isPossibleId(id) ? await prisma.webhook.deleteMany({ where }) : { count: 0 }
+  if (count === 0) throw webhookNotFound('id')
+  return id
+}
+
+/**
+ * Gives a webhook a new secret. For 24 hours deliveries are also signed with the one before.
+ *
+ * @throws GatewayError BAD_USER_INPUT with NOT_FOUND; FORBIDDEN if the operator has set no key for secrets
+ */
+export async function rotateWebhookSecret(context: Context, { id }: { readonly id: string }): Promise<WebhookSecret> {
+  const { prisma } = context
+  const { tenantAppId } = await findWebhook(context, 'id', id)
+  const secret = generateSecret()
+  const stored = requireSecrets(context).encrypt(secret, { tenantAppId, id })
+  // One statement, so that two rotations at the same time do not lose a secret that was shown.
+  await prisma.$executeRaw`
+    UPDATE webhook SET previous_secret = secret, previous_secret_until = now() + interval '24 hours', secret = ${stored}, updated_at = now()
+    WHERE tenant_app_id = ${tenantAppId} AND id = ${id}`
+  return { webhook: await findWebhook(context, 'id', id), secret }
+}
+
+/**
+ * Sends events to a webhook again: those with given ids, whatever their type, or all of its types after an id. Within a transaction.
+ *
+ * @throws GatewayError BAD_USER_INPUT: NOT_FOUND for the webhook or an event, CONFLICT if the webhook is disabled
+ */
+export async function redeliverEvents(
+  context: Context,
+  { webhookId, ...input }: z.input<typeof redelivery> & { readonly webhookId: string },
+): Promise<Webhook> {
+  const { prisma, viewer, deliveries } = context
+  const webhook = await findWebhook(context, 'webhookId', webhookId)
+  const { after, eventIds } = parseInput(redelivery, input)
+  if (!webhook.enabled) throw invalidField('webhookId', 'CONFLICT', 'is the id of a disabled webhook. Enable it first')
+  if ((after == null) === (eventIds == null || eventIds.length === 0)) {
+    throw invalidField('eventIds', 'REQUIRED', 'must have ids, or after must be given, and not both')
+  }
+  const { tenantAppId } = viewer
+  if (eventIds?.length) {
+    const known = new Set(await deliveries.redeliver(keyOf(webhook), eventIds.filter(isEventId)))
+    const unknown = eventIds.find((id) => !known.has(id))
+    if (unknown !== undefined) throw invalidField('eventIds', 'NOT_FOUND', 'must be ids of events that are still kept')
+    return webhook
+  }
+  if (after == null || !isEventId(after)) throw invalidField('after', 'INVALID_FORMAT', 'is not the id of an event')
+  const tenant = await prisma.tenantApp.findFirst({ where: { id: tenantAppId } })
+  if (after < (tenant?.eventsRemovedTo ?? '')) {
+    throw invalidField('after', 'NOT_FOUND', 'is older than the events that are kept')
+  }
+  await prisma.$executeRaw`
+    UPDATE webhook SET cursor = least(cursor, ${after}) WHERE tenant_app_id = ${tenantAppId} AND id = ${webhookId}`
+  return webhook
+}
+
+function keyOf({ tenantAppId, id }: Webhook) {
+  return { tenantAppId, id }
+}
+
+async function findWebhook({ viewer, prisma }: Context, field: string, id: string): Promise<Webhook> {
+  const where = { tenantAppId: viewer.tenantAppId, id }
+  const found = isPossibleId(id) ? await prisma.webhook.findFirst({ where }) : null
+  if (!found) throw webhookNotFound(field)
+  return found
+}
+
+function webhookNotFound(field: string): GatewayError {
+  return invalidField(field, 'NOT_FOUND', 'is not the id of a webhook')
+}
+
+function requireSecrets({ webhooks }: Context): Secrets {
+  if (webhooks.secrets) return webhooks.secrets
+  throw new GatewayError('FORBIDDEN', 'This gateway has no webhooks: its operator has not set WEBHOOK_SECRET_KEY.')
+}
+
+/**
+ * Requires that the viewer has an API key, itself or as the creator of its token, because a webhook ends with its key. Webhooks of a
+ * tenant are created one at a time, and not while a key is revoked.
+ *
+ * @returns the id of the key, or of its last successor if it has been rotated and is only valid for a while
+ */
+async function requireKey({ viewer: { tenantAppId, keyId }, prisma }: Context): Promise<string> {
+  await lockKeys({ prisma }, tenantAppId)
+  const find = (id: string) => prisma.apiKey.findFirst({ where: { tenantAppId, id, revokedAt: null } })
+  let key = await find(keyId)
+  if (!key) throw new GatewayError('FORBIDDEN', 'A webhook needs a valid API key, or a token that a key has created.')
+  for (let next: typeof key | null = key; next; next = next.successorId === null ? null : await find(next.successorId))
+    key = next
+  return key.id
+}

@@ -1,0 +1,33 @@
+import type { Viewer } from '../../engine/auth/viewer.ts'
+import { idsWithPrefix } from '../../engine/db/ids.ts'
+import { one } from '../../engine/db/read/relation.ts'
+import type { Secrets } from './secrets.ts'
+
+export const webhookIds = idsWithPrefix('whk')
+
+export const webhookById = one('Webhook', 'id')
+
+/** The states of a delivery, and what they mean. */
+export const deliveryStatuses = {
+  PENDING: 'It waits for its first or next attempt.',
+  RUNNING: 'A worker is sending it.',
+  SUCCEEDED: 'The endpoint responded with a status from 200 to 299.',
+  FAILED: 'No further attempt is made.',
+} as const
+
+export type DeliveryStatus = keyof typeof deliveryStatuses
+
+/**
+ * Checks the query of a webhook.
+ *
+ * @throws GatewayError BAD_USER_INPUT for `query` if it is something else, is invalid, costs too much, or needs scopes that the viewer
+ *   does not have
+ */
+export type CheckQuery = (viewer: Viewer, text: string) => void
+
+/** What the requests about webhooks need besides the database. */
+export interface WebhookServices {
+  /** Encrypts the secrets of webhooks. Undefined if the operator has set no key: then no webhook can be created. */
+  readonly secrets: Secrets | undefined
+  readonly checkQuery: CheckQuery
+}

@@ -1,0 +1,80 @@
+import type { Column } from '../data-model.ts'
+import type { Parameter } from '../statement.ts'
+
+/** The value of a column: text, or a value whose text PostgreSQL can read. */
+export type GivenValue = string | number | bigint | boolean | Date | readonly string[] | null
+
+/** Whether a statement takes one row, which costs less, or any number of rows. */
+export type Shape = 'one' | 'many'
+
+export function shapeOf(rows: readonly unknown[]): Shape {
+  return rows.length === 1 ? 'one' : 'many'
+}
+
+/**
+ * Rows as a table `given` with a column `given_<column>` for each column: `unnest($1::text[], …) AS given ("given_name", …)`. The values of
+ * a column are one array, so the text of a statement does not depend on the number of rows. One row is `(VALUES ($1::text, …))`.
+ *
+ * @param first the number of the first parameter
+ */
+export function givenTable(columns: readonly string[], first: number, shape: Shape = 'many'): string {
+  const type = shape === 'one' ? 'text' : 'text[]'
+  const parameters = columns.map((_, index) => `$${first + index}::${type}`).join(', ')
+  const rows = shape === 'one' ? `(VALUES (${parameters}))` : `unnest(${parameters})`
+  return `${rows} AS given (${columns.map(givenName).join(', ')})`
+}
+
+/** A given value, as the type of its column. */
+export function givenValue({ column, sqlType }: Column): string {
+  return `${givenName(column)}::${sqlType}`
+}
+
+/** The parameters of `givenTable`: a value or an array for each column. */
+export function givenParameters<Row>(
+  rows: readonly Row[],
+  values: readonly ((row: Row) => GivenValue | undefined)[],
+  shape: Shape = 'many',
+): Parameter[] {
+  const textOf = (read: (typeof values)[number]) => (row: Row) => toText(read(row) ?? null)
+  return shape === 'one'
+    ? rows.flatMap((row) => values.map((read) => textOf(read)(row)))
+    : values.map((read) => rows.map(textOf(read)))
+}
+
+/** The columns of changes: the value of each column, and whether the change sets it. A value that is not set is kept. */
+export function changeColumns(columns: readonly Column[]): string[] {
+  return columns.flatMap(({ column }) => [column, setsName(column)])
+}
+
+/** The value of a column after a change. `kept`: its value before. */
+export function changedValue(column: Column, kept: string): string {
+  return `CASE WHEN ${setsColumn(column)} THEN ${givenValue(column)} ELSE ${kept} END`
+}
+
+/** Whether a change sets a column. */
+export function setsColumn({ column }: Column): string {
+  return `${givenName(setsName(column))}::boolean`
+}
+
+/** Fields to set. Those that are absent or undefined keep their value. */
+export type Change = Readonly<Record<string, GivenValue | undefined>>
+
+/** The values of `changeColumns` for `givenParameters`. `missing`: the values of fields that are not set, for a new row. */
+export function changeValues(columns: readonly Column[], missing: Change = {}) {
+  return columns.flatMap(({ field }) => [
+    (change: Change) => (change[field] === undefined ? missing[field] : change[field]),
+    (change: Change) => change[field] !== undefined,
+  ])
+}
+
+const setsName = (column: string) => `sets_${column}`
+
+const givenName = (column: string) => `"given_${column}"`
+
+/** The text of a value, which PostgreSQL reads as the type of its column. */
+export function toText(value: GivenValue): string | null {
+  if (value === null) return null
+  if (value instanceof Date) return value.toISOString()
+  if (typeof value !== 'object') return String(value)
+  return `{${value.map((text) => `"${text.replace(/["\\]/g, '\\$&')}"`).join(',')}}`
+}

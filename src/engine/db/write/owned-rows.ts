@@ -1,0 +1,126 @@
+import type { SqlQueryable } from '@prisma/driver-adapter-utils'
+import type { DataModel, Model, Row, Table } from '../data-model.ts'
+import { type SelectedColumns, selectColumns } from '../read/columns.ts'
+import { createOwnerships, type Owner } from '../read/owner.ts'
+import { type Parameter, query, type Statement, statement } from '../statement.ts'
+import {
+  type Change,
+  changeColumns,
+  changedValue,
+  changeValues,
+  givenParameters,
+  givenTable,
+  type Shape,
+  setsColumn,
+  shapeOf,
+} from './given.ts'
+import { type InsertedRow, insertParameters, insertRowsText } from './insert.ts'
+
+/** Rows by their ids. */
+export type RowsById<M extends Model> = ReadonlyMap<string, Row<M>>
+
+/** The writes of one request. They change rows of one owner only, any number of them with one statement. Ids that no such row has are left out. */
+export interface OwnedRows {
+  /**
+   * Reads rows and locks them until the end of the transaction: `UPDATE` against all other writers, `KEY SHARE` against being deleted. The
+   * order of the locks is that of the ids, so that two such calls never wait for each other.
+   */
+  lock<M extends Model>(model: M, ids: readonly string[], strength: 'UPDATE' | 'KEY SHARE'): Promise<RowsById<M>>
+  /** Inserts rows. Rows that violate a unique constraint are left out. */
+  insert<M extends Model>(model: M, rows: readonly Omit<InsertedRow, 'tenantAppId'>[]): Promise<RowsById<M>>
+  /** Changes the given fields of rows, and the time of their last change if there are any. */
+  update<M extends Model>(
+    model: M,
+    fields: readonly string[],
+    changes: readonly (Change & { readonly id: string })[],
+  ): Promise<RowsById<M>>
+  /** Deletes rows, and returns their ids. */
+  delete(model: Model, ids: readonly string[]): Promise<ReadonlySet<string>>
+}
+
+/** Creates the function that returns the writes of an owner. They bypass the query engine of Prisma Client, as reads do. */
+export function createOwnedRows(sql: SqlQueryable, model: DataModel): (owner: Owner) => OwnedRows {
+  const ownershipOf = createOwnerships(model)
+  const statements = new Map<string, Statement>()
+  const columns = new Map<Model, SelectedColumns>()
+
+  function prepared(key: string, textOf: () => string): Statement {
+    const known = statements.get(key) ?? statement(textOf())
+    statements.set(key, known)
+    return known
+  }
+
+  function columnsOf(modelName: Model): SelectedColumns {
+    const known = columns.get(modelName) ?? selectColumns(model(modelName))
+    columns.set(modelName, known)
+    return known
+  }
+
+  return (owner) => {
+    const { parameters, conditionOn } = ownershipOf(owner)
+    const kind = owner.within?.model ?? 'tenant'
+    /** The number of the first parameter after those of the owner. */
+    const first = parameters.length + 1
+    const where = (of: Model) => `WHERE ${conditionOn(of)} AND "id" = ANY ($${first})`
+
+    async function rowsById<M extends Model>(
+      of: M,
+      sent: Statement,
+      values: readonly Parameter[],
+    ): Promise<RowsById<M>> {
+      const found = (await query(sql, sent, values)).map(columnsOf(of).toRow) as unknown as Row<M>[]
+      return new Map(found.map((row) => [row.id, row]))
+    }
+
+    return {
+      lock(of, ids, strength) {
+        const textOf = () =>
+          `SELECT ${columnsOf(of).list} FROM "${model(of).name}" ${where(of)} ORDER BY "id" FOR ${strength}`
+        return rowsById(of, prepared(`lock ${of} ${kind} ${strength}`, textOf), [...parameters, ids])
+      },
+
+      async insert<M extends Model>(of: M, rows: readonly InsertedRow[]): Promise<RowsById<M>> {
+        if (rows.length === 0) return new Map()
+        const own = rows.map((row) => ({ ...row, tenantAppId: owner.tenantAppId }))
+        const fields = Object.keys(own[0] as object)
+        const shape = shapeOf(rows)
+        const textOf = () => `${insertRowsText(model(of), fields, 'skip', shape)} RETURNING ${columnsOf(of).list}`
+        const sent = prepared(`insert ${of} ${shape} ${fields.join()}`, textOf)
+        return rowsById(of, sent, insertParameters(own, shape))
+      },
+
+      update(of, fields, changes) {
+        const table = model(of)
+        const changed = fields.map((field) => table.columnOf(field))
+        const shape = shapeOf(changes)
+        const textOf = () =>
+          `${updateText(table, fields, first, shape)} WHERE ${conditionOn(of)} AND "id" = "given_id" RETURNING ${columnsOf(of).list}`
+        // In the order of the ids, in which others lock them too.
+        const inOrder = changes.toSorted((one, other) => (one.id < other.id ? -1 : 1))
+        return rowsById(of, prepared(`update ${of} ${kind} ${shape} ${fields.join()}`, textOf), [
+          ...parameters,
+          new Date().toISOString(),
+          ...givenParameters(inOrder, [({ id }) => id, ...changeValues(changed)], shape),
+        ])
+      },
+
+      async delete(of, ids) {
+        const textOf = () => `DELETE FROM "${model(of).name}" ${where(of)} RETURNING "id"`
+        const deleted = await query(sql, prepared(`delete ${of} ${kind}`, textOf), [...parameters, ids])
+        return new Set(deleted.map(([id]) => String(id)))
+      },
+    }
+  }
+}
+
+/** Changes fields of the rows in the table `given`. The first parameter is the time. */
+function updateText(table: Table, fields: readonly string[], first: number, shape: Shape): string {
+  const columns = fields.map((field) => table.columnOf(field))
+  const sets = columns.map((column) => `"${column.column}" = ${changedValue(column, `"${column.column}"`)}`)
+  const isChange = columns.map(setsColumn).join(' OR ')
+  return (
+    `UPDATE "${table.name}" SET ${sets.join(', ')}, ` +
+    `"updated_at" = CASE WHEN ${isChange} THEN $${first}::timestamptz ELSE "updated_at" END ` +
+    `FROM ${givenTable(['id', ...changeColumns(columns)], first + 1, shape)}`
+  )
+}

@@ -1,0 +1,225 @@
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import { type ExecutionArgs, GraphQLError, GraphQLSchema, parse } from 'graphql'
+import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL, makeServer, type SubscribePayload } from 'graphql-ws'
+import type { WebSocket } from 'ws'
+import { watchCredential } from '../../../auth/authenticator.ts'
+import { type ErrorCode, GatewayError } from '../../../errors.ts'
+import type { Authenticate, RequestState } from '../../../http/request.ts'
+import { requestIdOf } from '../../../http/server/server-options.ts'
+import { createConcurrencyLimit } from '../../../limits/concurrency-limit.ts'
+import { toGatewayError } from '../../../telemetry/gateway-error.ts'
+import { clientHeaders } from '../../../telemetry/usage/client.ts'
+import { close } from './close.ts'
+import { createFlow } from './flow.ts'
+import { createFrameBudget } from './frame-budget.ts'
+import { watchClient } from './liveness.ts'
+import { readMessages } from './messages.ts'
+import { createSocketOperations, RejectedOperation, type SocketOperationsOptions } from './operations.ts'
+
+export interface ConnectionsOptions extends SocketOperationsOptions, Pick<FastifyInstance, 'log' | 'keepConnection'> {
+  readonly authenticate: Authenticate
+  /** The maximum number of WebSockets of one key. */
+  readonly maxSocketsPerKey: number
+  readonly idleMilliseconds: number
+}
+
+/** Codes of RFC 6455. */
+const [goingAway, failed, tryAgainLater] = [1001, 1011, 1013]
+
+const closeCodes: Partial<Record<ErrorCode, number>> = {
+  UNAUTHENTICATED: CloseCode.Unauthorized,
+  MALFORMED_REQUEST: CloseCode.Unauthorized,
+  RATE_LIMITED: tryAgainLater,
+  SERVICE_UNAVAILABLE: tryAgainLater,
+}
+
+/** As many messages as a new connection counts: opening one takes about a millisecond. */
+const messagesPerSocket = 10
+
+/** A client chooses the ids of its operations, and gets them back with each result. */
+const maxIdLength = 128
+
+/** What graphql-ws would execute. `onOperation` replaces the result. */
+const nothing: ExecutionArgs = { schema: new GraphQLSchema({}), document: parse('{ __typename }') }
+
+/** The connection of a client. */
+interface Connection extends Pick<RequestState, 'viewer' | 'statements' | 'log'> {
+  readonly id: string
+  readonly socket: WebSocket
+  readonly raw: Socket
+  /** Those of the upgrade, or the credential and the names of `connection_init`. */
+  headers: RequestState['headers']
+  readonly running: Set<AsyncGenerator<unknown>>
+  operations: number
+  /** Set while the credential is valid: releases the permit of the connection, and stops watching the credential. */
+  release?: () => void
+}
+
+/** Serves GraphQL over WebSockets. @see https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md */
+export function createConnections(options: ConnectionsOptions) {
+  const { services, authenticate, log: logger, keepConnection } = options
+  const { metrics, queues } = services
+  const limit = createConcurrencyLimit(options.maxSocketsPerKey, 'WebSockets', 'MAX_SOCKETS_PER_KEY')
+  const budget = createFrameBudget()
+  const startOperation = createSocketOperations(options)
+  const open = new Set<Connection>()
+  let isDraining = false
+
+  const server = makeServer<Record<string, unknown> | undefined, Connection>({
+    onConnect: ({ extra, connectionParams = {} }) => admit(extra, connectionParams),
+    onSubscribe: (_context, { length }) => (length > maxIdLength ? [idTooLong()] : nothing),
+    execute: () => ({}),
+    onOperation: ({ extra }, _id, payload) => start(extra, payload),
+    onError: (_context, _id, _payload, errors) => errors.flatMap(errorsIn).map((error) => error.toJSON()),
+  })
+
+  /** Finds the viewer again, of a connection or of its operation. Closes the connection if the credential is no longer valid. */
+  const recheck =
+    ({ socket }: Connection): Authenticate =>
+    async (request) => {
+      try {
+        return await authenticate(request)
+      } catch (error) {
+        const isInvalid = error instanceof GatewayError && error.code === 'UNAUTHENTICATED'
+        if (isInvalid) close(socket, CloseCode.Forbidden, error.message)
+        throw error
+      }
+    }
+
+  /** Checks the credential and takes a permit, or closes the connection. */
+  async function admit(connection: Connection, params: Record<string, unknown>): Promise<boolean> {
+    const { socket, raw, log } = connection
+    try {
+      const sent = connection.headers
+      connection.headers = { ...(credentialIn(params) ?? sent), ...clientHeaders(sent), ...clientHeaders(params) }
+      const viewer = await authenticate(connection)
+      await budget.wait(viewer, messagesPerSocket)
+      const releasePermit = await limit.take(viewer)
+      const stopWatching = watchCredential(
+        () => recheck(connection)(connection),
+        () => undefined,
+      )
+      connection.release = () => {
+        releasePermit()
+        stopWatching()
+      }
+      keepConnection(raw)
+      // The client has left meanwhile.
+      if (!open.has(connection)) connection.release()
+      return true
+    } catch (error) {
+      const { code, message } = toGatewayError(error, log)
+      if (code === 'RATE_LIMITED') metrics.requestsShed.inc({ reason: 'sockets_of_key' })
+      close(socket, closeCodes[code] ?? failed, message)
+      return false
+    }
+  }
+
+  function start(connection: Connection, payload: SubscribePayload): AsyncGenerator<object> {
+    const { headers, running, log } = connection
+    connection.operations += 1
+    const id = `${connection.id}.${connection.operations}`
+    const onEnd = () => {
+      running.delete(operation)
+      // After the last message of the operation.
+      setImmediate(closeIfDone, connection)
+    }
+    const operation = startOperation({
+      ...{ id, payload, headers, log: log.child({ requestId: id }) },
+      ...{ authenticate: recheck(connection), onEnd },
+    })
+    running.add(operation)
+    return operation
+  }
+
+  function closeIfDone({ socket, running }: Connection): void {
+    if (isDraining && running.size === 0) close(socket, goingAway, 'The gateway is stopping.')
+  }
+
+  /** Begins the protocol. Returns what ends it. */
+  function speak(connection: Connection): ReturnType<typeof server.opened> {
+    const { socket } = connection
+    const flow = createFlow(socket)
+    return server.opened(
+      {
+        protocol: socket.protocol,
+        send: flow.send,
+        close: (code, reason) => socket.close(code, reason),
+        onMessage: (handle) =>
+          readMessages(connection, { handle, flow, budget, steps: queues.steps, isStopping: () => isDraining }),
+      },
+      connection,
+    )
+  }
+
+  return {
+    /** Serves a client. */
+    accept(socket: WebSocket, raw: Socket, upgrade: IncomingMessage): void {
+      const id = requestIdOf(upgrade)
+      const connection: Connection = {
+        ...{ id, socket, raw, viewer: null, headers: upgrade.headers, statements: { statements: 0 } },
+        ...{ log: logger.child({ requestId: id }), running: new Set(), operations: 0 },
+      }
+      const openedAt = performance.now()
+      open.add(connection)
+      metrics.webSockets.set(open.size)
+      watchClient(socket, raw, { ...options, isKnown: () => connection.release !== undefined })
+      // ws closes the connection by itself, with the code of the error.
+      socket.on('error', () => undefined)
+      const end = socket.protocol === GRAPHQL_TRANSPORT_WS_PROTOCOL ? speak(connection) : undefined
+      if (!end) close(socket, CloseCode.SubprotocolNotAcceptable, otherProtocol)
+      closeIfDone(connection)
+      socket.once('close', (code, reason) => {
+        open.delete(connection)
+        metrics.webSockets.set(open.size)
+        connection.release?.()
+        for (const operation of connection.running) void operation.return(undefined)
+        void end?.(code, String(reason))
+        logClosed(connection, code, performance.now() - openedAt)
+      })
+    },
+    /** Closes each connection when its last operation has ended. */
+    drain(): void {
+      isDraining = true
+      for (const connection of open) closeIfDone(connection)
+    },
+    cutOff(): void {
+      for (const { socket } of open) socket.terminate()
+    },
+  }
+}
+
+const otherProtocol = 'Use the subprotocol graphql-transport-ws, as clients of the package graphql-ws do.'
+
+function idTooLong(): GraphQLError {
+  const extensions = { code: 'MALFORMED_REQUEST' satisfies ErrorCode }
+  return new GraphQLError(`The id of an operation may have at most ${maxIdLength} characters.`, { extensions })
+}
+
+/** The errors of an operation that was rejected, as the client sees them. */
+function errorsIn(error: GraphQLError): readonly GraphQLError[] {
+  return error.originalError instanceof RejectedOperation ? error.originalError.errors : [error]
+}
+
+/**
+ * Reads a credential from the payload of `connection_init`. Names are read as those of headers, in any case.
+ *
+ * @throws GatewayError MALFORMED_REQUEST if it is not a text
+ */
+function credentialIn(params: Record<string, unknown>): Record<string, string> | undefined {
+  const entries = Object.entries(params).map(([name, value]) => [name.toLowerCase(), value] as const)
+  const sent = entries.filter(([name, value]) => (name === 'x-api-key' || name === 'authorization') && value != null)
+  if (sent.length === 0) return undefined
+  if (sent.some(([, value]) => typeof value !== 'string')) {
+    throw new GatewayError('MALFORMED_REQUEST', 'x-api-key and authorization of connection_init are texts.')
+  }
+  return Object.fromEntries(sent) as Record<string, string>
+}
+
+function logClosed({ log, viewer, statements, operations }: Connection, closeCode: number, milliseconds: number): void {
+  const { tenantAppId: tenant, keyName: key } = viewer ?? {}
+  const durationMs = Math.round(milliseconds)
+  log.info({ tenant, key, closeCode, operations, durationMs, sql: statements.statements }, 'a WebSocket was closed')
+}

@@ -1,0 +1,61 @@
+import { CloseCode } from 'graphql-ws'
+import type { RawData, WebSocket } from 'ws'
+import { longBody } from '../../../http/plugins/json-bodies.ts'
+import type { RequestState } from '../../../http/request.ts'
+import type { FairQueue } from '../../../limits/fair-queue.ts'
+import { close } from './close.ts'
+import type { Flow } from './flow.ts'
+import type { FrameBudget } from './frame-budget.ts'
+
+interface ReadOptions {
+  readonly flow: Flow
+  readonly budget: FrameBudget
+  readonly steps: FairQueue
+  isStopping(): boolean
+  /** Resolves when the operation that the message has started is over. */
+  handle(text: string): Promise<void>
+}
+
+/** Reads the messages of a client in their order, as fast as its budget allows. Long ones are queued, as long bodies are. */
+export function readMessages(
+  client: Pick<RequestState, 'viewer' | 'log'> & { readonly socket: WebSocket },
+  { flow, budget, steps, isStopping, handle }: ReadOptions,
+): void {
+  const { socket, log } = client
+  const isUnread = () => isStopping() || socket.readyState !== socket.OPEN
+  let order = Promise.resolve()
+
+  function begin(message: Buffer): void {
+    handle(message.toString('utf8')).catch((error: unknown) => {
+      // The client has left.
+      if (isUnread()) return
+      log.info({ err: error }, 'a message of a WebSocket could not be read')
+      close(socket, CloseCode.BadRequest, 'Invalid message received')
+    })
+  }
+
+  async function read(length: number, start: () => void): Promise<void> {
+    const { viewer } = client
+    if (isUnread()) return
+    const isLong = length >= longBody
+    if (!viewer || (!isLong && budget.take(viewer) === 0)) return start()
+    const release = flow.hold()
+    await budget.wait(viewer, 1, isUnread)
+    if (isLong) await steps.run(viewer, start, isUnread).catch(() => undefined)
+    else if (!isUnread()) start()
+    release()
+  }
+
+  function enqueue(length: number, start: () => void): void {
+    if (!isUnread()) order = order.then(() => read(length, start))
+  }
+
+  socket.on('message', (message: RawData, isBinary: boolean) => {
+    if (isBinary) close(socket, CloseCode.BadRequest, 'Messages are text.')
+    enqueue((message as Buffer).length, () => begin(message as Buffer))
+  })
+  // ws would reply to all pings of a packet at once, and to those of clients without a credential.
+  socket.on('ping', (data: Buffer) => {
+    if (client.viewer) enqueue(data.length, () => void flow.pong(data).catch(() => undefined))
+  })
+}

@@ -1,0 +1,79 @@
+import type { Context } from '../../context.ts'
+import { GatewayError, invalidField } from '../../errors.ts'
+import type { Outcome } from '../../input/write-each.ts'
+import { builder } from './builder.ts'
+import type { FieldMetadata } from './field-metadata.ts'
+import type { DefinedMutation, Payload } from './mutation.ts'
+
+const maxInputs = 100
+
+interface BulkOptions<Input, Result> {
+  readonly description: string
+  readonly inputsDescription: string
+  /**
+   * Returns an outcome for each input, in their order. Its number of statements must not depend on the number of inputs. Runs in a
+   * transaction, unless the mutation for one input runs without.
+   */
+  readonly run: (context: Context, inputs: readonly Input[]) => Promise<readonly Outcome<Result>[]>
+}
+
+/**
+ * Defines a mutation that does with each of many inputs what another mutation does with one:
+ * `defineBulkMutation('createUsers', createUserMutation, …)` ⇒ `createUsers(inputs: [CreateUserInput!]!): CreateUsersPayload!`, whose
+ * `results` are `CreateUserPayload`s. A rejected input does not stop the others. It costs as much as the other mutation for each input.
+ */
+export function defineBulkMutation<Input, Result>(
+  name: string,
+  one: DefinedMutation<Input, Result>,
+  { description, inputsDescription, run }: BulkOptions<Input, Result>,
+): void {
+  const { scope, isSecret = false, hasOneWrite } = one
+  const typename = `${name.charAt(0).toUpperCase()}${name.slice(1)}Payload`
+  const payload = builder.objectRef<readonly Payload<Result>[]>(typename).implement({
+    scope: 'inherited',
+    description: `Result of \`${name}\`.`,
+    fields: (t) => ({
+      results: t.field({
+        type: [one.payload],
+        description: 'The result of each input, in their order.',
+        resolve: (results) => [...results],
+      }),
+    }),
+  })
+
+  async function resolve(context: Context, inputs: readonly Input[]): Promise<Payload<Result>[]> {
+    if (inputs.length > maxInputs) throw invalidField('inputs', 'TOO_LONG', `must have at most ${maxInputs} entries`)
+    if (inputs.length === 0) return []
+    return (await context.transact(() => run(context, inputs), { hasOneWrite })).map(toPayload)
+  }
+
+  builder.mutationField(name, (t) =>
+    t.field({
+      type: payload,
+      scope,
+      description: `${description} The valid inputs are written in one transaction; a rejected one does not stop the others.`,
+      isSecret,
+      cost: { page: 'inputs', extra: extraOf(one) },
+      args: {
+        inputs: t.arg({
+          type: [one.input],
+          required: true,
+          description: `${inputsDescription}: at most ${maxInputs}.`,
+        }),
+      },
+      resolve: (_, args, context) => resolve(context, args.inputs as readonly Input[]),
+    }),
+  )
+}
+
+/** What an input costs besides its nodes, for all inputs. */
+function extraOf({ cost }: Pick<FieldMetadata, 'cost'>) {
+  return ({ inputs }: Readonly<Record<string, unknown>>) =>
+    [inputs].flat().reduce<number>((points, input) => points + (cost?.extra?.({ input }) ?? 0), 0)
+}
+
+function toPayload<Result>(outcome: Outcome<Result>, index: number): Payload<Result> {
+  if (!(outcome instanceof GatewayError)) return { result: outcome, userErrors: [] }
+  const userErrors = outcome.fields.map(({ field, ...error }) => ({ field: `inputs.${index}.${field}`, ...error }))
+  return { result: null, userErrors }
+}

@@ -1,0 +1,59 @@
+import type { IncomingMessage, Server } from 'node:http'
+import { GatewayError } from '../../errors.ts'
+import { plugin } from '../plugin.ts'
+
+/** Refuses requests that Node accepts, and that the gateway does not support or a proxy could read in another way. */
+export const refusals = plugin('refusals', (app) => {
+  app.addHook('onRequest', ({ raw }, reply, done) => {
+    const problem = problemOf(raw)
+    if (problem !== undefined) {
+      // What follows on the connection could be frames, or the rest of a body.
+      reply.header('connection', 'close')
+      throw new GatewayError('MALFORMED_REQUEST', problem)
+    }
+    if (isWebSocket(raw)) {
+      reply.header('connection', 'close')
+      throw new GatewayError('SERVICE_UNAVAILABLE', 'The gateway is stopping and opens no WebSockets.')
+    }
+    const encoding = raw.headers['content-encoding'] || 'identity'
+    if (encoding.toLowerCase() === 'identity') return done()
+    throw new GatewayError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as it is, without the header content-encoding.', {
+      headers: { 'accept-encoding': 'identity' },
+    })
+  })
+})
+
+/**
+ * Whether a request opens a WebSocket. Node asks for each request with an upgrade; the others are requests like all, as those of clients
+ * that offer h2c. While the gateway stops it does not listen, and opens none.
+ */
+export function opensWebSocket(this: Server, request: IncomingMessage): boolean {
+  return this.listening && isWebSocket(request) && problemOf(request) === undefined
+}
+
+function isWebSocket({ headers }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === 'websocket'
+}
+
+/** Whether the gateway opens a WebSocket for a request. A proxy may have removed the header `connection`. */
+function isForWebSockets({ method, url = '', httpVersion, headers }: IncomingMessage): boolean {
+  const isUpgrade = /(^|[\s,])upgrade($|[\s,])/i.test(headers.connection ?? '')
+  return method === 'GET' && /^\/graphql($|\?)/.test(url) && httpVersion === '1.1' && isUpgrade
+}
+
+/** Why a request is refused. Node reads any version of HTTP, the first of several Hosts, and only the last transfer encoding. */
+function problemOf(request: IncomingMessage): string | undefined {
+  const { headers, httpVersionMajor, rawHeaders } = request
+  if (isWebSocket(request) && !isForWebSockets(request)) {
+    // Node would ignore the upgrade, and the client would wait for it or see an unrelated error.
+    return 'WebSockets are opened at /graphql, by GET over HTTP/1.1 with the headers "upgrade: websocket" and "connection: upgrade".'
+  }
+  if (httpVersionMajor !== 1) return 'This is not an HTTP/1.1 request.'
+  if ((headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked') {
+    return 'The only supported transfer-encoding is chunked.'
+  }
+  const isHost = (text: string, index: number) => index % 2 === 0 && text.length === 4 && text.toLowerCase() === 'host'
+  return rawHeaders.findIndex(isHost) === rawHeaders.findLastIndex(isHost)
+    ? undefined
+    : 'The request has several headers host.'
+}

@@ -1,0 +1,92 @@
+import { z } from 'zod'
+import {
+  integer,
+  isHeaderName,
+  isOrigin,
+  kibibytes,
+  list,
+  postgresUrl,
+  postgresUrls,
+  ratio,
+  seconds,
+  url,
+} from './engine/input/variables.ts'
+
+const onOff = z.enum(['on', 'off'], 'must be "on" or "off"').transform((word) => word === 'on')
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+
+/** The values of `OTEL_TRACES_SAMPLER`. */
+const samplers = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const
+
+const port = integer('a number from 0 to 65535', 0, 65_535)
+
+/** The variables that a process reads, and their defaults. docs/configuration.md describes them. */
+export const environment = z.object({
+  DATABASE_URL: postgresUrl().optional(),
+  DATABASE_DIRECT_URL: postgresUrl().optional(),
+  DATABASE_REPLICA_URLS: postgresUrls(),
+  PGSSLMODE: z.string().optional(),
+  REPLICA_LAG: seconds(5),
+  DATABASE_POOL_SIZE: integer('a number of connections from 1 to 1000', 1, 1_000).default(10),
+  DATABASE_CONNECT_TIMEOUT: seconds(5),
+  DATABASE_ACQUIRE_TIMEOUT: seconds(5),
+  DATABASE_STATEMENT_TIMEOUT: seconds(4),
+  DATA_DIR: z.string().default('./data'),
+  HOST: z.string().default('127.0.0.1'),
+  PORT: port.default(4000),
+  HEADERS_TIMEOUT: seconds(10),
+  REQUEST_TIMEOUT: seconds(30),
+  KEEP_ALIVE_TIMEOUT: seconds(72),
+  IDLE_TIMEOUT: seconds(120),
+  SHUTDOWN_TIMEOUT: seconds(10),
+  MAX_IN_FLIGHT: integer('a number of requests, at least 1', 1).default(500),
+  MAX_IN_FLIGHT_PER_KEY: integer('a number of requests, at least 1', 1).default(100),
+  MAX_SUBSCRIPTIONS_PER_KEY: integer('a number of subscriptions, at least 1', 1).default(100),
+  MAX_SOCKETS_PER_KEY: integer('a number of WebSockets, at least 1', 1).default(200),
+  MAX_UNSENT_MIB_PER_KEY: integer('a number of MiB, at least 8', 8).default(128),
+  MAX_EVENT_LOOP_DELAY: seconds(1),
+  METRICS_PORT: port.optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: url(/^https?:\/\//, 'http://host:4318').optional(),
+  OTEL_TRACES_SAMPLER: z.enum(samplers, `must be one of ${samplers.join(', ')}`).default('parentbased_always_on'),
+  OTEL_TRACES_SAMPLER_ARG: ratio(1),
+  OTEL_BSP_SCHEDULE_DELAY: integer('a number of milliseconds', 0).default(5_000),
+  OTEL_BSP_EXPORT_TIMEOUT: integer('a number of milliseconds', 0).default(30_000),
+  OTEL_BSP_MAX_QUEUE_SIZE: integer('a number of spans, at least 1', 1).default(2_048),
+  OTEL_BSP_MAX_EXPORT_BATCH_SIZE: integer('a number of spans, at least 1', 1).default(512),
+  LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
+  GRAPHIQL: onOff.optional(),
+  CONSOLE: onOff.default(true),
+  DEMO_KEY: z.enum(['show', 'hide'], 'must be show or hide').default('show'),
+  INTROSPECTION: onOff.optional(),
+  TRUSTED_DOCUMENTS: list(() => true, ''),
+  TRUSTED_DOCUMENTS_MODE: z.enum(['off', 'log', 'only'], 'must be off, log or only').default('only'),
+  MAX_JOB_PAYLOAD_KIB: kibibytes(64),
+  MAX_JOB_RESULT_KIB: kibibytes(256),
+  JOB_RETENTION_DAYS: integer('a number of days from 0 (forever) to 36500', 0, 36_500).default(30),
+  EVENT_RETENTION_DAYS: integer('a number of days from 0 (forever) to 36500', 0, 36_500).default(30),
+  USAGE_RETENTION_DAYS: integer('a number of days from 0 (forever) to 36500', 0, 36_500).default(90),
+  REQUIRE_CLIENT_NAME: onOff.default(false),
+  FETCH_PRIVATE_NETWORKS: onOff.default(false),
+  WEBHOOK_SECRET_KEY: list(
+    (key) => /^[\w+/-]+=*$/.test(key) && Buffer.from(key, 'base64').length === 32,
+    'must be 32 random bytes in base64 (openssl rand -base64 32), or several such keys separated by commas',
+  ),
+  RATE_LIMIT: integer('a number of points, 0 (no limit) or more', 0).default(600_000),
+  RATE_LIMIT_PER_USER: integer('a number of points, 0 (no limit) or more', 0).default(60_000),
+  TOKEN_ISSUER: z.string().default('urn:fusion-gateway'),
+  TRUSTED_ISSUERS: z.string().optional(),
+  FUSION_API_KEY: z.string().optional(),
+  REDIS_URL: url(/^rediss?:\/\//, 'redis://host:port').optional(),
+  CORS_ORIGINS: list(isOrigin, 'must be origins such as https://app.example.com, without a path, separated by commas'),
+  CORS_HEADERS: list(isHeaderName, 'must be names of headers, separated by commas'),
+})
+
+export type Environment = z.output<typeof environment>

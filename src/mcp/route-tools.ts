@@ -1,0 +1,55 @@
+import { isNonNullType } from 'graphql'
+import { invalidField } from '../engine/errors.ts'
+import type { Preparer } from '../engine/graphql/operation/prepare/prepare.ts'
+import { defaultPageSize } from '../engine/graphql/schema/connection.ts'
+import { jsonSchemaOf } from '../engine/input/json-schema.ts'
+import { bodySchema, inputSchema } from '../rest/openapi/json-schema.ts'
+import type { Route } from '../rest/route.ts'
+import { type StoredOperation, storeOperation, typeAt } from '../rest/stored-operation.ts'
+import { type Arguments, type Tool, toToolName } from './tool.ts'
+
+/** Creates the tool of a REST route. Its arguments are the parameters of the route and the fields of its body. */
+export function createRouteTool(route: Route, preparer: Preparer): Tool {
+  const stored = storeOperation(preparer, route.operation, route.response)
+  const { method, url, summary, description = '', tool } = route
+  return {
+    name: toToolName(stored.operation.name),
+    description: tool?.['description'] ?? `${summary}. ${description}`.trim(),
+    inputSchema: inputSchemaOf(route, stored),
+    annotations: { readOnlyHint: method === 'GET' },
+    run: (args) => ({
+      method,
+      url: `${url.replace(/:(\w+)/g, (_, name: string) => toSegment(name, args[name]))}?${searchOf(route, args)}`,
+      ...(method !== 'GET' && { payload: args }),
+    }),
+  }
+}
+
+/** A URL cannot name the ids `.` and `..`: they would change its path. */
+function toSegment(name: string, id: unknown): string {
+  if (typeof id === 'string' && id.isWellFormed() && !/^\.{0,2}$/.test(id)) return encodeURIComponent(id)
+  throw invalidField(name, 'INVALID_FORMAT', 'must be an id')
+}
+
+function searchOf({ parameters, connection }: Route, args: Arguments): URLSearchParams {
+  // Without a limit, REST streams the whole list.
+  const given: Arguments = connection === undefined ? args : { ...args, limit: args['limit'] ?? defaultPageSize }
+  const inQuery = parameters.filter((parameter) => parameter.in === 'query' && given[parameter.name] != null)
+  const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
+  return new URLSearchParams(inQuery.map(({ name }) => [name, textOf(given[name])]))
+}
+
+function inputSchemaOf({ parameters, body, tool }: Route, stored: StoredOperation): Tool['inputSchema'] {
+  const schemas = parameters.map(({ name, variable, rules, description }) => [
+    name,
+    { ...inputSchema(typeAt(stored, variable)), ...jsonSchemaOf(rules), description: tool?.[name] ?? description },
+  ])
+  const required = parameters.filter(({ variable }) => isNonNullType(typeAt(stored, variable))).map(({ name }) => name)
+  // The optional body of a GET repeats a parameter.
+  const ofBody = body && !body.isOptional ? bodySchema(body, typeAt(stored, body.variable)) : {}
+  return {
+    type: 'object',
+    properties: { ...Object.fromEntries(schemas), ...(ofBody['properties'] as object) },
+    required: [...required, ...((ofBody['required'] ?? []) as string[])],
+  }
+}

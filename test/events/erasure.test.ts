@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { eraseUsers } from '../../src/domain/erasure/erase-users.ts'
+import { findMentions } from '../../src/domain/erasure/find-mentions.ts'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { settleEvents } from '../support/events.ts'
+import { factoriesFor } from '../support/factories.ts'
+import { jobClient, present } from '../support/jobs.ts'
+
+let app: TestApp
+let tenant: TestTenant
+let other: TestTenant
+
+beforeAll(async () => {
+  app = await startTestApp()
+  tenant = await app.createTenant()
+  other = await app.createTenant()
+})
+afterAll(() => app.close())
+
+const erase = () => eraseUsers(app.database)
+
+/** Sends a request of the REST interface once. */
+async function sendOnce(method: 'POST' | 'DELETE', url: string, payload: object, key: string) {
+  const headers = { 'x-api-key': tenant.key, 'idempotency-key': key }
+  const { statusCode, body } = await app.app.inject({ method, url, headers, payload })
+  return { status: statusCode, body: JSON.parse(body) }
+}
+
+const createJob = async (payload: object, of = tenant) =>
+  present((await jobClient(app, of)('createJob', { jobType: 'x', payload })).job).id
+
+const deleteUser = 'mutation ($id: ID!) { deleteUser(input: { id: $id }) { deletedUserId userErrors { message } } }'
+
+const findJob = (id: string, { tenantAppId } = tenant) =>
+  app.database.prisma.job.findUniqueOrThrow({ where: { tenantAppId_id: { tenantAppId, id } } })
+
+/** The columns that name a user, apart from the event log. */
+async function columnsNaming(userId: string, ...texts: string[]) {
+  await settleEvents(app)
+  const mentions = await findMentions(app.database, { userId, texts })
+  return mentions.filter(({ isKept }) => !isKept).map(({ table, column }) => `${table}.${column}`)
+}
+
+/** A user with an account and a profile, who was created with an idempotency key. */
+async function createNamed(name: string) {
+  const email = `${name}@example.com`
+  const created = await sendOnce('POST', '/users', { name: 'Ada', email, phone: '1' }, name)
+  const userId = String(created.body.id)
+  const factories = factoriesFor(app, tenant)
+  const account = await factories.account(userId)
+  const profile = await factories.profile(account)
+  // The event log no longer has the profile.
+  await app.database.runAsOwner(`DELETE FROM event WHERE resource_id = '${profile.id}'`)
+  return { userId, email, accountId: account.id, profileId: profile.id, created }
+}
+
+it('the deletion of a user erases the responses, payloads and results that name the user', async () => {
+  const { userId, email, accountId, profileId, created } = await createNamed('ada')
+  const ids = {
+    pending: await createJob({ userId }),
+    profile: await createJob({ text: `see\n${profileId}` }),
+    email: await createJob({ to: email }),
+    account: await createJob({ url: `https://example.com/accounts/${accountId}/videos` }),
+    similar: await createJob({ userId: `${userId}0` }),
+    elsewhere: await createJob({ userId }, other),
+  }
+  const done = await createJob({})
+  await app.database.prisma.job.updateMany({
+    where: { id: done },
+    data: { status: 'SUCCEEDED', result: { by: userId } },
+  })
+  expect(await columnsNaming(userId, email)).toEqual([
+    'account.id',
+    'account.user_id',
+    'idempotent_answer.answer',
+    'job.payload',
+    'job.result',
+    'profile.account_id',
+    'user.id',
+    'user.email',
+  ])
+
+  const request = { query: deleteUser, variables: { id: userId } }
+  const deleted = await sendOnce('POST', '/graphql', request, 'delete-ada')
+  const later = await createJob({ deletedUserId: userId })
+  await erase()
+
+  const erased = { status: 'CANCELLED', payload: null, result: null, finishedAt: expect.any(Date) }
+  for (const id of [ids.pending, ids.profile, ids.account]) expect(await findJob(id)).toMatchObject(erased)
+  expect(await findJob(done)).toMatchObject({ status: 'SUCCEEDED', payload: null, result: null })
+  expect(await findJob(ids.similar)).toMatchObject({ status: 'PENDING', payload: { userId: `${userId}0` } })
+  // Everybody can have any address, so it is no reason to erase. The operator can look for it.
+  expect(await findJob(ids.email)).toMatchObject({ status: 'PENDING', payload: { to: email } })
+  expect(await findJob(ids.elsewhere, other)).toMatchObject({ status: 'PENDING', payload: { userId } })
+  // What was written by the deletion, or after it, is not erased.
+  expect(await findJob(later)).toMatchObject({ status: 'PENDING', payload: { deletedUserId: userId } })
+  expect(await sendOnce('POST', '/graphql', request, 'delete-ada')).toEqual(deleted)
+  // A repetition of the first request does not create the user again.
+  expect(created.status).toBe(201)
+  expect(await sendOnce('POST', '/users', { name: 'Ada', email, phone: '1' }, 'ada')).toMatchObject({
+    status: 422,
+    body: { detail: expect.stringContaining('named a user who was deleted') },
+  })
+  expect(await app.database.prisma.user.count({ where: { email } })).toBe(0)
+
+  await app.database.prisma.job.deleteMany({ where: { id: { in: [later, ids.elsewhere] } } })
+  await app.database.prisma.idempotentAnswer.deleteMany({ where: { answer: { contains: 'deletedUserId' } } })
+  expect(await columnsNaming(userId)).toEqual([])
+  expect(await columnsNaming(userId, email)).toEqual(['job.payload'])
+})
+
+it('a job that runs ends before what names the user is erased', async () => {
+  const { userId } = await createNamed('bob')
+  const id = await createJob({ userId })
+  const call = jobClient(app, tenant)
+  const { leases } = await call('claimJobs', { jobTypes: ['x'], limit: 100 })
+  const { leaseToken } = present(present(leases).find(({ job }) => job.id === id))
+  await app.graphql(tenant, deleteUser, { id: userId })
+  await erase()
+  expect(await findJob(id)).toMatchObject({ status: 'RUNNING', payload: { userId } })
+  await call('completeJob', { id, leaseToken, result: { userId } })
+  await erase()
+  expect(await findJob(id)).toMatchObject({ status: 'SUCCEEDED', payload: null, result: null })
+  expect(await app.database.prisma.erasure.count()).toBe(0)
+})
+
+it('all jobs of a tenant are read, in pages, and short ids only match whole strings', async () => {
+  const { tenantAppId } = tenant
+  await app.database.prisma.user.create({ data: { tenantAppId, id: '42', name: 'n', email: 'forty@example.com' } })
+  await app.database.prisma.job.createMany({
+    data: Array.from({ length: 1_500 }, (_, index) => ({
+      ...{
+        tenantAppId,
+        id: `job_page_${index}`,
+        payload: { count: 42, text: 'at 42', user: index === 1_499 ? '42' : '43' },
+      },
+    })),
+  })
+  await app.database.prisma.user.delete({ where: { tenantAppId_id: { tenantAppId, id: '42' } } })
+  await erase()
+  const erased = await app.database.prisma.job.findMany({
+    where: { id: { startsWith: 'job_page_' }, status: 'CANCELLED' },
+  })
+  expect(erased.map(({ id }) => id)).toEqual(['job_page_1499'])
+})
+
+it('maintenance sends one statement while no user has been deleted', async () => {
+  expect(await app.statementsOf(erase)).toHaveLength(1)
+})
+
+it('a tenant can be deleted with its users', async () => {
+  const short = await app.createTenant()
+  await factoriesFor(app, short).user()
+  await app.database.prisma.tenantApp.delete({ where: { id: short.tenantAppId } })
+  expect(await app.database.prisma.erasure.count()).toBe(0)
+})

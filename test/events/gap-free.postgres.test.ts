@@ -1,0 +1,200 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { createServices } from '../../src/domain/services.ts'
+import { createLogger } from '../../src/engine/telemetry/logger.ts'
+import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { addressOf, subscribe } from '../support/events.ts'
+import { settings } from '../support/settings.ts'
+
+let app: TestApp
+let tenant: TestTenant
+let address: string
+const pools: pg.Pool[] = []
+
+beforeAll(async () => {
+  app = await startTestApp()
+  tenant = await app.createTenant()
+  address = await addressOf(app)
+})
+afterAll(async () => {
+  await Promise.all(pools.map((pool) => pool.end()))
+  await app.close()
+})
+
+function openPool(): pg.Pool {
+  const pool = new pg.Pool({ connectionString: app.database.url, max: 20 })
+  pools.push(pool)
+  return pool
+}
+
+const insert = `INSERT INTO "user" (tenant_app_id, id, name, email, updated_at) VALUES ($1, $2, 'A', 'a', now())`
+
+/**
+ * Writes users in transactions that stay open for a while, in which the first write can be long before the last one, and of which a third is
+ * rolled back.
+ *
+ * @returns the ids of the users that exist
+ */
+async function write(pool: pg.Pool, writer: number, transactions: number): Promise<string[]> {
+  const written: string[] = []
+  const client = await pool.connect()
+  for (let transaction = 0; transaction < transactions; transaction += 1) {
+    const ids = Array.from({ length: 1 + (transaction % 3) }, (_, index) => `usr_${writer}_${transaction}_${index}`)
+    await client.query('BEGIN')
+    for (const id of ids) {
+      await client.query(insert, [tenant.tenantAppId, id])
+      if (Math.random() < 0.3) await sleep(Math.random() * 20)
+    }
+    if (transaction % 5 === 0)
+      await client.query('SAVEPOINT s; UPDATE "user" SET name = \'B\' WHERE false; ROLLBACK TO s')
+    const isKept = Math.random() > 0.33
+    await client.query(isKept ? 'COMMIT' : 'ROLLBACK')
+    if (isKept) written.push(...ids)
+  }
+  client.release()
+  return written
+}
+
+interface Reader {
+  readonly received: string[]
+  stop(): Promise<void>
+}
+
+/** Reads the log and continues after the last id at random points, by pages of the query or by subscriptions. */
+function startReader(kind: 'query' | 'subscription', from: string | null): Reader {
+  const received: string[] = []
+  let isStopping = false
+  let last = from
+
+  async function readPage(): Promise<void> {
+    type Page = { readonly events: { readonly nodes: readonly { id: string; resourceId: string }[] } }
+    const variables = { after: last, first: 1 + Math.floor(Math.random() * 20) }
+    const query =
+      'query ($after: String, $first: Int) { events(after: $after, first: $first) { nodes { id resourceId } } }'
+    const { data } = await app.graphql<Page>(tenant, query, variables)
+    for (const { id, resourceId } of data.events.nodes) {
+      received.push(resourceId)
+      last = id
+    }
+  }
+
+  async function readStream(): Promise<void> {
+    const query = 'subscription ($after: ID) { events(after: $after) { id resourceId } }'
+    const stream = await subscribe(address, tenant.key, query, { after: last })
+    const timer = setTimeout(() => stream.close(), 20 + Math.random() * 200)
+    try {
+      for (let event = await stream.next(); event?.data?.data; event = await stream.next()) {
+        const { id, resourceId } = event.data.data['events'] as { id: string; resourceId: string }
+        received.push(resourceId)
+        last = id
+      }
+    } catch {
+      // The stream was closed.
+    }
+    clearTimeout(timer)
+  }
+
+  const stopped = (async () => {
+    while (!isStopping) await (kind === 'query' ? readPage() : readStream())
+    // What is left.
+    for (let before = -1; before < received.length; ) {
+      before = received.length
+      await readPage()
+    }
+  })()
+  return {
+    received,
+    stop() {
+      isStopping = true
+      return stopped
+    },
+  }
+}
+
+describe('readers that resume at random points', () => {
+  it('miss and repeat no event of 16 writers whose transactions stay open and are rolled back', async () => {
+    const { id: start } = await app.database.prisma.event
+      .findFirstOrThrow({ where: { tenantAppId: tenant.tenantAppId }, orderBy: { id: 'desc' } })
+      .catch(() => ({ id: null }))
+    const readers = (['query', 'subscription', 'subscription'] as const).map((kind) =>
+      startReader(kind, start ?? 'evt_000000000000000000000000'),
+    )
+    const pool = openPool()
+    const written = (await Promise.all(Array.from({ length: 16 }, (_, writer) => write(pool, writer, 60)))).flat()
+    await Promise.all(readers.map((reader) => reader.stop()))
+    expect(written.length).toBeGreaterThan(500)
+    for (const { received } of readers) {
+      expect(received.length).toBe(written.length)
+      expect(new Set(received)).toEqual(new Set(written))
+    }
+  })
+})
+
+describe('a transaction that stays open', () => {
+  it('delays later events, which arrive when it ends, without another announcement', async () => {
+    const stream = await subscribe(address, tenant.key, 'subscription { events { resourceId } }')
+    const pool = openPool()
+    const [early, late] = [await pool.connect(), await pool.connect()]
+    await early.query('BEGIN')
+    await early.query(insert, [tenant.tenantAppId, 'usr_early'])
+    await late.query(insert, [tenant.tenantAppId, 'usr_late'])
+    const next = stream.next()
+    expect(await Promise.race([next, sleep(700)])).toBeUndefined()
+    await early.query('ROLLBACK')
+    expect((await next)?.data?.data).toEqual({ events: { resourceId: 'usr_late' } })
+    early.release()
+    late.release()
+    stream.close()
+  })
+
+  it('is named in the log and counted by a metric after 30 seconds, until it ends', async () => {
+    const lines: Record<string, unknown>[] = []
+    const logger = createLogger({ logLevel: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) })
+    const metrics = createMetrics()
+    const services = createServices(app.database, { ...settings, metrics, logger })
+    const stalledSeconds = async () =>
+      Number(/^fusion_events_stalled_seconds (\S+)$/m.exec(await metrics.registry.metrics())?.[1])
+    const writer = await openPool().connect()
+    await writer.query("SET application_name = 'nightly import'; BEGIN")
+    await writer.query(insert, [tenant.tenantAppId, 'usr_nightly'])
+    await openPool().query(insert, [tenant.tenantAppId, 'usr_after_nightly'])
+    const follower = await services.events.follow(tenant)
+    // The clock goes forward until the feed has seen 30 seconds pass.
+    const now = performance.now.bind(performance)
+    let passed = 0
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + passed)
+    for (; lines.length === 0; passed += 31_000) await sleep(10)
+    expect(lines).toMatchObject([
+      {
+        msg: 'events wait for a transaction that stays open',
+        seconds: expect.any(Number),
+        writer: expect.stringMatching(/^process \d+ of PostgreSQL \(nightly import\), for \d+ s$/),
+      },
+    ])
+    expect(await stalledSeconds()).toBeGreaterThan(30)
+    await writer.query('ROLLBACK')
+    while ((await stalledSeconds()) > 0) await sleep(10)
+    expect(lines).toHaveLength(1)
+    clock.mockRestore()
+    writer.release()
+    follower.return()
+    await services.events.close()
+  })
+})
+
+describe('a listening connection that is killed', () => {
+  it('loses no event', async () => {
+    const stream = await subscribe(address, tenant.key, 'subscription { events { resourceId } }')
+    const pool = openPool()
+    for (const round of [1, 2, 3]) {
+      await app.database.runAsOwner(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'`,
+      )
+      await pool.query(insert, [tenant.tenantAppId, `usr_killed_${round}`])
+      expect((await stream.next())?.data?.data).toEqual({ events: { resourceId: `usr_killed_${round}` } })
+    }
+    stream.close()
+  })
+})

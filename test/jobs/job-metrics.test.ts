@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { measureJobs } from '../../src/domain/job/measure-jobs.ts'
+import { leaseLost } from '../../src/domain/job/worker/maintenance.ts'
+import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
+import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { jobClient, present } from '../support/jobs.ts'
+
+let app: TestApp
+let tenants: TestTenant[]
+
+beforeAll(async () => {
+  app = await startTestApp()
+  tenants = await Promise.all(['one', 'two', 'three'].map((name) => app.createTenant(name)))
+})
+afterAll(() => app.close())
+
+/** The value of a series of /metrics; undefined if it is missing. */
+async function read(series: string): Promise<number | undefined> {
+  const { body } = await app.app.inject('/metrics')
+  const line = body.split('\n').find((text) => text.startsWith(`${series} `))
+  return line === undefined ? undefined : Number(line.split(' ').at(-1))
+}
+
+it('the metrics have the number of jobs of all tenants by state, and the time that the oldest due job waits', async () => {
+  const { database, services } = app
+  for (const tenant of tenants) {
+    const call = jobClient(app, tenant)
+    const create = async (jobType: string, runAt?: string) =>
+      present((await call('createJob', { jobType, payload: {}, ...(runAt && { runAt }) })).job).id
+    await create('later', '2100-01-01T00:00:00Z')
+    await create('waiting')
+    await call('cancelJob', { id: await create('cancelled') })
+    await create('run')
+    await call('claimJobs', { jobTypes: ['run'], limit: 1 })
+  }
+  const due = { tenantAppId: tenants[1]?.tenantAppId ?? '', jobType: 'waiting' }
+  await database.prisma.job.updateMany({ where: due, data: { runAt: new Date(Date.now() - 3_600_000) } })
+  measureJobs(services.metrics, services.jobs, createStatementMeter())
+
+  expect(await read('fusion_jobs_oldest_due_seconds')).toBeUndefined()
+  await expect.poll(() => read('fusion_jobs{state="PENDING"}'), { timeout: 10_000 }).toBe(6)
+  expect(await read('fusion_jobs{state="RUNNING"}')).toBe(3)
+  expect(await read('fusion_jobs{state="SUCCEEDED"}')).toBe(0)
+  expect(await read('fusion_jobs{state="CANCELLED"}')).toBe(3)
+  expect(await read('fusion_jobs_oldest_due_seconds')).toBeGreaterThanOrEqual(3_600)
+  // The numbers are read again after ten seconds at the earliest.
+  expect(await app.statementsOf(() => read('fusion_jobs{state="PENDING"}'))).toEqual([])
+})
+
+it('the metrics have no number of jobs while the database fails', async () => {
+  const metrics = createMetrics()
+  let hasFailed = false
+  const count = async () => {
+    hasFailed = true
+    throw new Error('The database hangs')
+  }
+  measureJobs(metrics, { count }, createStatementMeter())
+  expect(await metrics.registry.metrics()).not.toMatch(/^fusion_jobs.* \d/m)
+  expect(hasFailed).toBe(true)
+  expect(await metrics.registry.metrics()).not.toMatch(/^fusion_jobs.* \d/m)
+})
+
+it('the metrics count attempts of jobs by outcome, also those of workers over HTTP', async () => {
+  const call = jobClient(app, await app.createTenant())
+  const attempt = async () => {
+    const { leases } = await call('claimJobs', { jobTypes: ['measured'], limit: 1 })
+    const { job, leaseToken } = present(leases?.[0])
+    return { id: job.id, leaseToken }
+  }
+  const failure = { code: 'BROKEN', message: 'broken' }
+  for (let number = 0; number < 4; number += 1) await call('createJob', { jobType: 'measured', payload: {} })
+  await call('completeJob', { ...(await attempt()), result: {} })
+  await call('failJob', { ...(await attempt()), ...failure, retryable: false })
+  await call('failJob', { ...(await attempt()), ...failure })
+  const lost = await attempt()
+  // A token that is not valid ends no attempt.
+  await call('completeJob', { ...lost, leaseToken: '00000000-0000-0000-0000-000000000000' })
+  await app.database.prisma.job.updateMany({ where: { id: lost.id }, data: { leaseExpiresAt: new Date(0) } })
+  expect(await app.services.jobs.failExpired(leaseLost)).toBe(1)
+  for (const outcome of ['succeeded', 'failed', 'retried', 'lease_lost']) {
+    expect(await read(`fusion_job_attempts_total{outcome="${outcome}"}`), outcome).toBe(1)
+  }
+})

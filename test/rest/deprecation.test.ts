@@ -1,0 +1,46 @@
+import type { GraphQLObjectType } from 'graphql'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { schemas } from '../../src/domain/schema.graphql.ts'
+import { builder } from '../../src/engine/graphql/schema/builder.ts'
+import { metadataOf } from '../../src/engine/graphql/schema/field-metadata.ts'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+
+let app: TestApp
+let tenant: TestTenant
+
+const deprecation = { reason: 'Use `phones`.', since: '2027-01-31', sunset: '2027-08-01' }
+
+beforeAll(async () => {
+  // No field of this version is deprecated, so one is declared here as the option of a field would.
+  const { phone } = (schemas.schema.getType('User') as GraphQLObjectType).getFields()
+  if (phone) Object.assign(metadataOf(phone), { deprecation })
+  app = await startTestApp()
+  tenant = await app.createTenant()
+})
+afterAll(() => app.close())
+
+it('a route that selects a deprecated field says so, and until when the field stays', async () => {
+  for (const url of ['/users', '/users/usr_unknown']) {
+    const { headers } = await app.rest(tenant, 'GET', url)
+    expect(headers).toMatchObject({ deprecation: '@1801353600', sunset: 'Sun, 01 Aug 2027 00:00:00 GMT' })
+  }
+  const { headers } = await app.rest(tenant, 'GET', '/fusion/jobs/job_1')
+  expect(headers).not.toHaveProperty('deprecation')
+  expect(headers).not.toHaveProperty('sunset')
+})
+
+it('the schema has the reason and the days of a declared deprecation, and none without days', () => {
+  const type = builder.objectRef<object>('Aged').implement({
+    scope: 'inherited',
+    description: 'A type with a deprecated field.',
+    fields: (t) => ({ old: t.string({ description: 'An old field.', deprecation, resolve: () => '' }) }),
+  })
+  const aged = builder.toSchema({}).getType('Aged') as GraphQLObjectType
+  expect(aged.getFields()['old']?.deprecationReason).toBe(
+    'Use `phones`. Deprecated since 2027-01-31, and removed from 2027-08-01 on.',
+  )
+  builder.objectField(type, 'undated', (t) =>
+    t.string({ description: 'A field.', deprecationReason: 'Old.', resolve: () => '' }),
+  )
+  expect(() => builder.toSchema({})).toThrow('Aged.undated needs dates')
+})

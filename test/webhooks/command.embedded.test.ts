@@ -1,0 +1,84 @@
+import { Webhook } from 'standardwebhooks'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { fusion, type RunningGateway, startCommand, startGateway } from '../support/cli.ts'
+import { type ReceivedMessage, type Receiver, startReceiver } from '../support/webhooks.ts'
+
+let gateway: RunningGateway
+let receiver: Receiver
+let key: string
+
+beforeAll(async () => {
+  gateway = await startGateway({ DATA_DIR: 'memory' })
+  key = /x-api-key: (\S+)/.exec(gateway.output())?.[1] ?? ''
+  receiver = await startReceiver((response, { path }) => response.writeHead(path === '/hook' ? 204 : 500).end())
+})
+afterAll(async () => {
+  await gateway.stop()
+  await receiver.close()
+})
+
+const webhooks = (args: readonly string[], env: Record<string, string> = {}) => fusion(['webhooks', ...args], env)
+
+function verify(secret: string, { body, headers }: ReceivedMessage): unknown {
+  return new Webhook(secret).verify(body, headers as Record<string, string>)
+}
+
+describe('webhooks listen', () => {
+  it('prints and forwards events, signed with the secret that it shows', async () => {
+    const args = ['webhooks', 'listen', '--url', gateway.address, '--forward', receiver.url, '--types', 'USER_CREATED']
+    const command = await startCommand(args, { FUSION_API_KEY: key }, 'Listening')
+    const before = receiver.messages.length
+    // The subscription begins a moment after the connection.
+    while (receiver.messages.length === before) {
+      const body = JSON.stringify({ name: 'Ada', email: 'ada@example.com', phone: '1' })
+      await fetch(`${gateway.address}/users`, {
+        ...{ method: 'POST', body, headers: { 'x-api-key': key, 'content-type': 'application/json' } },
+      })
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    const message = receiver.messages[before] as ReceivedMessage
+    const [secret = ''] = /whsec_\S+/.exec(command.output()) ?? []
+    expect(verify(secret, message)).toMatchObject({ type: 'user.created', data: { type: 'USER_CREATED' } })
+    await expect.poll(command.output).toMatch(/^evt_\w+\tUSER_CREATED\tusr_\S+\t204$/m)
+    await command.stop()
+  })
+
+  it('says what is wrong', async () => {
+    const missing = await webhooks(['listen'])
+    expect(missing).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('FUSION_API_KEY') })
+    const wrong = await webhooks(['listen', '--url', gateway.address], { FUSION_API_KEY: 'fk_wrong' })
+    expect(wrong).toMatchObject({ code: 1, stderr: expect.stringMatching(/^The gateway refused: /) })
+    for (const args of [
+      ['--types', 'USER_EATEN'],
+      ['--url', 'ftp://x'],
+      ['--secret', 'whsec_short'],
+    ]) {
+      expect((await webhooks(['listen', ...args])).code).toBe(2)
+    }
+  })
+})
+
+describe('webhooks trigger', () => {
+  it('sends an example', async () => {
+    const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+    const { code, stdout } = await webhooks(['trigger', 'JOB_FAILED', '--forward', receiver.url, '--secret', secret])
+    expect([code, stdout]).toEqual([0, '204\n'])
+    expect(verify(secret, receiver.messages.at(-1) as ReceivedMessage)).toMatchObject({
+      ...{ type: 'job.failed', data: { resourceId: 'job_example', userId: null } },
+    })
+  })
+
+  it('fails if the endpoint does, or is missing', async () => {
+    const failing = await webhooks(['trigger', 'USER_CREATED', '--forward', receiver.url.replace('/hook', '/other')])
+    expect(failing).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('status 500') })
+    const missing = await webhooks(['trigger', 'USER_CREATED', '--forward', 'http://127.0.0.1:1'])
+    expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('ECONNREFUSED') })
+    expect((await webhooks(['trigger', 'USER_EATEN'])).code).toBe(2)
+  })
+})
+
+it('webhooks --help shows the commands', async () => {
+  const { code, stdout } = await webhooks(['--help'])
+  expect(code).toBe(0)
+  for (const command of ['list', 'listen', 'trigger']) expect(stdout).toContain(command)
+})
