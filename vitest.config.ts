@@ -67,6 +67,8 @@ export default defineConfig({
     // Some tests start several gateways with a database of their own, which takes half a minute each on a busy machine.
     testTimeout: 180_000,
     hookTimeout: 180_000,
+    // What happens at last is waited for, as long as a busy machine needs.
+    expect: { poll: { timeout: 30_000 } },
     sequence: { sequencer: LongestFirst },
     env: { TZ: 'Asia/Kolkata' },
     projects: [
