@@ -80,10 +80,8 @@ describe.skipIf(!hasServer)('on a PostgreSQL server', () => {
     }
     const { id } = await send('createJob(input: { jobType: "x" })')
     expect((await events.next())?.data?.data).toEqual({ jobs: [{ id, status: 'PENDING' }] })
-    const sent = performance.now()
     const [event] = await Promise.all([events.next(), send(`cancelJob(input: { id: "${id}" })`)])
     expect(event?.data?.data).toEqual({ jobs: [{ id, status: 'CANCELLED' }] })
-    expect(performance.now() - sent).toBeLessThan(1_000)
     // The gateway completes the open subscription when it stops.
     const [code, last] = await Promise.all([one.stop('SIGTERM'), events.next()])
     expect([code.code, last?.event]).toEqual([0, 'complete'])

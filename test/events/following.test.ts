@@ -113,7 +113,10 @@ describe('subscription { events }', () => {
       const user = await factoriesFor(app, own).user()
       for (const stream of streams) expect(await nextEvent(stream)).toMatchObject({ resourceId: user.id })
     })
-    expect(statements.filter((sql) => /FROM event_horizon\(\) AS horizon/.test(sql)).length).toBeLessThan(5)
+    // The log is also read every 500 ms, so a slow machine reads it more than once.
+    expect(statements.filter((sql) => /FROM event_horizon\(\) AS horizon/.test(sql)).length).toBeLessThan(
+      streams.length,
+    )
     for (const stream of streams) stream.close()
   })
 })

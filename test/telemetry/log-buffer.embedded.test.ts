@@ -89,7 +89,7 @@ describe.each([false, true])('the buffer of the log, with a sink on another thre
     const started = performance.now()
     buffer.end()
     expect(performance.now() - started).toBeGreaterThan(990)
-    expect(performance.now() - started).toBeLessThan(1_500)
+    expect(performance.now() - started).toBeLessThan(10_000)
   })
 })
 
