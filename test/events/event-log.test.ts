@@ -166,12 +166,16 @@ describe('the event log', () => {
 
   it('has the changes of a table that a later migration adds, with one trigger for each kind of change', async () => {
     await app.database.runAsOwner(`
-      CREATE TABLE note (tenant_app_id text, id text, user_id text, text text, PRIMARY KEY (tenant_app_id, id));
+      CREATE TABLE note (tenant_app_id text, id text, user_id text, text text, updated_at timestamptz, PRIMARY KEY (tenant_app_id, id));
       CREATE TRIGGER inserted AFTER INSERT ON note REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT
+        EXECUTE FUNCTION write_events('NOTE_CREATED', 'NOTE_UPDATED', 'NOTE_DELETED');
+      CREATE TRIGGER updated AFTER UPDATE ON note FOR EACH ROW
         EXECUTE FUNCTION write_events('NOTE_CREATED', 'NOTE_UPDATED', 'NOTE_DELETED');
       CREATE TRIGGER deleted AFTER DELETE ON note REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT
         EXECUTE FUNCTION write_events('NOTE_CREATED', 'NOTE_UPDATED', 'NOTE_DELETED');
       INSERT INTO note VALUES ('${tenant.tenantAppId}', 'not_1', 'usr_1', 'x');
+      UPDATE note SET text = 'y', updated_at = now();
+      UPDATE note SET text = 'y', updated_at = now();
       DELETE FROM note;`)
     const rows = await app.database.prisma.event.findMany({
       where: { tenantAppId: tenant.tenantAppId, resourceId: 'not_1' },
@@ -179,6 +183,7 @@ describe('the event log', () => {
     })
     expect(rows.map(({ type, userId }) => [type, userId])).toEqual([
       ['NOTE_CREATED', 'usr_1'],
+      ['NOTE_UPDATED', 'usr_1'],
       ['NOTE_DELETED', 'usr_1'],
     ])
     await app.database.runAsOwner(`DROP TABLE note; DELETE FROM event WHERE resource_id = 'not_1'`)

@@ -10,7 +10,7 @@ $$ LANGUAGE sql STABLE;
 
 CREATE TABLE "event" (
     "tenant_app_id" TEXT NOT NULL,
-    -- evt_, and in hexadecimal digits: the number of the transaction (12), of the statement within it (6), and of the event (6).
+    -- evt_, and in hexadecimal digits: the number of the transaction (12) and of the event (12). Ids sort in the order in which the log is read.
     "id" TEXT COLLATE "C" NOT NULL,
     "type" TEXT NOT NULL,
     "resource_id" TEXT NOT NULL,
@@ -76,21 +76,23 @@ BEGIN
 END
 $$ LANGUAGE plpgsql;
 
--- The start of the ids of a statement's events. Ids sort in the order in which the log is read. A setting of the transaction holds the last one.
-CREATE FUNCTION "next_event_ids"() RETURNS text AS $$
-DECLARE
-  last text := current_setting('fusion.event_ids', true);
-BEGIN
-  -- Each expression of PL/pgSQL costs microseconds for each write, so there are few.
-  IF last <> '' THEN
-    RETURN set_config('fusion.event_ids',
-      left(last, 16) || lpad(to_hex(('x' || lpad(right(last, 6), 8, '0'))::bit(32)::integer + 1), 6, '0'), true);
-  END IF;
-  RETURN set_config('fusion.event_ids', "event_prefix"(
+-- The start of the ids of the events of this transaction.
+CREATE FUNCTION "transaction_prefix"() RETURNS text AS $$
+  SELECT "event_prefix"(
     coalesce(nullif(current_setting('fusion.event_offset', true), '')::bigint, "event_offset"()) + pg_current_xact_id()::text::bigint
-  ) || '000000', true);
-END
-$$ LANGUAGE plpgsql;
+  )
+$$ LANGUAGE sql;
+
+-- The numbers of events. A session takes 32 at a time, and a transaction has one session, so they grow within a transaction.
+CREATE SEQUENCE "event_number" CACHE 32;
+-- Roles that write rows have privileges on tables only.
+GRANT USAGE ON SEQUENCE "event_number" TO PUBLIC;
+
+CREATE FUNCTION "next_event_id"() RETURNS text AS $$
+  SELECT "transaction_prefix"() || lpad(to_hex(nextval('event_number')), 12, '0')
+$$ LANGUAGE sql;
+
+ALTER TABLE "event" ALTER COLUMN "id" SET DEFAULT "next_event_id"();
 
 -- "complete": the transactions that wrote events with smaller ids have ended. "begun": those with greater ids have not begun.
 CREATE FUNCTION "event_horizon"(OUT "complete" text, OUT "begun" text) AS $$
@@ -104,53 +106,36 @@ $$ LANGUAGE sql STABLE;
 
 -- Tells the processes that follow the log. A transaction that notifies keeps others from committing at the same time, so one does it on
 -- behalf of those that run meanwhile. The followers read again until all of these have ended (src/domain/event/event-feed.ts).
-CREATE FUNCTION "announce_events"() RETURNS void AS $$
-BEGIN
-  IF pg_try_advisory_xact_lock(4070227) THEN PERFORM pg_notify('event_written', ''); END IF;
-END
-$$ LANGUAGE plpgsql;
+CREATE FUNCTION "announce_events"() RETURNS boolean AS $$
+  SELECT pg_try_advisory_xact_lock(4070227) AND pg_notify('event_written', '') IS NOT NULL
+$$ LANGUAGE sql;
 
--- Whether more than the time of the change has changed. Columns of type json have no equality, so the bytes are compared.
-CREATE FUNCTION "has_changed"("before" record, "after" record) RETURNS boolean AS $$
-BEGIN
-  "after"."updated_at" := "before"."updated_at";
-  RETURN "after" *<> "before";
-END
-$$ LANGUAGE plpgsql IMMUTABLE;
+-- The functions above are single expressions without SET, which PostgreSQL puts in the place of their calls. A call would cost each write microseconds.
 
-CREATE FUNCTION "has_profile_changed"("before" record, "after" record) RETURNS boolean AS $$
-BEGIN
-  "after"."synced_at" := "before"."synced_at";
-  RETURN "has_changed"("before", "after");
-END
-$$ LANGUAGE plpgsql IMMUTABLE;
-
--- A session keeps the plan of a trigger's statement, which it may have made for one row. A nested loop over the old and the new rows of a
--- large statement would take quadratic time, so the functions that join them do without.
+-- Insertions and deletions have one trigger per statement, because imports insert many rows. An update has one per row: it has both versions of
+-- the row, so they need not be joined. Columns of type json have no equality, so the bytes of rows are compared.
 
 -- Writes the events of a table. Arguments: the types of an insertion, an update and a deletion, and 'user' or 'account' for the table of those.
 -- "user_id" and "account_id" without a table are the columns of the changed table if it has them, and otherwise those of the query around it: null.
 CREATE FUNCTION "write_events"() RETURNS trigger AS $$
-DECLARE
-  ids text := "next_event_ids"();
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    INSERT INTO "event" ("tenant_app_id", "id", "type", "resource_id", "user_id", "account_id")
-    SELECT changed."tenant_app_id", ids || lpad(to_hex(row_number() OVER ()), 6, '0'), TG_ARGV[0], changed."id",
+    INSERT INTO "event" ("tenant_app_id", "type", "resource_id", "user_id", "account_id")
+    SELECT changed."tenant_app_id", TG_ARGV[0], changed."id",
       CASE TG_ARGV[3] WHEN 'user' THEN changed."id" ELSE changed."user_id" END, CASE TG_ARGV[3] WHEN 'account' THEN changed."id" ELSE changed."account_id" END
     FROM (SELECT NULL AS "user_id", NULL AS "account_id") AS missing,
       LATERAL (SELECT "tenant_app_id", "id", "user_id", "account_id" FROM new_rows) AS changed;
   ELSIF TG_OP = 'UPDATE' THEN
-    INSERT INTO "event" ("tenant_app_id", "id", "type", "resource_id", "user_id", "account_id")
-    SELECT changed."tenant_app_id", ids || lpad(to_hex(row_number() OVER ()), 6, '0'), TG_ARGV[1], changed."id",
+    NEW."updated_at" := OLD."updated_at";
+    IF NEW *= OLD THEN RETURN NULL; END IF;
+    INSERT INTO "event" ("tenant_app_id", "type", "resource_id", "user_id", "account_id")
+    SELECT changed."tenant_app_id", TG_ARGV[1], changed."id",
       CASE TG_ARGV[3] WHEN 'user' THEN changed."id" ELSE changed."user_id" END, CASE TG_ARGV[3] WHEN 'account' THEN changed."id" ELSE changed."account_id" END
     FROM (SELECT NULL AS "user_id", NULL AS "account_id") AS missing,
-      LATERAL (SELECT "tenant_app_id", "id", "user_id", "account_id", new_rows AS "row" FROM new_rows) AS changed
-    JOIN old_rows AS original USING ("tenant_app_id", "id")
-    WHERE "has_changed"(original, changed."row");
+      LATERAL (SELECT "tenant_app_id", "id", "user_id", "account_id" FROM (SELECT NEW.*) AS new_row) AS changed;
   ELSE
-    INSERT INTO "event" ("tenant_app_id", "id", "type", "resource_id", "user_id", "account_id")
-    SELECT changed."tenant_app_id", ids || lpad(to_hex(row_number() OVER ()), 6, '0'), TG_ARGV[2], changed."id",
+    INSERT INTO "event" ("tenant_app_id", "type", "resource_id", "user_id", "account_id")
+    SELECT changed."tenant_app_id", TG_ARGV[2], changed."id",
       CASE TG_ARGV[3] WHEN 'user' THEN changed."id" ELSE changed."user_id" END, CASE TG_ARGV[3] WHEN 'account' THEN changed."id" ELSE changed."account_id" END
     FROM (SELECT NULL AS "user_id", NULL AS "account_id") AS missing,
       LATERAL (SELECT "tenant_app_id", "id", "user_id", "account_id" FROM old_rows) AS changed
@@ -160,43 +145,39 @@ BEGIN
   IF FOUND THEN PERFORM "announce_events"(); END IF;
   RETURN NULL;
 END
-$$ LANGUAGE plpgsql SET enable_nestloop = off;
+$$ LANGUAGE plpgsql;
 
 -- A profile is deleted with its account only, whose event says so. Writing the time of the last sync is no change.
 CREATE FUNCTION "write_profile_events"() RETURNS trigger AS $$
-DECLARE
-  ids text := "next_event_ids"();
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    INSERT INTO "event" ("tenant_app_id", "id", "type", "resource_id", "user_id", "account_id")
-    SELECT changed."tenant_app_id", ids || lpad(to_hex(row_number() OVER ()), 6, '0'), 'PROFILE_SYNCED', changed."id",
+    INSERT INTO "event" ("tenant_app_id", "type", "resource_id", "user_id", "account_id")
+    SELECT changed."tenant_app_id", 'PROFILE_SYNCED', changed."id",
       (SELECT "user_id" FROM "account" WHERE "tenant_app_id" = changed."tenant_app_id" AND "id" = changed."account_id"), changed."account_id"
     FROM new_rows AS changed;
   ELSE
-    INSERT INTO "event" ("tenant_app_id", "id", "type", "resource_id", "user_id", "account_id")
-    SELECT changed."tenant_app_id", ids || lpad(to_hex(row_number() OVER ()), 6, '0'), 'PROFILE_SYNCED', changed."id",
-      (SELECT "user_id" FROM "account" WHERE "tenant_app_id" = changed."tenant_app_id" AND "id" = changed."account_id"), changed."account_id"
-    FROM new_rows AS changed JOIN old_rows AS original USING ("tenant_app_id", "id")
-    WHERE "has_profile_changed"(original, changed);
+    NEW."updated_at" := OLD."updated_at";
+    NEW."synced_at" := OLD."synced_at";
+    IF NEW *= OLD THEN RETURN NULL; END IF;
+    INSERT INTO "event" ("tenant_app_id", "type", "resource_id", "user_id", "account_id") VALUES (NEW."tenant_app_id", 'PROFILE_SYNCED', NEW."id",
+      (SELECT "user_id" FROM "account" WHERE "tenant_app_id" = NEW."tenant_app_id" AND "id" = NEW."account_id"), NEW."account_id");
   END IF;
   IF FOUND THEN PERFORM "announce_events"(); END IF;
   RETURN NULL;
 END
-$$ LANGUAGE plpgsql SET enable_nestloop = off;
+$$ LANGUAGE plpgsql;
 
 -- Emails are a part of their profile, which has one event per transaction.
 CREATE FUNCTION "write_email_events"() RETURNS trigger AS $$
-DECLARE
-  ids text := "next_event_ids"();
 BEGIN
-  INSERT INTO "event" ("tenant_app_id", "id", "type", "resource_id", "user_id", "account_id")
-  SELECT profile."tenant_app_id", ids || lpad(to_hex(row_number() OVER ()), 6, '0'), 'PROFILE_SYNCED', profile."id", account."user_id", account."id"
+  INSERT INTO "event" ("tenant_app_id", "type", "resource_id", "user_id", "account_id")
+  SELECT profile."tenant_app_id", 'PROFILE_SYNCED', profile."id", account."user_id", account."id"
   FROM (SELECT DISTINCT "tenant_app_id", "profile_id" FROM changed_rows OFFSET 0) AS email
   JOIN "profile" ON profile."tenant_app_id" = email."tenant_app_id" AND profile."id" = email."profile_id"
   JOIN "account" ON account."tenant_app_id" = email."tenant_app_id" AND account."id" = profile."account_id"
   WHERE NOT EXISTS (
     SELECT FROM "event" AS written
-    WHERE written."tenant_app_id" = email."tenant_app_id" AND written."resource_id" = email."profile_id" AND written."id" > left(ids, 16)
+    WHERE written."tenant_app_id" = email."tenant_app_id" AND written."resource_id" = email."profile_id" AND written."id" > "transaction_prefix"()
   );
   IF FOUND THEN PERFORM "announce_events"(); END IF;
   RETURN NULL;
@@ -205,48 +186,44 @@ $$ LANGUAGE plpgsql;
 
 -- Extending a lease is no change.
 CREATE FUNCTION "write_job_events"() RETURNS trigger AS $$
-DECLARE
-  ids text := "next_event_ids"();
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    INSERT INTO "event" ("tenant_app_id", "id", "type", "resource_id", "status")
-    SELECT changed."tenant_app_id", ids || lpad(to_hex(row_number() OVER ()), 6, '0'), 'JOB_CREATED', changed."id", changed."status" FROM new_rows AS changed;
+    INSERT INTO "event" ("tenant_app_id", "type", "resource_id", "status")
+    SELECT changed."tenant_app_id", 'JOB_CREATED', changed."id", changed."status" FROM new_rows AS changed;
   ELSE
-    INSERT INTO "event" ("tenant_app_id", "id", "type", "resource_id", "status", "status_before")
-    SELECT changed."tenant_app_id", ids || lpad(to_hex(row_number() OVER ()), 6, '0'), CASE
-        WHEN changed."status" = 'RUNNING' AND changed."attempts" <> original."attempts" THEN 'JOB_STARTED'
-        WHEN changed."status" = original."status" THEN 'JOB_UPDATED'
-        WHEN changed."status" = 'RUNNING' THEN 'JOB_STARTED'
-        WHEN changed."status" = 'PENDING' THEN 'JOB_RETRIED'
-        ELSE 'JOB_' || changed."status"
-      END, changed."id", changed."status", original."status"
-    FROM new_rows AS changed JOIN old_rows AS original USING ("tenant_app_id", "id")
-    WHERE (changed."updated_at", changed."status", changed."progress", changed."progress_message")
-      IS DISTINCT FROM (original."updated_at", original."status", original."progress", original."progress_message");
+    IF (NEW."updated_at", NEW."status", NEW."progress", NEW."progress_message")
+      IS NOT DISTINCT FROM (OLD."updated_at", OLD."status", OLD."progress", OLD."progress_message") THEN RETURN NULL; END IF;
+    INSERT INTO "event" ("tenant_app_id", "type", "resource_id", "status", "status_before") VALUES (NEW."tenant_app_id", CASE
+        WHEN NEW."status" = 'RUNNING' AND NEW."attempts" <> OLD."attempts" THEN 'JOB_STARTED'
+        WHEN NEW."status" = OLD."status" THEN 'JOB_UPDATED'
+        WHEN NEW."status" = 'RUNNING' THEN 'JOB_STARTED'
+        WHEN NEW."status" = 'PENDING' THEN 'JOB_RETRIED'
+        ELSE 'JOB_' || NEW."status"
+      END, NEW."id", NEW."status", OLD."status");
   END IF;
   IF FOUND THEN PERFORM "announce_events"(); END IF;
   RETURN NULL;
 END
-$$ LANGUAGE plpgsql SET enable_nestloop = off;
+$$ LANGUAGE plpgsql;
 
 CREATE TRIGGER "inserted" AFTER INSERT ON "user" REFERENCING NEW TABLE AS new_rows
   FOR EACH STATEMENT EXECUTE FUNCTION "write_events"('USER_CREATED', 'USER_UPDATED', 'USER_DELETED', 'user');
-CREATE TRIGGER "updated" AFTER UPDATE ON "user" REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-  FOR EACH STATEMENT EXECUTE FUNCTION "write_events"('USER_CREATED', 'USER_UPDATED', 'USER_DELETED', 'user');
+CREATE TRIGGER "updated" AFTER UPDATE ON "user"
+  FOR EACH ROW EXECUTE FUNCTION "write_events"('USER_CREATED', 'USER_UPDATED', 'USER_DELETED', 'user');
 CREATE TRIGGER "deleted" AFTER DELETE ON "user" REFERENCING OLD TABLE AS old_rows
   FOR EACH STATEMENT EXECUTE FUNCTION "write_events"('USER_CREATED', 'USER_UPDATED', 'USER_DELETED', 'user');
 
 CREATE TRIGGER "inserted" AFTER INSERT ON "account" REFERENCING NEW TABLE AS new_rows
   FOR EACH STATEMENT EXECUTE FUNCTION "write_events"('ACCOUNT_LINKED', 'ACCOUNT_UPDATED', 'ACCOUNT_UNLINKED', 'account');
-CREATE TRIGGER "updated" AFTER UPDATE ON "account" REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-  FOR EACH STATEMENT EXECUTE FUNCTION "write_events"('ACCOUNT_LINKED', 'ACCOUNT_UPDATED', 'ACCOUNT_UNLINKED', 'account');
+CREATE TRIGGER "updated" AFTER UPDATE ON "account"
+  FOR EACH ROW EXECUTE FUNCTION "write_events"('ACCOUNT_LINKED', 'ACCOUNT_UPDATED', 'ACCOUNT_UNLINKED', 'account');
 CREATE TRIGGER "deleted" AFTER DELETE ON "account" REFERENCING OLD TABLE AS old_rows
   FOR EACH STATEMENT EXECUTE FUNCTION "write_events"('ACCOUNT_LINKED', 'ACCOUNT_UPDATED', 'ACCOUNT_UNLINKED', 'account');
 
 CREATE TRIGGER "inserted" AFTER INSERT ON "profile" REFERENCING NEW TABLE AS new_rows
   FOR EACH STATEMENT EXECUTE FUNCTION "write_profile_events"();
-CREATE TRIGGER "updated" AFTER UPDATE ON "profile" REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-  FOR EACH STATEMENT EXECUTE FUNCTION "write_profile_events"();
+CREATE TRIGGER "updated" AFTER UPDATE ON "profile"
+  FOR EACH ROW EXECUTE FUNCTION "write_profile_events"();
 
 CREATE TRIGGER "inserted" AFTER INSERT ON "email_record" REFERENCING NEW TABLE AS changed_rows
   FOR EACH STATEMENT EXECUTE FUNCTION "write_email_events"();
@@ -262,8 +239,8 @@ DROP FUNCTION "notify_job_changed"();
 
 CREATE TRIGGER "inserted" AFTER INSERT ON "job" REFERENCING NEW TABLE AS new_rows
   FOR EACH STATEMENT EXECUTE FUNCTION "write_job_events"();
-CREATE TRIGGER "updated" AFTER UPDATE ON "job" REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-  FOR EACH STATEMENT EXECUTE FUNCTION "write_job_events"();
+CREATE TRIGGER "updated" AFTER UPDATE ON "job"
+  FOR EACH ROW EXECUTE FUNCTION "write_job_events"();
 
 -- The events of a tenant are deleted with it. A foreign key would cost each event a lookup of the tenant.
 CREATE FUNCTION "delete_events"() RETURNS trigger AS $$

@@ -59,8 +59,8 @@ ALTER TABLE "webhook_delivery" ADD CONSTRAINT "webhook_delivery_tenant_app_id_we
 -- A webhook that is disabled is an event, whoever disables it. The columns that workers write more often do not fire the trigger.
 CREATE FUNCTION "write_webhook_disabled"() RETURNS trigger AS $$
 BEGIN
-  INSERT INTO "event" ("tenant_app_id", "id", "type", "resource_id")
-  VALUES (NEW."tenant_app_id", "next_event_ids"() || '000001', 'WEBHOOK_DISABLED', NEW."id");
+  INSERT INTO "event" ("tenant_app_id", "type", "resource_id")
+  VALUES (NEW."tenant_app_id", 'WEBHOOK_DISABLED', NEW."id");
   PERFORM "announce_events"();
   RETURN NULL;
 END
