@@ -1,15 +1,6 @@
-import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import { Client } from './client.ts'
-
-/** How many prepared statements a connection keeps. Each costs memory on the server. */
-const maxPrepared = 200
-
-/** Parts of node-postgres that its types leave out. */
-interface Wire {
-  readonly parsedStatements: Record<string, string>
-  close(message: { readonly type: 'S'; readonly name: string }): void
-}
+import { createPreparedStatements, type NamedSettings } from './prepared-statements.ts'
 
 /** A part of the pool's clients that its types leave out. */
 interface PoolClient {
@@ -22,8 +13,8 @@ const readOnlyCode = '25006'
 /**
  * Creates the class of the connections of a pool. It differs from its base in four ways.
  *
- * - It keeps at most 200 prepared statements and closes the least recently used one. Clients choose the fields and
- *   conditions of statements, so there is no bound on their number otherwise.
+ * - It keeps at most 200 prepared statements, and asks for the columns of each only once (prepared-statements.ts). Clients choose the fields
+ *   and conditions of statements, so there is no bound on their number otherwise.
  * - It ends itself when a statement gets no response in time. The statement may still be running, and the next user of the
  *   connection would wait for it, or find its transaction open.
  * - When a write finds that the server is a standby, all connections of the class end as soon as they are idle. After a failover the
@@ -42,16 +33,7 @@ export function createConnectionClass(connectMilliseconds: number): typeof pg.Cl
       // The pool hides the password from everything that copies its settings.
       super({ ...settings, password: settings.password, connectionTimeoutMillis: connectMilliseconds })
       this.on('error', () => undefined)
-      const wire = (this as unknown as { readonly connection: Wire }).connection
-      const prepared = new LRUCache<string, true>({
-        max: maxPrepared,
-        // Sent with the statement that follows, so it costs no round trip.
-        dispose(_value, name, reason) {
-          if (reason !== 'evict') return
-          delete wire.parsedStatements[name]
-          wire.close({ type: 'S', name })
-        },
-      })
+      const prepared = createPreparedStatements((this as unknown as { readonly connection: pg.Connection }).connection)
       let pending = 0
       const retire = () => {
         // The pool ends a connection that was used this often when it is released, and at once if it is idle and reports an error.
@@ -71,16 +53,17 @@ export function createConnectionClass(connectMilliseconds: number): typeof pg.Cl
         if (error) fail(error)
       }
       this.query = ((...args: unknown[]) => {
-        const { name } = Object(args[0]) as pg.QueryConfig
-        if (name !== undefined) prepared.set(name, true)
+        const settings = Object(args[0]) as pg.QueryConfig
         pending += 1
         const callback = args.at(-1)
         if (typeof callback !== 'function') {
+          if (settings.name !== undefined) prepared.use(settings.name)
           const result = query(...args) as Promise<unknown>
           result.then(() => end(), end)
           return result
         }
-        return query(...args.slice(0, -1), (error: Error | undefined, result: unknown) => {
+        const sent = settings.name === undefined ? args[0] : prepared.createQuery(settings as NamedSettings)
+        return query(sent, ...args.slice(1, -1), (error: Error | undefined, result: unknown) => {
           // First, because retiring this connection reports another error to its user.
           callback(error, result)
           end(error)
