@@ -1,22 +1,22 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 
-/** The CPU time of a process so far, in milliseconds; NaN on systems without /proc. */
+/** The CPU time of a process so far, and of its children that have ended, in milliseconds; NaN on systems without /proc. */
 export function cpuOf(pid) {
   try {
     const [, rest] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
-    const fields = rest.split(' ')
-    return (Number(fields[11]) + Number(fields[12])) * 10
+    const [user, system, ofChildren, systemOfChildren] = rest.split(' ').slice(11).map(Number)
+    return (user + system + ofChildren + systemOfChildren) * 10
   } catch {
     return Number.NaN
   }
 }
 
-/** The CPU time of all PostgreSQL processes of this machine so far, in milliseconds. */
+/** The CPU time of all PostgreSQL processes of this machine so far, in milliseconds. That of a connection which has ended is counted with the main process. */
 export function cpuOfPostgresql() {
   let sum = 0
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     try {
-      if (readFileSync(`/proc/${pid}/comm`, 'utf8').startsWith('postgres')) sum += cpuOf(pid)
+      if (readFileSync(`/proc/${pid}/comm`, 'utf8').startsWith('postgres')) sum += cpuOf(pid) || 0
     } catch {
       // The process has ended.
     }
