@@ -17,7 +17,7 @@ interface Prepared {
   columns?: readonly pg.FieldDef[]
 }
 
-/** Creates the record of what a connection has prepared: at most 200 statements. It closes the least recently used one. */
+/** Creates the record of what a connection has prepared. Beyond 200 statements, the connection closes the one that was used least recently. */
 export function createPreparedStatements(connection: pg.Connection) {
   const wire = connection as unknown as Wire
   const statements = new LRUCache<string, Prepared>({
@@ -31,7 +31,7 @@ export function createPreparedStatements(connection: pg.Connection) {
   })
   const withoutDescribe = Object.create(connection, { describe: { value: () => undefined } }) as pg.Connection
 
-  /** Notes that a statement is used. */
+  /** Records that the connection uses a statement. */
   function use(name: string): Prepared {
     const prepared = statements.get(name) ?? {}
     statements.set(name, prepared)
