@@ -56,6 +56,7 @@ it('the migrations keep every row and remove the schema of the queue library', a
     '20261123234000_webhooks',
     '20261123235000_erasure',
     '20261124082422_usage',
+    '20261124224500_late_writers',
   ])
   expect(await readAll()).toEqual(before)
   const [{ queue } = {}] = await database.prisma.$queryRaw<{ queue?: string | null }[]>`

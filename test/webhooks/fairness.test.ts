@@ -4,6 +4,7 @@ import { startDeliverer } from '../../src/domain/webhook/delivery/deliverer.ts'
 import { createSender } from '../../src/domain/webhook/delivery/send.ts'
 import { createValidKeys } from '../../src/engine/auth/valid-keys.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { settleEvents } from '../support/events.ts'
 import { type Receiver, silentLog, startReceiver, webhookClient } from '../support/webhooks.ts'
 
 // Endpoints that hang do so for the whole test. If they had the places of others, the test would not end.
@@ -44,10 +45,19 @@ async function subscribe(tenant: TestTenant, ...respond: Parameters<typeof start
   return receiver
 }
 
-async function createUsers({ tenantAppId }: TestTenant): Promise<void> {
+async function createUsers({ tenantAppId }: Pick<TestTenant, 'tenantAppId'>, count = events): Promise<void> {
   await app.database.prisma.$executeRaw`
     INSERT INTO "user" (tenant_app_id, id, name, email, updated_at)
-    SELECT ${tenantAppId}, 'usr_' || number, 'n', 'e', now() FROM generate_series(1, ${events}::int) AS number`
+    SELECT ${tenantAppId}, 'usr_' || number, 'n', 'e', now() FROM generate_series(1, ${count}::int) AS number`
+}
+
+/** Creates webhooks whose deliveries nothing sends. */
+async function insertWebhooks(tenantAppId: string, count: number): Promise<void> {
+  const data = Array.from({ length: count }, (_, number) => ({
+    ...{ tenantAppId, id: `whk_${number}`, url: 'http://127.0.0.1:9', eventTypes: ['USER_CREATED'] },
+    ...{ keyId: 'key_1', scopes: [], secret: '', cursor: '' },
+  }))
+  await app.database.prisma.webhook.createMany({ data })
 }
 
 const idsOf = ({ messages }: Receiver) => new Set(messages.map(({ headers }) => headers['webhook-id']))
@@ -85,4 +95,20 @@ it('a tenant whose endpoints all hang delays no other tenant', async () => {
   await createUsers(tenant)
   await good.received(events)
   expect(idsOf(good).size).toBe(events)
+})
+
+it('a tenant with 50 webhooks and many unread events delays the events of no other tenant', async () => {
+  const { tenantAppId: first } = await app.createTenant()
+  const { tenantAppId: second } = await app.createTenant()
+  // The first one in the order of keys is the busy one.
+  const [busy, quiet] = [first, second].sort() as [string, string]
+  await insertWebhooks(busy, 50)
+  await insertWebhooks(quiet, 1)
+  await createUsers({ tenantAppId: busy }, 1_000)
+  await createUsers({ tenantAppId: quiet }, 1)
+  await settleEvents(app)
+  await app.services.deliveries.fanOut()
+  const { prisma } = app.database
+  expect(await prisma.webhookDelivery.count({ where: { tenantAppId: quiet } })).toBe(1)
+  expect(await prisma.webhookDelivery.count({ where: { tenantAppId: busy } })).toBe(49 * 500)
 })

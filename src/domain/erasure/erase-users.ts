@@ -17,11 +17,16 @@ interface Erasure {
 
 const isErasing = statement('SELECT EXISTS (SELECT FROM erasure)')
 
+const note = statement('UPDATE erasure SET seen_in = transaction_prefix() WHERE seen_in IS NULL')
+
+/** The transactions that ran when the deletion was noted have ended, so what they wrote can be seen. */
+const isDue = 'jobs IS NULL AND due_at <= now() AND seen_in < (SELECT complete FROM event_horizon())'
+
 // A process has an hour. If it ends before, another one begins again.
 const claim = statement(`
   UPDATE erasure SET due_at = now() + interval '1 hour' WHERE (tenant_app_id, id) IN (
-    SELECT tenant_app_id, id FROM erasure WHERE jobs IS NULL AND due_at <= now() AND tenant_app_id = (
-      SELECT tenant_app_id FROM erasure WHERE jobs IS NULL AND due_at <= now() ORDER BY due_at LIMIT 1
+    SELECT tenant_app_id, id FROM erasure WHERE ${isDue} AND tenant_app_id = (
+      SELECT tenant_app_id FROM erasure WHERE ${isDue} ORDER BY due_at LIMIT 1
     ) LIMIT ${maxUsers} FOR UPDATE SKIP LOCKED
   ) RETURNING tenant_app_id, id, deleted_at::text`)
 
@@ -72,11 +77,13 @@ const removeCompleted = statement(`
 
 /**
  * Erases what still names users who were deleted: stored responses, and the payloads and results of jobs, if they were written before
- * the deletion. Searches for at most 20 users of one tenant. Any number of processes may do so at the same time.
+ * the deletion. Searches for at most 20 users of one tenant, and for none while transactions run that began before the deletion was noted. Any
+ * number of processes may do so at the same time.
  */
 export async function eraseUsers({ sql }: Pick<Database, 'sql'>): Promise<void> {
   const [[isNeeded] = []] = await query(sql, isErasing)
   if (isNeeded !== true) return
+  await execute(sql, note)
   const [first, ...others] = (await query(sql, claim)).map(([tenantAppId, userId, deletedAt]) => ({
     ...{ tenantAppId: String(tenantAppId), userId: String(userId) },
     deletedAt: String(deletedAt),

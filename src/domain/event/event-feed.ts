@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Driver, Listener } from '../../engine/db/driver.ts'
-import { invalidField } from '../../engine/errors.ts'
+import { GatewayError, invalidField } from '../../engine/errors.ts'
 import type { Payer } from '../../engine/limits/payer.ts'
-import { type Event, isEventId } from './event.ts'
+import { type Event, isEventId, transactionOf } from './event.ts'
 import { type EventLog, type EventSelection, maxEvents } from './event-log.ts'
 import { TenantTail } from './tenant-tail.ts'
 
@@ -57,6 +57,7 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
     sleep(milliseconds, undefined, { signal: closing.signal, ref: false }).catch(() => undefined)
 
   async function start(): Promise<void> {
+    if (closing.signal.aborted) throw new GatewayError('SERVICE_UNAVAILABLE', 'The gateway is stopping.')
     listening ??= driver.listen(channel, { onMessage: () => announce(), onGap: () => announce() })
     try {
       await listening
@@ -70,7 +71,10 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
   /** Reads the log while someone follows it. */
   async function read(): Promise<void> {
     const stall = createStallWatch(onStall, log)
-    /** Transactions that were running at the last announcement are announced by it too, so reading goes on until they have ended. */
+    /**
+     * Transactions that were running at the last announcement are announced by it too, so reading goes on until they have ended. One whose
+     * number is greater than those of all that have ended is not known here; the next poll finds its events.
+     */
     let target = ''
     let rest = restMilliseconds
     let isBehind = false
@@ -95,6 +99,7 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
       isAnnounced = await Promise.race([announced, pause(isBehind ? rest : pollMilliseconds).then(() => false)])
       if (isAnnounced) await pause(restMilliseconds)
     }
+    stall.end()
     reading = undefined
   }
 
@@ -107,9 +112,8 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
     let isFull = false
     for (const [tenantAppId, tail] of asked) {
       const events = ofTenant.get(tenantAppId) ?? []
-      const last = events.length === maxEvents ? events.at(-1)?.id : undefined
-      tail.add(events, last ?? complete)
-      isFull ||= last !== undefined
+      tail.add(events)
+      isFull ||= events.length === maxEvents
     }
     return { complete, begun, isFull }
   }
@@ -129,15 +133,15 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
     async follow(payer: Payer, after?: string): Promise<EventFollower> {
       const { tenantAppId } = payer
       await start()
-      const { complete, begun, written } = await log.readStart(tenantAppId)
+      const { last, begun, running } = await log.readStart(tenantAppId)
       if (after !== undefined && (!isEventId(after) || after >= begun)) {
         throw invalidField('after', 'NOT_FOUND', 'is not the id of an event')
       }
-      const tail = tails.get(tenantAppId) ?? new TenantTail(complete)
+      const tail = tails.get(tenantAppId) ?? new TenantTail(last)
       tails.set(tenantAppId, tail)
-      const follower: Follower = new Follower(tail, after ?? complete, {
-        // A follower from now on needs no events from before.
-        isKnown: (id) => after === undefined && written.has(id),
+      const follower: Follower = new Follower(tail, after ?? last, {
+        // A follower from now on needs no events from before, which cannot all be read yet.
+        isKnown: (id) => after === undefined && id < begun && !running.has(transactionOf(id)),
         readPage: (position) => queue.run(payer, () => log.read({ tenantAppId, after: position, limit: maxEvents })),
         onEnd() {
           followers.delete(follower)
@@ -226,6 +230,10 @@ function createStallWatch(onStall: FeedOptions['onStall'], log: EventLog) {
   let place = ''
   let isReported = false
   return {
+    /** Called when the log is read no more. */
+    end(): void {
+      if (isReported) onStall(0)
+    },
     /** @param complete how far the log can be read; it waits if a later transaction has ended and it stays there */
     async note(complete: string, isWaiting: boolean): Promise<void> {
       if (!isWaiting || complete !== place) {

@@ -37,7 +37,7 @@ export interface NewEvents {
   readonly ofTenant: ReadonlyMap<string, readonly Event[]>
   /** All events with smaller ids are visible: their transactions have ended. */
   readonly complete: string
-  /** Transactions that begin later write greater ids. */
+  /** Transactions that have ended wrote smaller ids, and those that begin later write greater ones. */
   readonly begun: string
 }
 
@@ -111,10 +111,13 @@ export function createEventLog({ sql, model }: Pick<Database, 'sql' | 'model'>) 
       }
     },
 
-    /** Reads where a follower of a tenant starts, and the ids of events that have been written by then, but cannot be read yet. */
+    /**
+     * Reads where a follower of a tenant starts: the id of the last event that can be read, and which transactions have not ended: those in
+     * `running` and those that write ids from `begun` on.
+     */
     async readStart(tenantAppId: string) {
-      const [[complete, begun, written] = []] = await query(sql, readStart, [tenantAppId])
-      return { complete: String(complete), begun: String(begun), written: new Set(written as string[]) }
+      const [[last, begun, running] = []] = await query(sql, readStart, [tenantAppId])
+      return { last: String(last), begun: String(begun), running: new Set(running as string[]) }
     },
 
     /** Describes the oldest transaction that writes now, which keeps later events from being read. */
@@ -164,12 +167,19 @@ function readNewOf(columns: readonly string[]): Statement {
 }
 
 const readStart = statement(`
-  SELECT complete, begun, ARRAY(SELECT id FROM event WHERE tenant_app_id = $1 AND id > complete) FROM event_horizon()`)
+  SELECT coalesce(
+      (SELECT id FROM event WHERE tenant_app_id = $1 AND id < horizon.complete ORDER BY id DESC LIMIT 1),
+      (SELECT events_removed_to FROM tenant_app WHERE id = $1), ''),
+    horizon.begun, ARRAY(SELECT event_prefix(event_state."offset" + number::text::bigint) FROM pg_snapshot_xip(pg_current_snapshot()) AS number)
+  FROM event_horizon() AS horizon, event_state`)
 
+// PostgreSQL hides when the transactions of other roles began. A prepared transaction has no process.
 const oldestWriter = statement(`
-  SELECT format('process %s of PostgreSQL (%s), for %s s', pid, coalesce(nullif(application_name, ''), 'unnamed'),
-    extract(epoch FROM date_trunc('second', now() - xact_start))::integer)
-  FROM pg_stat_activity WHERE backend_xid IS NOT NULL ORDER BY age(backend_xid) DESC LIMIT 1`)
+  SELECT writer FROM (
+    SELECT format('process %s of PostgreSQL (%s)', pid, coalesce(nullif(application_name, ''), 'unnamed')) AS writer, backend_xid AS number
+    FROM pg_stat_activity WHERE backend_xid IS NOT NULL
+    UNION ALL SELECT format('the prepared transaction %s', gid), transaction FROM pg_prepared_xacts
+  ) AS writers ORDER BY age(number) DESC LIMIT 1`)
 
 const cutoff = 'now() - make_interval(days => $1::integer)'
 

@@ -14,25 +14,22 @@ export interface TailFollower {
 /** The newest events of a tenant's log, which all its followers share. */
 export class TenantTail {
   readonly followers = new Set<TailFollower>()
-  /** All events with greater ids, up to `end`, are in the tail. */
+  /** All events with greater ids, up to `end`, are in the tail. Both are ids of events: a database that has crashed can number transactions again. */
   start: string
   end: string
   private events: Event[] = []
 
-  /** @param end the id before which the log is complete */
+  /** @param end the id of the last event */
   constructor(end: string) {
     this.start = end
     this.end = end
   }
 
-  /**
-   * Adds events.
-   *
-   * @param end the id before which the log is known now
-   */
-  add(events: readonly Event[], end: string): void {
-    if (end > this.end) this.end = end
-    if (events.length === 0) return
+  /** Adds events. */
+  add(events: readonly Event[]): void {
+    const last = events.at(-1)
+    if (!last) return
+    this.end = last.id
     this.events.push(...events)
     this.dropReceived()
     for (const { wake } of this.followers) wake()

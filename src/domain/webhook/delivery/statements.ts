@@ -25,17 +25,19 @@ const insertChosen = `
   RETURNING event_id`
 
 /**
- * Puts new events into deliveries of all webhooks that want them, and moves the cursors of the webhooks. Webhooks that another worker
- * serves are skipped. The locked rows have their newest cursors, so no event is put twice. Result: the number of events that were read.
+ * Puts new events into deliveries of all webhooks that want them, and moves the cursors of the webhooks. Each tenant has a webhook served
+ * before any has a second one, in random order. Webhooks that another worker serves are skipped. The locked rows have their newest cursors, so no event is put twice. Result: the number of events that were read.
  */
 export const fanOut = statement(`
   WITH horizon AS (SELECT complete FROM event_horizon()),
   served AS (
-    SELECT tenant_app_id, id AS webhook_id, event_types, cursor FROM webhook
-    WHERE enabled AND EXISTS (
-      SELECT FROM event WHERE event.tenant_app_id = webhook.tenant_app_id AND event.id > webhook.cursor
-        AND event.id < (SELECT complete FROM horizon))
-    ORDER BY tenant_app_id, id LIMIT ${maxWebhooks} FOR NO KEY UPDATE SKIP LOCKED
+    SELECT tenant_app_id, id AS webhook_id, event_types, cursor FROM (
+      SELECT tenant_app_id, id, row_number() OVER (PARTITION BY tenant_app_id ORDER BY random()) AS turn FROM webhook
+      WHERE enabled AND EXISTS (
+        SELECT FROM event WHERE event.tenant_app_id = webhook.tenant_app_id AND event.id > webhook.cursor
+          AND event.id < (SELECT complete FROM horizon))
+    ) AS waiting JOIN webhook USING (tenant_app_id, id)
+    ORDER BY turn, random() LIMIT ${maxWebhooks} FOR NO KEY UPDATE OF webhook SKIP LOCKED
   ),
   page AS (
     SELECT served.tenant_app_id, webhook_id, event_types, unread.id AS event_id, unread.type
