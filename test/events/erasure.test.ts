@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { eraseUsers } from '../../src/domain/erasure/erase-users.ts'
 import { findMentions } from '../../src/domain/erasure/find-mentions.ts'
@@ -111,6 +112,41 @@ it('the deletion of a user erases the responses, payloads and results that name 
   await app.database.prisma.idempotentAnswer.deleteMany({ where: { answer: { contains: 'deletedUserId' } } })
   expect(await columnsNaming(userId)).toEqual([])
   expect(await columnsNaming(userId, email)).toEqual(['job.payload'])
+})
+
+it('ids that clients have chosen for accounts are no names', async () => {
+  const { id: userId } = await factoriesFor(app, tenant).user()
+  for (const id of ['url', `usr_${randomUUID()}`]) {
+    const input = { id, userId, platform: 'X', platformAccountId: id, displayName: 'x' }
+    const query = 'mutation ($input: LinkAccountInput!) { linkAccount(input: $input) { account { id } } }'
+    await app.graphql(tenant, query, { input })
+  }
+  const job = await createJob({ url: 'https://example.com', of: 'url' })
+  await app.graphql(tenant, deleteUser, { id: userId })
+  await erase()
+  expect(await findJob(job)).toMatchObject({ status: 'PENDING', payload: { of: 'url' } })
+})
+
+it('thousands of names of a user are looked up in long payloads', async () => {
+  const { tenantAppId } = tenant
+  const { id: userId } = await factoriesFor(app, tenant).user()
+  const accountIds = Array.from({ length: 2_000 }, () => `acc_${randomUUID()}`)
+  const { prisma } = app.database
+  await prisma.account.createMany({
+    data: accountIds.map((id) => ({
+      ...{ tenantAppId, id, userId, platform: 'X', platformAccountId: id, displayName: 'x', updatedAt: new Date() },
+    })),
+  })
+  const text = 'some words '.repeat(6_000)
+  await prisma.job.createMany({
+    data: Array.from({ length: 100 }, (_, index) => ({
+      ...{ tenantAppId, id: `job_long_${index}`, payload: { text: `${text}${index === 99 ? accountIds[1_999] : ''}` } },
+    })),
+  })
+  await app.graphql(tenant, deleteUser, { id: userId })
+  await erase()
+  const erased = await prisma.job.findMany({ where: { id: { startsWith: 'job_long_' }, status: 'CANCELLED' } })
+  expect(erased.map(({ id }) => id)).toEqual(['job_long_99'])
 })
 
 it('a job that runs ends before what names the user is erased', async () => {

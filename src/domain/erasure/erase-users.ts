@@ -1,12 +1,12 @@
 import type { Database } from '../../engine/db/database.ts'
 import { execute, query, type Statement, statement } from '../../engine/db/statement.ts'
-import { likePatternOf, patternOf, readNames } from './names.ts'
+import { createdIdPattern, likePatternOf, patternOf, readNames } from './names.ts'
 
 /** How many users are looked for at once. */
 const maxUsers = 20
 
-/** How many rows one statement reads. */
-const pageSize = 200
+/** How many rows one statement reads. A job can have half a MiB of payload and result. */
+const pageSize = 50
 
 /** A user who was deleted. */
 interface Erasure {
@@ -31,15 +31,21 @@ const claim = statement(`
   ) RETURNING tenant_app_id, id, deleted_at::text`)
 
 /**
- * Reads the rows after an id, and finds those that name users.
- * Parameters: tenant, id, names as patterns of LIKE, as regular expressions, and when the user of each name was deleted.
+ * Reads the rows after an id, and finds those that name users. The ids of accounts and profiles are looked up for each id in a text, because a
+ * user can have had thousands.
+ * Parameters: tenant, id, ids of users as patterns of LIKE, as regular expressions, and when each was deleted; ids of accounts and profiles,
+ * and when the user of each was deleted.
  */
 const page = (table: string, text: string, before: '<' | '<=') => `
   page AS (SELECT id, created_at, ${text} AS text FROM ${table} WHERE tenant_app_id = $1 AND id > $2 ORDER BY id LIMIT ${pageSize}),
   found AS (
     SELECT id FROM page WHERE CASE WHEN text LIKE ANY ($3::text[]) THEN EXISTS (
       SELECT FROM unnest($4::text[], $5::timestamptz[]) AS erased (pattern, deleted_at)
-      WHERE page.created_at ${before} erased.deleted_at AND page.text ~ erased.pattern) END
+      WHERE page.created_at ${before} erased.deleted_at AND page.text ~ erased.pattern) ELSE false END
+    OR EXISTS (
+      SELECT FROM regexp_matches(text, '${createdIdPattern}', 'g') AS named (parts) WHERE parts[1] = ANY ($6::text[]) AND EXISTS (
+        SELECT FROM unnest($6::text[], $7::timestamptz[]) AS erased (name, deleted_at)
+        WHERE page.created_at ${before} erased.deleted_at AND name = parts[1]))
   )`
 
 const findJobs = statement(`
@@ -98,14 +104,11 @@ async function searchTenant({ sql }: Pick<Database, 'sql'>, erasures: readonly [
   const [{ tenantAppId }] = erasures
   const users = erasures.map(({ userId }) => userId)
   const names = await query(sql, readNames, [users, users.map(() => tenantAppId)])
-  const erased = names.map(([, userId, name]) => ({
-    name: String(name),
-    deletedAt: erasures.find((erasure) => erasure.userId === userId)?.deletedAt ?? null,
-  }))
+  const deletedAt = (user: unknown) => erasures.find(({ userId }) => userId === user)?.deletedAt ?? null
+  const ofOthers = names.filter(([, userId, name]) => name !== userId)
   const values = [
-    erased.map(({ name }) => likePatternOf(name)),
-    erased.map(({ name }) => patternOf(name)),
-    erased.map(({ deletedAt }) => deletedAt),
+    ...[users.map((id) => likePatternOf(id)), users.map((id) => patternOf(id)), users.map(deletedAt)],
+    ...[ofOthers.map(([, , name]) => String(name)), ofOthers.map(([, userId]) => deletedAt(userId))],
   ]
   const search = async (sent: Statement): Promise<string[]> => {
     const found: string[] = []
