@@ -57,6 +57,40 @@ describe('linkAccount', () => {
     expect(again.account?.displayName).toBe('Ada on YouTube')
   })
 
+  it('rejects more than 1,000 accounts of a user whose token links them', async () => {
+    const { tenantAppId } = tenant
+    const { id: userId } = await factoriesFor(app, tenant).user()
+    const platform = 'YOUTUBE'
+    await app.database.prisma.account.createMany({
+      data: Array.from({ length: 999 }, (_, index) => ({
+        ...{ tenantAppId, id: `acc_many_${index}`, userId, platform, platformAccountId: `many-${index}` },
+        ...{ displayName: 'Ada', updatedAt: new Date() },
+      })),
+    })
+    const input = { userId, scopes: ['users:read', 'users:write'] }
+    const create = 'mutation ($input: CreateAccessTokenInput!) { createAccessToken(input: $input) { accessToken } }'
+    const { data } = await app.graphql<{ createAccessToken: { accessToken: string } }>(tenant, create, { input })
+    const inputs = ['many-998', 'many-999', 'many-1000'].map((name) => ({ userId, ...accountInput(name) }))
+    const query = `mutation ($inputs: [LinkAccountInput!]!) {
+      linkAccounts(inputs: $inputs) { results { account { platformAccountId } userErrors { code field message } } } }`
+    const { body } = await app.app.inject({
+      ...{ method: 'POST', url: '/graphql', payload: { query, variables: { inputs } } },
+      headers: { authorization: `Bearer ${data.createAccessToken.accessToken}` },
+    })
+    expect(JSON.parse(body).data.linkAccounts.results).toEqual([
+      { account: { platformAccountId: 'many-998' }, userErrors: [] },
+      { account: { platformAccountId: 'many-999' }, userErrors: [] },
+      {
+        account: null,
+        userErrors: [
+          { code: 'TOO_LONG', field: ['inputs', '2', 'userId'], message: expect.stringContaining('1000 accounts') },
+        ],
+      },
+    ])
+    // Its tenant can link more.
+    expect((await link({ userId, ...accountInput('many-1001') })).userErrors).toEqual([])
+  })
+
   it('rejects an account of another user and an id of another account with CONFLICT', async () => {
     const create = factoriesFor(app, tenant)
     const [one, two] = [await create.user(), await create.user()]

@@ -3,7 +3,7 @@ import { ownedBy } from '../../engine/auth/viewer.ts'
 import type { Context } from '../../engine/context.ts'
 import type { Account } from '../../engine/db/generated/prisma/client.ts'
 import { isPossibleId } from '../../engine/db/ids.ts'
-import { invalidField } from '../../engine/errors.ts'
+import { type GatewayError, invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/parse-input.ts'
 import { deleteEach, type Outcome, writeEach, writeOne } from '../../engine/input/write-each.ts'
 import { userNotFound } from '../user/user.service.ts'
@@ -14,7 +14,8 @@ import { platformNameOf } from './account-store.ts'
 /**
  * Links platform accounts to users. Linking an account to the same user again returns the first link unchanged. Runs in a transaction.
  *
- * An input is rejected with NOT_FOUND for the user, CONFLICT if another user has the platform account or another account has the id.
+ * An input is rejected with NOT_FOUND for the user, CONFLICT if another user has the platform account or another account has the id, and
+ * TOO_LONG if the token of a user would link more than 1,000 accounts.
  */
 export function linkAccounts(context: Context, inputs: readonly z.input<typeof accountLink>[]) {
   return writeEach(inputs, {
@@ -30,30 +31,45 @@ export function linkAccounts(context: Context, inputs: readonly z.input<typeof a
 
 export const linkAccount = writeOne(linkAccounts)
 
+/** The most accounts that a user can link with a token. Lists of users return all accounts, so many of one user would make them unreadable. */
+const maxAccountsOfToken = 1_000
+
 type NewAccount = Omit<Account, 'tenantAppId' | 'createdAt' | 'updatedAt'>
 
 async function writeLinks(
-  { viewer: { tenantAppId }, rows, accounts }: Context,
+  { viewer, prisma, rows, accounts }: Context,
   links: readonly NewAccount[],
 ): Promise<Outcome<Account>[]> {
   // Locked, so that the foreign key of one account cannot reject the others.
   const users = await rows.lock('User', [...new Set(links.map(({ userId }) => userId))], 'KEY SHARE')
   const possible = links.filter(({ userId }) => users.has(userId))
   const now = new Date()
+  const isBound = viewer.userId !== undefined
+  const knownOf = isBound ? await accounts.findByPlatform(viewer.tenantAppId, possible) : () => undefined
+  const added = possible.filter((link) => !knownOf(link))
+  const room = isBound
+    ? maxAccountsOfToken - (await prisma.account.count({ where: ownedBy(viewer, 'userId') }))
+    : added.length
   const linked = await rows.insert(
     'Account',
-    possible.map((link) => ({ ...link, createdAt: now, updatedAt: now })),
+    added.slice(0, Math.max(0, room)).map((link) => ({ ...link, createdAt: now, updatedAt: now })),
   )
   const others = possible.filter(({ id }) => !linked.has(id))
-  const existingOf = await accounts.findByPlatform(tenantAppId, others)
+  const existingOf = await accounts.findByPlatform(viewer.tenantAppId, others)
   return links.map((link) => {
     if (!users.has(link.userId)) return userNotFound('userId')
     const existing = linked.get(link.id) ?? existingOf(link)
     if (existing?.userId === link.userId) return existing
+    if (!existing && added.indexOf(link) >= room) return tooManyAccounts()
     return existing
       ? invalidField('platformAccountId', 'CONFLICT', 'is linked to another user')
       : invalidField('id', 'CONFLICT', 'is the id of another account')
   })
+}
+
+function tooManyAccounts(): GatewayError {
+  const problem = `has ${maxAccountsOfToken} accounts, the most that a user can link with a token`
+  return invalidField('userId', 'TOO_LONG', problem)
 }
 
 /**
