@@ -109,7 +109,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   if (options.console) app.register(consolePages, { graphiql: options.graphiql, demoKey })
   app.register(openApi, { preparer: operations })
   app.register(rest, { services, operations, authenticate })
-  app.register(mcp, { ...options, preparer: operations, authenticate })
+  app.register(mcp, { ...options, preparer: operations, authenticate, rateLimit })
   app.register(acceptFirst)
   app.register(connectionLimit, { max: options.maxConnections })
   // In a separate scope, because GraphQL errors have their own format. The scope inherits the hooks that are registered before it.

@@ -1,8 +1,10 @@
 import { GatewayError } from '../engine/errors.ts'
 import type { TrustedDocuments } from '../engine/graphql/http/trusted-documents.ts'
+import { pointsOfLength } from '../engine/graphql/operation/admit.ts'
 import type { Preparer } from '../engine/graphql/operation/prepare/prepare.ts'
 import { routePlugin } from '../engine/http/plugin.ts'
-import type { Authenticate } from '../engine/http/request.ts'
+import { type Authenticate, viewerOf } from '../engine/http/request.ts'
+import type { RateLimit } from '../engine/limits/rate-limit.ts'
 import { routes } from '../rest/routes.ts'
 import { createDocumentTools, queryTool } from './document-tools.ts'
 import { createRouteTool } from './route-tools.ts'
@@ -13,6 +15,7 @@ export interface McpOptions {
   readonly authenticate: Authenticate
   readonly trustedDocuments?: TrustedDocuments | undefined
   readonly introspection: boolean
+  readonly rateLimit: RateLimit
 }
 
 /**
@@ -22,7 +25,7 @@ export interface McpOptions {
  */
 export const mcp = routePlugin<McpOptions>(
   'mcp',
-  (app, { preparer, authenticate, trustedDocuments, introspection }) => {
+  (app, { preparer, authenticate, trustedDocuments, introspection, rateLimit }) => {
     const isOpen = trustedDocuments?.others !== 'reject'
     const all = [
       // The last tool with a name has it: a trusted document replaces none of the others.
@@ -48,6 +51,9 @@ export const mcp = routePlugin<McpOptions>(
             'Batching is not supported. Send each message in its own request.',
           )
         }
+        // The request of a tool pays for itself besides.
+        const points = pointsOfLength(request.bodyLength)
+        if (points > 0) await rateLimit.spend(viewerOf(request), points)
         // The package takes a while to load, and a gateway without clients of MCP does not need it.
         const { respond } = await import('./protocol.ts')
         return respond(tools, request, reply)

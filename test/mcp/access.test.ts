@@ -90,6 +90,23 @@ it('a key without the scope of a tool gets the 403 of REST as an error', async (
   expect((await call('query', { query })).json.errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }])
 })
 
+it('a long message costs points', async () => {
+  const log = { error: () => undefined, warn: () => undefined }
+  const limited = await app.startAnother({ rateLimit: createRateLimit(2, { log }) })
+  const search = async (text: string) => {
+    const params = { name: 'search_schema', arguments: { search: text } }
+    const { statusCode } = await limited.app.inject({
+      ...{ method: 'POST', url: '/mcp', payload: { ...ping, method: 'tools/call', params } },
+      headers: { accept: 'application/json, text/event-stream', 'x-api-key': tenant.key },
+    })
+    return statusCode
+  }
+  expect(await search('user')).toBe(200)
+  expect(await search('x'.repeat(2_048))).toBe(200)
+  expect(await search('x'.repeat(2_048))).toBe(429)
+  await limited.close()
+})
+
 describe('a request to /mcp', () => {
   it('without a valid key is 401, before a client is connected', async () => {
     expect((await send({})).json()).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' })
