@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
 
 const key = Buffer.from((process.env.WEBHOOK_SECRET ?? '').replace('whsec_', ''), 'base64')
+if (key.length === 0) throw new Error('Set WEBHOOK_SECRET.')
 
 function isSigned({ 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signature': signatures = '' }, body) {
   const isRecent = Math.abs(Date.now() / 1_000 - Number(time)) < 300
@@ -13,7 +14,7 @@ function isSigned({ 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signat
 }
 
 createServer(async (request, response) => {
-  const body = await text(request)
+  const body = await text(request).catch(() => '')
   const status = isSigned(request.headers, body) ? 204 : 401
   // An event can come twice, with the same webhook-id. Store it before you respond, and do the work afterwards.
   if (status === 204) process.stdout.write(`${request.headers['webhook-id']} ${JSON.parse(body).type}\n`)

@@ -7,7 +7,8 @@ KEY = base64.b64decode(os.environ["WEBHOOK_SECRET"].removeprefix("whsec_"))
 def is_signed(headers, body):
     content = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
     expected = "v1," + base64.b64encode(hmac.new(KEY, content, hashlib.sha256).digest()).decode()
-    is_recent = abs(time.time() - float(headers["webhook-timestamp"] or 0)) < 300
+    timestamp = headers["webhook-timestamp"] or ""
+    is_recent = timestamp.isdigit() and abs(time.time() - int(timestamp)) < 300
     return is_recent and any(hmac.compare_digest(expected, s) for s in (headers["webhook-signature"] or "").split(" "))
 
 class Receiver(BaseHTTPRequestHandler):

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument, Command, InvalidArgumentError } from 'commander'
-import { createClient } from 'graphql-ws'
+import { type Client, createClient } from 'graphql-ws'
+import { WebSocket } from 'ws'
 import { readConfig } from '../config.ts'
 import { type EventType, eventTypes } from '../domain/event/event.ts'
 import { findTenant } from '../domain/tenant/tenant.service.ts'
@@ -86,12 +87,18 @@ async function listen({ url, types, ...options }: ListenOptions): Promise<void> 
     url: new URL('/graphql', url).href.replace(/^http/, 'ws'),
     connectionParams: { 'x-api-key': apiKey },
     retryAttempts: 0,
+    lazyCloseTimeout: 1_000,
+    // Node's own does not say why there is no connection.
+    webSocketImpl: WebSocket,
     on: { connected: () => process.stderr.write(`Listening to ${url}. Ctrl-C ends it.\n`) },
   })
   const { send } = createForwarder(options)
   let after: string | undefined
-  for (;;) {
+  for (let hasConnected = false; ; ) {
     try {
+      // What happens while the connection is lost comes after it.
+      after ??= await findNewest(client)
+      hasConnected = true
       for await (const { data, errors } of client.iterate<{ events: SentEvent }>({
         query: subscription,
         variables: { after, types },
@@ -104,10 +111,27 @@ async function listen({ url, types, ...options }: ListenOptions): Promise<void> 
       }
     } catch (error) {
       throwIfFinal(error)
-      process.stderr.write('The connection is lost. Trying again.\n')
+      if (!hasConnected) throw new OperatorError(`${url} cannot be reached: ${reasonOf(error)}`)
+      process.stderr.write(`The connection is lost: ${reasonOf(error)}. Trying again.\n`)
     }
     await sleep(1_000)
   }
+}
+
+/** The id of the newest event; undefined if there is none. */
+async function findNewest(client: Client): Promise<string | undefined> {
+  const query = '{ events(last: 1) { nodes { id } } }'
+  for await (const { data, errors } of client.iterate<{ events: { nodes: { id: string }[] } }>({ query })) {
+    if (!data) throw new OperatorError(`The gateway refused: ${errors?.map(({ message }) => message).join(' ')}`)
+    return data.events.nodes[0]?.id
+  }
+  return undefined
+}
+
+/** Why there is no connection: the message of an error of ws, or the code and reason with which the gateway closed it. */
+function reasonOf(error: unknown): string {
+  const { message, code, reason } = error as { message?: string; code?: number; reason?: string }
+  return message || reason || `code ${code}`
 }
 
 /** @throws OperatorError if another attempt cannot succeed */

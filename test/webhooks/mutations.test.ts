@@ -149,6 +149,16 @@ describe('updateWebhook', () => {
   })
 })
 
+it('deleteWebhook deletes any number of deliveries, in batches', async () => {
+  const { id } = await client.create('https://example.com')
+  await app.database.prisma.$executeRaw`
+    INSERT INTO webhook_delivery (tenant_app_id, id, webhook_id, event_id, event_type, updated_at)
+    SELECT ${tenant.tenantAppId}, 'dlv_' || number, ${id}, 'evt_' || number, 'USER_CREATED', now() FROM generate_series(1, 10001) AS number`
+  const statements = await app.statementsOf(() => client.call('deleteWebhook', { id }))
+  expect(statements.filter((sql) => sql.includes('DELETE FROM webhook_delivery'))).toHaveLength(3)
+  expect(await app.database.prisma.webhookDelivery.count({ where: { webhookId: id } })).toBe(0)
+})
+
 it('deleteWebhook deletes it once', async () => {
   const { id } = await client.create(url)
   expect(await client.call('deleteWebhook', { id })).toEqual({ deletedWebhookId: id, userErrors: [] })

@@ -53,7 +53,10 @@ export function createSecrets(keys: readonly [Buffer, ...Buffer[]]) {
           // The next key may fit.
         }
       }
-      throw new GatewayError('SERVICE_UNAVAILABLE', 'The secret of the webhook cannot be read at the moment.')
+      const cause = new Error('WEBHOOK_SECRET_KEY is not the key with which the secret was encrypted')
+      throw new GatewayError('SERVICE_UNAVAILABLE', 'The secret of the webhook cannot be read at the moment.', {
+        cause,
+      })
     },
   }
 }

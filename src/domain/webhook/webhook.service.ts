@@ -83,8 +83,13 @@ export async function updateWebhook(
  * @returns the id of the deleted webhook
  * @throws GatewayError BAD_USER_INPUT with NOT_FOUND
  */
-export async function deleteWebhook({ viewer, prisma }: Context, { id }: { readonly id: string }): Promise<string> {
+export async function deleteWebhook(
+  { viewer, prisma, deliveries }: Context,
+  { id }: { readonly id: string },
+): Promise<string> {
   const where = { tenantAppId: viewer.tenantAppId, id }
+  // Millions of deliveries take longer than one statement may.
+  if (isPossibleId(id)) await deliveries.removeOf(where)
   const { count } = isPossibleId(id) ? await prisma.webhook.deleteMany({ where }) : { count: 0 }
   if (count === 0) throw webhookNotFound('id')
   return id

@@ -31,8 +31,8 @@ export function startDeliverer(options: DelivererOptions): (graceMilliseconds: n
   const { deliveries, events, attempt, log, concurrency = 100, leaseSeconds = 60, pollMilliseconds = 1_000 } = options
   const running = new Map<string, { readonly tenantAppId: string; readonly ended: Promise<void> }>()
   const alarm = createAlarm()
-  const recorder = createRecorder(deliveries, log)
   const aborting = new AbortController()
+  const recorder = createRecorder(deliveries, log, aborting.signal)
   let isStopping = false
   /** Whether there may be new events. */
   let isAnnounced = true
@@ -106,8 +106,8 @@ export function startDeliverer(options: DelivererOptions): (graceMilliseconds: n
   return async (graceMilliseconds) => {
     isStopping = true
     alarm.ring()
-    await stopped
     const timer = setTimeout(() => aborting.abort(), graceMilliseconds)
+    await stopped
     await Promise.all([...running.values()].map(({ ended }) => ended))
     clearTimeout(timer)
   }

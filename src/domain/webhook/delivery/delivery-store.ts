@@ -90,6 +90,10 @@ export function createDeliveryStore({ sql }: Pick<Database, 'sql'>) {
     /** Disables a webhook that still has the URL and the key of an attempt. Returns whether it was enabled. */
     disable: async ({ url, keyId, ...webhook }: ClaimedDelivery['webhook'], reason: string) =>
       (await execute(sql, statements.disable, [...keyOf(webhook), reason, url, keyId])) > 0,
+    /** Removes the deliveries of a webhook, in batches. */
+    async removeOf(webhook: WebhookKey): Promise<void> {
+      while ((await execute(sql, statements.removeOf, keyOf(webhook))) > 0);
+    },
     /** Removes the deliveries of events that have been removed, in batches. */
     async removeOld(): Promise<void> {
       while ((await execute(sql, statements.removeOld)) > 0);

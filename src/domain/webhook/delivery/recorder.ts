@@ -7,8 +7,12 @@ const retryMilliseconds = 500
 /** How often a batch is tried. Then its leases end, and the deliveries are made again. */
 const maxTries = 20
 
-/** Creates what records the ends of attempts, all that wait with one statement. */
-export function createRecorder(deliveries: Pick<DeliveryStore, 'record'>, log: Logger) {
+/**
+ * Creates what records the ends of attempts, all that wait with one statement.
+ *
+ * @param aborted ends the tries
+ */
+export function createRecorder(deliveries: Pick<DeliveryStore, 'record'>, log: Logger, aborted: AbortSignal) {
   let waiting: EndedDelivery[] = []
   let writing: Promise<void> | undefined
 
@@ -27,7 +31,8 @@ export function createRecorder(deliveries: Pick<DeliveryStore, 'record'>, log: L
         return await deliveries.record(batch)
       } catch (error) {
         log.warn({ err: error, deliveries: batch.length }, 'deliveries could not be recorded; it is tried again')
-        await sleep(retryMilliseconds)
+        await sleep(retryMilliseconds, undefined, { signal: aborted }).catch(() => undefined)
+        if (aborted.aborted) return
       }
     }
   }

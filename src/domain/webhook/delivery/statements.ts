@@ -142,3 +142,14 @@ export const removeOld = statement(`
       SELECT tenant_app_id, id FROM webhook_delivery
       WHERE tenant_app_id = tenant_app.id AND id < 'dlv_' || substr(events_removed_to, 5) || '~' LIMIT ${pageSize} FOR UPDATE SKIP LOCKED
     ) AS old WHERE events_removed_to IS NOT NULL LIMIT ${pageSize})`)
+
+const removedAtOnce = 10_000
+
+/** Removes deliveries of a webhook. Parameters: tenant, webhook. */
+export const removeOf = statement(`
+  WITH locked AS (SELECT tenant_app_id, id FROM webhook WHERE ${ofWebhook} FOR UPDATE)
+  DELETE FROM webhook_delivery WHERE (tenant_app_id, id) IN (
+    SELECT tenant_app_id, delivery.id FROM locked CROSS JOIN LATERAL (
+      SELECT id FROM webhook_delivery WHERE tenant_app_id = locked.tenant_app_id AND webhook_id = locked.id
+      LIMIT ${removedAtOnce} FOR UPDATE SKIP LOCKED
+    ) AS delivery)`)
