@@ -19,8 +19,8 @@ import { fullVersion } from './engine/telemetry/package-version.ts'
 
 // A reader that stops early (`fusion keys list | head -1`) is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
-  process.exit(0)
+  if (error.code !== 'EPIPE') process.stderr.write(`The output could not be written: ${error.message}\n`)
+  process.exit(error.code === 'EPIPE' ? 0 : 1)
 })
 
 const program = new Command('fusion')

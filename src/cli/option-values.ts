@@ -20,6 +20,11 @@ export function readList(text: string): string[] {
     .filter(Boolean)
 }
 
+export function readFilledText(text: string): string {
+  if (text.trim() !== '') return text
+  throw new InvalidArgumentError('It must not be empty.')
+}
+
 export function readUrl(text: string): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text
   throw new InvalidArgumentError('Give an http or https URL.')

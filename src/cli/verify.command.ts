@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { findMentions } from '../domain/erasure/find-mentions.ts'
 import { findTenant } from '../domain/tenant/tenant.service.ts'
 import type { Database } from '../engine/db/database.ts'
+import { readFilledText } from './option-values.ts'
 import { printTable } from './terminal.ts'
 import { withMigratedDatabase } from './with-database.ts'
 
@@ -20,7 +21,7 @@ export function verifyCommand(): Command {
   command
     .command('erasure')
     .description('look for a deleted user in every column of every table. Exits with 1 if one names the user')
-    .requiredOption('--user <id>', 'the id of the user')
+    .requiredOption('--user <id>', 'the id of the user', readFilledText)
     .option('--tenant <name>', 'the tenant of the user; all tenants by default')
     .option('--text <text>', 'a further text to look for, such as an email address; can be repeated', collect, [])
     .option('--json', 'print a JSON object per line')
@@ -56,5 +57,5 @@ async function verifyErasure(
 }
 
 function collect(text: string, others: readonly string[]): string[] {
-  return [...others, text]
+  return [...others, readFilledText(text)]
 }

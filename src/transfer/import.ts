@@ -80,7 +80,8 @@ export async function importFile(database: Database, file: ImportFile, options: 
 
 /** The valid records of a line. Others are rejected. */
 function readItems(bytes: Buffer, line: number, reject: Reject): Item[] {
-  const text = bytes.toString('utf8')
+  // The first line of a file can have a byte order mark.
+  const text = bytes.toString('utf8').replace(/^\uFEFF/, '')
   if (text.trim() === '') return []
   if (!isUtf8(bytes)) {
     reject({ line, text }, 'is not UTF-8')

@@ -201,6 +201,20 @@ describe('a worker in the process of the gateway', () => {
     expect(job).toMatchObject({ status: 'PENDING', attempts: 1, error: { code: 'WORKER_STOPPED' } })
   })
 
+  it('says why it aborted a job whose handler passes the signal to a function of Node', async () => {
+    const begun = Promise.withResolvers<void>()
+    const worker = start({
+      async sleeping(_, { signal }) {
+        begun.resolve()
+        await sleep(3_600_000, undefined, { signal })
+      },
+    })
+    const id = await create('sleeping')
+    await begun.promise
+    await worker.stop(50)
+    expect(await waitForJob(id, () => true)).toMatchObject({ status: 'PENDING', error: { code: 'WORKER_STOPPED' } })
+  })
+
   it('runs a job whose worker stopped extending the lease', async () => {
     const id = await create('orphan')
     await call('claimJobs', { jobTypes: ['orphan'], leaseSeconds: 1 })

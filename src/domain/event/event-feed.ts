@@ -31,6 +31,9 @@ export type EventFeed = ReturnType<typeof createEventFeed>
 /** The channel on which the triggers of the log notify (migration event_log). */
 const channel = 'event_written'
 
+/** The longest pause after reads that failed. */
+const maxPauseAfterFailure = 5_000
+
 /** How often a log that is followed is read without an announcement: a transaction that announces for others can be rolled back. */
 const pollMilliseconds = 500
 /** Announcements within this time are one read. */
@@ -91,11 +94,11 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
         rest = isAnnounced || isFull ? restMilliseconds : Math.min(2 * rest, maxPauseMilliseconds)
         // A transaction that stays open can be the one that announces for the others, so this does not depend on announcements.
         await stall.note(complete, complete < begun)
+        if (isAnnounced || wasBehind) for (const watch of watchers) watch()
       } catch (error) {
         onError(error)
-        rest = maxPauseMilliseconds
+        rest = Math.min(2 * Math.max(rest, maxPauseMilliseconds), maxPauseAfterFailure)
       }
-      if (isAnnounced || wasBehind) for (const watch of watchers) watch()
       isAnnounced = await Promise.race([announced, pause(isBehind ? rest : pollMilliseconds).then(() => false)])
       if (isAnnounced) await pause(restMilliseconds)
     }

@@ -68,10 +68,16 @@ export function runJob(options: RunJobOptions): RunningJob {
     return result == null ? null : checkResult(result, jobs.rules)
   }
 
+  /** The failure of a handler. Functions of Node that take the signal throw their own error, so the reason of the signal is told instead. */
+  function stopped(error: unknown): Outcome {
+    const isAbort = signal.aborted && Object(error).name === 'AbortError'
+    return failed(isAbort ? signal.reason : error)
+  }
+
   /** Returns the code of the failure, if the attempt failed. */
   async function run(): Promise<string | undefined> {
     try {
-      const outcome = await Promise.race([attempt().then((result) => ({ result }), failed), abandoned(signal)])
+      const outcome = await Promise.race([attempt().then((result) => ({ result }), stopped), abandoned(signal)])
       await reporter.settled()
       await store(outcome)
       return 'failure' in outcome ? outcome.failure.code : undefined

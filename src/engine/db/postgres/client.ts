@@ -46,5 +46,5 @@ function explain(error: Error, { host, port, user, password }: pg.Client): strin
     return `${server} closed the connection or did not answer in time`
   }
   // Node adds advice about its own options.
-  return `${server}: ${message.replace(/; if the root CA is .*/, '. Set sslrootcert')}`
+  return `${server}: ${message.replace(/; if the root CA is .*/, '. Set sslrootcert to the certificate of its authority')}`
 }

@@ -36,7 +36,10 @@ export async function listenOnPostgres(
     })
     // A server that hangs does not answer the goodbye.
     const disconnect = async () => {
-      await Promise.race([connection.end().catch(() => undefined), sleep(goodbyeMilliseconds)])
+      await Promise.race([
+        connection.end().catch(() => undefined),
+        sleep(goodbyeMilliseconds, undefined, { ref: false }),
+      ])
       socket.destroy()
     }
     connection.on('error', () => undefined)
