@@ -1,6 +1,8 @@
 import { ApolloClient, type ApolloLink, CombinedGraphQLErrors, gql, HttpLink, InMemoryCache } from '@apollo/client/core'
 import { BatchHttpLink } from '@apollo/client/link/batch-http'
+import type { FastifyReply } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createYogaSender } from '../../src/engine/graphql/http/yoga.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf } from '../support/events.ts'
 import { factoriesFor } from '../support/factories.ts'
@@ -133,6 +135,27 @@ describe("Apollo's multipart protocol", () => {
     const changes = results.filter((result, index) => result !== results[index - 1])
     expect(changes).toEqual([withStatus('PENDING'), withStatus('CANCELLED')])
     expect(messages).toContainEqual({})
+  })
+
+  it('ends the subscription as soon as the client leaves', async () => {
+    const ended = Promise.withResolvers<void>()
+    // A heartbeat that never comes: the end does not wait for it.
+    const send = createYogaSender(3_600_000)
+    const results = {
+      [Symbol.asyncIterator]: () => results,
+      next: () => ended.promise.then(() => ({ done: true as const, value: undefined })),
+      return: async () => {
+        ended.resolve()
+        return { done: true as const, value: undefined }
+      },
+    }
+    const reply = { type: () => reply, header: () => reply, request: {} } as unknown as FastifyReply
+    const body = await send(reply, specification, results as never)
+    const reader = body?.getReader()
+    await reader?.read()
+    const waiting = reader?.read()
+    await reader?.cancel()
+    await Promise.all([ended.promise, waiting])
   })
 
   it('shows names of the schema no more than other responses do', async () => {

@@ -56,16 +56,19 @@ function useApolloMultipart(heartbeatMilliseconds: number): Plugin {
     onResultProcess({ request, setResultProcessor }) {
       if (request.headers.get('accept') !== apolloMultipart) return
       setResultProcessor((results) => {
-        const parts = partsOf(results as Results, heartbeatMilliseconds)
-        return new Response(streamOf(parts), { headers: { 'content-type': apolloMultipart } })
+        const body = streamOf(results as Results, heartbeatMilliseconds)
+        return new Response(body, { headers: { 'content-type': apolloMultipart } })
       }, 'multipart/mixed')
     },
   }
 }
 
 /** A stream of bytes that asks for a part when the client has read those before. */
-function streamOf(parts: AsyncGenerator<string>): ReadableStream<Uint8Array<ArrayBuffer>> {
+function streamOf(results: Results, heartbeatMilliseconds: number): ReadableStream<Uint8Array<ArrayBuffer>> {
   const encoder = new TextEncoder()
+  const iterator = isAsyncIterable(results) ? results[Symbol.asyncIterator]() : undefined
+  const messages = iterator ? withHeartbeats(iterator, heartbeatMilliseconds) : [{ payload: results }]
+  const parts = partsOf(messages)
   return new ReadableStream({
     async pull(controller) {
       const { done, value } = await parts.next()
@@ -73,44 +76,50 @@ function streamOf(parts: AsyncGenerator<string>): ReadableStream<Uint8Array<Arra
       else controller.enqueue(encoder.encode(value))
     },
     async cancel() {
+      // First, because a generator that waits for a result does not return.
+      await iterator?.return?.()
       await parts.return(undefined)
     },
   })
 }
 
-async function* partsOf(results: Results, heartbeatMilliseconds: number): AsyncGenerator<string> {
+async function* partsOf(messages: AsyncIterable<object> | Iterable<object>): AsyncGenerator<string> {
   yield firstBoundary
-  if (isAsyncIterable(results)) {
-    for await (const message of withHeartbeats(results, heartbeatMilliseconds)) yield partOf(message)
-  } else yield partOf({ payload: results })
+  for await (const message of messages) yield partOf(message)
   yield lastBoundary
 }
 
 /** The messages of results. While there is no result, an empty message keeps the connection open. */
 async function* withHeartbeats(
-  results: AsyncIterable<ExecutionResult>,
+  iterator: AsyncIterator<ExecutionResult>,
   milliseconds: number,
 ): AsyncGenerator<{ readonly payload?: ExecutionResult }> {
-  const iterator = results[Symbol.asyncIterator]()
   try {
-    for (let next = iterator.next(); ; ) {
-      const result = await within(milliseconds, next)
-      if (result?.done) return
-      yield result ? { payload: result.value } : {}
-      if (result) next = iterator.next()
+    for (;;) {
+      const next = iterator.next()
+      let hasArrived = false
+      let wake = () => {}
+      // One handler for all heartbeats: `Promise.race` would add one for each, which stay until the result arrives.
+      const note = () => {
+        hasArrived = true
+        wake()
+      }
+      next.then(note, note)
+      while (!hasArrived) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, milliseconds).unref()
+          wake = () => {
+            clearTimeout(timer)
+            resolve()
+          }
+        })
+        if (!hasArrived) yield {}
+      }
+      const result = await next
+      if (result.done) return
+      yield { payload: result.value }
     }
   } finally {
     await iterator.return?.()
-  }
-}
-
-/** What a promise resolves to, or undefined when the time is over. */
-async function within<Value>(milliseconds: number, promise: Promise<Value>): Promise<Value | undefined> {
-  const { promise: timeout, resolve } = Promise.withResolvers<undefined>()
-  const timer = setTimeout(resolve, milliseconds, undefined).unref()
-  try {
-    return await Promise.race([promise, timeout])
-  } finally {
-    clearTimeout(timer)
   }
 }

@@ -118,7 +118,7 @@ export function createConnections(options: ConnectionsOptions) {
   }
 
   function start(connection: Connection, payload: SubscribePayload): AsyncGenerator<object> {
-    const { headers, running, log } = connection
+    const { headers, running } = connection
     connection.operations += 1
     const id = `${connection.id}.${connection.operations}`
     const onEnd = () => {
@@ -127,7 +127,7 @@ export function createConnections(options: ConnectionsOptions) {
       setImmediate(closeIfDone, connection)
     }
     const operation = startOperation({
-      ...{ id, payload, headers, log: log.child({ requestId: id }) },
+      ...{ id, payload, headers, log: logger.child({ requestId: id }) },
       ...{ authenticate: recheck(connection), onEnd },
     })
     running.add(operation)
