@@ -41,12 +41,20 @@ export async function syncFile(file: string, { sync, onRejected }: SyncOptions):
   return done - start
 }
 
+function parse(line: string, number: number): ProfileInput {
+  try {
+    return JSON.parse(line)
+  } catch (cause) {
+    throw new Error(`Line ${number} is not JSON`, { cause })
+  }
+}
+
 async function* batchesOf(file: string, start: number): AsyncGenerator<ProfileInput[]> {
   let number = 0
   let batch: ProfileInput[] = []
   for await (const line of createInterface({ input: createReadStream(file) })) {
     number += 1
-    if (number > start) batch.push(JSON.parse(line))
+    if (number > start) batch.push(parse(line, number))
     if (batch.length < batchSize) continue
     yield batch
     batch = []

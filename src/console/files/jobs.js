@@ -142,7 +142,7 @@ function JobPanel({ id }) {
   const kinds = Object.keys(changeable).filter((kind) => can('jobs:write') && changeable[kind].includes(job?.status))
   const actions = kinds.map((kind) => html`<button type="button" onClick=${() => act(kind)}>${wordOf(kind)}</button>`)
   const body = () => html`
-    ${job.progress !== null && html`<label>${job.progressMessage ?? 'Progress'}<progress value=${job.progress} max="1"></progress></label>`}
+    ${job.status === 'RUNNING' && job.progress !== null && html`<label>${job.progressMessage ?? 'Progress'}<progress value=${job.progress} max="1"></progress></label>`}
     <${Facts} entries=${[['Id', html`<code>${job.id}</code>`], ['Attempts', attemptsOf(job)], ['Duration', durationOf(job)]]} />
     ${job.error && html`<${Problem} title=${job.error.code} text=${job.error.message}>Attempt ${job.error.attempt}, <${Time} at=${job.error.at} /><//>`}
     <h3>Timeline</h3>

@@ -69,11 +69,14 @@ export const Facts = ({ entries }) => html`
 `
 
 const advice = {
-  unauthenticated: ['You are signed out', 'Sign in with a valid key.'],
+  unauthenticated: ['This key is not valid', 'It may have expired or have been revoked. Sign in with a valid key.'],
   forbidden: ['Your key may not do this', 'Ask for a key with this scope, or sign in with another one.'],
   limited: ['Too many requests', 'A key gets new points each minute.'],
   unavailable: ['The gateway is busy or restarting', 'It is usually back within seconds.'],
-  unreachable: ['The gateway does not respond', 'It may be down, or your network is. Nothing was changed.'],
+  unreachable: [
+    'The gateway does not respond',
+    'It may be down, or your network is. If you were changing something, look whether it was changed before you try again.',
+  ],
   failed: ['This did not work', ''],
   input: ['The input was rejected', ''],
 }
@@ -85,7 +88,7 @@ export function FailureNote({ failure, onRetry, isSmall = false }) {
   return html`
     <div class="stack tight ${isSmall ? 'box error' : 'note'}" role="alert">
       <strong>${title}</strong>
-      <p>${failure.message} ${help}</p>
+      <p>${failure.kind === 'unauthenticated' ? '' : failure.message} ${help}</p>
       ${failure.requestId && html`<small>Request <code>${failure.requestId}</code></small>`}
       ${onRetry && html`<button type="button" onClick=${onRetry} disabled=${wait > 0}>Try again${wait > 0 ? ` in ${wait} s` : ''}</button>`}
     </div>
