@@ -37,7 +37,7 @@ export const exceptions: readonly Exception[] = [
   {
     name: 'maintenance: users who were deleted',
     matches:
-      /(SELECT EXISTS \(SELECT FROM erasure|UPDATE erasure SET due_at|unnest\(jobs\) AS id FROM erasure|DELETE FROM erasure|AS erased \(user_id, tenant_app_id\))/,
+      /(SELECT EXISTS \(SELECT FROM erasure|UPDATE erasure SET (?:due_at|seen_in)|unnest\(jobs\) AS id FROM erasure|DELETE FROM erasure|AS erased \(user_id, tenant_app_id\))/,
     reason: 'It erases the rows of the tenant of each deleted user, and returns nothing of them to a client.',
   },
   {

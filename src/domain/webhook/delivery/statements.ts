@@ -147,9 +147,8 @@ const removedAtOnce = 10_000
 
 /** Removes deliveries of a webhook. Parameters: tenant, webhook. */
 export const removeOf = statement(`
-  WITH locked AS (SELECT tenant_app_id, id FROM webhook WHERE ${ofWebhook} FOR UPDATE)
-  DELETE FROM webhook_delivery WHERE (tenant_app_id, id) IN (
-    SELECT tenant_app_id, delivery.id FROM locked CROSS JOIN LATERAL (
-      SELECT id FROM webhook_delivery WHERE tenant_app_id = locked.tenant_app_id AND webhook_id = locked.id
-      LIMIT ${removedAtOnce} FOR UPDATE SKIP LOCKED
+  WITH locked AS (SELECT id FROM webhook WHERE ${ofWebhook} FOR UPDATE)
+  DELETE FROM webhook_delivery WHERE tenant_app_id = $1 AND id IN (
+    SELECT delivery.id FROM locked CROSS JOIN LATERAL (
+      SELECT id FROM webhook_delivery WHERE tenant_app_id = $1 AND webhook_id = locked.id LIMIT ${removedAtOnce} FOR UPDATE SKIP LOCKED
     ) AS delivery)`)
