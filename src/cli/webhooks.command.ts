@@ -103,7 +103,7 @@ async function listen({ url, types, ...options }: ListenOptions): Promise<void> 
         query: subscription,
         variables: { after, types },
       })) {
-        if (!data) throw new OperatorError(`The gateway refused: ${errors?.map(({ message }) => message).join(' ')}`)
+        if (!data) throw refusal(errors)
         const event = { ...data.events, createdAt: new Date(data.events.createdAt) }
         const result = await send(event)
         printTable([], [[event.id, event.type, event.resourceId, ...(result === undefined ? [] : [result])]])
@@ -122,10 +122,14 @@ async function listen({ url, types, ...options }: ListenOptions): Promise<void> 
 async function findNewest(client: Client): Promise<string | undefined> {
   const query = '{ events(last: 1) { nodes { id } } }'
   for await (const { data, errors } of client.iterate<{ events: { nodes: { id: string }[] } }>({ query })) {
-    if (!data) throw new OperatorError(`The gateway refused: ${errors?.map(({ message }) => message).join(' ')}`)
+    if (!data) throw refusal(errors)
     return data.events.nodes[0]?.id
   }
   return undefined
+}
+
+function refusal(errors: readonly { readonly message: string }[] = []): OperatorError {
+  return new OperatorError(`The gateway refused: ${errors.map(({ message }) => message).join(' ')}`)
 }
 
 /** Why there is no connection: the message of an error of ws, or the code and reason with which the gateway closed it. */
@@ -140,8 +144,7 @@ function throwIfFinal(error: unknown): void {
   const { code, reason } = error as { readonly code?: unknown; readonly reason?: string }
   if (isFinal(code)) throw new OperatorError(`The gateway refused: ${reason}`)
   // graphql-ws reports the errors of an operation as a list.
-  if (Array.isArray(error))
-    throw new OperatorError(`The gateway refused: ${error.map(({ message }) => message).join(' ')}`)
+  if (Array.isArray(error)) throw refusal(error)
 }
 
 async function trigger(type: EventType, options: ForwardOptions): Promise<void> {

@@ -125,6 +125,7 @@ it('ids that clients have chosen for accounts are no names', async () => {
   await app.graphql(tenant, deleteUser, { id: userId })
   await erase()
   expect(await findJob(job)).toMatchObject({ status: 'PENDING', payload: { of: 'url' } })
+  expect(await columnsNaming(userId)).toEqual([])
 })
 
 it('thousands of names of a user are looked up in long payloads', async () => {

@@ -278,13 +278,13 @@ describe('a database that has crashed', () => {
   it('can number transactions again, and a follower receives their events', async () => {
     const { database, services } = app
     const log = createEventLog(database)
-    let lost = 0
+    let hasCrashed = false
     // As after a crash: the horizon goes back behind transactions that were seen before it, and have written nothing that is left.
     const beforeCrash = {
       ...log,
       readNew: async (ends: Parameters<typeof log.readNew>[0]) => {
         const { complete, begun, ofTenant } = await log.readNew(ends)
-        const later = (prefix: string) => (lost ? prefix : prefix.replace(/^evt_0/, 'evt_1'))
+        const later = (prefix: string) => (hasCrashed ? prefix : prefix.replace(/^evt_0/, 'evt_1'))
         return { complete: later(complete), begun: later(begun), ofTenant }
       },
     }
@@ -296,7 +296,7 @@ describe('a database that has crashed', () => {
     const first = follower.next()
     await openPool().query(insert, [tenant.tenantAppId, 'usr_before_crash'])
     expect((await first)?.map(({ resourceId }) => resourceId)).toEqual(['usr_before_crash'])
-    lost = 1
+    hasCrashed = true
     const next = follower.next()
     await openPool().query(insert, [tenant.tenantAppId, 'usr_after_crash'])
     expect((await next)?.map(({ resourceId }) => resourceId)).toEqual(['usr_after_crash'])

@@ -2,6 +2,7 @@ import { ApolloClient, type ApolloLink, CombinedGraphQLErrors, gql, HttpLink, In
 import { BatchHttpLink } from '@apollo/client/link/batch-http'
 import type { FastifyReply } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { apolloMultipart } from '../../src/engine/graphql/http/negotiate.ts'
 import { createYogaSender } from '../../src/engine/graphql/http/yoga.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf } from '../support/events.ts'
@@ -150,7 +151,7 @@ describe("Apollo's multipart protocol", () => {
       },
     }
     const reply = { type: () => reply, header: () => reply, request: {} } as unknown as FastifyReply
-    const body = await send(reply, specification, results as never)
+    const body = await send(reply, apolloMultipart, results as never)
     const reader = body?.getReader()
     await reader?.read()
     const waiting = reader?.read()

@@ -105,10 +105,10 @@ async function searchTenant({ sql }: Pick<Database, 'sql'>, erasures: readonly [
   const users = erasures.map(({ userId }) => userId)
   const names = await query(sql, readNames, [users, users.map(() => tenantAppId)])
   const deletedAt = (user: unknown) => erasures.find(({ userId }) => userId === user)?.deletedAt ?? null
-  const ofOthers = names.filter(([, userId, name]) => name !== userId)
+  const related = names.filter(([, userId, name]) => name !== userId)
   const values = [
     ...[users.map((id) => likePatternOf(id)), users.map((id) => patternOf(id)), users.map(deletedAt)],
-    ...[ofOthers.map(([, , name]) => String(name)), ofOthers.map(([, userId]) => deletedAt(userId))],
+    ...[related.map(([, , name]) => String(name)), related.map(([, userId]) => deletedAt(userId))],
   ]
   const search = async (sent: Statement): Promise<string[]> => {
     const found: string[] = []

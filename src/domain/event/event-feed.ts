@@ -5,6 +5,7 @@ import { GatewayError, invalidField } from '../../engine/errors.ts'
 import type { Payer } from '../../engine/limits/payer.ts'
 import { type Event, isEventId, transactionOf } from './event.ts'
 import { type EventLog, type EventSelection, maxEvents } from './event-log.ts'
+import { createStallWatch, type OnStall } from './stall-watch.ts'
 import { TenantTail } from './tenant-tail.ts'
 
 /** Receives the events of a tenant, in the order of the log. */
@@ -21,8 +22,7 @@ export interface FeedOptions {
   readonly driver: Pick<Driver, 'listen'>
   /** Runs the reads of followers that are behind, fairly. */
   readonly queue: { run<Result>(payer: Payer, work: () => Promise<Result>): Promise<Result> }
-  /** Called with how long the log has waited for a transaction, in seconds, and what is known of it; with 0 when it waits no longer. */
-  readonly onStall: (seconds: number, writer?: string) => void
+  readonly onStall: OnStall
   readonly onError: (error: unknown) => void
 }
 
@@ -39,7 +39,6 @@ const pollMilliseconds = 500
 /** Announcements within this time are one read. */
 const restMilliseconds = 10
 const maxPauseMilliseconds = 250
-const stallMilliseconds = 30_000
 
 /**
  * Creates the feed of a process: it reads the log once for all followers, over any connection to the primary. It listens on one
@@ -224,31 +223,5 @@ class Follower implements EventFollower {
     this.tail.followers.delete(this)
     this.wake()
     this.options.onEnd()
-  }
-}
-
-/** Creates the watch over a log that waits for a transaction. */
-function createStallWatch(onStall: FeedOptions['onStall'], log: EventLog) {
-  let since = performance.now()
-  let place = ''
-  let isReported = false
-  return {
-    /** Called when the log is read no more. */
-    end(): void {
-      if (isReported) onStall(0)
-    },
-    /** @param complete how far the log can be read; it waits if a later transaction has ended and it stays there */
-    async note(complete: string, isWaiting: boolean): Promise<void> {
-      if (!isWaiting || complete !== place) {
-        if (isReported) onStall(0)
-        ;[since, place, isReported] = [performance.now(), complete, false]
-        return
-      }
-      const stalled = performance.now() - since
-      if (stalled < stallMilliseconds) return
-      // The description is read once, the duration is reported each time.
-      onStall(stalled / 1_000, isReported ? undefined : await log.describeOldestWriter())
-      isReported = true
-    },
   }
 }

@@ -88,9 +88,10 @@ export async function deleteWebhook(
   { id }: { readonly id: string },
 ): Promise<string> {
   const where = { tenantAppId: viewer.tenantAppId, id }
+  if (!isPossibleId(id)) throw webhookNotFound('id')
   // Millions of deliveries take longer than one statement may.
-  if (isPossibleId(id)) await deliveries.removeOf(where)
-  const { count } = isPossibleId(id) ? await prisma.webhook.deleteMany({ where }) : { count: 0 }
+  await deliveries.removeOf(where)
+  const { count } = await prisma.webhook.deleteMany({ where })
   if (count === 0) throw webhookNotFound('id')
   return id
 }

@@ -1,6 +1,7 @@
+import { createAlarm } from '../../../engine/alarm.ts'
 import type { Logger } from '../../../engine/telemetry/logger.ts'
 import type { EventFeed } from '../../event/event-feed.ts'
-import { createAlarm, keepWatching } from '../../event/wake-ups.ts'
+import { keepWatching } from '../../event/wake-ups.ts'
 import type { Attempt } from './attempt.ts'
 import type { ClaimedDelivery, DeliveryStore } from './delivery-store.ts'
 import { createRecorder } from './recorder.ts'

@@ -26,7 +26,8 @@ const insertChosen = `
 
 /**
  * Puts new events into deliveries of all webhooks that want them, and moves the cursors of the webhooks. Each tenant has a webhook served
- * before any has a second one, in random order. Webhooks that another worker serves are skipped. The locked rows have their newest cursors, so no event is put twice. Result: the number of events that were read.
+ * before any has a second one, in random order. Webhooks that another worker serves are skipped. The locked rows have their newest cursors,
+ * so no event is put twice. Result: the number of events that were read.
  */
 export const fanOut = statement(`
   WITH horizon AS (SELECT complete FROM event_horizon()),

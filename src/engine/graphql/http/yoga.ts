@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import type { ExecutionResult } from 'graphql'
 import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga'
+import { createAlarm } from '../../alarm.ts'
 import { releasePermits } from '../../http/plugins/load-shedding.ts'
 import { apolloMultipart, type Results } from './negotiate.ts'
 
@@ -94,26 +95,21 @@ async function* withHeartbeats(
   iterator: AsyncIterator<ExecutionResult>,
   milliseconds: number,
 ): AsyncGenerator<{ readonly payload?: ExecutionResult }> {
+  const alarm = createAlarm()
   try {
     for (;;) {
       const next = iterator.next()
       let hasArrived = false
-      let wake = () => {}
       // One handler for all heartbeats: `Promise.race` would add one for each, which stay until the result arrives.
       const note = () => {
         hasArrived = true
-        wake()
+        alarm.ring()
       }
       next.then(note, note)
-      while (!hasArrived) {
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, milliseconds).unref()
-          wake = () => {
-            clearTimeout(timer)
-            resolve()
-          }
-        })
-        if (!hasArrived) yield {}
+      for (;;) {
+        await alarm.wait(milliseconds)
+        if (hasArrived) break
+        yield {}
       }
       const result = await next
       if (result.done) return
