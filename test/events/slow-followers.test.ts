@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf, type EventStream, settleEvents, subscribe } from '../support/events.ts'
 import { settings } from '../support/settings.ts'
+import { initSocket } from '../support/web-socket.ts'
 
-const idleMilliseconds = 1_000
+const idleMilliseconds = 3_000
 const payloadLength = 60_000
 /** More than the buffers of both ends of a connection take. */
 const jobs = 200
@@ -13,7 +14,11 @@ let tenant: TestTenant
 let address: string
 
 beforeAll(async () => {
-  app = await startTestApp({ timeouts: { ...settings.timeouts, idleMilliseconds } })
+  app = await startTestApp({
+    timeouts: { ...settings.timeouts, idleMilliseconds },
+    heartbeatMilliseconds: 200,
+    maxSubscriptionsPerKey: 1,
+  })
   address = await addressOf(app)
 })
 afterAll(() => app.close())
@@ -38,15 +43,26 @@ async function writeEvents(): Promise<string[]> {
   return ids
 }
 
-/** Reads events until the stream ends or is cut off, or there are so many. */
+/** Reads events until the stream ends or is cut off, there is an error, or there are so many. */
 async function readAll(stream: EventStream, count: number): Promise<Event[]> {
   const events: Event[] = []
   while (events.length < count) {
-    const event = await stream.next().catch(() => undefined)
+    const message = await stream.next().catch(() => undefined)
+    const event = message?.data?.data?.['events'] as Event | undefined
     if (!event) break
-    events.push(event.data?.data?.['events'] as Event)
+    events.push(event)
   }
   return events
+}
+
+/** Waits until the key may have another subscription: until the only one has ended. */
+async function waitForEnd(): Promise<void> {
+  const readStatus = async () => {
+    const another = await follow()
+    another.close()
+    return another.status
+  }
+  await expect.poll(readStatus, { timeout: 30_000 }).toBe(200)
 }
 
 const resourcesOf = (events: readonly Event[]) => events.map(({ resourceId }) => resourceId)
@@ -60,7 +76,56 @@ describe('a follower that does not read', () => {
     stream.close()
   })
 
-  it('is cut off after IDLE_TIMEOUT, and continues after the last event that it has', async () => {
+  it('is ended after IDLE_TIMEOUT. When it reads again, an error says from which event to continue', async () => {
+    tenant = await app.createTenant()
+    const stream = await follow()
+    const written = await writeEvents()
+    await waitForEnd()
+    const received: Event[] = []
+    let message = await stream.next()
+    for (; message?.data?.data; message = await stream.next()) received.push(message.data.data['events'] as Event)
+    expect(received.length).toBeLessThan(jobs)
+    const { id } = received.at(-1) ?? { id: '' }
+    expect(message).toMatchObject({
+      event: 'next',
+      data: {
+        errors: [
+          {
+            message: `The client read nothing for too long. Continue after ${id}.`,
+            extensions: { code: 'REQUEST_TIMEOUT' },
+          },
+        ],
+      },
+    })
+    expect(await stream.next()).toMatchObject({ event: 'complete' })
+    const again = await follow(id)
+    const others = await readAll(again, jobs - received.length)
+    expect(resourcesOf([...received, ...others])).toEqual(written)
+    again.close()
+  })
+
+  it('gets the same error over a WebSocket, before its connection ends', async () => {
+    tenant = await app.createTenant()
+    const { socket, send, next } = await initSocket(address, tenant.key)
+    await writeEvents()
+    const { data } = await app.graphql<{ events: { nodes: [Event] } }>(tenant, '{ events(first: 1) { nodes { id } } }')
+    send({ type: 'subscribe', id: '1', payload: { query, variables: { after: data?.events.nodes[0].id } } })
+    await next()
+    socket.pause()
+    await waitForEnd()
+    socket.resume()
+    const messages = [await next()]
+    while (messages.at(-1)?.type === 'next') messages.push(await next())
+    const [last, error, end] = messages.slice(-3)
+    const received = last?.payload as { data: { events: Event } } | undefined
+    const message = `The client read nothing for too long. Continue after ${received?.data.events.id}.`
+    expect(end).toMatchObject({ type: 'complete' })
+    expect(error).toMatchObject({ type: 'next', payload: { errors: [{ message }] } })
+    expect(socket.readyState).toBe(socket.OPEN)
+    socket.close()
+  })
+
+  it('is cut off after twice that time, and continues after the last event that it has', async () => {
     tenant = await app.createTenant()
     const stream = await follow()
     const written = await writeEvents()

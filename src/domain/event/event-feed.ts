@@ -10,6 +10,8 @@ import { TenantTail } from './tenant-tail.ts'
 
 /** Receives the events of a tenant, in the order of the log. */
 export interface EventFollower {
+  /** The id of the last event that was read for it. */
+  readonly position: string
   readonly hasEnded: boolean
   /** Waits for events. Returns undefined when the follower has ended. */
   next(): Promise<readonly Event[] | undefined>

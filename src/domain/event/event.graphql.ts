@@ -122,7 +122,7 @@ builder.subscriptionField('events', (t) =>
       const follower = await events.follow(viewer, after ?? undefined)
       const concerns = ({ type, userId }: EventRow) =>
         (viewer.userId === undefined || userId === viewer.userId) && (types == null || types.includes(type))
-      return liveValues(follower, { after: async (written) => written.filter(concerns) })
+      return liveValues(follower, { after: async (written) => written.filter(concerns), eventIdOf: ({ id }) => id })
     },
     resolve: (event: EventRow) => event,
   }),

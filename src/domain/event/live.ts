@@ -1,9 +1,9 @@
+import type { SubscriptionValues } from '../../engine/graphql/operation/subscribe.ts'
 import type { Event } from './event.ts'
 import type { EventFollower } from './event-feed.ts'
 
-/** Values over time. `return` ends it at once. */
-export interface LiveValues<Value> extends AsyncIterator<Value, undefined> {
-  return(): Promise<IteratorResult<Value, undefined>>
+/** Values over time. */
+export interface LiveValues<Value> extends SubscriptionValues<Value> {
   [Symbol.asyncIterator](): LiveValues<Value>
 }
 
@@ -14,15 +14,18 @@ interface LiveOptions<Value> {
   readonly after: (events: readonly Event[]) => Promise<readonly Value[]>
   /** Whether there can be no more values. */
   readonly isOver?: () => boolean
+  /** The id of the event that a value is, for a client that continues after it. Without it, a client subscribes again. */
+  readonly eventIdOf?: (value: Value) => string
 }
 
 /** The values of a subscription that follows the log. An iterator, because a generator that waits for events cannot be ended before there are some. */
 export function liveValues<Value>(
   follower: EventFollower,
-  { first, after, isOver = () => false }: LiveOptions<Value>,
+  { first, after, isOver = () => false, eventIdOf }: LiveOptions<Value>,
 ): LiveValues<Value> {
   let readFirst = first
   const pending: Value[] = []
+  let lastEventId = follower.position
 
   async function read(): Promise<boolean> {
     if (readFirst) {
@@ -46,13 +49,19 @@ export function liveValues<Value>(
         throw error
       }
       const [value] = pending.splice(0, 1)
-      if (value !== undefined && !follower.hasEnded) return { done: false, value }
+      if (value !== undefined && !follower.hasEnded) {
+        if (eventIdOf) lastEventId = eventIdOf(value)
+        return { done: false, value }
+      }
       follower.return()
       return { done: true, value: undefined }
     },
     async return() {
       follower.return()
       return { done: true, value: undefined }
+    },
+    get continuation() {
+      return eventIdOf ? `Continue after ${lastEventId}.` : 'Subscribe again.'
     },
     [Symbol.asyncIterator]: () => values,
   }

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Authenticator } from '../auth/authenticator.ts'
 import type { Viewer } from '../auth/viewer.ts'
@@ -58,6 +59,20 @@ export function onFlushed({ raw }: FastifyReply): (done: () => void) => void {
       else raw.once('drain', finish).once('close', finish)
     })
   }
+}
+
+/**
+ * Returns the function that calls back when a client has taken nothing of its response for as long as a connection may be idle. The connection
+ * is cut off if it takes nothing for as long again.
+ */
+export function onUnread({ raw }: FastifyReply): (done: () => void) => void {
+  return (done) =>
+    raw.once('timeout', (socket: Socket) => {
+      // With a listener, Node does not end the connection.
+      if (raw.writableLength === 0) socket.destroy()
+      socket.setTimeout(socket.timeout ?? 0)
+      done()
+    })
 }
 
 /** Creates a context for an authenticated request. */

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Services } from '../../context.ts'
-import { type Authenticate, contextOf, onFlushed, onSent, viewerOf } from '../../http/request.ts'
+import { type Authenticate, contextOf, onFlushed, onSent, onUnread, viewerOf } from '../../http/request.ts'
 import { clientOf } from '../../telemetry/usage/client.ts'
 import { toClientError } from '../operation/client-error.ts'
 import type { IdempotencyKey } from '../operation/execute-once.ts'
@@ -56,7 +56,8 @@ export function createResponder(documents: DocumentFinder, options: ResponderOpt
     if (operation.kind === 'subscription') {
       const protocol = subscriptionProtocol(headers.accept)
       const checkKey = () => authenticate(request)
-      const started = await operations.subscribe({ ...toRun, onFlushed: onFlushed(reply), checkKey })
+      const reader = { onFlushed: onFlushed(reply), onUnread: onUnread(reply) }
+      const started = await operations.subscribe({ ...toRun, ...reader, checkKey })
       reply.headers(started.headers)
       return send(reply, protocol, params, started.events)
     }

@@ -3,7 +3,7 @@ import { watchCredential } from '../../auth/authenticator.ts'
 import { requireScope } from '../../auth/scopes.ts'
 import type { Viewer } from '../../auth/viewer.ts'
 import { runAttributed, type StatementMeter } from '../../db/statement-meter.ts'
-import type { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../errors.ts'
 import { type ConcurrencyLimit, createConcurrencyLimit, delayRejection } from '../../limits/concurrency-limit.ts'
 import { type Admissions, pointsOfLength } from './admit.ts'
 import { countErrors, executeOperation, executionArgs, toClientResult } from './execute.ts'
@@ -14,8 +14,18 @@ import { lengthOf, longResponse, mebibyte, requireResponseLength } from './respo
 export interface SubscriptionRequest extends OperationRequest {
   /** Calls back when the client has received the events so far, or has gone. */
   onFlushed(done: () => void): void
+  /** Calls back when the client has taken nothing for as long as a connection may be idle. */
+  onUnread(done: () => void): void
   /** Returns the current viewer of the key or token. Rejects if it is no longer valid. */
   checkKey(): Promise<Viewer>
+}
+
+/** What the resolver of a subscription returns. */
+export interface SubscriptionValues<Value> extends AsyncIterator<Value, undefined> {
+  /** Ends the values at once, also while the next one is awaited. */
+  return(): Promise<IteratorResult<Value, undefined>>
+  /** What a client that has received the values so far does to go on later, as a sentence. */
+  readonly continuation: string
 }
 
 /** The events of a subscription, or a single result if it is rejected; and headers of the response. */
@@ -36,7 +46,7 @@ interface SubscribeOptions {
 
 /**
  * Creates `subscribe`. Each event checks the key, and takes the cost of its nodes from the budgets. When the key is
- * revoked, loses a scope or has no points left, or the token expires, the subscription sends the error and ends. Without events
+ * revoked, loses a scope or has no points left, the token expires, or the client reads nothing, the subscription sends the error and ends. Without events
  * the key is checked each second. A rejection is sent after a second.
  *
  * @throws GatewayError TOO_EXPENSIVE, RATE_LIMITED
@@ -67,7 +77,7 @@ export function createSubscribe({ admissions, meter, unsent, maxPerKey }: Subscr
       createSourceEventStream(executionArgs(operation, context, coerced)),
     )
     if (!(Symbol.asyncIterator in source)) return { events: shown(source, request), headers }
-    const values = releasing(source[Symbol.asyncIterator](), release)
+    const values = releasing(source[Symbol.asyncIterator]() as SubscriptionValues<unknown>, release)
     // A client that has gone ends the values, also while the next one is awaited.
     request.onSent(() => void values.return())
     return { events: eventsOf(values, request, { admissions, meter, unsent, paid: cost }), headers }
@@ -79,8 +89,9 @@ interface EventsOptions extends Pick<SubscribeOptions, 'admissions' | 'meter' | 
 }
 
 /** The same values. When they end for any reason, the permit is released. */
-function releasing(values: AsyncIterator<unknown>, release: () => void) {
+function releasing(values: SubscriptionValues<unknown>, release: () => void) {
   return {
+    continuation: () => values.continuation,
     async next(): Promise<IteratorResult<unknown>> {
       try {
         const result = await values.next()
@@ -93,7 +104,7 @@ function releasing(values: AsyncIterator<unknown>, release: () => void) {
     },
     async return(): Promise<void> {
       release()
-      await values.return?.()
+      await values.return()
     },
   }
 }
@@ -103,16 +114,18 @@ async function* eventsOf(
   request: SubscriptionRequest,
   { meter, ...options }: EventsOptions,
 ): AsyncGenerator<ExecutionResult> {
-  const { statements, checkKey, onFlushed } = request
+  const { statements, checkKey, onFlushed, onUnread } = request
   const attributed = <Result>(work: () => Promise<Result>) => runAttributed(meter, statements, work)
   /** Why the key may receive no more events. */
   let rejection: GatewayError | undefined
-  const stopWatching = watchCredential(
-    () => attributed(checkKey),
-    (reason) => {
-      rejection = reason
-      void values.return()
-    },
+  const reject = (reason: GatewayError) => {
+    rejection ??= reason
+    void values.return()
+  }
+  const stopWatching = watchCredential(() => attributed(checkKey), reject)
+  // The client gets the error if it reads again.
+  onUnread(() =>
+    reject(new GatewayError('REQUEST_TIMEOUT', `The client read nothing for too long. ${values.continuation()}`)),
   )
   const resultOf = createResults(request, options)
   let release: (() => void) | undefined

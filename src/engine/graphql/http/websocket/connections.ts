@@ -52,6 +52,7 @@ interface Connection extends Pick<RequestState, 'viewer' | 'statements' | 'log'>
   /** Those of the upgrade, or the credential and the names of `connection_init`. */
   headers: RequestState['headers']
   readonly running: Set<AsyncGenerator<unknown>>
+  readonly onSilence: Set<() => void>
   operations: number
   /** Set while the credential is valid: releases the permit of the connection, and stops watching the credential. */
   release?: () => void
@@ -118,7 +119,7 @@ export function createConnections(options: ConnectionsOptions) {
   }
 
   function start(connection: Connection, payload: SubscribePayload): AsyncGenerator<object> {
-    const { headers, running } = connection
+    const { headers, running, onSilence } = connection
     connection.operations += 1
     const id = `${connection.id}.${connection.operations}`
     const onEnd = () => {
@@ -128,7 +129,7 @@ export function createConnections(options: ConnectionsOptions) {
     }
     const operation = startOperation({
       ...{ id, payload, headers, log: logger.child({ requestId: id }) },
-      ...{ authenticate: recheck(connection), onEnd },
+      ...{ authenticate: recheck(connection), onSilence, onEnd },
     })
     running.add(operation)
     return operation
@@ -160,12 +161,18 @@ export function createConnections(options: ConnectionsOptions) {
       const id = requestIdOf(upgrade)
       const connection: Connection = {
         ...{ id, socket, raw, viewer: null, headers: upgrade.headers, statements: { statements: 0 } },
-        ...{ log: logger.child({ requestId: id }), running: new Set(), operations: 0 },
+        ...{ log: logger.child({ requestId: id }), running: new Set(), onSilence: new Set(), operations: 0 },
       }
       const openedAt = performance.now()
       open.add(connection)
       metrics.webSockets.set(open.size)
-      watchClient(socket, raw, { ...options, isKnown: () => connection.release !== undefined })
+      watchClient(socket, raw, {
+        ...options,
+        isKnown: () => connection.release !== undefined,
+        onSilence() {
+          for (const callBack of connection.onSilence) callBack()
+        },
+      })
       // ws closes the connection by itself, with the code of the error.
       socket.on('error', () => undefined)
       const end = socket.protocol === GRAPHQL_TRANSPORT_WS_PROTOCOL ? speak(connection) : undefined

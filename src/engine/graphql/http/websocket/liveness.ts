@@ -10,6 +10,8 @@ export interface LivenessOptions {
   readonly idleMilliseconds: number
   /** Whether the client's credential is valid. */
   isKnown(): boolean
+  /** Calls back when a client has sent nothing for that long. Its connection ends if it sends nothing for as long again. */
+  onSilence(): void
 }
 
 /**
@@ -17,12 +19,16 @@ export interface LivenessOptions {
  * message of 1 MiB for a client without one.
  */
 export function watchClient(socket: WebSocket, connection: Socket, options: LivenessOptions): void {
-  const { heartbeatMilliseconds, idleMilliseconds, isKnown } = options
+  const { heartbeatMilliseconds, idleMilliseconds, isKnown, onSilence } = options
   const bytesBefore = connection.bytesRead
   let heardAt = performance.now()
+  let isSilent = false
   const timer = setInterval(() => {
-    if (performance.now() - heardAt > idleMilliseconds) socket.terminate()
-    else socket.ping()
+    const silence = performance.now() - heardAt
+    if (silence > 2 * idleMilliseconds) return socket.terminate()
+    if (silence > idleMilliseconds && !isSilent) onSilence()
+    isSilent = silence > idleMilliseconds
+    socket.ping()
   }, heartbeatMilliseconds).unref()
   socket.once('close', () => clearInterval(timer))
   // Before ws reads the data.

@@ -37,6 +37,8 @@ interface SocketRequest extends Pick<RequestState, 'headers' | 'log'> {
   /** Finds the viewer anew for each operation, because a key can lose scopes. Closes the connection if it is no longer valid. */
   readonly authenticate: Authenticate
   readonly payload: SubscribePayload
+  /** What to call when the client has sent nothing for long, not even the reply to a ping. */
+  readonly onSilence: Set<() => void>
   onEnd(): void
 }
 
@@ -50,7 +52,7 @@ export function createSocketOperations(options: SocketOperationsOptions) {
   const { services, operations, documents, introspection, load, tracing } = options
 
   async function* execute(
-    { payload, authenticate }: SocketRequest,
+    { payload, authenticate, onSilence }: SocketRequest,
     request: RequestState,
     { signal }: AbortController,
   ): AsyncGenerator<ExecutionResult> {
@@ -88,7 +90,11 @@ export function createSocketOperations(options: SocketOperationsOptions) {
     }
     if (operation.kind === 'subscription') {
       const checkKey = () => authenticate(request)
-      const { events } = await operations.subscribe({ ...toRun, checkKey, onFlushed: (done) => done() })
+      const onUnread = (done: () => void) => {
+        onSilence.add(done)
+        toRun.onSent(() => void onSilence.delete(done))
+      }
+      const { events } = await operations.subscribe({ ...toRun, checkKey, onUnread, onFlushed: (done) => done() })
       release()
       if (Symbol.asyncIterator in events) for await (const event of events) yield shown(event)
       else yield shown(events)
