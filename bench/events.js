@@ -107,13 +107,33 @@ try {
     return (2 * count) / ((performance.now() - startedAt) / 1_000)
   }
 
+  /** Does some work while a client follows the events of the tenant. */
+  async function followed(work) {
+    const left = new AbortController()
+    const { body } = await fetch(`${gateway.address}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'text/event-stream', 'x-api-key': key },
+      body: JSON.stringify({ query: 'subscription { events { id } }' }),
+      signal: left.signal,
+    })
+    const read = body.pipeTo(new WritableStream()).catch(() => undefined)
+    const rate = await work()
+    left.abort()
+    await read
+    return rate
+  }
+
+  const create = () =>
+    load(
+      'mutation ($name: String!) { createUser(input: { name: $name, email: "a@example.com", phone: "1" }) { user { id } } }',
+    )
+  const update = () =>
+    load('mutation ($id: ID!, $name: String!) { updateUser(input: { id: $id, name: $name }) { user { id } } }')
   const cases = {
-    'create a user': () =>
-      load(
-        'mutation ($name: String!) { createUser(input: { name: $name, email: "a@example.com", phone: "1" }) { user { id } } }',
-      ),
-    'update a user': () =>
-      load('mutation ($id: ID!, $name: String!) { updateUser(input: { id: $id, name: $name }) { user { id } } }'),
+    'create a user': create,
+    'update a user': update,
+    'create a user, with a follower': () => followed(create),
+    'update a user, with a follower': () => followed(update),
     'import records': importRecords,
   }
   const modes = ['ENABLE', 'DISABLE']

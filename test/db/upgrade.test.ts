@@ -57,6 +57,8 @@ it('the migrations keep every row and remove the schema of the queue library', a
     '20261123235000_erasure',
     '20261124082422_usage',
     '20261124224500_late_writers',
+    '20261125020000_rarer_announcements',
+    '20261125020100_smaller_index_of_events',
   ])
   expect(await readAll()).toEqual(before)
   const [{ queue } = {}] = await database.prisma.$queryRaw<{ queue?: string | null }[]>`

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -271,6 +272,34 @@ describe('a transaction that ends after later ones', () => {
         return database.prisma.job.findFirst({ where: { id: 'job_late' } })
       })
       .toMatchObject({ status: 'CANCELLED', payload: null })
+  })
+})
+
+describe('announcements of the log', () => {
+  it('are at most one in ten milliseconds, whatever the number of transactions, and go on when the clock is set back', async () => {
+    const pool = openPool()
+    const listener = new pg.Client({ connectionString: app.database.url })
+    await listener.connect()
+    await listener.query('LISTEN event_written')
+    let announced = 0
+    listener.on('notification', () => {
+      announced += 1
+    })
+    const startedAt = performance.now()
+    const ids = Array.from({ length: 500 }, (_, index) => `usr_announced_${index}`)
+    await Promise.all(ids.map((id) => pool.query(insert, [tenant.tenantAppId, id])))
+    await listener.query('SELECT')
+    const milliseconds = performance.now() - startedAt
+    expect(announced).toBeGreaterThan(0)
+    // Two transactions that look at the time at the same moment both announce.
+    expect(announced).toBeLessThan(2 * (1 + milliseconds / 10))
+    await listener.query(
+      `SELECT setval('event_announced', (1000 * date_part('epoch', now() + interval '1 hour'))::bigint)`,
+    )
+    const another = once(listener, 'notification')
+    await pool.query(insert, [tenant.tenantAppId, 'usr_of_a_clock'])
+    await another
+    await listener.end()
   })
 })
 

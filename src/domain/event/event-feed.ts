@@ -38,9 +38,11 @@ const maxPauseAfterFailure = 5_000
 
 /** How often a log that is followed is read without an announcement: a transaction that announces for others can be rolled back. */
 const pollMilliseconds = 500
-/** Announcements within this time are one read. */
+/**
+ * How long a process waits after an announcement before it reads: as long as other transactions do not announce theirs (migration
+ * rarer_announcements). Some of these end later, so the process reads again after twice as long, and so on.
+ */
 const restMilliseconds = 10
-const maxPauseMilliseconds = 250
 
 /**
  * Creates the feed of a process: it reads the log once for all followers, over any connection to the primary. It listens on one
@@ -75,32 +77,23 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
   /** Reads the log while someone follows it. */
   async function read(): Promise<void> {
     const stall = createStallWatch(onStall, log)
-    /**
-     * Transactions that were running at the last announcement are announced by it too, so reading goes on until they have ended. One whose
-     * number is greater than those of all that have ended is not known here; the next poll finds its events.
-     */
-    let target = ''
+    let known = ''
     let rest = restMilliseconds
-    let isBehind = false
     for (let isAnnounced = true; tails.size + watchers.size > 0 && !closing.signal.aborted; ) {
       const announced = new Promise<boolean>((resolve) => {
         announce = () => resolve(true)
       })
-      const wasBehind = isBehind
-      isBehind = true
       try {
         const { complete, begun, isFull } = await readNew()
-        if (isAnnounced) target = begun
-        isBehind = isFull || complete < target
-        rest = isAnnounced || isFull ? restMilliseconds : Math.min(2 * rest, maxPauseMilliseconds)
-        // A transaction that stays open can be the one that announces for the others, so this does not depend on announcements.
+        rest = isAnnounced || isFull ? restMilliseconds : Math.min(2 * rest, pollMilliseconds)
         await stall.note(complete, complete < begun)
-        if (isAnnounced || wasBehind) for (const watch of watchers) watch()
+        if (isAnnounced || complete !== known) for (const watch of watchers) watch()
+        known = complete
       } catch (error) {
         onError(error)
-        rest = Math.min(2 * Math.max(rest, maxPauseMilliseconds), maxPauseAfterFailure)
+        rest = Math.min(2 * Math.max(rest, pollMilliseconds), maxPauseAfterFailure)
       }
-      isAnnounced = await Promise.race([announced, pause(isBehind ? rest : pollMilliseconds).then(() => false)])
+      isAnnounced = await Promise.race([announced, pause(rest).then(() => false)])
       if (isAnnounced) await pause(restMilliseconds)
     }
     stall.end()

@@ -73,7 +73,7 @@ export function createEventLog({ sql, model }: Pick<Database, 'sql' | 'model'>) 
         'event.id < $': before,
         'event.type = ANY ($::text[])': types,
         'event.resource_id = $': resourceId,
-        'event.user_id = $': userId,
+        [ofUser]: userId,
         'event.key_id = $': keyId,
         'event.created_at >= $::timestamptz': since?.toISOString(),
       }
@@ -142,13 +142,20 @@ export function createEventLog({ sql, model }: Pick<Database, 'sql' | 'model'>) 
   }
 }
 
+const ofUser = 'event.user_id = $'
+
 function readPage(columns: readonly string[], conditions: readonly string[], direction: 'ASC' | 'DESC'): Statement {
   const all = ['event.tenant_app_id = $1', 'event.id < (SELECT complete FROM event_horizon())', ...conditions]
+  const page = (...more: string[]) =>
+    `(SELECT * FROM event WHERE ${[...all, ...more].join(' AND ')} ORDER BY id ${direction} LIMIT $2::integer)`
+  const isOfUser = conditions.some((condition) => condition.startsWith(ofUser))
+  // The index of users has no events about the users themselves.
+  const pages = isOfUser
+    ? `(${page('event.user_id = event.resource_id')} UNION ALL ${page('event.user_id <> event.resource_id')} ORDER BY id ${direction} LIMIT $2::integer)`
+    : page()
   return statement(`
     SELECT tenant_app.events_removed_to, ${columns.map((column) => `event.${column}`).join(', ')}
-    FROM tenant_app LEFT JOIN (
-      SELECT * FROM event WHERE ${all.join(' AND ')} ORDER BY id ${direction} LIMIT $2::integer
-    ) AS event ON true WHERE tenant_app.id = $1 ORDER BY event.id ${direction}`)
+    FROM tenant_app LEFT JOIN ${pages} AS event ON true WHERE tenant_app.id = $1 ORDER BY event.id ${direction}`)
 }
 
 /** Parameters: tenants, and the end of the log of each. */

@@ -1,4 +1,4 @@
-import type { SubscriptionValues } from '../../engine/graphql/operation/subscribe.ts'
+import type { SubscriptionValues } from '../../engine/subscription-values.ts'
 import type { Event } from './event.ts'
 import type { EventFollower } from './event-feed.ts'
 

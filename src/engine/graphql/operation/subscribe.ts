@@ -5,6 +5,7 @@ import type { Viewer } from '../../auth/viewer.ts'
 import { runAttributed, type StatementMeter } from '../../db/statement-meter.ts'
 import { GatewayError } from '../../errors.ts'
 import { type ConcurrencyLimit, createConcurrencyLimit, delayRejection } from '../../limits/concurrency-limit.ts'
+import type { SubscriptionValues } from '../../subscription-values.ts'
 import { type Admissions, pointsOfLength } from './admit.ts'
 import { countErrors, executeOperation, executionArgs, toClientResult } from './execute.ts'
 import type { OperationRequest } from './execute-request.ts'
@@ -18,14 +19,6 @@ export interface SubscriptionRequest extends OperationRequest {
   onUnread(done: () => void): void
   /** Returns the current viewer of the key or token. Rejects if it is no longer valid. */
   checkKey(): Promise<Viewer>
-}
-
-/** What the resolver of a subscription returns. */
-export interface SubscriptionValues<Value> extends AsyncIterator<Value, undefined> {
-  /** Ends the values at once, also while the next one is awaited. */
-  return(): Promise<IteratorResult<Value, undefined>>
-  /** What a client that has received the values so far does to go on later, as a sentence. */
-  readonly continuation: string
 }
 
 /** The events of a subscription, or a single result if it is rejected; and headers of the response. */
