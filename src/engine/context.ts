@@ -83,6 +83,8 @@ export interface Context extends RequestServices, Pick<Database, 'prisma' | 'ins
   /** Read the rows that the viewer may see. They remember these rows, so no two requests share them. */
   readonly loaders: Loaders
   readonly log: Logger
+  /** Takes points for work that the cost of the operation does not include. Only for the sources of subscriptions. */
+  readonly spend?: (points: number) => Promise<unknown>
   /** The trace of the request, if it is traced. */
   readonly trace: RequestTrace | undefined
 }

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { maxEvents } from '../../src/domain/event/event-log.ts'
+import { createRateLimit } from '../../src/engine/limits/rate-limit.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
-import { addressOf, type EventStream, subscribe } from '../support/events.ts'
+import { addressOf, type EventStream, settleEvents, subscribe } from '../support/events.ts'
 import { factoriesFor } from '../support/factories.ts'
 
 let app: TestApp
@@ -62,6 +64,30 @@ describe('subscription { events }', () => {
     const last = await make.user()
     expect(await nextEvent(second)).toMatchObject({ resourceId: last.id })
     second.close()
+  })
+
+  it('costs points for each page that is read for a follower alone, also if none of its events concerns the follower', async () => {
+    const own = await app.createTenant()
+    const { tenantAppId } = own
+    const log = { error: () => undefined, warn: () => undefined }
+    const limited = await app.startAnother({ rateLimit: createRateLimit(25, { log }) })
+    await factoriesFor(app, own).user()
+    await settleEvents(app)
+    const { data } = await app.graphql<{ events: { nodes: [Event] } }>(own, '{ events(first: 1) { nodes { id } } }')
+    const users = Array.from({ length: 2 * maxEvents + 1 }, (_, index) => ({
+      ...{ tenantAppId, id: `usr_priced_${index}`, name: 'A', email: 'a', updatedAt: new Date() },
+    }))
+    await app.database.insertRows('User', users)
+    await settleEvents(app)
+    const stream = await subscribe(await addressOf(limited), own.key, query, {
+      after: data.events.nodes[0].id,
+      types: ['JOB_CREATED'],
+    })
+    // The subscription and two pages cost 21 points, the third page would cost 10 more.
+    const event = await stream.next()
+    expect(event?.data?.errors?.[0]?.extensions['code']).toBe('RATE_LIMITED')
+    stream.close()
+    await limited.close()
   })
 
   it('sends only events of the types', async () => {

@@ -124,10 +124,11 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
      * Follows the events of a tenant after an id, or from now on.
      *
      * @param after the id of the last event that the follower knows
+     * @param onPage called before each page that is read for this follower alone, because it is far behind
      * @throws GatewayError BAD_USER_INPUT if `after` is not an id of the log. Reading throws it if later events have been removed
      * @throws if the database cannot be reached
      */
-    async follow(payer: Payer, after?: string): Promise<EventFollower> {
+    async follow(payer: Payer, after?: string, onPage?: () => Promise<unknown> | undefined): Promise<EventFollower> {
       const { tenantAppId } = payer
       await start()
       const { last, begun, running } = await log.readStart(tenantAppId)
@@ -139,7 +140,10 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
       const follower: Follower = new Follower(tail, after ?? last, {
         // A follower from now on needs no events from before, which cannot all be read yet.
         isKnown: (id) => after === undefined && id < begun && !running.has(transactionOf(id)),
-        readPage: (position) => queue.run(payer, () => log.read({ tenantAppId, after: position, limit: maxEvents })),
+        async readPage(position) {
+          await onPage?.()
+          return queue.run(payer, () => log.read({ tenantAppId, after: position, limit: maxEvents }))
+        },
         onEnd() {
           followers.delete(follower)
           if (tail.followers.size === 0 && tails.get(tenantAppId) === tail) tails.delete(tenantAppId)

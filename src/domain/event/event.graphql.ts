@@ -68,6 +68,9 @@ interface EventArguments extends ConnectionArguments {
   readonly filter?: { readonly types?: EventTypeName[] | null; readonly resourceId?: string | null } | null
 }
 
+/** What a page of the log costs that is read for one follower. It may have no event that concerns the follower. */
+const pointsOfPage = 10
+
 async function listEvents({ viewer, events }: Context, { filter, ...page }: EventArguments) {
   const { size, fromEnd } = readPageSize(page)
   const after = readEventId('after', page.after)
@@ -118,8 +121,8 @@ builder.subscriptionField('events', (t) =>
       after: t.arg.id({ description: 'The id of an event. By default, events are sent from now on.' }),
       types: t.arg({ type: [EventType], description: 'Events of one of these types. All by default.' }),
     },
-    async subscribe(_, { after, types }, { viewer, events }) {
-      const follower = await events.follow(viewer, after ?? undefined)
+    async subscribe(_, { after, types }, { viewer, events, spend }) {
+      const follower = await events.follow(viewer, after ?? undefined, () => spend?.(pointsOfPage))
       const concerns = ({ type, userId }: EventRow) =>
         (viewer.userId === undefined || userId === viewer.userId) && (types == null || types.includes(type))
       return liveValues(follower, { after: async (written) => written.filter(concerns), eventIdOf: ({ id }) => id })

@@ -66,8 +66,9 @@ export function createSubscribe({ admissions, meter, unsent, maxPerKey }: Subscr
     const { errors, coerced = {} } = operation.coerce(variables)
     if (errors) return { events: shown({ errors }, request), headers }
     context.loaders.follow(operation.planOf(coerced))
+    const spend = (points: number) => admissions.spend(request, points)
     const source = await meter.run(request.statements, () =>
-      createSourceEventStream(executionArgs(operation, context, coerced)),
+      createSourceEventStream(executionArgs(operation, { ...context, spend }, coerced)),
     )
     if (!(Symbol.asyncIterator in source)) return { events: shown(source, request), headers }
     const values = releasing(source[Symbol.asyncIterator]() as SubscriptionValues<unknown>, release)
