@@ -4,7 +4,7 @@ import { addressOf, type EventStream, settleEvents, subscribe } from '../support
 import { settings } from '../support/settings.ts'
 import { initSocket } from '../support/web-socket.ts'
 
-const idleMilliseconds = 3_000
+const idleMilliseconds = 5_000
 const payloadLength = 60_000
 /** More than the buffers of both ends of a connection take. */
 const jobs = 200
