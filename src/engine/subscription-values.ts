@@ -3,5 +3,5 @@ export interface SubscriptionValues<Value> extends AsyncIterator<Value, undefine
   /** Ends the values at once, also while the next one is awaited. */
   return(): Promise<IteratorResult<Value, undefined>>
   /** What a client that has received the values so far does to go on later, as a sentence. */
-  readonly continuation: string
+  continuation(): string
 }

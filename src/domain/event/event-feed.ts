@@ -39,8 +39,8 @@ const maxPauseAfterFailure = 5_000
 /** How often a log that is followed is read without an announcement: a transaction that announces for others can be rolled back. */
 const pollMilliseconds = 500
 /**
- * How long a process waits after an announcement before it reads: as long as other transactions do not announce theirs (migration
- * rarer_announcements). Some of these end later, so the process reads again after twice as long, and so on.
+ * How long a process waits after an announcement before it reads. For about as long other transactions do not announce their events (migration
+ * rarer_announcements). Some of these end later, so the process reads again after the same pause, twice that pause, and so on.
  */
 const restMilliseconds = 10
 
@@ -77,7 +77,7 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
   /** Reads the log while someone follows it. */
   async function read(): Promise<void> {
     const stall = createStallWatch(onStall, log)
-    let known = ''
+    let completeBefore = ''
     let rest = restMilliseconds
     for (let isAnnounced = true; tails.size + watchers.size > 0 && !closing.signal.aborted; ) {
       const announced = new Promise<boolean>((resolve) => {
@@ -87,8 +87,9 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
         const { complete, begun, isFull } = await readNew()
         rest = isAnnounced || isFull ? restMilliseconds : Math.min(2 * rest, pollMilliseconds)
         await stall.note(complete, complete < begun)
-        if (isAnnounced || complete !== known) for (const watch of watchers) watch()
-        known = complete
+        // Transactions that did not announce their events may have ended.
+        if (isAnnounced || complete !== completeBefore) for (const watch of watchers) watch()
+        completeBefore = complete
       } catch (error) {
         onError(error)
         rest = Math.min(2 * Math.max(rest, pollMilliseconds), maxPauseAfterFailure)

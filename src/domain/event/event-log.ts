@@ -55,7 +55,7 @@ export function createEventLog({ sql, model }: Pick<Database, 'sql' | 'model'>) 
   function statementFor(given: readonly string[], direction: 'ASC' | 'DESC'): Statement {
     const conditions = given.map((condition, index) => condition.replace('$', `$${index + 3}`))
     const key = [direction, ...conditions].join(' AND ')
-    const known = statements.get(key) ?? readPage(columns, conditions, direction)
+    const known = statements.get(key) ?? readPage(columns, conditions, direction, given.includes(ofUser))
     statements.set(key, known)
     return known
   }
@@ -144,18 +144,21 @@ export function createEventLog({ sql, model }: Pick<Database, 'sql' | 'model'>) 
 
 const ofUser = 'event.user_id = $'
 
-function readPage(columns: readonly string[], conditions: readonly string[], direction: 'ASC' | 'DESC'): Statement {
+function readPage(
+  columns: readonly string[],
+  conditions: readonly string[],
+  direction: 'ASC' | 'DESC',
+  isOfUser: boolean,
+): Statement {
   const all = ['event.tenant_app_id = $1', 'event.id < (SELECT complete FROM event_horizon())', ...conditions]
-  const page = (...more: string[]) =>
-    `(SELECT * FROM event WHERE ${[...all, ...more].join(' AND ')} ORDER BY id ${direction} LIMIT $2::integer)`
-  const isOfUser = conditions.some((condition) => condition.startsWith(ofUser))
-  // The index of users has no events about the users themselves.
-  const pages = isOfUser
-    ? `(${page('event.user_id = event.resource_id')} UNION ALL ${page('event.user_id <> event.resource_id')} ORDER BY id ${direction} LIMIT $2::integer)`
-    : page()
+  const order = `ORDER BY id ${direction} LIMIT $2::integer`
+  // The index of users has no events about the users themselves. Those are found by the index of resources.
+  const parts = isOfUser ? ['event.user_id = event.resource_id', 'event.user_id <> event.resource_id'] : ['true']
+  const pages = parts.map((part) => `(SELECT * FROM event WHERE ${[...all, part].join(' AND ')} ${order})`)
   return statement(`
     SELECT tenant_app.events_removed_to, ${columns.map((column) => `event.${column}`).join(', ')}
-    FROM tenant_app LEFT JOIN ${pages} AS event ON true WHERE tenant_app.id = $1 ORDER BY event.id ${direction}`)
+    FROM tenant_app LEFT JOIN (SELECT * FROM (${pages.join(' UNION ALL ')}) AS page ${order}) AS event ON true
+    WHERE tenant_app.id = $1 ORDER BY event.id ${direction}`)
 }
 
 /** Parameters: tenants, and the end of the log of each. */

@@ -60,9 +60,7 @@ export function liveValues<Value>(
       follower.return()
       return { done: true, value: undefined }
     },
-    get continuation() {
-      return eventIdOf ? `Continue after ${lastEventId}.` : 'Subscribe again.'
-    },
+    continuation: () => (eventIdOf ? `Continue after ${lastEventId}.` : 'Subscribe again.'),
     [Symbol.asyncIterator]: () => values,
   }
   return values

@@ -62,14 +62,17 @@ export function onFlushed({ raw }: FastifyReply): (done: () => void) => void {
 }
 
 /**
- * Returns the function that calls back when a client has taken nothing of its response for as long as a connection may be idle. The connection
- * is cut off if it takes nothing for as long again.
+ * Returns the function that calls back when a client has taken nothing of its response for as long as a connection may be
+ * idle. The connection is cut off if the client takes nothing for as long again.
  */
 export function onUnread({ raw }: FastifyReply): (done: () => void) => void {
   return (done) =>
     raw.once('timeout', (socket: Socket) => {
-      // With a listener, Node does not end the connection.
-      if (raw.writableLength === 0) socket.destroy()
+      // Node leaves the connection to the listener, once.
+      if (raw.writableLength === 0) {
+        socket.destroy()
+        return
+      }
       socket.setTimeout(socket.timeout ?? 0)
       done()
     })

@@ -39,8 +39,8 @@ interface SubscribeOptions {
 
 /**
  * Creates `subscribe`. Each event checks the key, and takes the cost of its nodes from the budgets. When the key is
- * revoked, loses a scope or has no points left, the token expires, or the client reads nothing, the subscription sends the error and ends. Without events
- * the key is checked each second. A rejection is sent after a second.
+ * revoked, loses a scope or has no points left, the token expires, or the client reads nothing, the subscription sends the
+ * error and ends. Without events the key is checked each second. A rejection is sent after a second.
  *
  * @throws GatewayError TOO_EXPENSIVE, RATE_LIMITED
  */
@@ -85,7 +85,7 @@ interface EventsOptions extends Pick<SubscribeOptions, 'admissions' | 'meter' | 
 /** The same values. When they end for any reason, the permit is released. */
 function releasing(values: SubscriptionValues<unknown>, release: () => void) {
   return {
-    continuation: () => values.continuation,
+    continuation: () => values.continuation(),
     async next(): Promise<IteratorResult<unknown>> {
       try {
         const result = await values.next()

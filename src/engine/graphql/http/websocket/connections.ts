@@ -52,7 +52,7 @@ interface Connection extends Pick<RequestState, 'viewer' | 'statements' | 'log'>
   /** Those of the upgrade, or the credential and the names of `connection_init`. */
   headers: RequestState['headers']
   readonly running: Set<AsyncGenerator<unknown>>
-  readonly onSilence: Set<() => void>
+  readonly silenceListeners: Set<() => void>
   operations: number
   /** Set while the credential is valid: releases the permit of the connection, and stops watching the credential. */
   release?: () => void
@@ -119,7 +119,7 @@ export function createConnections(options: ConnectionsOptions) {
   }
 
   function start(connection: Connection, payload: SubscribePayload): AsyncGenerator<object> {
-    const { headers, running, onSilence } = connection
+    const { headers, running, silenceListeners } = connection
     connection.operations += 1
     const id = `${connection.id}.${connection.operations}`
     const onEnd = () => {
@@ -129,7 +129,7 @@ export function createConnections(options: ConnectionsOptions) {
     }
     const operation = startOperation({
       ...{ id, payload, headers, log: logger.child({ requestId: id }) },
-      ...{ authenticate: recheck(connection), onSilence, onEnd },
+      ...{ authenticate: recheck(connection), silenceListeners, onEnd },
     })
     running.add(operation)
     return operation
@@ -161,7 +161,7 @@ export function createConnections(options: ConnectionsOptions) {
       const id = requestIdOf(upgrade)
       const connection: Connection = {
         ...{ id, socket, raw, viewer: null, headers: upgrade.headers, statements: { statements: 0 } },
-        ...{ log: logger.child({ requestId: id }), running: new Set(), onSilence: new Set(), operations: 0 },
+        ...{ log: logger.child({ requestId: id }), running: new Set(), silenceListeners: new Set(), operations: 0 },
       }
       const openedAt = performance.now()
       open.add(connection)
@@ -170,7 +170,7 @@ export function createConnections(options: ConnectionsOptions) {
         ...options,
         isKnown: () => connection.release !== undefined,
         onSilence() {
-          for (const callBack of connection.onSilence) callBack()
+          for (const call of connection.silenceListeners) call()
         },
       })
       // ws closes the connection by itself, with the code of the error.

@@ -10,7 +10,7 @@ export interface LivenessOptions {
   readonly idleMilliseconds: number
   /** Whether the client's credential is valid. */
   isKnown(): boolean
-  /** Calls back when a client has sent nothing for that long. Its connection ends if it sends nothing for as long again. */
+  /** Called with each heartbeat when a client has sent nothing for that long. Its connection ends if it sends nothing for as long again. */
   onSilence(): void
 }
 
@@ -22,12 +22,10 @@ export function watchClient(socket: WebSocket, connection: Socket, options: Live
   const { heartbeatMilliseconds, idleMilliseconds, isKnown, onSilence } = options
   const bytesBefore = connection.bytesRead
   let heardAt = performance.now()
-  let isSilent = false
   const timer = setInterval(() => {
     const silence = performance.now() - heardAt
     if (silence > 2 * idleMilliseconds) return socket.terminate()
-    if (silence > idleMilliseconds && !isSilent) onSilence()
-    isSilent = silence > idleMilliseconds
+    if (silence > idleMilliseconds) onSilence()
     socket.ping()
   }, heartbeatMilliseconds).unref()
   socket.once('close', () => clearInterval(timer))

@@ -37,8 +37,8 @@ interface SocketRequest extends Pick<RequestState, 'headers' | 'log'> {
   /** Finds the viewer anew for each operation, because a key can lose scopes. Closes the connection if it is no longer valid. */
   readonly authenticate: Authenticate
   readonly payload: SubscribePayload
-  /** What to call when the client has sent nothing for long, not even the reply to a ping. */
-  readonly onSilence: Set<() => void>
+  /** Called when the client has sent nothing for long, not even the reply to a ping. */
+  readonly silenceListeners: Set<() => void>
   onEnd(): void
 }
 
@@ -52,7 +52,7 @@ export function createSocketOperations(options: SocketOperationsOptions) {
   const { services, operations, documents, introspection, load, tracing } = options
 
   async function* execute(
-    { payload, authenticate, onSilence }: SocketRequest,
+    { payload, authenticate, silenceListeners }: SocketRequest,
     request: RequestState,
     { signal }: AbortController,
   ): AsyncGenerator<ExecutionResult> {
@@ -91,8 +91,8 @@ export function createSocketOperations(options: SocketOperationsOptions) {
     if (operation.kind === 'subscription') {
       const checkKey = () => authenticate(request)
       const onUnread = (done: () => void) => {
-        onSilence.add(done)
-        toRun.onSent(() => void onSilence.delete(done))
+        silenceListeners.add(done)
+        toRun.onSent(() => void silenceListeners.delete(done))
       }
       const { events } = await operations.subscribe({ ...toRun, checkKey, onUnread, onFlushed: (done) => done() })
       release()

@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander'
-import { defaultLeaseSeconds, wholeNumber } from './option-values.ts'
-import type { ServeOptions } from './process/serve.ts'
-import type { WorkOptions } from './process/work.ts'
+import { defaultLeaseSeconds, wholeNumber } from '../option-values.ts'
+import type { ServeOptions } from './serve.ts'
+import type { WorkOptions } from './work.ts'
 
 // The code of both commands is loaded when they are called, so that the other commands start faster.
 
@@ -24,12 +24,12 @@ export function serveCommand(): Command {
       1,
     )
     .action(async (options: ServeOptions) => {
-      if (options.processes === 1) return (await import('./process/serve.ts')).serve(options)
+      if (options.processes === 1) return (await import('./serve.ts')).serve(options)
       const { default: cluster } = await import('node:cluster')
       // The supervisor does not load the code that serves.
-      if (cluster.isPrimary) return (await import('./process/supervisor/supervise.ts')).supervise(options.processes)
-      const supervisor = (await import('./process/supervisor/connect.ts')).connectToSupervisor()
-      return (await import('./process/serve.ts')).serve(options, supervisor)
+      if (cluster.isPrimary) return (await import('./supervisor/supervise.ts')).supervise(options.processes)
+      const supervisor = (await import('./supervisor/connect.ts')).connectToSupervisor()
+      return (await import('./serve.ts')).serve(options, supervisor)
     })
 }
 
@@ -44,5 +44,5 @@ export function workCommand(): Command {
       wholeNumber(1, 3_600),
       defaultLeaseSeconds,
     )
-    .action(async (options: WorkOptions) => (await import('./process/work.ts')).work(options))
+    .action(async (options: WorkOptions) => (await import('./work.ts')).work(options))
 }
