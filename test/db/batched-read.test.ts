@@ -79,12 +79,12 @@ const job = fc.record({
 /** user → accounts → user, and → profile → emails. The ids of a row and of those below it are equal. */
 const tree: readonly Branch[] = [
   {
-    ...{ parent: 'User', from: 'id', relation: accountsOfUser },
+    ...{ parent: 'User', from: 'id', relation: accountsOfUser, fields: undefined },
     branches: [
-      { parent: 'Account', from: 'userId', relation: userById, branches: [] },
+      { parent: 'Account', from: 'userId', relation: userById, fields: undefined, branches: [] },
       {
-        ...{ parent: 'Account', from: 'id', relation: profileOfAccount },
-        branches: [{ parent: 'Profile', from: 'id', relation: emailsOfProfile, branches: [] }],
+        ...{ parent: 'Account', from: 'id', relation: profileOfAccount, fields: undefined },
+        branches: [{ parent: 'Profile', from: 'id', relation: emailsOfProfile, fields: undefined, branches: [] }],
       },
     ],
   },

@@ -130,7 +130,9 @@ describe('a root field and the relations below it are one statement', () => {
 describe('a plan reads only what the operation can show', () => {
   it('no relation of the extra row, which only shows that there is another page', async () => {
     const request = { conditions: [], order: byTime('createdAt', 'ASC'), direction: 'ASC', limit: 3 } as const
-    const branches: Branch[] = [{ parent: 'User', from: 'id', relation: accountsOfUser, branches: [] }]
+    const branches: Branch[] = [
+      { parent: 'User', from: 'id', relation: accountsOfUser, fields: undefined, branches: [] },
+    ]
     const { rows, levels } = await app.database.reads.list('User', tenant, request, { branches })
     expect([rows.length, levels[0]?.rows.length, levels[0]?.keys.size]).toEqual([3, 2 * 3, 2])
   })

@@ -150,8 +150,9 @@ export function createJobStore(
     async claimOfAllTenants(lastServed: string, { jobTypes, limit, leaseSeconds }: ClaimRequest): Promise<Job[]> {
       const parameters = [jobTypes, String(limit), String(leaseSeconds), lastServed]
       const claimed = await query(sql, statements.claimOfAllTenants, parameters)
+      // The last value is the place in the order.
       const queued = claimed.toSorted((one, other) => Number(one.at(-1)) - Number(other.at(-1)))
-      return queued.map(toJob)
+      return queued.map((values) => toJob(values.slice(0, -1)))
     },
     /** Extends a lease, from now. */
     extendLease: async (held: HeldJob, leaseSeconds: number) =>

@@ -7,9 +7,17 @@ export interface SelectedColumns {
   readonly json: string
   /** Whether it has JSON objects, which can be long. */
   readonly hasObjects: boolean
-  /** Converts a row of the list to what Prisma's `findMany` would return, value for value, except for times that are read as texts. */
+  /**
+   * Converts a row of the list to what Prisma's `findMany` would return, value for value, except for times that are read as texts.
+   *
+   * @throws Error if the row has another number of values than the list has columns
+   */
   toRow(values: readonly unknown[]): Record<string, unknown>
-  /** Converts the JSON text to such rows, in their order. */
+  /**
+   * Converts the JSON text to such rows, in their order.
+   *
+   * @throws Error if the text has another number of arrays than there are columns
+   */
   toRows(json: string): Record<string, unknown>[]
 }
 
@@ -71,6 +79,7 @@ export function selectColumns(
     hasObjects: columns.some(({ type }) => type === 'Json'),
     json: `json_build_array(${aggregates.join(', ')})::text`,
     toRow(values) {
+      checkNumber(values, columns)
       const row: Record<string, unknown> = {}
       for (let index = 0; index < fields.length; index += 1) {
         const value = values[index]
@@ -81,6 +90,7 @@ export function selectColumns(
     },
     toRows(json) {
       const values = JSON.parse(json) as (unknown[] | null)[]
+      checkNumber(values, columns)
       for (let index = 0; index < fields.length; index += 1) {
         const decode = fields[index]?.decodeJson
         const column = values[index]
@@ -98,4 +108,11 @@ export function selectColumns(
       return rows
     },
   }
+}
+
+/** A result of other columns would put values into the wrong fields. The message has no values, because it is logged. */
+function checkNumber(values: readonly unknown[], columns: readonly Column[]): void {
+  if (values.length === columns.length) return
+  const fields = columns.map(({ field }) => field).join(', ')
+  throw new Error(`The database returned ${values.length} columns instead of ${columns.length}: ${fields}`)
 }

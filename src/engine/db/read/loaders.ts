@@ -6,7 +6,7 @@ import { isPossibleId } from '../ids.ts'
 import { type Condition, isComposed, isSearch, type ListRequest } from './list.ts'
 import type { Owner } from './owner.ts'
 import type { Reads, ValueCount } from './reads.ts'
-import { type Branch, noPlan, type ReadPlan, type Relation, type SelectedRow } from './relation.ts'
+import { type Branch, noBranches, noPlan, type ReadPlan, type Relation, type SelectedRow } from './relation.ts'
 import type { Level } from './tree.ts'
 
 /** The reads of one request. They return rows of one owner only. */
@@ -31,8 +31,6 @@ export interface Loaders {
   /** Forgets every row read so far. Called after a write. */
   clearAll(): void
 }
-
-const none: readonly Branch[] = []
 
 /** Runs a read, possibly after those that wait before it. */
 type Queued = <Result>(read: () => Promise<Result>) => Promise<Result>
@@ -104,12 +102,13 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits): L
 
   function below(branches: readonly Branch[]): Loaders {
     // A node can have branches of several models. If none is of the relation's model, the load has no branches.
-    const branchesOf = ({ model }: Relation) => (branches.some(({ parent }) => parent === model) ? branches : none)
+    const branchesOf = ({ model }: Relation) =>
+      branches.some(({ parent }) => parent === model) ? branches : noBranches
 
     const own: Loaders = {
       load<Result>(relation: Relation<Model, Result>, key: string) {
         const own = branchesOf(relation)
-        const values = own === none ? read.get(relation) : undefined
+        const values = own === noBranches ? read.get(relation) : undefined
         return (values?.has(key) ? values.get(key) : loaderOf(relation, own).load(key)) as Result | Promise<Result>
       },
       loadAll<Result>(relation: Relation<Model, Result>, keys: readonly string[]) {
@@ -143,7 +142,7 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits): L
     }
     return own
   }
-  return below(none)
+  return below(noBranches)
 }
 
 /** @throws GatewayError TOO_EXPENSIVE if the conditions that the client composed take longer than a statement may take */

@@ -4,8 +4,8 @@ import { query, statement } from '../statement.ts'
 import { type SelectedColumns, selectColumns } from './columns.ts'
 import { type Condition, countByText, countText, isComposed, type ListRequest, pageText } from './list.ts'
 import { createOwnerships, type Owner, type Ownership } from './owner.ts'
-import { type Branch, type IdField, noPlan, type ReadPlan, type Relation } from './relation.ts'
-import { type ColumnsOf, createTreeRead, relatedText, type Tree } from './tree.ts'
+import { type Branch, type IdField, noBranches, noPlan, type ReadPlan, type Relation } from './relation.ts'
+import { createTreeRead, relatedText, type Tree } from './tree.ts'
 
 /** What is read: the fields of each model, and the relations below the rows. */
 interface ReadOptions {
@@ -34,13 +34,9 @@ export type Reads = ReturnType<typeof createReads>
  * several times as much. Rows equal those of Prisma's `findMany`, value for value, except that times are texts.
  */
 export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size: number) => void = ignore) {
-  const readTree = createTreeRead(sql, model)
   const columns = createColumns(model)
+  const readTree = createTreeRead(sql, model, ({ relation, fields }) => columns(relation.model, relation.by, fields))
   const ownershipOf = createOwnerships(model)
-  const columnsOfPlan =
-    (plan: ReadPlan, times?: Times): ColumnsOf =>
-    (relation) =>
-      columns(relation.model, relation.by, plan.fieldsOf(relation.model), times)
 
   // Columns belong to one model and one field. The rest of the text depends on the kinds of the relation and of the owner.
   const texts = new WeakMap<SelectedColumns, Map<string, string>>()
@@ -61,15 +57,14 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
     relation: Relation,
     owner: Owner,
     keys: readonly string[],
-    { plan = noPlan, branches = [], times, onReceived = ignore }: ReadOptions = {},
+    { plan = noPlan, branches = noBranches, times, onReceived = ignore }: ReadOptions = {},
   ): Promise<Tree> {
     onBatch(keys.length)
-    const columnsOf = columnsOfPlan(plan, times)
-    const selected = columnsOf(relation)
+    const selected = columns(relation.model, relation.by, plan.fieldsOf(relation.model), times)
     const owned = ownershipOf(owner)
     const text = textOf(relation, selected, owned, owner)
     const root = { model: relation.model, columns: selected, text, owned, parameters: [...owned.parameters, keys] }
-    return readTree({ ...root, isShortRead: true, isPrepared: true, isPage: false }, branches, columnsOf, onReceived)
+    return readTree({ ...root, isShortRead: true, isPrepared: true, isPage: false }, branches, onReceived)
   }
 
   return {
@@ -96,7 +91,7 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
       modelName: Model,
       owner: Owner,
       request: ListRequest,
-      { plan = noPlan, branches = [], onReceived = ignore }: ReadOptions = {},
+      { plan = noPlan, branches = noBranches, onReceived = ignore }: ReadOptions = {},
     ): Promise<Tree> {
       const selected = columns(modelName, request.order.field, plan.fieldsOf(modelName))
       const owned = ownershipOf(owner)
@@ -105,7 +100,7 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
       const isShortRead = request.conditions.length === 0
       const isPrepared = !request.conditions.some(isComposed)
       const root = { model: modelName, columns: selected, text, owned, parameters }
-      return readTree({ ...root, isShortRead, isPrepared, isPage: true }, branches, columnsOfPlan(plan), onReceived)
+      return readTree({ ...root, isShortRead, isPrepared, isPage: true }, branches, onReceived)
     },
 
     async count(modelName: Model, owner: Owner, conditions: readonly Condition[]): Promise<number> {

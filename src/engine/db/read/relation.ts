@@ -26,14 +26,19 @@ export function many<M extends Model>(model: M, by: IdField<M>): Relation<M, rea
   return { kind: 'many', model, by }
 }
 
-/** A relation to read for each row of a model, and the relations to read for the rows that it returns. */
+/** A relation to read for each row of a model, the fields to read of the rows that it returns, and the relations to read for these rows. */
 export interface Branch {
   readonly parent: Model
   /** The field of the parent that holds the id. */
   readonly from: string
   readonly relation: Relation
+  /** The fields to read besides the id and the field of the relation. Undefined: all. */
+  readonly fields: ReadonlySet<string> | undefined
   readonly branches: readonly Branch[]
 }
+
+/** Stands for no relations below a row. Trees are kept by the branches that they were made for, so it is one value. */
+export const noBranches: readonly Branch[] = []
 
 /** The reads of an operation. */
 export interface ReadPlan {
@@ -44,4 +49,4 @@ export interface ReadPlan {
 }
 
 /** Reads all fields, one relation at a time. */
-export const noPlan: ReadPlan = { fieldsOf: () => undefined, branchesOf: () => [] }
+export const noPlan: ReadPlan = { fieldsOf: () => undefined, branchesOf: () => noBranches }

@@ -36,9 +36,6 @@ export interface Tree {
   readonly levels: readonly Level[]
 }
 
-/** The columns to read of the rows of a relation. */
-export type ColumnsOf = (relation: Relation) => SelectedColumns
-
 /** A relation in a statement: the number of the CTE that has its rows, and of the CTE of the rows above. */
 interface Step {
   readonly branch: Branch
@@ -46,53 +43,47 @@ interface Step {
   readonly above: number
 }
 
+/** A statement, and what decodes its result. Both are made of the same columns. */
 interface PreparedTree {
   readonly statement: Statement
-  readonly steps: readonly Step[]
+  /** Whether its result can be long. */
+  readonly isLong: boolean
+  /** @param size the number of rows at the root for which relations were read. Undefined: all */
+  decode(results: readonly unknown[][], size?: number): Tree
 }
 
-/** Creates the read of trees. It uses the driver adapter directly (docs/decisions/0001-bypass-prisma-client-for-reads.md). */
-export function createTreeRead(sql: SqlQueryable, model: DataModel) {
-  // An operation passes the same branches and columns each time, so they are their own keys, and are forgotten with it.
-  const prepared = new WeakMap<readonly Branch[] | SelectedColumns, LRUCache<string, PreparedTree>>()
+/**
+ * Creates the read of trees. It uses the driver adapter directly (docs/decisions/0001-bypass-prisma-client-for-reads.md).
+ *
+ * @param columnsOf the columns to read of the rows of a branch
+ */
+export function createTreeRead(sql: SqlQueryable, model: DataModel, columnsOf: (branch: Branch) => SelectedColumns) {
+  // An operation passes the same columns and branches each time, so they are their own keys, and are forgotten with it. The text of a root
+  // says the rest: its conditions, the kind of its owner, and whether it is a page.
+  const prepared = new WeakMap<SelectedColumns, WeakMap<readonly Branch[], LRUCache<string, PreparedTree>>>()
 
-  function prepare(root: Root, branches: readonly Branch[], columnsOf: ColumnsOf) {
-    const key = branches.length > 0 ? branches : root.columns
-    const trees = prepared.get(key) ?? new LRUCache<string, PreparedTree>({ max: maxTexts })
+  function prepare(root: Root, branches: readonly Branch[]): PreparedTree {
+    const ofColumns = prepared.get(root.columns) ?? new WeakMap<readonly Branch[], LRUCache<string, PreparedTree>>()
+    prepared.set(root.columns, ofColumns)
+    const trees = ofColumns.get(branches) ?? new LRUCache<string, PreparedTree>({ max: maxTexts })
+    ofColumns.set(branches, trees)
     const known = trees.get(root.text)
     if (known) return known
     const tree = prepareTree(model, root, branches, columnsOf)
-    prepared.set(key, trees.set(root.text, tree))
+    trees.set(root.text, tree)
     return tree
   }
 
   /**
    * Reads the rows of a root and the relations below them with one statement, so they are of one moment.
    *
-   * @param columnsOf the columns to read of a relation below the root
    * @param onReceived called with the length of what the server sent, before it is decoded. What it throws is thrown
    */
-  return async (
-    root: Root,
-    branches: readonly Branch[],
-    columnsOf: ColumnsOf,
-    onReceived: (length: number) => void,
-  ): Promise<Tree> => {
-    const { statement: sent, steps } = prepare(root, branches, columnsOf)
+  return async (root: Root, branches: readonly Branch[], onReceived: (length: number) => void): Promise<Tree> => {
+    const { statement: sent, isLong, decode } = prepare(root, branches)
     const results = await query(sql, sent, root.parameters)
-    if (steps.length > 0 || root.columns.hasObjects) onReceived(lengthOf(results))
-    if (steps.length === 0) return { rows: results.map(root.columns.toRow), levels: [] }
-    const [texts = []] = results
-    const rows = root.columns.toRows(texts[0] as string)
-    const size = root.isPage ? Number(root.parameters.at(-1)) - 1 : rows.length
-    const rowsOfLevels: (readonly Row[])[] = [rows.slice(0, size)]
-    const levels = steps.map(({ branch: { relation, from }, number, above }): Level => {
-      const keys = new Set<string>()
-      for (const row of rowsOfLevels[above] as readonly Row[]) keys.add(row[from] as string)
-      rowsOfLevels[number] ??= columnsOf(relation).toRows(texts[number] as string)
-      return { relation, keys, rows: rowsOfLevels[number] }
-    })
-    return { rows, levels }
+    if (isLong) onReceived(lengthOf(results))
+    return decode(results, root.isPage ? Number(root.parameters.at(-1)) - 1 : undefined)
   }
 }
 
@@ -132,20 +123,25 @@ const maxTexts = 8
  * A CTE per level, and a JSON text per level with an array per column. Creating and reading these costs less than rows or
  * objects do (docs/decisions/0010-one-statement-for-a-tree.md).
  */
-function prepareTree(model: DataModel, root: Root, branches: readonly Branch[], columnsOf: ColumnsOf): PreparedTree {
+function prepareTree(
+  model: DataModel,
+  root: Root,
+  branches: readonly Branch[],
+  columnsOf: (branch: Branch) => SelectedColumns,
+): PreparedTree {
   const steps: Step[] = []
+  const columnsOfLevels = [root.columns]
   const ctes = [`level_0 AS (${root.text})`]
-  const results = [`(SELECT ${root.columns.json} FROM level_0)`]
 
   /** Adds a CTE for the rows of a relation. Returns its number. */
-  function addLevel({ parent, relation, from }: Branch, above: number): number {
-    const columns = columnsOf(relation)
+  function addLevel(branch: Branch, above: number): number {
+    const { parent, relation, from } = branch
+    const columns = columnsOf(branch)
     const limit = above === 0 && root.isPage ? ` LIMIT $${root.parameters.length}::integer - 1` : ''
     const keys = `SELECT "${model(parent).columnOf(from).column}" FROM level_${above}${limit}`
-    const number = ctes.length
+    const number = columnsOfLevels.push(columns) - 1
     // An array makes PostgreSQL use the index. It does not know how few rows `IN (SELECT …)` would have.
     ctes.push(`level_${number} AS (${relatedText(model, relation, columns, root.owned, `ARRAY(${keys})`)})`)
-    results.push(`(SELECT ${columns.json} FROM level_${number})`)
     return number
   }
 
@@ -166,8 +162,29 @@ function prepareTree(model: DataModel, root: Root, branches: readonly Branch[], 
 
   add(root.model, 0, branches)
   const isShortRead = root.isShortRead && ctes.length - 1 <= maxShortSteps
-  const text = steps.length === 0 ? root.text : `WITH ${ctes.join(', ')} SELECT ${results.join(', ')}`
-  return { statement: root.isPrepared ? statement(text, { isShortRead }) : { text }, steps }
+  const named = (text: string): Statement => (root.isPrepared ? statement(text, { isShortRead }) : { text })
+  if (steps.length === 0) {
+    const { toRow, hasObjects } = root.columns
+    const decode = (results: readonly unknown[][]) => ({ rows: results.map(toRow), levels: [] })
+    return { statement: named(root.text), isLong: hasObjects, decode }
+  }
+  const results = columnsOfLevels.map(({ json }, number) => `(SELECT ${json} FROM level_${number})`)
+  const text = `WITH ${ctes.join(', ')} SELECT ${results.join(', ')}`
+  return { statement: named(text), isLong: true, decode: createDecode(columnsOfLevels, steps) }
+}
+
+/** Creates what decodes the JSON text of each level. */
+function createDecode(columnsOfLevels: readonly SelectedColumns[], steps: readonly Step[]): PreparedTree['decode'] {
+  return ([texts = []], size) => {
+    const [rows = [], ...below] = columnsOfLevels.map(({ toRows }, number): Row[] => toRows(texts[number] as string))
+    const rowsOfLevels = [rows.slice(0, size), ...below]
+    const levels = steps.map(({ branch: { relation, from }, number, above }): Level => {
+      const keys = new Set<string>()
+      for (const row of rowsOfLevels[above] ?? []) keys.add(row[from] as string)
+      return { relation, keys, rows: rowsOfLevels[number] ?? [] }
+    })
+    return { rows, levels }
+  }
 }
 
 function isSameRead({ relation, from }: Branch, other: Branch): boolean {

@@ -1,5 +1,5 @@
 import type { Model } from '../../../db/data-model.ts'
-import type { Branch, ReadPlan } from '../../../db/read/relation.ts'
+import { type Branch, noBranches, type ReadPlan } from '../../../db/read/relation.ts'
 import { metadataOf } from '../../schema/field-metadata.ts'
 import type { Values } from './coerce-variables.ts'
 import { isNode } from './cost.ts'
@@ -26,22 +26,16 @@ export function createPlanner({ fields }: Selection): (variables: Values) => Rea
     for (const { variable } of conditions) if (variable !== undefined) variables.add(variable)
   }
   const plans = new Map<string, ReadPlan>()
-  // Plans of several combinations share the trees that are equal, and so their statements.
-  const shared = new Map<string, readonly Branch[]>()
 
   function plan(values: Values): ReadPlan {
-    const byModel = fieldsByModel(fields, values)
-    const byField = planRootFields(fields, values, shared)
-    return {
-      fieldsOf: (model) => byModel.get(model) ?? noFields,
-      branchesOf: (rootField) => byField.get(rootField) ?? none,
-    }
+    const fieldsOf = planFields(fields, values)
+    const byField = planRootFields(fields, values, fieldsOf)
+    return { fieldsOf, branchesOf: (rootField) => byField.get(rootField) ?? noBranches }
   }
 
   return (values) => {
     if (variables.size > maxVariables) {
-      const byModel = fieldsByModel(fields, values)
-      return { fieldsOf: (model) => byModel.get(model) ?? noFields, branchesOf: () => none }
+      return { fieldsOf: planFields(fields, values), branchesOf: () => noBranches }
     }
     const key = [...variables].map((name) => values[name]).join()
     const known = plans.get(key)
@@ -52,11 +46,12 @@ export function createPlanner({ fields }: Selection): (variables: Values) => Rea
   }
 }
 
+type FieldsOf = (model: Model) => ReadonlySet<string>
+
 const noFields: ReadonlySet<string> = new Set()
-const none: readonly Branch[] = []
 
 /** The fields to read of each model: the selected ones, and the ids that relations start from. */
-function fieldsByModel(fields: readonly SelectedField[], values: Values): Map<string, Set<string>> {
+function planFields(fields: readonly SelectedField[], values: Values): FieldsOf {
   const byModel = new Map<string, Set<string>>()
   function add(selected: readonly SelectedField[]): void {
     for (const { parent, field, conditions, selections } of selected) {
@@ -68,38 +63,37 @@ function fieldsByModel(fields: readonly SelectedField[], values: Values): Map<st
     }
   }
   add(fields)
-  return byModel
+  return (model) => byModel.get(model) ?? noFields
 }
 
 /** Plans each root field, by the nodes that select it. Fields that read the same branches share them, and so share a statement. */
 function planRootFields(
   fields: readonly SelectedField[],
   values: Values,
-  shared: Map<string, readonly Branch[]>,
+  fieldsOf: FieldsOf,
 ): Map<object, readonly Branch[]> {
   const included = fields.filter(({ conditions }) => isIncluded(conditions, values))
   const planned = new Map<object, readonly Branch[]>()
-  const used = new Set<string>()
+  const shared = new Map<string, readonly Branch[]>()
   let left = maxBranches
   for (const group of Map.groupBy(included, ({ key }) => key).values()) {
     const selections = group.flatMap((field) => field.selections)
-    const branches = branchesOf(selections, values)
+    const branches = branchesOf(selections, values, fieldsOf)
+    // The fields follow from the models, because all branches here are of one plan.
     const key = JSON.stringify(branches)
-    if (!used.has(key)) {
+    if (!shared.has(key)) {
       const size = count(branches)
       if (size === 0 || size > left) continue
       left -= size
-      used.add(key)
+      shared.set(key, branches)
     }
-    const known = shared.get(key) ?? branches
-    shared.set(key, known)
-    for (const { node } of group) planned.set(node, known)
+    for (const { node } of group) planned.set(node, shared.get(key) ?? branches)
   }
   return planned
 }
 
 /** The relations among fields, also below connections, edges and lists. */
-function branchesOf(fields: readonly SelectedField[], values: Values): Branch[] {
+function branchesOf(fields: readonly SelectedField[], values: Values, fieldsOf: FieldsOf): Branch[] {
   const included = fields.filter(({ conditions }) => isIncluded(conditions, values))
   const groups = Map.groupBy(included, ({ parent, field }) => `${parent.name}.${field.name}`)
   return [...groups.values()].flatMap((group) => {
@@ -108,9 +102,12 @@ function branchesOf(fields: readonly SelectedField[], values: Values): Branch[] 
     if (!first) return []
     const { parent, field } = first
     const { relation } = metadataOf(field)
-    if (relation) return [{ parent: parent.name as Model, ...relation, branches: branchesOf(selections, values) }]
+    if (relation) {
+      const branches = branchesOf(selections, values, fieldsOf)
+      return [{ parent: parent.name as Model, ...relation, fields: fieldsOf(relation.relation.model), branches }]
+    }
     // Another field of a row returns other rows, which a resolver reads.
-    return isNode(parent) ? [] : branchesOf(selections, values)
+    return isNode(parent) ? [] : branchesOf(selections, values, fieldsOf)
   })
 }
 
