@@ -1,0 +1,34 @@
+import { globSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+
+const root = path.resolve(import.meta.dirname, '../..')
+
+/** The rows of the table in docs/architecture.md: the files that keep something, and the tests that vary what it depends on. */
+function readTable() {
+  const page = readFileSync(path.join(root, 'docs/architecture.md'), 'utf8')
+  const section = /## What is kept\n(.*?)\n## /s.exec(page)?.[1] ?? ''
+  return [...section.matchAll(/^\| (`.*) \| .* \| .* \| .* \| (.*) \|$/gm)].map(([, files = '', tests = '']) => ({
+    files: [...files.matchAll(/`([\w/.-]+\.ts)`/g)].map(([, file]) => String(file)),
+    tests: [...tests.matchAll(/`([\w/.-]+)`/g)].map(([, test]) => String(test)),
+  }))
+}
+
+it('architecture.md lists every file that keeps values between uses', () => {
+  const listed = readTable().flatMap(({ files }) => files)
+  const keeping = globSync('src/**/*.ts', { cwd: root, exclude: ['src/engine/db/generated/**'] }).filter((file) =>
+    /new (?:LRUCache|WeakMap|WeakSet)\b/.test(readFileSync(path.join(root, file), 'utf8')),
+  )
+  expect(keeping.length).toBeGreaterThan(10)
+  expect(keeping.filter((file) => !listed.some((name) => file.endsWith(`/${name}`)))).toEqual([])
+})
+
+it('each file and each test of the table exists', () => {
+  const rows = readTable()
+  expect(rows.length).toBeGreaterThan(25)
+  for (const { files, tests } of rows) {
+    expect(tests).not.toEqual([])
+    for (const file of files) expect(globSync(`src/**/${file}`, { cwd: root }), file).not.toEqual([])
+    for (const test of tests) expect(globSync(`test/${test}*.test.ts`, { cwd: root }), test).not.toEqual([])
+  }
+})
