@@ -5,6 +5,7 @@ import { problemsOfSslMode } from './engine/db/postgres/url-problems.ts'
 import { OperatorError } from './engine/errors.ts'
 import type { LoadLimits } from './engine/http/plugins/load-shedding.ts'
 import type { HttpTimeouts } from './engine/http/server/server-options.ts'
+import { packageVersion } from './engine/telemetry/package-version.ts'
 import type { TracingConfig } from './engine/telemetry/tracing.ts'
 import { type Environment, environment } from './environment.ts'
 
@@ -47,6 +48,8 @@ export interface Config {
   readonly requiresClientName: boolean
   /** Whether `fetch_content` and webhooks may connect to private networks. */
   readonly fetchPrivateNetworks: boolean
+  /** The header `user-agent` of `fetch_content`. */
+  readonly fetchUserAgent: string
   /** The keys that encrypt the secrets of webhooks, the one in use first. Empty: none is set. */
   readonly webhookKeys: readonly Buffer[]
   /** The key with which commands use a gateway as a client. */
@@ -154,6 +157,7 @@ function toConfig(env: Environment): Config {
     usageRetentionDays: env.USAGE_RETENTION_DAYS,
     requiresClientName: env.REQUIRE_CLIENT_NAME,
     fetchPrivateNetworks: env.FETCH_PRIVATE_NETWORKS,
+    fetchUserAgent: env.FETCH_USER_AGENT ?? `FusionGateway/${packageVersion()}`,
     webhookKeys: env.WEBHOOK_SECRET_KEY.map((key) => Buffer.from(key, 'base64')),
     // On the database for development, pages of development servers.
     corsOrigins: isEmbedded && env.CORS_ORIGINS.length === 0 ? localOrigins : env.CORS_ORIGINS,

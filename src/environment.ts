@@ -75,6 +75,10 @@ export const environment = z.object({
   USAGE_RETENTION_DAYS: integer('a number of days from 0 (forever) to 36500', 0, 36_500).default(90),
   REQUIRE_CLIENT_NAME: onOff.default(false),
   FETCH_PRIVATE_NETWORKS: onOff.default(false),
+  FETCH_USER_AGENT: z
+    .string()
+    .regex(/^[\x21-\x7e]([\x20-\x7e]{0,254}[\x21-\x7e])?$/, 'must be 1 to 256 printable ASCII characters')
+    .optional(),
   WEBHOOK_SECRET_KEY: list(
     (key) => /^[\w+/-]+=*$/.test(key) && Buffer.from(key, 'base64').length === 32,
     'must be 32 random bytes in base64 (openssl rand -base64 32), or several such keys separated by commas',

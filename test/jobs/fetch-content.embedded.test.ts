@@ -2,9 +2,9 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
+import { readFeed } from '../../src/domain/job/handlers/feed/read-feed.ts'
+import { fetchLimited } from '../../src/domain/job/handlers/fetch/fetch-limited.ts'
 import { createFetchContent } from '../../src/domain/job/handlers/fetch-content.ts'
-import { fetchLimited } from '../../src/domain/job/handlers/fetch-limited.ts'
-import { readFeed } from '../../src/domain/job/handlers/read-feed.ts'
 import type { JobHandler } from '../../src/domain/job/worker/handler.ts'
 import { createPrivateNetworks } from '../../src/engine/network/private-networks.ts'
 
@@ -23,13 +23,16 @@ async function serve(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
+const bytesOf = (text: string) => ({ bytes: Buffer.from(text) })
+
 function run(handler: JobHandler, payload: unknown): Promise<unknown> {
   const context = { signal: new AbortController().signal, attempt: 1, progress: () => undefined }
   return Promise.resolve(handler(payload as never, context))
 }
 
-const fetchAny = createFetchContent({ allowPrivateNetworks: true })
-const fetchPublic = createFetchContent({ allowPrivateNetworks: false })
+const userAgent = 'Test/1.0 (+https://example.com)'
+const fetchAny = createFetchContent({ allowPrivateNetworks: true, userAgent })
+const fetchPublic = createFetchContent({ allowPrivateNetworks: false, userAgent })
 
 describe('fetch_content', () => {
   it.each([
@@ -94,12 +97,12 @@ describe('fetch_content', () => {
     const timer = setInterval(() => {
       rounds += 1
     }, 1)
-    const { contentIds } = await readFeed(feed, new AbortController().signal)
+    const { contentIds } = await readFeed(bytesOf(feed), new AbortController().signal)
     clearInterval(timer)
     expect(contentIds).toHaveLength(60_000)
     expect(rounds).toBeGreaterThan(20)
     const controller = new AbortController()
-    const aborted = readFeed(feed, controller.signal)
+    const aborted = readFeed(bytesOf(feed), controller.signal)
     controller.abort(new Error('cancelled'))
     await expect(aborted).rejects.toThrow('cancelled')
   })
@@ -115,7 +118,13 @@ describe('fetch_content', () => {
 })
 
 describe('a limited fetch', () => {
-  const limits = { timeoutMilliseconds: 10_000, maxBytes: 1_000, maxRedirects: 2, allowPrivateNetworks: true }
+  const limits = {
+    timeoutMilliseconds: 10_000,
+    maxBytes: 1_000,
+    maxRedirects: 2,
+    allowPrivateNetworks: true,
+    userAgent,
+  }
   const { signal } = new AbortController()
 
   it('accepts a body up to the limit and rejects a larger one, compressed or not', async () => {
@@ -125,7 +134,7 @@ describe('a limited fetch', () => {
       else response.end(body)
     })
     for (const path of ['/p', '/z']) {
-      expect(await fetchLimited(new URL(`${url}${path}1000`), limits, signal)).toHaveLength(1_000)
+      expect((await fetchLimited(new URL(`${url}${path}1000`), limits, signal)).bytes).toHaveLength(1_000)
       await expect(fetchLimited(new URL(`${url}${path}1001`), limits, signal)).rejects.toThrow(
         /answered with more than/,
       )
@@ -138,8 +147,60 @@ describe('a limited fetch', () => {
       if (left === 0) response.end('there')
       else response.writeHead(302, { location: `/${left - 1}` }).end()
     })
-    expect(await fetchLimited(new URL(`${url}/2`), limits, signal)).toBe('there')
+    expect(String((await fetchLimited(new URL(`${url}/2`), limits, signal)).bytes)).toBe('there')
     await expect(fetchLimited(new URL(`${url}/3`), limits, signal)).rejects.toThrow('redirects too often')
+  })
+
+  it('follows a redirect whose location is in UTF-8, and one that needs the cookie that it sets', async () => {
+    const url = await serve(({ url = '', headers }, response) => {
+      if (url === '/') response.writeHead(302, { location: Buffer.from('/straße').toString('latin1') }).end()
+      else if (url !== '/stra%C3%9Fe') response.writeHead(404).end()
+      else if (headers.cookie === 'seen=1; lang=de') response.end('there')
+      else response.writeHead(307, { location: url, 'set-cookie': ['seen=1; Path=/', 'lang=de; HttpOnly'] }).end()
+    })
+    const options = { ...limits, maxRedirects: 5 }
+    expect(String((await fetchLimited(new URL(url), options, signal)).bytes)).toBe('there')
+  })
+
+  it('sends a cookie to no other origin', async () => {
+    let received: unknown = 'nothing'
+    const other = await serve(({ headers }, response) => {
+      received = headers.cookie
+      response.end()
+    })
+    const url = await serve((_request, response) =>
+      response.writeHead(302, { location: other, 'set-cookie': 'secret=1' }).end(),
+    )
+    await fetchLimited(new URL(url), limits, signal)
+    expect(received).toBeUndefined()
+  })
+
+  it('names itself, and sends no headers of browsers', async () => {
+    let received: Record<string, unknown> = {}
+    const url = await serve(({ headers }, response) => {
+      received = headers
+      response.end()
+    })
+    await fetchLimited(new URL(url), limits, signal)
+    expect(received['user-agent']).toBe(userAgent)
+    expect(Object.keys(received).filter((name) => /^(sec-|accept-language)/.test(name))).toEqual([])
+    expect(received['accept-encoding']).toContain('gzip')
+  })
+
+  it.each([
+    ['429', '120', 120],
+    ['503', new Date(Date.now() + 60_000).toUTCString(), 60],
+    ['503', 'soon', undefined],
+    ['500', '120', undefined],
+  ])('tells when to try again after status %s with retry-after: %s', async (status, header, seconds) => {
+    const url = await serve((_request, response) => response.writeHead(Number(status), { 'retry-after': header }).end())
+    const error: { code?: string; retryAfterSeconds?: number } = await fetchLimited(new URL(url), limits, signal).catch(
+      (reason) => reason,
+    )
+    expect(error.code).toBe('BAD_STATUS')
+    // A date is in whole seconds.
+    if (seconds === undefined) expect(error.retryAfterSeconds).toBeUndefined()
+    else expect(Math.round(Number(error.retryAfterSeconds) / 2) * 2).toBeLessThanOrEqual(seconds)
   })
 
   it('times out if the server is silent or its response never ends', async () => {

@@ -80,6 +80,24 @@ describe('a worker in the process of the gateway', () => {
     expect(attempts).toEqual([1, 2, 3])
   })
 
+  it.each([
+    [3_600, 3_590, 3_610],
+    [Number.POSITIVE_INFINITY, 86_390, 86_410],
+    [-5, 0, 10],
+    [Number.NaN, 0, 10],
+  ])('waits as long as an error says in retryAfterSeconds: %s', async (retryAfterSeconds, least, most) => {
+    start({
+      busy() {
+        throw Object.assign(new Error('later'), { code: 'BUSY', retryAfterSeconds })
+      },
+    })
+    const { id } = await waitForJob(await create('busy'), ({ error }) => error !== null)
+    const { runAt, error } = await app.database.prisma.job.findFirstOrThrow({ where: { id } })
+    const seconds = (Number(runAt) - Date.parse(String(Object(error).at))) / 1_000
+    expect(seconds).toBeGreaterThanOrEqual(least)
+    expect(seconds).toBeLessThanOrEqual(most)
+  })
+
   it('stores progress, and aborts the handler when the job is cancelled', async () => {
     let reason: unknown
     const ended = Promise.withResolvers<void>()

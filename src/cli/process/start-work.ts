@@ -21,7 +21,8 @@ import { graceOf } from './stop.ts'
 export async function readHandlers(config: Config, file: string | undefined): Promise<JobHandlers> {
   // Processes that run no jobs do not load the HTTP client of this handler.
   const { createFetchContent } = await import('../../domain/job/handlers/fetch-content.ts')
-  const fetchContent = createFetchContent({ allowPrivateNetworks: config.fetchPrivateNetworks })
+  const { fetchPrivateNetworks: allowPrivateNetworks, fetchUserAgent: userAgent } = config
+  const fetchContent = createFetchContent({ allowPrivateNetworks, userAgent })
   return new Map([['fetch_content', fetchContent], ...(file === undefined ? [] : await loadHandlers(file))])
 }
 

@@ -1,21 +1,21 @@
 import { type JobHandler, PermanentError } from '../worker/handler.ts'
-import { fetchLimited } from './fetch-limited.ts'
-import { readFeed } from './read-feed.ts'
+import { readFeed } from './feed/read-feed.ts'
+import { type FetchOptions, fetchLimited } from './fetch/fetch-limited.ts'
 
 const limits = { timeoutMilliseconds: 10_000, maxBytes: 5 * 1024 * 1024, maxRedirects: 5 }
 
 /**
  * Creates the handler of `fetch_content`: payload `{url}` ⇒ result `{contentIds, contentGroupIds}` of the feed at the URL.
  *
- * @param allowPrivateNetworks whether it may fetch from addresses that are not public
+ * @param options whether it may fetch from addresses that are not public, and how it names itself
  */
-export function createFetchContent({ allowPrivateNetworks }: { allowPrivateNetworks: boolean }): JobHandler {
+export function createFetchContent(options: Pick<FetchOptions, 'allowPrivateNetworks' | 'userAgent'>): JobHandler {
   return async function fetchContent(payload: { url?: unknown } | null, { signal, progress }) {
     const url = payload?.url
     if (typeof url !== 'string' || !URL.canParse(url)) throw new PermanentError('The payload needs a url')
     progress(0, 'fetching')
-    const text = await fetchLimited(new URL(url), { ...limits, allowPrivateNetworks }, signal)
+    const feed = await fetchLimited(new URL(url), { ...limits, ...options }, signal)
     progress(0.5, 'reading')
-    return readFeed(text, signal)
+    return readFeed(feed, signal)
   }
 }

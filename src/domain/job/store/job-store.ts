@@ -42,7 +42,11 @@ export interface Failure {
   readonly code: string
   readonly message: string
   readonly isRetryable: boolean
+  /** The job is due again no earlier than after this. At most a day counts. */
+  readonly retryAfterSeconds?: number
 }
+
+const maxRetryAfterSeconds = 24 * 60 * 60
 
 /** A job that a worker holds until the lease expires. */
 export interface JobLease {
@@ -86,12 +90,13 @@ export function createJobStore(
     .join(', ')
   const statements = createStatements(columns)
   const bulk = createBulkTexts(model)
-  const failureOf = ({ code, message, isRetryable }: Failure) => [
+  const failureOf = ({ code, message, isRetryable, retryAfterSeconds = 0 }: Failure) => [
     code,
     message,
     String(isRetryable),
     String(delaySeconds),
     String(maxDelaySeconds),
+    String(Math.min(Math.max(retryAfterSeconds, 0) || 0, maxRetryAfterSeconds)),
   ]
 
   async function row(sent: Statement, { tenantAppId, id }: JobKey, values: readonly Parameter[] = []) {

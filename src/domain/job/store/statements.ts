@@ -53,13 +53,13 @@ export function createStatements(columns: string) {
       UPDATE job SET
         status = 'SUCCEEDED', result = $4::json, error = NULL, finished_at = ${now}, updated_at = ${now}, ${withoutLease}
       WHERE ${ofHolder} AND status IN (${literalsBefore('succeed')}) RETURNING ${columns}`),
-    fail: statement(`${failWith('$4', '$5', '$6', '$7', '$8')}
+    fail: statement(`${failWith('$4', '$5', '$6', '$7', '$8', '$9')}
       WHERE ${ofHolder} AND status IN (${literalsBefore('fail')}) RETURNING ${columns}`),
     cancel: statement(`${toCancelled}
       WHERE ${ofKey} AND status IN (${literalsBefore('cancel')}) RETURNING ${columns}`),
     retry: statement(`${toRetried}
       WHERE ${ofKey} AND status IN (${literalsBefore('retry')}) RETURNING ${columns}`),
-    failExpired: statement(`${failWith('$1', '$2', '$3', '$4', '$5')}
+    failExpired: statement(`${failWith('$1', '$2', '$3', '$4', '$5', '$6')}
       WHERE (tenant_app_id, id) IN (
         SELECT tenant_app_id, id FROM job WHERE status = 'RUNNING' AND lease_expires_at < now()
         ORDER BY lease_expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`),
@@ -79,15 +79,15 @@ function insertJobs(shape: Shape, columns: string): Statement {
     ON CONFLICT DO NOTHING RETURNING ${columns}`)
 }
 
-/** Ends an attempt: the job is due again after the back-off if an attempt is left, and has failed otherwise. */
-function failWith(code: string, message: string, isRetryable: string, delay: string, maxDelay: string): string {
+/** Ends an attempt: the job is due again after the back-off, or later if asked for, if an attempt is left, and has failed otherwise. */
+function failWith(...[code, message, isRetryable, delay, maxDelay, retryAfter]: readonly string[]): string {
   const isAttemptLeft = `${isRetryable}::boolean AND attempts < coalesce(max_attempts, 0)`
   const seconds = `${delay}::double precision * 2 ^ (attempts - 1) * (1 + random())`
   return `
     UPDATE job SET
       status = (CASE WHEN ${isAttemptLeft} THEN 'PENDING' ELSE 'FAILED' END)::job_status,
       run_at = CASE WHEN ${isAttemptLeft}
-        THEN now() + make_interval(secs => least(${maxDelay}::double precision, ${seconds})) ELSE run_at END,
+        THEN now() + make_interval(secs => greatest(${retryAfter}::double precision, least(${maxDelay}::double precision, ${seconds}))) ELSE run_at END,
       started_at = CASE WHEN ${isAttemptLeft} THEN NULL ELSE started_at END,
       finished_at = CASE WHEN ${isAttemptLeft} THEN NULL ELSE ${now} END,
       error = json_build_object('code', ${code}::text, 'message', ${message}::text, 'attempt', attempts,

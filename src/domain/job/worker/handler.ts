@@ -12,7 +12,8 @@ export interface JobContext {
  * Does the work of one type of job.
  *
  * @returns the result of the job: an object, or nothing
- * @throws PermanentError if another attempt would fail too; after any other error the job is tried again, with back-off
+ * @throws PermanentError if another attempt would fail too; after any other error the job is tried again, with back-off, and no earlier than
+ *   after its `retryAfterSeconds` if it has them, at most a day
  */
 export type JobHandler = (payload: never, context: JobContext) => unknown
 

@@ -144,7 +144,7 @@ type Outcome = { readonly result: object | null } | { readonly failure: Failure 
 
 /** The failure of an attempt. A handler can throw anything. */
 function failed(error: unknown): Outcome {
-  const { name, message, code } = Object(error) as { name?: unknown; message?: unknown; code?: unknown }
+  const { name, message, code, retryAfterSeconds } = Object(error) as Readonly<Record<string, unknown>>
   const text =
     [message, error].find((value) => typeof value === 'string') ?? 'The handler threw a value that is not an error'
   const word = [code, name].find((value) => typeof value === 'string' && value !== '') ?? 'Error'
@@ -153,6 +153,7 @@ function failed(error: unknown): Outcome {
       code: String(word).slice(0, maxCodeLength),
       message: String(text).slice(0, maxMessageLength),
       isRetryable: name !== 'PermanentError',
+      ...(typeof retryAfterSeconds === 'number' && { retryAfterSeconds }),
     },
   }
 }

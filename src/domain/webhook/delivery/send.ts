@@ -1,5 +1,6 @@
 import { type Agent, type Dispatcher, request } from 'undici'
 import { createGuardedAgent } from '../../../engine/network/guarded-agent.ts'
+import { readRetryAfter } from '../../../engine/network/retry-after.ts'
 import type { SignedMessage } from './sign.ts'
 
 /** The response of an endpoint, or why there is none. */
@@ -62,13 +63,6 @@ function toResult({ statusCode: status, headers }: Dispatcher.ResponseData): Sen
   const error = isRedirect ? `status ${status}: redirects are not followed` : `status ${status}`
   const retryAfterSeconds = isAccepted ? undefined : readRetryAfter(headers['retry-after'])
   return { isAccepted, status, error: isAccepted ? null : error, retryAfterSeconds }
-}
-
-/** Reads the header, which has seconds or a date. @see https://www.rfc-editor.org/rfc/rfc9110#field.retry-after */
-function readRetryAfter(header: string | string[] | undefined): number | undefined {
-  if (typeof header !== 'string') return undefined
-  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1_000
-  return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined
 }
 
 const maxErrorLength = 200

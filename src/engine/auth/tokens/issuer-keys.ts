@@ -9,7 +9,7 @@ import {
 import { fetch } from 'undici'
 import { OperatorError } from '../../errors.ts'
 import { createGuardedAgent } from '../../network/guarded-agent.ts'
-import { readText } from '../../network/read-text.ts'
+import { readBytes } from '../../network/read-bytes.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { type IssuerSettings, maxFileBytes, readJson } from './issuer-settings.ts'
 
@@ -51,9 +51,9 @@ function keysAt(url: URL, { allowPrivateNetworks, log }: IssuerKeysOptions): JWT
     cacheMaxAge: maxAgeMilliseconds,
     async [customFetch](address, init) {
       const { status, body } = await fetch(address, { ...(init as object), dispatcher })
-      const text = await readText(body, maxFileBytes)
-      if (text === undefined) throw new Error('The keys are longer than 1 MiB')
-      return new Response(text, { status })
+      const bytes = await readBytes(body, maxFileBytes)
+      if (bytes === undefined) throw new Error('The keys are longer than 1 MiB')
+      return new Response(bytes.toString(), { status })
     },
   })
   let failure: unknown

@@ -1,5 +1,5 @@
 /** Reads a body. Returns undefined if it is longer than `maxBytes`, and does not read the rest. */
-export async function readText(body: AsyncIterable<Uint8Array> | null, maxBytes: number): Promise<string | undefined> {
+export async function readBytes(body: AsyncIterable<Uint8Array> | null, maxBytes: number): Promise<Buffer | undefined> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of body ?? []) {
@@ -7,5 +7,5 @@ export async function readText(body: AsyncIterable<Uint8Array> | null, maxBytes:
     if (bytes > maxBytes) return undefined
     chunks.push(chunk)
   }
-  return new TextDecoder().decode(Buffer.concat(chunks))
+  return Buffer.concat(chunks)
 }

@@ -1,0 +1,133 @@
+import sax, { type QualifiedTag } from 'sax'
+import type { Feed } from './feed-item.ts'
+
+/** An element that is open. Its text is that of the element itself, without its children's. */
+interface Element {
+  readonly name: string
+  text: string
+}
+
+/** An item while it is read. */
+interface Item {
+  id?: string
+  /** The address in RDF, which identifies the item. */
+  about?: string | undefined
+  link?: string
+  /** The first `<link href>`, and the first one to the item itself. */
+  anyLink?: string
+  ownLink?: string
+}
+
+/** The element that contains a feed's own fields, by the root element. */
+const feedElements: ReadonlyMap<string, string> = new Map([
+  ['feed', 'feed'],
+  ['rss', 'channel'],
+  ['rdf', 'channel'],
+])
+
+const atom = 'http://www.w3.org/2005/Atom'
+
+/** Stands for an entity that the document itself declares. Such entities are not expanded, and no id has one. No XML has this character. */
+const declaredEntity = '\uFFFF'
+
+/**
+ * Reads an RSS, Atom or RDF feed. Elements of other namespaces are ignored, except the links of Atom in items of RSS. Like feed readers do,
+ * it accepts XML that is not well-formed, if its root element ends.
+ *
+ * @throws Error if the text is no such feed, or incomplete
+ */
+export function readXmlFeed(text: string): Feed {
+  const parser = sax.parser(false, { xmlns: true, lowercase: true })
+  const entities = useOwnEntities(parser)
+  const [items, groups] = [[], []] as [Item[], string[]]
+  const open: Element[] = []
+  let root: string | undefined
+  let namespace: string | undefined
+  let linkOfFeed: string | undefined
+
+  parser.ondoctype = (doctype) => {
+    for (const [, name = ''] of doctype.matchAll(/<!ENTITY\s+([^\s%"']+)/g)) entities[name] = declaredEntity
+  }
+  parser.onopentag = (tag) => {
+    const { local, uri, attributes } = tag as QualifiedTag
+    root ??= local
+    // The root element of RDF has another namespace than what is in it.
+    if (local === feedElements.get(root)) namespace ??= uri
+    const isAtomLink = uri === atom && local === 'link'
+    const name = uri === namespace ? local : ''
+    const parent = open.at(-1)?.name
+    const item = items.at(-1)
+    if (name === 'item' || name === 'entry') {
+      const about = Object.values(attributes).find((attribute) => attribute.local === 'about')
+      items.push({ about: idIn(about?.value) })
+    } else if (name === 'source' && attributes['url']) {
+      groups.push(attributes['url'].value.trim())
+    } else if (isAtomLink && item && (parent === 'item' || parent === 'entry')) {
+      addLink(item, idIn(attributes['href']?.value), attributes['rel']?.value)
+    } else if (isAtomLink && parent === 'feed') {
+      linkOfFeed ??= idIn(attributes['href']?.value)
+    }
+    open.push({ name, text: '' })
+  }
+  parser.ontext = (part) => addText(open, part)
+  parser.oncdata = (part) => addText(open, part)
+  parser.onclosetag = () => {
+    const element = open.pop()
+    const parent = open.at(-1)?.name
+    const value = idIn(element?.text)
+    if (!element || value === undefined) return
+    const item = items.at(-1)
+    const isId = element.name === 'id' || element.name === 'guid'
+    if ((parent === 'feed' && isId) || (parent === 'source' && isId)) groups.push(value)
+    else if (parent === 'channel' && element.name === 'link') groups.unshift(value)
+    else if (item && (parent === 'item' || parent === 'entry') && isId) item.id = value
+    else if (item && parent === 'item' && element.name === 'link') item.link = value
+  }
+  parser.write(escapeTextLikeTags(text))
+  if (root === undefined || !feedElements.has(root) || open.length > 0) {
+    throw new Error('The text is not a complete feed')
+  }
+  parser.close()
+  return {
+    items: items.map(({ id, about, link, ownLink, anyLink }) => ({
+      id: id ?? about,
+      link: link ?? ownLink ?? anyLink,
+    })),
+    groups: groups.length > 0 ? groups : [linkOfFeed],
+  }
+}
+
+/** Gives the parser entities of its own, which the document can add to, and no names that every object has, such as `&constructor;`. */
+function useOwnEntities(parser: sax.SAXParser): Record<string, string> {
+  const known = (parser as unknown as { readonly ENTITIES: object }).ENTITIES
+  const own = Object.create(null) as Record<string, string>
+  for (const name in known) own[name] = Reflect.get(known, name)
+  return Object.assign(parser, { ENTITIES: own }).ENTITIES
+}
+
+/** The text of an id or a link; undefined if it is empty, or has an entity that is not expanded. */
+function idIn(text = ''): string | undefined {
+  const trimmed = text.trim()
+  return trimmed === '' || trimmed.includes(declaredEntity) ? undefined : trimmed
+}
+
+function addLink(item: Item, href: string | undefined, rel = 'alternate'): void {
+  if (href === undefined) return
+  item.anyLink ??= href
+  if (rel === 'alternate') item.ownLink ??= href
+}
+
+function addText(open: readonly Element[], part: string): void {
+  const element = open.at(-1)
+  if (element) element.text += part
+}
+
+/**
+ * Escapes what begins like a tag and is text, because another tag begins before it ends: `<title>a<b</title>` ⇒ `<title>a&lt;b</title>`. The
+ * parser would read `</title>` as attributes of `<b`. CDATA sections stay unchanged.
+ */
+function escapeTextLikeTags(text: string): string {
+  return text.replaceAll(/<!\[CDATA\[[\s\S]*?(?:\]\]>|$)|<(?=[A-Za-z_][^<>"']*<)/g, (found) =>
+    found === '<' ? '&lt;' : found,
+  )
+}
