@@ -81,8 +81,14 @@ describe('fetch_content', () => {
   })
 
   it('fails permanently if the response is not a feed or has the status 404', async () => {
-    const page = await serve((_request, response) => response.end('<html><body>hello</body></html>'))
-    await expect(run(fetchAny, { url: page })).rejects.toMatchObject({ name: 'PermanentError' })
+    for (const text of [
+      '<html><body>hello</body></html>',
+      '<constructor/>',
+      '<toString><item><id>1</id></item></toString>',
+    ]) {
+      const page = await serve((_request, response) => response.end(text))
+      await expect(run(fetchAny, { url: page })).rejects.toMatchObject({ name: 'PermanentError' })
+    }
     const missing = await serve((_request, response) => response.writeHead(404).end())
     await expect(run(fetchAny, { url: missing })).rejects.toMatchObject({ name: 'PermanentError' })
   })

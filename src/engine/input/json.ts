@@ -23,7 +23,7 @@ export function excessOf(value: unknown): string | undefined {
   return left < 0 ? `has more than ${maxRequestValues} values` : 'is nested too deep'
 }
 
-/** Whether an object, or one in it, has a key `__proto__`. Prisma would drop it silently. */
+/** Whether an object, or one in it, has a key `__proto__`. */
 export function hasProtoKey(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasProtoKey)

@@ -1,6 +1,7 @@
 import { GraphQLError, GraphQLScalarType, type ValueNode, visit } from 'graphql'
 import { GraphQLDate, GraphQLDateTimeISO, GraphQLJSONObject, GraphQLSafeInt } from 'graphql-scalars'
 import { isStorableTime } from '../../db/storable.ts'
+import { recordOf } from '../../own.ts'
 
 /** A JSON object: a phone number, an address, a payload or a result. */
 export type JsonObject = Record<string, unknown>
@@ -38,7 +39,7 @@ function complete(scalar: GraphQLScalarType): GraphQLScalarType {
             throw new GraphQLError(`The number ${value} is too large.`, { nodes: node })
         },
       })
-      return scalar.parseLiteral(node, variables)
+      return scalar.parseLiteral(node, recordOf(Object.entries(variables ?? {})))
     },
   })
 }

@@ -12,6 +12,7 @@ import {
   typeFromAST,
   type VariableDefinitionNode,
 } from 'graphql'
+import { own, recordOf } from '../../../own.ts'
 
 /** The longest list that a variable may have. Fields accept at most 500 entries. */
 export const maxListLength = 1_000
@@ -24,7 +25,7 @@ const maxErrors = 5
 /** Variables with more values than this are not repeated in errors. */
 const maxRepeated = 1_000
 
-/** Coerces the variables of an operation to their types and applies defaults. */
+/** Coerces the variables of an operation to their types and applies defaults. The result has no prototype, because graphql-jit reads names from it. */
 export function coerceVariables(
   schema: GraphQLSchema,
   { variableDefinitions = [] }: OperationDefinitionNode,
@@ -32,7 +33,9 @@ export function coerceVariables(
 ): { readonly errors?: readonly GraphQLError[]; readonly coerced?: Values } {
   const error =
     longList(schema, variableDefinitions, variables) ?? firstErrorOfLarge(schema, variableDefinitions, variables)
-  return error ? { errors: [error] } : getVariableValues(schema, variableDefinitions, variables, { maxErrors })
+  if (error) return { errors: [error] }
+  const { errors, coerced = {} } = getVariableValues(schema, variableDefinitions, variables, { maxErrors })
+  return errors ? { errors } : { coerced: recordOf(Object.entries(coerced)) }
 }
 
 /** Rejects lists that no field accepts, before anything is created from their entries. */
@@ -43,7 +46,7 @@ function longList(
 ): GraphQLError | undefined {
   for (const definition of definitions) {
     const name = definition.variable.name.value
-    const path = pathOfLongList(typeFromAST(schema, definition.type as never), variables[name], name)
+    const path = pathOfLongList(typeFromAST(schema, definition.type as never), own(variables, name), name)
     if (path !== undefined) {
       const message = `Variable "$${name}" got an invalid value at "${path}"; a list may have at most ${maxListLength} entries.`
       return new GraphQLError(message, { nodes: definition })
@@ -64,7 +67,7 @@ function pathOfLongList(type: GraphQLType | undefined, value: unknown, path: str
     }
   } else if (isInputObjectType(nullable)) {
     for (const field of Object.values(nullable.getFields())) {
-      const found = pathOfLongList(field.type, (value as Values)[field.name], `${path}.${field.name}`)
+      const found = pathOfLongList(field.type, own(value, field.name), `${path}.${field.name}`)
       if (found !== undefined) return found
     }
   }
@@ -83,7 +86,7 @@ function firstErrorOfLarge(
     const type = typeFromAST(schema, definition.type as never)
     if (!Object.hasOwn(variables, name) || !isInputType(type)) continue
     try {
-      coerceInputValue(variables[name], type, (path, _value, error) => {
+      coerceInputValue(own(variables, name), type, (path, _value, error) => {
         const at = [name, ...path].join('.')
         throw new GraphQLError(`Variable "$${name}" got an invalid value at "${at}"; ${error.message}`, {
           nodes: definition,

@@ -12,6 +12,7 @@ import {
 } from 'graphql'
 import { compileQuery, isCompiledQuery } from 'graphql-jit'
 import type { Context } from '../../../context.ts'
+import { own } from '../../../own.ts'
 import type { Values } from './coerce-variables.ts'
 import { allFields, type Selection } from './selection.ts'
 
@@ -32,6 +33,7 @@ const maxFields = 1_000
  * - with directives: after `@skip`, the error of a field that is selected twice names the wrong location;
  * - with a variable inside a list or an object, which graphql-jit does not check;
  * - with a JSON object in the document, in which graphql-jit loses variables;
+ * - with the name `__proto__`: graphql-jit loses an alias and a variable of this name;
  * - with more than 1,000 fields.
  *
  * @param schema that accepts `Coerced` variables (schemas.ts)
@@ -45,6 +47,7 @@ export function compileOperation(
   selection: Selection,
 ): CompiledOperation | undefined {
   if (selection.hasDirectives || selection.size > maxFields || hasUnsupportedArguments(selection)) return undefined
+  if (document.loc?.source.body.includes('__proto__')) return undefined
   const compiled = compileQuery(schema, document, operationName, { disablingCapturingStackErrors: true })
   return isCompiledQuery(compiled) ? (compiled.query as CompiledOperation) : undefined
 }
@@ -70,7 +73,7 @@ function isSupported(value: ValueNode, type: GraphQLInputType): boolean {
   if (!isInputObjectType(named)) return false
   const inputFields = named.getFields()
   return value.fields.every((inputField) => {
-    const inputType = inputFields[inputField.name.value]?.type
+    const inputType = own(inputFields, inputField.name.value)?.type
     return (
       inputField.value.kind !== Kind.VARIABLE && inputType !== undefined && isSupported(inputField.value, inputType)
     )

@@ -9,6 +9,7 @@ import {
   type OperationDefinitionNode,
   valueFromASTUntyped,
 } from 'graphql'
+import { own, recordOf } from '../../../own.ts'
 import { defaultPageSize, maxPageSize } from '../../schema/connection.ts'
 import { metadataOf } from '../../schema/field-metadata.ts'
 import type { Values } from './coerce-variables.ts'
@@ -31,14 +32,11 @@ type Share = readonly [path: string, points: number]
  * root field, and what fields cost besides. A list has the length that its arguments allow, that its field declares, or 5.
  */
 export function createCost({ variableDefinitions = [] }: OperationDefinitionNode, { fields }: Selection) {
-  const defaults = Object.fromEntries(
-    variableDefinitions.map(({ variable, defaultValue }) => [
-      variable.name.value,
-      defaultValue && valueFromASTUntyped(defaultValue),
-    ]),
+  const defaults = variableDefinitions.map(
+    ({ variable, defaultValue }) => [variable.name.value, defaultValue && valueFromASTUntyped(defaultValue)] as const,
   )
   const calculate = (variables: Values, shares?: Map<string, number>) => {
-    const calculation = new CostCalculation({ ...defaults, ...variables }, shares)
+    const calculation = new CostCalculation(recordOf([...defaults, ...Object.entries(variables)]), shares)
     return {
       cost: Math.max(1, calculation.ofFields(fields, undefined, '', 1)),
       isConstant: !calculation.readsVariables,
@@ -58,11 +56,11 @@ export function createCost({ variableDefinitions = [] }: OperationDefinitionNode
 class CostCalculation {
   /** Whether the cost depends on the variables. */
   readsVariables = false
-  private readonly variables: Values
+  private readonly variables: Record<string, unknown>
   private readonly shares: Map<string, number> | undefined
 
   /** @param shares gets the points of each field. Without it, no paths are built */
-  constructor(variables: Values, shares: Map<string, number> | undefined) {
+  constructor(variables: Record<string, unknown>, shares: Map<string, number> | undefined) {
     this.variables = variables
     this.shares = shares
   }
@@ -92,7 +90,7 @@ class CostCalculation {
   private extraOf({ field, node }: SelectedField): number {
     const { extra } = metadataOf(field).cost ?? {}
     const names = node.arguments?.map(({ name }) => name.value) ?? []
-    return extra?.(Object.fromEntries(names.map((name) => [name, this.argument(node, name)]))) ?? 0
+    return extra?.(recordOf(names.map((name) => [name, this.argument(node, name)]))) ?? 0
   }
 
   private ofField(
@@ -122,10 +120,7 @@ class CostCalculation {
     const [name, ...path] = metadataOf(field).cost?.page?.split('.') ?? []
     if (name === undefined) return undefined
     const given = this.argument(node, name) as object | null | undefined
-    const size = path.reduce<unknown>(
-      (value, key) => (value as Record<string, unknown> | null | undefined)?.[key],
-      given,
-    )
+    const size = path.reduce<unknown>((value, key) => own(value as object | null | undefined, key), given)
     if (typeof size === 'object' && size !== null) return Math.max(1, Math.min([size].flat().length, maxPageSize))
     return size == null ? undefined : toPageSize(size)
   }
@@ -143,7 +138,7 @@ class CostCalculation {
     if (value.kind === Kind.VARIABLE || value.kind === Kind.LIST || value.kind === Kind.OBJECT) {
       this.readsVariables = true
     }
-    return valueFromASTUntyped(value, this.variables as Record<string, unknown>)
+    return valueFromASTUntyped(value, this.variables)
   }
 }
 
@@ -196,6 +191,6 @@ function count(part: Part, value: unknown): number {
     return nodes
   }
   let nodes = part.isNode ? 1 : 0
-  for (const [key, inner] of part.parts) nodes += count(inner, (value as Record<string, unknown>)[key])
+  for (const [key, inner] of part.parts) nodes += count(inner, own(value as object, key))
   return nodes
 }

@@ -1,5 +1,6 @@
 import type { Model } from '../../../db/data-model.ts'
 import { type Branch, noBranches, type ReadPlan } from '../../../db/read/relation.ts'
+import { own } from '../../../own.ts'
 import { metadataOf } from '../../schema/field-metadata.ts'
 import type { Values } from './coerce-variables.ts'
 import { isNode } from './cost.ts'
@@ -37,7 +38,7 @@ export function createPlanner({ fields }: Selection): (variables: Values) => Rea
     if (variables.size > maxVariables) {
       return { fieldsOf: planFields(fields, values), branchesOf: () => noBranches }
     }
-    const key = [...variables].map((name) => values[name]).join()
+    const key = [...variables].map((name) => own(values, name)).join()
     const known = plans.get(key)
     if (known) return known
     const planned = plan(values)
@@ -118,7 +119,7 @@ function columnsOf(field: SelectedField['field']): readonly string[] {
 }
 
 function isIncluded(conditions: readonly Condition[], values: Values): boolean {
-  return conditions.every(({ variable, is }) => (variable === undefined ? is : values[variable] === is))
+  return conditions.every(({ variable, is }) => (variable === undefined ? is : own(values, variable) === is))
 }
 
 function count(branches: readonly Branch[]): number {

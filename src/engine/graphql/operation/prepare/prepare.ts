@@ -14,6 +14,7 @@ import { LRUCache } from 'lru-cache'
 import type { Scope } from '../../../auth/scopes.ts'
 import type { Viewer } from '../../../auth/viewer.ts'
 import type { ReadPlan } from '../../../db/read/relation.ts'
+import { own } from '../../../own.ts'
 import type { Metrics } from '../../../telemetry/metrics.ts'
 import { maxNameLength } from '../../../telemetry/usage/client.ts'
 import type { CountedOperation } from '../../../telemetry/usage/usage-counts.ts'
@@ -178,7 +179,7 @@ const advice: Record<string, string> = {
 
 /** An error of the validation, which says what to do without a directive that is not supported. */
 function explainDirective(error: GraphQLError): GraphQLError {
-  const message = advice[error.message]
+  const message = own(advice, error.message)
   return message === undefined ? error : new GraphQLError(message, { nodes: error.nodes ?? null })
 }
 
