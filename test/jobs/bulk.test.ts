@@ -75,7 +75,6 @@ describe('cancelJobs', () => {
 
   it.each([
     [{}, ['pending_1', 'running_2', 'pending_3', 'running_4']],
-    [{ status: null, jobType: null }, ['pending_1', 'running_2', 'pending_3', 'running_4']],
     [{ status: 'RUNNING' }, ['running_2', 'running_4']],
     [{ jobType: 'greet' }, ['pending_1', 'running_2']],
     [{ createdBefore: at(3).toISOString() }, ['pending_1', 'running_2']],

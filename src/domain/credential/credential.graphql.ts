@@ -70,7 +70,8 @@ defineMutation('createApiKey', {
   input: (t) => ({
     name: t.string({ required: true, description: 'The name: 1–200 characters in one line.' }),
     scopes: t.stringList({
-      description: 'The scopes of the key: some of the scopes of the key of this request. All of them by default.',
+      description:
+        'The scopes of the key: some of the scopes of the key of this request. All of them by default; null is rejected.',
     }),
     expiresAt: t.field({
       type: 'DateTime',
@@ -82,6 +83,7 @@ defineMutation('createApiKey', {
         'of this request, which are the default.',
     }),
   }),
+  restrictions: ['scopes'],
   isSecret: true,
   results: [
     { field: 'apiKey', type: ApiKey, description: 'The new key.', value: ({ row }) => row },
@@ -114,17 +116,18 @@ defineMutation('createAccessToken', {
   input: (t) => ({
     userId: t.id({
       description:
-        "The user to whom the token is bound: it sees only this user and the user's data. Without it, the token sees the tenant.",
+        "The user to whom the token is bound: it sees only this user and the user's data. Without it, the token sees the tenant; null is rejected.",
     }),
     scopes: t.stringList({
       description:
-        'The scopes of the token: some of those of the key. By default those for reading. A token for a user can have `users:read`, ' +
+        'The scopes of the token: some of those of the key. By default those for reading; null is rejected. A token for a user can have `users:read`, ' +
         '`users:write`, `profiles:read` and `contacts:read`.',
     }),
     expiresInSeconds: t.int({
       description: 'How long the token is valid, in seconds: 60–86,400. 3,600 by default. It ends with its key.',
     }),
   }),
+  restrictions: ['userId', 'scopes'],
   isSecret: true,
   results: [
     {

@@ -27,10 +27,11 @@ function defineBulkAction(name: string, { transition, description, done }: BulkA
       filter: t.field({
         type: JobFilter.type,
         required: true,
-        description: `Selects jobs. \`{}\` selects all that can be ${done}. A state in which a job cannot be ${done} is rejected.`,
+        description: `Selects jobs. \`{}\` selects all that can be ${done}. A state in which a job cannot be ${done} is rejected, and so is a condition that is null or a variable without a value.`,
       }),
       limit: t.int({ description: 'The maximum number of jobs: 1–1,000. 1,000 by default.' }),
     }),
+    restrictions: ['filter'],
     cost: { extra: pointsOf },
     results: [
       {

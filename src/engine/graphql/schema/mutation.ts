@@ -1,9 +1,11 @@
 import type { InputFieldMap, InputRef, InputShapeFromFields, ObjectRef, TypeParam } from '@pothos/core'
+import type { GraphQLResolveInfo } from 'graphql'
 import type { FieldScope, Scope } from '../../auth/scopes.ts'
 import type { Context } from '../../context.ts'
 import { type FieldError, type FieldErrorCode, GatewayError } from '../../errors.ts'
 import { builder } from './builder.ts'
 import type { FieldCost, FieldMetadata } from './field-metadata.ts'
+import { rejectLeftOut } from './left-out.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
 
@@ -66,6 +68,8 @@ interface MutationOptions<Fields extends InputFieldMap, Result> {
   readonly inputDescription: string
   /** What the description of the input type says besides its mutation. */
   readonly inputRules?: string
+  /** The fields of the input without which the mutation does more: not named, or with a value. See left-out.ts. */
+  readonly restrictions?: readonly string[]
   readonly isSecret?: FieldMetadata['isSecret']
   readonly cost?: FieldCost
   readonly results: readonly ResultField<Result>[]
@@ -99,7 +103,16 @@ export function defineMutation<Result, Fields extends InputFieldMap = never>(
   name: string,
   options: MutationOptions<Fields, Result>,
 ): DefinedMutation<InputOf<Fields>, Result> {
-  const { scope, description, results, isSecret = false, cost = {}, hasOneWrite = false, run } = options
+  const {
+    scope,
+    description,
+    results,
+    isSecret = false,
+    cost = {},
+    hasOneWrite = false,
+    restrictions = [],
+    run,
+  } = options
   const typename = `${name.charAt(0).toUpperCase()}${name.slice(1)}`
   const input = builder.inputType(`${typename}Input`, {
     description: `The input of \`${name}\`. ${options.inputRules ?? ''}`.trim(),
@@ -107,8 +120,9 @@ export function defineMutation<Result, Fields extends InputFieldMap = never>(
   })
   const payload = definePayload(name, `${typename}Payload`, results)
 
-  async function resolve(context: Context, given: InputOf<Fields>): Promise<Payload<Result>> {
+  async function resolve(context: Context, given: InputOf<Fields>, info: GraphQLResolveInfo): Promise<Payload<Result>> {
     try {
+      rejectLeftOut(restrictions, given, info)
       return { result: await context.transact(() => run(context, given), { hasOneWrite }), userErrors: [] }
     } catch (error) {
       if (error instanceof GatewayError && error.fields.length > 0) return { result: null, userErrors: error.fields }
@@ -125,7 +139,7 @@ export function defineMutation<Result, Fields extends InputFieldMap = never>(
       cost,
       args: { input: t.arg({ type: input, required: true, description: options.inputDescription }) },
       // TypeScript does not follow the type of an argument whose input type is a parameter.
-      resolve: (_, args, context) => resolve(context, (args as unknown as { input: never }).input),
+      resolve: (_, args, context, info) => resolve(context, (args as unknown as { input: never }).input, info),
     }),
   )
   return { name, scope, isSecret, cost, hasOneWrite, input: input as unknown as InputRef<InputOf<Fields>>, payload }
