@@ -3,6 +3,7 @@ import { invalidField } from '../engine/errors.ts'
 import type { Preparer } from '../engine/graphql/operation/prepare/prepare.ts'
 import { defaultPageSize } from '../engine/graphql/schema/connection.ts'
 import { jsonSchemaOf } from '../engine/input/json-schema.ts'
+import { own } from '../engine/own.ts'
 import { bodySchema, inputSchema } from '../rest/openapi/json-schema.ts'
 import type { Route } from '../rest/route.ts'
 import { type StoredOperation, storeOperation, typeAt } from '../rest/stored-operation.ts'
@@ -19,7 +20,7 @@ export function createRouteTool(route: Route, preparer: Preparer): Tool {
     annotations: { readOnlyHint: method === 'GET' },
     run: (args) => ({
       method,
-      url: `${url.replace(/:(\w+)/g, (_, name: string) => toSegment(name, args[name]))}?${searchOf(route, args)}`,
+      url: `${url.replace(/:(\w+)/g, (_, name: string) => toSegment(name, own(args, name)))}?${searchOf(route, args)}`,
       ...(method !== 'GET' && { payload: args }),
     }),
   }
@@ -34,15 +35,15 @@ function toSegment(name: string, id: unknown): string {
 function searchOf({ parameters, connection }: Route, args: Arguments): URLSearchParams {
   // Without a limit, REST streams the whole list.
   const given: Arguments = connection === undefined ? args : { ...args, limit: args['limit'] ?? defaultPageSize }
-  const inQuery = parameters.filter((parameter) => parameter.in === 'query' && given[parameter.name] != null)
+  const inQuery = parameters.filter((parameter) => parameter.in === 'query' && own(given, parameter.name) != null)
   const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
-  return new URLSearchParams(inQuery.map(({ name }) => [name, textOf(given[name])]))
+  return new URLSearchParams(inQuery.map(({ name }) => [name, textOf(own(given, name))]))
 }
 
 function inputSchemaOf({ parameters, body, tool }: Route, stored: StoredOperation): Tool['inputSchema'] {
   const schemas = parameters.map(({ name, variable, rules, description }) => [
     name,
-    { ...inputSchema(typeAt(stored, variable)), ...jsonSchemaOf(rules), description: tool?.[name] ?? description },
+    { ...inputSchema(typeAt(stored, variable)), ...jsonSchemaOf(rules), description: own(tool, name) ?? description },
   ])
   const required = parameters.filter(({ variable }) => isNonNullType(typeAt(stored, variable))).map(({ name }) => name)
   // The optional body of a GET repeats a parameter.

@@ -1,6 +1,7 @@
 import { type GraphQLInputType, type GraphQLLeafType, isInputObjectType, isListType, isNonNullType } from 'graphql'
 import { type FieldError, invalidInput } from '../engine/errors.ts'
 import { maxListLength, type Values } from '../engine/graphql/operation/prepare/coerce-variables.ts'
+import { own, recordOf } from '../engine/own.ts'
 import type { Route } from './route.ts'
 import type { StoredOperation } from './stored-operation.ts'
 
@@ -13,15 +14,15 @@ import type { StoredOperation } from './stored-operation.ts'
  */
 export function checkVariables(route: Route, { variableTypes }: StoredOperation, variables: Values): Values {
   const errors: FieldError[] = []
-  const checked: Record<string, unknown> = {}
+  const checked: [string, unknown][] = []
   for (const [name, type] of variableTypes) {
-    const value = check(type, variables[name], name, (error) => {
+    const value = check(type, own(variables, name), name, (error) => {
       errors.push({ ...error, field: restNameOf(route, error.field) })
     })
-    if (value !== undefined) checked[name] = value
+    if (value !== undefined) checked.push([name, value])
   }
   if (errors.length > 0) throw invalidInput(errors)
-  return checked
+  return recordOf(checked)
 }
 
 /** The name of a variable's field in REST: `input.name` ⇒ `name`, `first` ⇒ `limit`. */
@@ -47,9 +48,9 @@ function check(type: GraphQLInputType, value: unknown, field: string, reject: (e
   if (isInputObjectType(type)) {
     if (typeof value !== 'object') return reject({ field, code: 'INVALID_TYPE', message: 'must be an object' })
     const known = Object.values(type.getFields())
-      .map(({ name, type: of }) => [name, check(of, (value as Values)[name], `${field}.${name}`, reject)] as const)
+      .map(({ name, type: of }) => [name, check(of, own(value, name), `${field}.${name}`, reject)] as const)
       .filter(([, fieldValue]) => fieldValue !== undefined)
-    return Object.fromEntries(known)
+    return recordOf(known)
   }
   try {
     type.parseValue(value)
@@ -59,6 +60,8 @@ function check(type: GraphQLInputType, value: unknown, field: string, reject: (e
   }
 }
 
+const descriptions = { String: 'a string', ID: 'a string', Int: 'a whole number', Boolean: 'true or false' }
+
 function describe({ name }: GraphQLLeafType): string {
-  return { String: 'a string', ID: 'a string', Int: 'a whole number', Boolean: 'true or false' }[name] ?? `a ${name}`
+  return own(descriptions, name) ?? `a ${name}`
 }

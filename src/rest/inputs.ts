@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type FieldError, GatewayError, invalidField, invalidInput } from '../engine/errors.ts'
+import { own } from '../engine/own.ts'
 import type { RouteInput } from './route.ts'
 
 /**
@@ -19,7 +20,7 @@ export function readObject({ body }: RouteInput): Record<string, unknown> {
  * @throws GatewayError BAD_USER_INPUT if it is not an integer, or is given twice
  */
 export function readInteger({ query }: RouteInput, name: string): number | undefined {
-  const value = query[name]
+  const value = own(query, name)
   if (value === undefined) return undefined
   if (typeof value !== 'string' || !/^-?\d{1,9}$/.test(value)) {
     throw invalidField(name, 'INVALID_TYPE', 'must be a whole number')
@@ -33,7 +34,7 @@ export function readInteger({ query }: RouteInput, name: string): number | undef
  * @throws GatewayError BAD_USER_INPUT if it is given twice
  */
 export function readText({ query }: RouteInput, name: string): string | undefined {
-  const value = query[name]
+  const value = own(query, name)
   if (value === undefined || typeof value === 'string') return value
   throw invalidField(name, 'INVALID_TYPE', 'must be given once')
 }
@@ -45,7 +46,7 @@ export function readText({ query }: RouteInput, name: string): string | undefine
  * @throws GatewayError BAD_USER_INPUT if neither is given, both are and differ, or the list is not an array of strings
  */
 export function readIdList({ query, body }: RouteInput, name: string): string[] {
-  const parameter = query[name]
+  const parameter = own(query, name)
   const inBody = body === undefined ? undefined : toStrings(body, 'body')
   const inQuery = parameter === undefined ? undefined : parseIdList(parameter, name)
   // A client that is generated from the OpenAPI document may send both.

@@ -11,6 +11,7 @@ import {
   type SelectionSetNode,
 } from 'graphql'
 import { metadataOf } from '../engine/graphql/schema/field-metadata.ts'
+import { own, recordOf } from '../engine/own.ts'
 
 /** The shape of an operation's response: the keys in their order, and the type of each value. */
 export type Shape = ObjectShape | ListShape | LeafShape
@@ -64,7 +65,7 @@ function readShape(type: GraphQLOutputType, selectionSet: SelectionSetNode | und
   if (!isObjectType(type)) return { kind: 'leaf', type: type as LeafShape['type'] }
   const fields = (selectionSet?.selections ?? []).map((selection): FieldShape => {
     if (selection.kind !== Kind.FIELD) throw new Error('Stored operations have no fragments')
-    const field = type.getFields()[selection.name.value]
+    const field = own(type.getFields(), selection.name.value)
     if (!field) throw new Error(`${type.name} has no field ${selection.name.value}`)
     return {
       key: selection.alias?.value ?? selection.name.value,
@@ -79,9 +80,7 @@ function readShape(type: GraphQLOutputType, selectionSet: SelectionSetNode | und
 
 /** The value at a path of an operation's data: `createUser.user`. */
 export function valueAt(data: object, path: string): unknown {
-  return path
-    .split('.')
-    .reduce<unknown>((value, key) => (value as Record<string, unknown> | null | undefined)?.[key], data)
+  return path.split('.').reduce<unknown>((value, key) => own(value as object | null | undefined, key), data)
 }
 
 /** Whether a field is null in REST if it has no value. The interface document allows it for `phone` alone. */
@@ -99,12 +98,8 @@ export function encode(shape: Shape, value: unknown): unknown {
   if (value === null || value === undefined) return null
   if (shape.kind === 'list') return (value as unknown[]).map((item) => encode(shape.of, item))
   if (shape.kind === 'leaf') return encodeLeaf(shape.type, value)
-  const encoded: Record<string, unknown> = {}
-  for (const { key, shape: fieldShape } of shape.fields) {
-    const field = encode(fieldShape, (value as Record<string, unknown>)[key])
-    if (field !== null || keepsNull(key)) encoded[key] = field
-  }
-  return encoded
+  const encoded = shape.fields.map(({ key, shape: field }) => [key, encode(field, own(value, key))] as const)
+  return recordOf(encoded.filter(([key, field]) => field !== null || keepsNull(key)))
 }
 
 function encodeLeaf(type: LeafShape['type'], value: unknown): unknown {

@@ -1,5 +1,6 @@
 import { type GraphQLInputObjectType, type GraphQLInputType, getNullableType, isInputType, typeFromAST } from 'graphql'
 import type { PreparedOperation, Preparer } from '../engine/graphql/operation/prepare/prepare.ts'
+import { own } from '../engine/own.ts'
 import { type Shape, shapeOf } from './shape.ts'
 
 /** A GraphQL operation of this gateway, the shape of its response, and the types of its variables. */
@@ -31,7 +32,8 @@ export function storeOperation(preparer: Preparer, text: string, path: string): 
 export function typeAt({ variableTypes }: StoredOperation, path: string): GraphQLInputType {
   const [variable = '', field] = path.split('.')
   const type = variableTypes.get(variable)
-  const found = field === undefined ? type : (getNullableType(type) as GraphQLInputObjectType).getFields()[field]?.type
+  const found =
+    field === undefined ? type : own((getNullableType(type) as GraphQLInputObjectType).getFields(), field)?.type
   if (!found) throw new Error(`The operation has no variable ${path}`)
   return found
 }

@@ -6,6 +6,7 @@ import { RecordError, type Transfer } from '../domain/resource.ts'
 import type { Database } from '../engine/db/database.ts'
 import { isDatabaseUnavailable } from '../engine/db/errors.ts'
 import { isPossibleId } from '../engine/db/ids.ts'
+import { own } from '../engine/own.ts'
 
 export interface ImportFile {
   readonly name: string
@@ -107,7 +108,7 @@ function readItems(bytes: Buffer, line: number, reject: Reject): Item[] {
 /** `{"users":[a, b]}` ⇒ `[a, b]`; anything else is one record. */
 function unwrap(value: unknown): unknown[] {
   for (const { transfer } of transfers) {
-    const list = transfer.listKey === undefined ? undefined : Object(value)[transfer.listKey]
+    const list = transfer.listKey === undefined ? undefined : own(Object(value), transfer.listKey)
     if (Array.isArray(list)) return list
   }
   return [value]
@@ -122,7 +123,7 @@ function isPosition(value: unknown): boolean {
 /** @throws RecordError naming every invalid field */
 function readRecord(value: unknown): Pick<Item, 'write' | 'record'> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new RecordError('is not a JSON object')
-  const found = transfers.find(({ transfer }) => transfer.recognisedBy in value)
+  const found = transfers.find(({ transfer }) => Object.hasOwn(value, transfer.recognisedBy))
   if (!found && 'deleted' in value) return readDeletion(value)
   if (!found) {
     const known = transfers.map(({ name, transfer }) => `${name} (${transfer.recognisedBy})`)

@@ -35,7 +35,7 @@ const transports = {
   },
   async WebSocket(body: string): Promise<string> {
     const client = await initSocket(address, tenant.key)
-    client.send(`{"id":"1","type":"subscribe","payload":${body}}`)
+    client.send(`{"id":"__proto__","type":"subscribe","payload":${body}}`)
     const message = await client.next()
     client.socket.close()
     return JSON.stringify(message?.payload)

@@ -5,6 +5,7 @@ import { builder } from '../../engine/graphql/schema/builder.ts'
 import { type ConnectionArguments, connectionById, readPageSize } from '../../engine/graphql/schema/connection.ts'
 import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
 import { loadNode, Node } from '../../engine/graphql/schema/node.ts'
+import { own } from '../../engine/own.ts'
 import { type Event as EventRow, type EventType as EventTypeName, eventTypes, isEventId } from './event.ts'
 import { liveValues } from './live.ts'
 
@@ -42,7 +43,7 @@ const Event = builder.objectRef<EventRow>('Event').implement({
       nullable: true,
       description: 'The resource as it is now. Null once it is deleted. Needs the scope of its type.',
       resolve: ({ type, resourceId }, _, context) =>
-        loadNode(resources[type.slice(0, type.indexOf('_'))] ?? '', resourceId, context),
+        loadNode(own(resources, type.slice(0, type.indexOf('_'))) ?? '', resourceId, context),
     }),
     keyId: t.exposeID('keyId', {
       nullable: true,

@@ -12,6 +12,7 @@ import {
   storableText,
   storedObject,
 } from '../../engine/input/rules.ts'
+import { own } from '../../engine/own.ts'
 import { accountFields } from '../account/account.input.ts'
 import { createAccountStore, type PlatformAccount, platformNameOf } from '../account/account-store.ts'
 import { type Json, RecordError, type Transfer } from '../resource.ts'
@@ -159,7 +160,7 @@ async function writeProfiles(
       updatedAt: profile.updated_at ?? byId.get(profile.id)?.updatedAt ?? now,
       syncedAt: profile.synced_at ?? byId.get(profile.id)?.syncedAt ?? null,
       unsupportedFields: profile.unsupported_fields ?? byId.get(profile.id)?.unsupportedFields ?? [],
-      ...Object.fromEntries(fields.map((field) => [field, (profile as Json)[recordKeyOf(field)] as Parameter])),
+      ...Object.fromEntries(fields.map((field) => [field, own(profile, recordKeyOf(field)) as Parameter])),
       phoneNumbers: JSON.stringify(profile.phone_numbers),
       addresses: JSON.stringify(profile.addresses),
     })),

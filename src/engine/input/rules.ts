@@ -134,7 +134,7 @@ export function storedObject(max: number) {
   )
 }
 
-/** Rejects objects with a key `__proto__`. JavaScript that copies such an object by assignment loses the key silently. */
+/** Rejects objects with a key `__proto__`. JavaScript that copies such an object by assignment loses the key. */
 export const withoutProtoKey = rule<JsonObject>(
   'INVALID_FORMAT',
   'must have no key __proto__',

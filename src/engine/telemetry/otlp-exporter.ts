@@ -7,6 +7,7 @@ import { ExportResultCode } from '@opentelemetry/core'
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace'
 import { Agent, fetch } from 'undici'
 import { OperatorError } from '../errors.ts'
+import { own } from '../own.ts'
 import type { Logger } from './logger.ts'
 
 const defaultTimeoutMilliseconds = 10_000
@@ -25,7 +26,7 @@ const isRetryable = (status: number) => [429, 502, 503, 504].includes(status)
  * @see https://opentelemetry.io/docs/specs/otel/protocol/exporter/
  */
 export function createOtlpExporter(env = process.env): SpanExporter {
-  const read = (name: string) => env[`OTEL_EXPORTER_OTLP_TRACES_${name}`] || env[`OTEL_EXPORTER_OTLP_${name}`]
+  const read = (name: string) => own(env, `OTEL_EXPORTER_OTLP_TRACES_${name}`) || own(env, `OTEL_EXPORTER_OTLP_${name}`)
   const base = env['OTEL_EXPORTER_OTLP_ENDPOINT'] ?? 'http://localhost:4318'
   const url = env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] || `${base.replace(/\/$/, '')}/v1/traces`
   const timeout = Number(read('TIMEOUT')) || defaultTimeoutMilliseconds

@@ -4,6 +4,7 @@ import type { Database } from '../../db/database.ts'
 import type { TenantApp } from '../../db/generated/prisma/client.ts'
 import { isPossibleId } from '../../db/ids.ts'
 import { GatewayError, OperatorError } from '../../errors.ts'
+import { own } from '../../own.ts'
 import type { Scope } from '../scopes.ts'
 import type { Viewer } from '../viewer.ts'
 import { clockToleranceSeconds, invalidToken } from './access-tokens.ts'
@@ -88,7 +89,7 @@ function createTrustedIssuer(settings: IssuerSettings, tenant: TenantApp, option
         clockTolerance: clockToleranceSeconds,
         requiredClaims: ['exp'],
       })
-      const userId = payload[userIdClaim]
+      const userId = own(payload, userIdClaim)
       if (typeof userId !== 'string' || !isPossibleId(userId)) throw invalidToken()
       const { typ = 'JWT' } = protectedHeader
       if (!types.test(typ) || lifetimeOf(payload) > settings.maxLifetimeSeconds) throw invalidToken()

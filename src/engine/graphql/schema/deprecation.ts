@@ -1,4 +1,5 @@
 import { type GraphQLField, type GraphQLSchema, isInterfaceType, isObjectType } from 'graphql'
+import { own } from '../../own.ts'
 
 /** Why a field is deprecated, and until when it stays. The text of the schema, and the headers of REST routes that select it, say the same. */
 export interface Deprecation {
@@ -19,7 +20,9 @@ export function deprecationReason({ reason, since, sunset }: Deprecation): strin
 export function fieldNamed(schema: GraphQLSchema, name: string): GraphQLField<unknown, unknown> | undefined {
   const [typeName = '', fieldName = '', ...rest] = name.split('.')
   const type = schema.getType(typeName)
-  return rest.length === 0 && (isObjectType(type) || isInterfaceType(type)) ? type.getFields()[fieldName] : undefined
+  return rest.length === 0 && (isObjectType(type) || isInterfaceType(type))
+    ? own(type.getFields(), fieldName)
+    : undefined
 }
 
 /** The reasons of all deprecated fields, by their names. */

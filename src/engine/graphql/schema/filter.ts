@@ -6,6 +6,7 @@ import type { Condition } from '../../db/read/list.ts'
 import { invalidField } from '../../errors.ts'
 import { parseInput } from '../../input/parse-input.ts'
 import { count, filterText, listOf, nullish } from '../../input/rules.ts'
+import { own } from '../../own.ts'
 import { builder } from './builder.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
@@ -119,7 +120,7 @@ export function defineFilter<Fields extends FilterFields>(
 
   /** The fields that have a value. */
   const given = (values: Values) =>
-    [...fields].flatMap(([name, field]) => (values[name] == null ? [] : [{ field, value: values[name] }]))
+    [...fields].flatMap(([name, field]) => (own(values, name) == null ? [] : [{ field, value: own(values, name) }]))
 
   return {
     type: builder.inputRef<Values>(`${typename}Filter`).implement({

@@ -1,4 +1,5 @@
 import type { Direction, Order } from '../../db/read/order.ts'
+import { own } from '../../own.ts'
 import { builder } from './builder.ts'
 
 const OrderDirection = builder.enumType('OrderDirection', {
@@ -46,7 +47,7 @@ export function defineOrder(
     /** The order that a client asks for, or the default. */
     read(input: { readonly field: unknown; readonly direction: Direction } | null | undefined): Order {
       const { field, direction } = input ?? byDefault
-      return (fields[String(field)] as OrderField).by(direction)
+      return (own(fields, String(field)) as OrderField).by(direction)
     },
   }
 }

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { clientHasGone, type ErrorCode, GatewayError } from '../../errors.ts'
+import { own } from '../../own.ts'
 import { toGatewayError } from '../../telemetry/gateway-error.ts'
 import { plugin } from '../plugin.ts'
 import { sendProblem } from '../problem.ts'
@@ -38,7 +39,7 @@ function adviceFor({ url }: FastifyRequest): string {
 /** The error that a client sees for an error of a request. */
 export function toHttpError(error: unknown, request: FastifyRequest): GatewayError {
   const { code, statusCode } = error as { code?: string; statusCode?: number }
-  const known = code === undefined ? undefined : fastifyErrors[code]
+  const known = code === undefined ? undefined : own(fastifyErrors, code)
   if (known) return new GatewayError(...known)
   // Yoga aborts when the client has gone.
   if (request.statements?.isAbandoned && (error as Error).name === 'AbortError') return clientHasGone()

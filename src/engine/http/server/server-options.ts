@@ -11,6 +11,7 @@ import {
   type RawServerDefault,
 } from 'fastify'
 import { type ErrorCode, errorCodes, GatewayError } from '../../errors.ts'
+import { own } from '../../own.ts'
 import { setCommonHeaders } from '../plugins/common-headers.ts'
 import { toHttpError } from '../plugins/error-handler.ts'
 import { opensWebSocket } from '../plugins/refusals.ts'
@@ -102,7 +103,10 @@ function respondToClientError(this: FastifyInstance, error: NodeJS.ErrnoExceptio
   if (refused.has(socket)) return
   refused.add(socket)
   const requestId = randomUUID()
-  const [code, message] = parserErrors[error.code ?? ''] ?? ['MALFORMED_REQUEST', 'This is not an HTTP/1.1 request.']
+  const [code, message] = own(parserErrors, error.code ?? '') ?? [
+    'MALFORMED_REQUEST',
+    'This is not an HTTP/1.1 request.',
+  ]
   const { status, title } = errorCodes[code]
   const body = JSON.stringify(toProblem(new GatewayError(code, message), requestId))
   this.log.info({ requestId, status, code: error.code }, 'not a request')

@@ -10,12 +10,12 @@ export interface Client {
 export const maxNameLength = 100
 
 /** The headers in which clients name themselves. The second ones are those of Apollo's clients. */
-const [name, version] = ['graphql-client-name', 'graphql-client-version']
-const [apolloName, apolloVersion] = ['apollographql-client-name', 'apollographql-client-version']
+const [name, version] = ['graphql-client-name', 'graphql-client-version'] as const
+const [apolloName, apolloVersion] = ['apollographql-client-name', 'apollographql-client-version'] as const
 
 /** The headers, or entries of the payload of a WebSocket, in which the client names itself. */
 export function clientHeaders(sent: Readonly<Record<string, unknown>>): Record<string, string> {
-  const names = [name, version, apolloName, apolloVersion]
+  const names: readonly string[] = [name, version, apolloName, apolloVersion]
   const entries = Object.entries(sent).map(([key, value]) => [key.toLowerCase(), value] as const)
   return Object.fromEntries(entries.filter(([key, value]) => names.includes(key) && typeof value === 'string')) as never
 }

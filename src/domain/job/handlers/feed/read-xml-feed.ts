@@ -46,7 +46,10 @@ export function readXmlFeed(text: string): Feed {
   let linkOfFeed: string | undefined
 
   parser.ondoctype = (doctype) => {
-    for (const [, name = ''] of doctype.matchAll(/<!ENTITY\s+([^\s%"']+)/g)) entities[name] = declaredEntity
+    for (const [, name = ''] of doctype.matchAll(/<!ENTITY\s+([^\s%"']+)/g)) {
+      // The object has no prototype.
+      Reflect.set(entities, name, declaredEntity)
+    }
   }
   parser.onopentag = (tag) => {
     const { local, uri, attributes } = tag as QualifiedTag

@@ -173,7 +173,7 @@ function withoutNames(result: ExecutionResult, params: GraphQLParams): Execution
 
 /** The trace of the client, which a WebSocket has in the extensions of each operation: it has no headers. */
 function traceHeaders({ extensions = {} }: SubscribePayload): Record<string, string> {
-  const names = ['traceparent', 'tracestate']
+  const names = ['traceparent', 'tracestate'] as const
   return Object.fromEntries(
     names.flatMap((name) => (typeof extensions?.[name] === 'string' ? [[name, extensions[name]]] : [])),
   )

@@ -25,7 +25,10 @@ const maxErrors = 5
 /** Variables with more values than this are not repeated in errors. */
 const maxRepeated = 1_000
 
-/** Coerces the variables of an operation to their types and applies defaults. The result has no prototype, because graphql-jit reads names from it. */
+/**
+ * Coerces the variables of an operation to their types and applies defaults. The result has no prototype: graphql-jit
+ * also reads variables that have no value.
+ */
 export function coerceVariables(
   schema: GraphQLSchema,
   { variableDefinitions = [] }: OperationDefinitionNode,

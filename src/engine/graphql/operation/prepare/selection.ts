@@ -15,6 +15,7 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from 'graphql'
+import { own } from '../../../own.ts'
 
 export interface SelectedField {
   /** The type that has the field. */
@@ -85,7 +86,7 @@ export function readSelection(
   ): SelectedField[] {
     size += 1
     if (!isObjectType(parent) && !isInterfaceType(parent)) return []
-    const field = parent.getFields()[node.name.value]
+    const field = own(parent.getFields(), node.name.value)
     if (!field) return []
     const type = getNamedType(field.type)
     const selections = node.selectionSet ? read(type, node.selectionSet, none) : []
