@@ -84,10 +84,10 @@ export interface Config {
 /**
  * Reads the configuration. Empty variables count as unset.
  *
- * @param env the environment; tests pass their own
+ * @param env the environment
  * @throws OperatorError naming every invalid variable and what it must be. It contains no values, which may be secret
  */
-export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
+export function readConfig(env: NodeJS.ProcessEnv): Config {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
   const { data, error } = environment.safeParse(set)
   if (error) {

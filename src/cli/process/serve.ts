@@ -18,7 +18,8 @@ import { createRecentWrites } from '../../engine/limits/recent-writes.ts'
 import type { RedisConnection } from '../../engine/limits/redis.ts'
 import { createLogger } from '../../engine/telemetry/logger.ts'
 import { createMetrics, type Metrics, measureProcess } from '../../engine/telemetry/metrics.ts'
-import { requireMigrations } from '../with-database.ts'
+import { requireMigrations } from '../actions/with-database.ts'
+import type { Io } from '../io.ts'
 import { maxConnectionsOf } from './max-connections.ts'
 import { openRedis } from './open-redis.ts'
 import { startTracing, stopTracing } from './start-tracing.ts'
@@ -44,13 +45,14 @@ export interface ServeOptions {
  * @throws OperatorError if a PostgreSQL server lacks migrations
  */
 export async function serve(
+  { env }: Pick<Io, 'env'>,
   { handlers: file, concurrency, processes }: ServeOptions,
   supervisor?: Supervisor,
 ): Promise<void> {
   // From here on, Ctrl-C lets writes under way finish.
   const onStopRequest = supervisor?.onStopRequest ?? receiveStopSignals()
   const toldToStop = new Promise<void>(onStopRequest)
-  const config = readConfig()
+  const config = readConfig(env)
   const runsJobs = file !== undefined || config.database.kind === 'embedded'
   const handlers = runsJobs ? await readHandlers(config, file) : undefined
   const metrics = createMetrics()

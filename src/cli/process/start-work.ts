@@ -9,7 +9,7 @@ import { startWorker } from '../../domain/job/worker/worker.ts'
 import { removeOldUsage } from '../../domain/usage/remove-old-usage.ts'
 import type { Services } from '../../engine/context.ts'
 import { removeExpiredResponses } from '../../engine/idempotency/idempotency.ts'
-import { defaultLeaseSeconds } from '../option-values.ts'
+import { defaultLeaseSeconds } from './lease.ts'
 import type { StartDeliveriesOptions } from './start-deliveries.ts'
 import { graceOf } from './stop.ts'
 

@@ -8,7 +8,8 @@ import { serveMetrics } from '../../engine/http/plugins/metrics.ts'
 import { createRateLimit } from '../../engine/limits/rate-limit.ts'
 import { createLogger } from '../../engine/telemetry/logger.ts'
 import { createMetrics, measureProcess } from '../../engine/telemetry/metrics.ts'
-import { withMigratedDatabase } from '../with-database.ts'
+import { withMigratedDatabase } from '../actions/with-database.ts'
+import type { Io } from '../io.ts'
 import { openRedis } from './open-redis.ts'
 import { startTracing, stopTracing } from './start-tracing.ts'
 import { readHandlers, startWork } from './start-work.ts'
@@ -22,9 +23,9 @@ export interface WorkOptions {
 }
 
 /** Runs the jobs of all tenants until the process is told to stop. */
-export async function work({ handlers: file, concurrency, lease }: WorkOptions): Promise<void> {
+export async function work(io: Io, { handlers: file, concurrency, lease }: WorkOptions): Promise<void> {
   const toldToStop = new Promise<void>(receiveStopSignals())
-  const config = readConfig()
+  const config = readConfig(io.env)
   const handlers = await readHandlers(config, file)
   const metrics = createMetrics()
   const logger = createLogger({ ...config, metrics })
@@ -53,5 +54,5 @@ export async function work({ handlers: file, concurrency, lease }: WorkOptions):
     await stopTracing(tracing)
     logger.info('stopped')
   }
-  await withMigratedDatabase(run, { observe: meter.observe, actorOf: meter.actor })
+  await withMigratedDatabase(io, run, { observe: meter.observe, actorOf: meter.actor })
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { maxPointsPerMinute } from '../../engine/auth/api-key.ts'
 import { isScope } from '../../engine/auth/scopes.ts'
 import type { Context } from '../../engine/context.ts'
 import type { ApiKey } from '../../engine/db/generated/prisma/client.ts'
@@ -7,7 +8,7 @@ import { GatewayError, invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/parse-input.ts'
 import { atMost, filledText, integer, matching, rule } from '../../engine/input/rules.ts'
 import { scopeNames } from './access-token.service.ts'
-import { createKey, lockKeys, maxPointsPerMinute, revokeTree } from './key.service.ts'
+import { createKey, lockKeys, revokeTree } from './key.service.ts'
 
 /** How many valid keys a tenant can create, because each has its own budget and limits. */
 const maxKeys = 20

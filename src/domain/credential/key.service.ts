@@ -11,9 +11,6 @@ export const keyIds = idsWithPrefix('key')
 
 export const keyById = one('ApiKey', 'id')
 
-/** The largest rate limit that a key can have of its own. */
-export const maxPointsPerMinute = 2_147_483_647
-
 export interface NewKey {
   readonly tenantAppId: string
   readonly name: string

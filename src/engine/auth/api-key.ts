@@ -1,6 +1,9 @@
 import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
+/** The largest rate limit that a key can have of its own. */
+export const maxPointsPerMinute = 2_147_483_647
+
 /** How every key begins. */
 export const keyPrefix = 'fus_'
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

@@ -5,6 +5,7 @@ import { readConfig } from '../../../config.ts'
 import { OperatorError } from '../../../engine/errors.ts'
 import { serveMetrics } from '../../../engine/http/plugins/metrics.ts'
 import { createLogger } from '../../../engine/telemetry/logger.ts'
+import type { Io } from '../../io.ts'
 import { exitWhenDone, obeySignals } from '../stop.ts'
 import type { MessageOfChild } from './connect.ts'
 import { createProcessPool } from './process-pool.ts'
@@ -16,8 +17,8 @@ import { createProcessPool } from './process-pool.ts'
  * @param size the number of processes
  * @throws OperatorError on the embedded database
  */
-export async function supervise(size: number): Promise<void> {
-  const config = readConfig()
+export async function supervise({ env }: Pick<Io, 'env'>, size: number): Promise<void> {
+  const config = readConfig(env)
   const { database, shutdownMilliseconds, logLevel } = config
   if (database.kind === 'embedded') {
     throw new OperatorError(

@@ -1,12 +1,12 @@
 import { styleText } from 'node:util'
+import type { Output } from '../io.ts'
 
 /**
  * Prints rows as a table on a terminal, and as tab-separated lines elsewhere.
  *
  * @param header of the table, printed only on a terminal. Empty for the next part of a table
  */
-export function printTable(header: readonly string[], rows: readonly (readonly string[])[]): void {
-  const { stdout } = process
+export function printTable(stdout: Output, header: readonly string[], rows: readonly (readonly string[])[]): void {
   if (!stdout.isTTY) {
     for (const row of rows) stdout.write(`${row.join('\t')}\n`)
     return
@@ -22,8 +22,7 @@ export function printTable(header: readonly string[], rows: readonly (readonly s
 const barWidth = 40
 
 /** Shows a progress bar on stderr if that is a terminal. In a pipe it would be noise. */
-export function showProgress(title: string, total: number) {
-  const { stderr } = process
+export function showProgress(stderr: Output, title: string, total: number) {
   const isShown = stderr.isTTY && total > 0
   let shown = -1
   return {

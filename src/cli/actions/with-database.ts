@@ -1,7 +1,8 @@
-import { readConfig } from '../config.ts'
-import { type Database, type DatabaseOptions, openDatabase } from '../engine/db/database.ts'
-import { deployMigrations, readMigrationStatus } from '../engine/db/migrations/migrations.ts'
-import { OperatorError } from '../engine/errors.ts'
+import { readConfig } from '../../config.ts'
+import { type Database, type DatabaseOptions, openDatabase } from '../../engine/db/database.ts'
+import { deployMigrations, readMigrationStatus } from '../../engine/db/migrations/migrations.ts'
+import { OperatorError } from '../../engine/errors.ts'
+import type { Io } from '../io.ts'
 
 interface CommandOptions extends DatabaseOptions {
   /** How long a statement may take, instead of DATABASE_STATEMENT_TIMEOUT, which is for requests. */
@@ -10,10 +11,11 @@ interface CommandOptions extends DatabaseOptions {
 
 /** Runs a command on the configured database and closes it. */
 export async function withDatabase<Result>(
+  { env }: Pick<Io, 'env'>,
   work: (database: Database) => Promise<Result>,
   { statementMilliseconds, ...options }: CommandOptions = {},
 ): Promise<Result> {
-  const { database: location } = readConfig()
+  const { database: location } = readConfig(env)
   const isPatient = statementMilliseconds !== undefined && location.kind === 'postgresql'
   const patient = isPatient ? { ...location, pool: { ...location.pool, statementMilliseconds } } : location
   const database = await openDatabase(patient, options)
@@ -30,19 +32,26 @@ export async function withDatabase<Result>(
  * @throws OperatorError if a PostgreSQL server lacks migrations
  */
 export function withMigratedDatabase<Result>(
+  io: Pick<Io, 'env' | 'stderr'>,
   work: (database: Database) => Promise<Result>,
   options?: CommandOptions,
 ): Promise<Result> {
-  return withDatabase(async (database) => {
-    if (readConfig().database.kind === 'embedded') await deployMigrations(database, reportCopy)
-    await requireMigrations(database)
-    return work(database)
-  }, options)
+  return withDatabase(
+    io,
+    async (database) => {
+      if (readConfig(io.env).database.kind === 'embedded') await deployMigrations(database, reportCopyTo(io))
+      await requireMigrations(database)
+      return work(database)
+    },
+    options,
+  )
 }
 
-/** Says on stderr where a copy of the data folder is. */
-export function reportCopy(folder: string): void {
-  process.stderr.write(`Copied the data folder to ${folder} before migrations change it.\n`)
+/** Creates the function that says on stderr where a copy of the data folder is. */
+export function reportCopyTo({ stderr }: Pick<Io, 'stderr'>) {
+  return (folder: string): void => {
+    stderr.write(`Copied the data folder to ${folder} before migrations change it.\n`)
+  }
 }
 
 /**

@@ -1,15 +1,15 @@
 import { Command, Option } from 'commander'
-import { defaultLeaseSeconds, wholeNumber } from '../option-values.ts'
-import type { ServeOptions } from './serve.ts'
-import type { WorkOptions } from './work.ts'
-
-// The code of both commands is loaded when they are called, so that the other commands start faster.
+import type { Io } from '../io.ts'
+import { defaultLeaseSeconds } from '../process/lease.ts'
+import type { ServeOptions } from '../process/serve.ts'
+import type { WorkOptions } from '../process/work.ts'
+import { wholeNumber } from './option-values.ts'
 
 const concurrency = new Option('--concurrency <count>', 'the number of jobs that run at the same time')
   .argParser(wholeNumber(1, 1_000))
   .default(4)
 
-export function serveCommand(): Command {
+export function serveCommand(io: Io): Command {
   return new Command('serve')
     .description('serve GraphQL and REST')
     .option(
@@ -24,16 +24,17 @@ export function serveCommand(): Command {
       1,
     )
     .action(async (options: ServeOptions) => {
-      if (options.processes === 1) return (await import('./serve.ts')).serve(options)
+      if (options.processes === 1) return (await import('../process/serve.ts')).serve(io, options)
       const { default: cluster } = await import('node:cluster')
       // The supervisor does not load the code that serves.
-      if (cluster.isPrimary) return (await import('./supervisor/supervise.ts')).supervise(options.processes)
-      const supervisor = (await import('./supervisor/connect.ts')).connectToSupervisor()
-      return (await import('./serve.ts')).serve(options, supervisor)
+      if (cluster.isPrimary)
+        return (await import('../process/supervisor/supervise.ts')).supervise(io, options.processes)
+      const supervisor = (await import('../process/supervisor/connect.ts')).connectToSupervisor()
+      return (await import('../process/serve.ts')).serve(io, options, supervisor)
     })
 }
 
-export function workCommand(): Command {
+export function workCommand(io: Io): Command {
   return new Command('work')
     .description('run the jobs of all tenants. With the embedded database, `serve` does so itself')
     .option('--handlers <file>', 'the functions that the file exports run the jobs of the types they are named after')
@@ -44,5 +45,5 @@ export function workCommand(): Command {
       wholeNumber(1, 3_600),
       defaultLeaseSeconds,
     )
-    .action(async (options: WorkOptions) => (await import('./work.ts')).work(options))
+    .action(async (options: WorkOptions) => (await import('../process/work.ts')).work(io, options))
 }

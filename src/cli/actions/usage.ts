@@ -1,13 +1,13 @@
-import { Command, InvalidArgumentError, Option } from 'commander'
-import { schemas } from '../domain/schema.graphql.ts'
-import { findTenant } from '../domain/tenant/tenant.service.ts'
-import { createUsageReader, type UsageReader, type UsageSelection } from '../domain/usage/read-usage.ts'
-import { deprecatedFields, fieldNamed } from '../engine/graphql/schema/deprecation.ts'
-import { quantileOf } from '../engine/telemetry/usage/durations.ts'
+import { schemas } from '../../domain/schema.graphql.ts'
+import { findTenant } from '../../domain/tenant/tenant.service.ts'
+import { createUsageReader, type UsageReader, type UsageSelection } from '../../domain/usage/read-usage.ts'
+import { deprecatedFields, fieldNamed } from '../../engine/graphql/schema/deprecation.ts'
+import { quantileOf } from '../../engine/telemetry/usage/durations.ts'
+import type { Io, Output } from '../io.ts'
 import { printTable } from './terminal.ts'
 import { withMigratedDatabase } from './with-database.ts'
 
-interface UsageOptions {
+export interface UsageOptions {
   readonly tenant?: string
   readonly field?: string
   readonly operation?: string
@@ -15,29 +15,21 @@ interface UsageOptions {
   readonly json?: boolean
 }
 
-export function usageCommand(): Command {
-  return new Command('usage')
-    .description('list who has requested what, most requests first, as long as usage is kept')
-    .option('--tenant <name>', 'only this tenant')
-    .option('--field <Type.field>', 'only operations that select this field of the schema', readField)
-    .option('--operation <name>', 'only operations with this name')
-    .addOption(new Option('--deprecated', 'list the deprecated fields instead').conflicts(['field', 'operation']))
-    .option('--json', 'print a JSON object per line')
-    .action(({ tenant, field, operation: operationName, deprecated, json = false }: UsageOptions) =>
-      withMigratedDatabase(async (database) => {
-        const usage = createUsageReader(database)
-        const tenantAppId = tenant === undefined ? undefined : (await findTenant(database, tenant)).id
-        const all: UsageSelection = { tenantAppId, from: '0001-01-01' }
-        if (deprecated) return print(deprecatedHeader, await readDeprecated(usage, all), json)
-        print(header, await readOperations(usage, { ...all, field, operationName }), json)
-        if (field !== undefined) process.stderr.write(`${await summarize(usage, all, field)}\n`)
-      }),
-    )
+/** Whether a name such as `User.email` is that of a field of the schema. */
+export function isField(name: string): boolean {
+  return fieldNamed(schemas.schema, name) !== undefined
 }
 
-function readField(name: string): string {
-  if (fieldNamed(schemas.schema, name)) return name
-  throw new InvalidArgumentError('Give a field of an object or interface of the schema, such as User.email.')
+export function listUsage(io: Io, options: UsageOptions): Promise<void> {
+  const { tenant, field, operation: operationName, deprecated, json = false } = options
+  return withMigratedDatabase(io, async (database) => {
+    const usage = createUsageReader(database)
+    const tenantAppId = tenant === undefined ? undefined : (await findTenant(database, tenant)).id
+    const all: UsageSelection = { tenantAppId, from: '0001-01-01' }
+    if (deprecated) return print(io.stdout, deprecatedHeader, await readDeprecated(usage, all), json)
+    print(io.stdout, header, await readOperations(usage, { ...all, field, operationName }), json)
+    if (field !== undefined) io.stderr.write(`${await summarize(usage, all, field)}\n`)
+  })
 }
 
 const header = [
@@ -84,10 +76,11 @@ async function summarize(usage: UsageReader, selection: UsageSelection, field: s
   return `${found.requests} requests have selected ${field} ${since}, the last one at ${found.lastUsedAt.toISOString()}.`
 }
 
-function print(titles: readonly string[], rows: readonly object[], json: boolean): void {
-  if (json) for (const row of rows) process.stdout.write(`${JSON.stringify(row)}\n`)
+function print(stdout: Output, titles: readonly string[], rows: readonly object[], json: boolean): void {
+  if (json) for (const row of rows) stdout.write(`${JSON.stringify(row)}\n`)
   else
     printTable(
+      stdout,
       titles,
       rows.map((row) => Object.values(row).map(toText)),
     )

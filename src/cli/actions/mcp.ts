@@ -1,25 +1,18 @@
 import type { CallToolResult, ListToolsResult } from '@modelcontextprotocol/server'
-import { Command } from 'commander'
-import { readConfig } from '../config.ts'
-import { OperatorError } from '../engine/errors.ts'
-import { readUrl } from './option-values.ts'
+import { readConfig } from '../../config.ts'
+import { OperatorError } from '../../engine/errors.ts'
+import type { Io } from '../io.ts'
 
-export function mcpCommand(): Command {
-  return new Command('mcp')
-    .description('serve the tools of a gateway over stdio, to MCP clients. FUSION_API_KEY is the key or a token')
-    .option('--url <url>', 'the gateway', readUrl, 'http://127.0.0.1:4000')
-    .action(serve)
-}
-
-async function serve({ url }: { readonly url: string }): Promise<void> {
-  const { apiKey } = readConfig()
+/** Serves the tools of a gateway over the standard streams of this process. */
+export async function serveTools({ env }: Io, url: string): Promise<void> {
+  const { apiKey } = readConfig(env)
   if (apiKey === undefined) throw new OperatorError('Set FUSION_API_KEY to an API key or an access token.')
   const send = createSender(new URL('/mcp', url).href, apiKey)
   const list = () => send<ListToolsResult>('tools/list', {})
   // A wrong URL or key ends the command before a client connects.
   await list()
   const { serveStdio } = await import('@modelcontextprotocol/server/stdio')
-  const { createServer } = await import('../mcp/protocol.ts')
+  const { createServer } = await import('../../mcp/protocol.ts')
   const call = (name: string, args: object) => send<CallToolResult>('tools/call', { name, arguments: args })
   serveStdio(() => createServer(list, call), { maxSubscriptions: 0 })
 }

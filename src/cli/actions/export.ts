@@ -1,0 +1,36 @@
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import type { Writable } from 'node:stream'
+import { finished } from 'node:stream/promises'
+import { readConfig } from '../../config.ts'
+import { createServices } from '../../domain/services.ts'
+import { findTenant } from '../../domain/tenant/tenant.service.ts'
+import { createLogger } from '../../engine/telemetry/logger.ts'
+import { beginSnapshot, exportTenant } from '../../transfer/export.ts'
+import type { Io } from '../io.ts'
+import { withMigratedDatabase } from './with-database.ts'
+
+export interface ExportOptions {
+  readonly tenant: string
+  readonly out?: string
+  readonly since?: string
+}
+
+export function exportRecords(io: Io, { tenant: name, out, since }: ExportOptions): Promise<void> {
+  return withMigratedDatabase(io, async (database) => {
+    const tenant = await findTenant(database, name)
+    const config = readConfig(io.env)
+    const log = createLogger(config, io.stderr)
+    const services = createServices(database, { ...config, maxReadLength: Number.POSITIVE_INFINITY })
+    let target: Writable | undefined
+    await database.transact(async () => {
+      await beginSnapshot(database)
+      for await (const record of exportTenant(services, tenant, log, since)) {
+        // A file from before stays if nothing can be exported.
+        target ??= out === undefined ? io.stdout : createWriteStream(out, { mode: 0o600 })
+        if (!target.write(`${JSON.stringify(record)}\n`)) await once(target, 'drain')
+      }
+    })
+    if (target && target !== io.stdout) await finished(target.end())
+  })
+}

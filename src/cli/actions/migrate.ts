@@ -1,0 +1,72 @@
+import { readConfig } from '../../config.ts'
+import { openDatabase } from '../../engine/db/database.ts'
+import { grantsFor } from '../../engine/db/migrations/grants.ts'
+import {
+  createMigration,
+  deployMigrations,
+  markMigrationRolledBack,
+  readMigrationStatus,
+} from '../../engine/db/migrations/migrations.ts'
+import { partitionTables } from '../../engine/db/partitions/partition-tables.ts'
+import { OperatorError } from '../../engine/errors.ts'
+import type { Io } from '../io.ts'
+import { reportCopyTo, requireMigrations, withDatabase } from './with-database.ts'
+
+/** @param role gets the statements that let it run all other commands */
+export async function deploy(io: Io, role: string | undefined): Promise<void> {
+  if (role !== undefined) requireServer(io, 'has no roles')
+  await withDatabase(io, async (database) => {
+    const applied = await deployMigrations(database, reportCopyTo(io))
+    const lines = applied.length === 0 ? ['Nothing to apply.'] : applied.map((name) => `Applied ${name}`)
+    for (const line of lines) io.stdout.write(role === undefined ? `${line}\n` : `-- ${line}\n`)
+    if (role !== undefined) io.stdout.write(await grantsFor(database.sql, role))
+  })
+}
+
+export function printStatus(io: Io): Promise<void> {
+  return withDatabase(io, async (database) => {
+    const { applied, pending, unknown, failed } = await readMigrationStatus(database.sql)
+    for (const [word, names] of Object.entries({ applied, pending, unknown, failed })) {
+      for (const name of names) io.stdout.write(`${word}\t${name}\n`)
+    }
+    if (pending.length + unknown.length + failed.length > 0) io.exitCode = 1
+  })
+}
+
+export function resolve(io: Io, name: string): Promise<void> {
+  return withDatabase(io, async (database) => {
+    const { failed } = await readMigrationStatus(database.sql)
+    if (!failed.includes(name)) throw new OperatorError(`${name} has not failed. See: npm run fusion -- migrate status`)
+    await markMigrationRolledBack(database, name)
+    io.stdout.write(`Resolved ${name}\n`)
+  })
+}
+
+export async function partition(io: Io, modulus: number): Promise<void> {
+  requireServer(io, 'cannot be partitioned')
+  await withDatabase(io, async (database) => {
+    await requireMigrations(database)
+    const onTable = (table: string) => void (io.stderr.isTTY && io.stderr.write(`Copying ${table}\n`))
+    const { tables, rows } = await partitionTables(database.driver, { modulus, onTable })
+    io.stdout.write(
+      tables.length === 0
+        ? 'All tables are partitioned.\n'
+        : `Partitioned ${tables.join(', ')}: ${modulus} partitions each. They have ${rows} rows, as before.\n`,
+    )
+  })
+}
+
+export async function writeMigration({ stdout }: Io, name: string): Promise<void> {
+  const database = await openDatabase({ kind: 'embedded', dataDir: 'memory' })
+  try {
+    const file = await createMigration(database.driver, name)
+    stdout.write(file === undefined ? 'The migrations match schema.prisma.\n' : `Wrote ${file}\n`)
+  } finally {
+    await database.close()
+  }
+}
+
+function requireServer({ env }: Io, problem: string): void {
+  if (readConfig(env).database.kind === 'postgresql') return
+  throw new OperatorError(`The embedded database ${problem}. Set DATABASE_URL to that of a PostgreSQL server.`)
+}

@@ -1,0 +1,25 @@
+import { seedTenant } from '../../domain/seed/seed.ts'
+import { findTenant } from '../../domain/tenant/tenant.service.ts'
+import type { Io } from '../io.ts'
+import { showProgress } from './terminal.ts'
+import { withMigratedDatabase } from './with-database.ts'
+
+export interface SeedOptions {
+  readonly tenant: string
+  readonly users: number
+  readonly seed: number
+}
+
+export function seed(io: Io, { tenant: name, users, seed: number }: SeedOptions): Promise<void> {
+  return withMigratedDatabase(io, async (database) => {
+    const { id: tenantAppId } = await findTenant(database, name)
+    const progress = showProgress(io.stderr, 'Seeding', users)
+    const startedAt = performance.now()
+    const rows = await seedTenant(database, { tenantAppId, users, seed: number, onProgress: progress.update })
+    progress.end()
+    const seconds = (performance.now() - startedAt) / 1_000
+    io.stdout.write(
+      `Wrote ${rows} rows for ${users} users in ${seconds.toFixed(1)} s (${Math.round(users / seconds)} users/s).\n`,
+    )
+  })
+}

@@ -1,0 +1,23 @@
+import { listSigningKeys, rotateSigningKey } from '../../engine/auth/tokens/signing-keys.ts'
+import type { Io } from '../io.ts'
+import { printTable } from './terminal.ts'
+import { withMigratedDatabase } from './with-database.ts'
+
+export function printSigningKeys(io: Io): Promise<void> {
+  return withMigratedDatabase(io, async (database) => {
+    const keys = await listSigningKeys(database)
+    printTable(
+      io.stdout,
+      ['ID', 'STATE', 'CREATED', 'RETIRED'],
+      keys.map(({ id, createdAt, retiredAt }) => {
+        return [id, retiredAt ? 'retired' : 'signs', createdAt.toISOString(), retiredAt?.toISOString() ?? '-']
+      }),
+    )
+  })
+}
+
+export function replaceSigningKey(io: Io): Promise<void> {
+  return withMigratedDatabase(io, async (database) => {
+    io.stdout.write(`${await rotateSigningKey(database)}\n`)
+  })
+}

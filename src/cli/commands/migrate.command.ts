@@ -1,0 +1,44 @@
+import { Command } from 'commander'
+import type { Io } from '../io.ts'
+import { wholeNumber } from './option-values.ts'
+
+export function migrateCommand(io: Io): Command {
+  const command = new Command('migrate').description('apply, compare, repair and write database migrations')
+
+  command
+    .command('deploy')
+    .description('apply the pending migrations. Several processes may do so at the same time')
+    .option('--grants <role>', 'also print the statements that let a role run all other commands. The output is SQL')
+    .action(async ({ grants }: { readonly grants?: string }) =>
+      (await import('../actions/migrate.ts')).deploy(io, grants),
+    )
+
+  command
+    .command('status')
+    .description('compare the database with the migrations. Exits with 1 if they differ')
+    .action(async () => (await import('../actions/migrate.ts')).printStatus(io))
+
+  command
+    .command('resolve')
+    .argument('<migration>', 'the name of a failed migration, from migrate status')
+    .description('record that a failed migration has been undone, so that deploy applies it again')
+    .action(async (name: string) => (await import('../actions/migrate.ts')).resolve(io, name))
+
+  command
+    .command('partition')
+    .description(
+      'partition the tables of tenants by tenant, on PostgreSQL. They can be read meanwhile, and writes wait',
+    )
+    .option('--modulus <count>', 'the number of partitions of each table', wholeNumber(2, 256), 16)
+    .action(async ({ modulus }: { readonly modulus: number }) =>
+      (await import('../actions/migrate.ts')).partition(io, modulus),
+    )
+
+  command
+    .command('new')
+    .argument('<name>', 'a few words for the change')
+    .description('write the migration that prisma/schema.prisma needs. Touches no database')
+    .action(async (name: string) => (await import('../actions/migrate.ts')).writeMigration(io, name))
+
+  return command
+}

@@ -1,0 +1,27 @@
+import { CommanderError } from 'commander'
+import { OperatorError } from '../engine/errors.ts'
+import type { Io } from './io.ts'
+import { createProgram } from './program.ts'
+
+/**
+ * Runs a command to its end.
+ *
+ * @param args of the command: `['keys', 'list']`
+ * @param io what it reads and writes. `serve`, `work`, `mcp` and `webhooks listen` also use signals and streams of the process itself
+ * @returns the exit code, also in `io.exitCode`: 0 success, 1 failure, 2 wrong usage
+ */
+export async function run(args: readonly string[], io: Io): Promise<number> {
+  try {
+    await createProgram(io).parseAsync(args, { from: 'user' })
+  } catch (error) {
+    io.exitCode = await report(error, io)
+  }
+  return Number(io.exitCode ?? 0)
+}
+
+async function report(error: unknown, { stderr }: Io): Promise<number> {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+  const message = error instanceof OperatorError ? error.message : (await import('./explain.ts')).explain(error)
+  stderr.write(`${message}\n`)
+  return 1
+}
