@@ -1,5 +1,7 @@
 #!/usr/bin/env node
-import { run } from './cli/run.ts'
+import './cli/compile-cache.js'
+
+const { run } = await import('./cli/run.ts')
 
 // A reader that stops early (`fusion keys list | head -1`) is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

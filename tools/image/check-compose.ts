@@ -47,8 +47,8 @@ export async function checkCompose(image: ContainerImage): Promise<string> {
     for (const { address } of gateways) await waitUntilReady(address)
     const readySeconds = ((performance.now() - begun) / 1_000).toFixed(1)
 
-    first.container.run(['node', 'src/cli.ts', 'tenants', 'create', 'Compose'], first.env)
-    const key = first.container.run(['node', 'src/cli.ts', 'keys', 'create', '--tenant', 'Compose'], first.env)
+    first.container.run(['node', 'bin/fusion.js', 'tenants', 'create', 'Compose'], first.env)
+    const key = first.container.run(['node', 'bin/fusion.js', 'keys', 'create', '--tenant', 'Compose'], first.env)
     await checkPages(first)
     await checkUsers(first, second, key)
     await checkJob(first, second, key, feed.url)
