@@ -28,7 +28,7 @@ export async function createTestDatabase(
   const { dumpFile, postgresql } = inject('template')
   if (postgresql === undefined) {
     const dump = new Blob([readFileSync(dumpFile)])
-    return embedded(await createDatabase(await openEmbedded('memory', dump), { observe, onBatch, actorOf }))
+    return embedded(await createDatabase(await openEmbedded('memory', { dump }), { observe, onBatch, actorOf }))
   }
   const name = await createOnServer(`TEMPLATE ${postgresql}`)
   return openOnServer(name, { observe, onBatch, actorOf })

@@ -43,7 +43,7 @@ export function withMigratedDatabase<Result>(
       await requireMigrations(database)
       return work(database)
     },
-    options,
+    { ...options, usesImage: true },
   )
 }
 

@@ -22,6 +22,7 @@ import { requireMigrations } from '../actions/with-database.ts'
 import type { Io } from '../io.ts'
 import { maxConnectionsOf } from './max-connections.ts'
 import { openRedis } from './open-redis.ts'
+import { releaseMemory } from './release-memory.ts'
 import { startTracing, stopTracing } from './start-tracing.ts'
 import { readHandlers, startWork } from './start-work.ts'
 import { exitAtLatest, receiveStopSignals, stopResponding } from './stop.ts'
@@ -94,6 +95,8 @@ export async function serve(
     const stopUsageWriter = startUsageWriter(services, { log: logger })
     try {
       const { host, port } = config
+      // Before the first request, which would have to wait.
+      releaseMemory()
       const listenTextResolver = (url: string) => `${supervisor ? 'Process' : 'Server'} listening at ${url}`
       const address = await listen(app, { host, port, listenTextResolver })
       supervisor?.ready(address)
@@ -117,6 +120,7 @@ export async function serve(
 
 function open({ database }: Config, meter: StatementMeter, metrics: Metrics, logger: Logger): Promise<Database> {
   return openDatabase(database, {
+    usesImage: true,
     observe: meter.observe,
     laggingReader: meter.laggingReader,
     actorOf: meter.actor,

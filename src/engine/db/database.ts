@@ -28,6 +28,8 @@ export interface Database extends Inserts {
 
 export interface DatabaseOptions extends PostgresObservers, Pick<AdapterOptions, 'actorOf'> {
   readonly observe?: StatementObserver
+  /** Whether a new embedded database may have all migrations from the start: it is then a copy of an image, which takes less time. */
+  readonly usesImage?: boolean
   /** Called with the number of keys of each batched read. */
   readonly onBatch?: (size: number) => void
 }
@@ -38,7 +40,7 @@ export async function openDatabase(location: DatabaseLocation, options: Database
     location.kind === 'postgresql'
       ? openPostgres(location.url, { ...options, ...location })
       : // PGlite is loaded only where it is used.
-        await (await import('./embedded/embedded.ts')).openEmbedded(location.dataDir)
+        await (await import('./embedded/embedded.ts')).openEmbedded(location.dataDir, options)
   return createDatabase(driver, options)
 }
 

@@ -1,5 +1,6 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
+import { setFlagsFromString } from 'node:v8'
 import { PGlite, type PGliteOptions } from '@electric-sql/pglite'
 import { btree_gin } from '@electric-sql/pglite/contrib/btree_gin'
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
@@ -10,6 +11,7 @@ import { type Connector, createAdapters } from '../adapter.ts'
 import type { Driver } from '../driver.ts'
 import { closeToOthers, copyAside, requireSpace, takeFolder } from './data-folder.ts'
 import { DurableFiles, durableParams, sync, syncTree } from './durable-files.ts'
+import { unpackImage } from './image.ts'
 
 /** The extensions that the migrations create. */
 export const extensions = { btree_gin, pg_trgm }
@@ -18,16 +20,20 @@ export const extensions = { btree_gin, pg_trgm }
  * Opens the embedded database: PostgreSQL as WebAssembly, in this process.
  *
  * @param dataDir the folder of the database, created if missing; `memory` stores nothing
- * @param dump the initial content (PGlite's `dumpDataDir`); only with `memory`
+ * @param options.dump the initial content (PGlite's `dumpDataDir`); only with `memory`
+ * @param options.usesImage whether a new database may have all migrations from the start
  * @throws OperatorError if another process uses the folder, nothing can be written in it, or its files are damaged
  */
-export async function openEmbedded(dataDir: string, dump?: Blob): Promise<Driver> {
+export async function openEmbedded(
+  dataDir: string,
+  { dump, usesImage = false }: { readonly dump?: Blob; readonly usesImage?: boolean | undefined } = {},
+): Promise<Driver> {
   if (dataDir === 'memory') return createEmbeddedDriver(await createPglite(dump ? { loadDataDir: dump } : {}))
   const unlock = await takeFolder(dataDir)
   closeToOthers(dataDir)
   try {
     return {
-      ...createEmbeddedDriver(await openFiles(dataDir), unlock),
+      ...createEmbeddedDriver(await openFiles(dataDir, usesImage), unlock),
       copyAside: (name) => copyAside(dataDir, name),
       requireSpace: () => requireSpace(dataDir),
     }
@@ -42,13 +48,12 @@ export async function openEmbedded(dataDir: string, dump?: Blob): Promise<Driver
  *
  * A new database is created under another name, so that a process that is killed meanwhile leaves no incomplete database.
  */
-async function openFiles(dataDir: string): Promise<PGlite> {
+async function openFiles(dataDir: string, usesImage: boolean): Promise<PGlite> {
   const files = path.join(dataDir, 'pgdata')
   if (!existsSync(files)) {
     const unfinished = `${files}.new`
     rmSync(unfinished, { recursive: true, force: true })
-    const created = await createPglite({ dataDir: unfinished })
-    await created.close()
+    if (!usesImage || !(await unpackImage(unfinished))) await (await createPglite({ dataDir: unfinished })).close()
     syncTree(unfinished)
     renameSync(unfinished, files)
     sync(dataDir)
@@ -80,8 +85,19 @@ export async function connectToShadowDatabase(): Promise<SqlDriverAdapter> {
 const settings = ['shared_buffers=32MB', 'max_files_per_process=100']
 const startParams = [...PGlite.defaultStartParams, ...settings.flatMap((setting) => ['-c', setting])]
 
+/**
+ * How much code V8 lets a function of WebAssembly run, in bytes, before it optimizes the function, and by default. Opening a database
+ * reaches the default in the functions that interpret expressions and parse statements. Optimizing these takes seconds of CPU and 400 MiB, and
+ * most commands have ended by then. The budget counts from the creation of the module, so only functions in steady use are optimized.
+ */
+const tieringBudget = { opening: 2_000_000_000, usual: 13_000_000 }
+
 async function createPglite(options: PGliteOptions, params = startParams): Promise<PGlite> {
-  const pglite = await PGlite.create({ ...options, startParams: params, extensions })
+  setFlagsFromString(`--wasm-tiering-budget=${tieringBudget.opening}`)
+  const pglite = await PGlite.create({ ...options, startParams: params, extensions }).finally(() =>
+    // The code in the compile cache belongs to the flags with which it was compiled.
+    setFlagsFromString(`--wasm-tiering-budget=${tieringBudget.usual}`),
+  )
   // The adapter ignores the offset of timestamps, so the session must use UTC wherever it runs.
   await pglite.exec(`SET TIME ZONE 'UTC'`)
   return pglite

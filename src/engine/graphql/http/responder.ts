@@ -10,7 +10,7 @@ import type { DocumentFinder } from './documents.ts'
 import { showResults } from './hide-names.ts'
 import { isJsonType, type MediaType, negotiate, type Results, statusOf, subscriptionProtocol } from './negotiate.ts'
 import type { GraphQLParams } from './params.ts'
-import { createYogaSender } from './yoga.ts'
+import type { createYogaSender } from './yoga.ts'
 
 export interface ResponderOptions {
   readonly services: Services
@@ -72,7 +72,12 @@ export function createResponder(documents: DocumentFinder, options: ResponderOpt
 
 /** Creates the function that writes results in a media type, and returns the body. */
 function createSender({ introspection, heartbeatMilliseconds }: ResponderOptions) {
-  const sendByYoga = createYogaSender(heartbeatMilliseconds)
+  // Yoga is a fifth of all modules. Clients that ask only for JSON never need it.
+  let yogaSender: Promise<ReturnType<typeof createYogaSender>> | undefined
+  const sendByYoga: ReturnType<typeof createYogaSender> = async (...response) => {
+    yogaSender ??= import('./yoga.ts').then(({ createYogaSender }) => createYogaSender(heartbeatMilliseconds))
+    return (await yogaSender)(...response)
+  }
   return async (
     reply: FastifyReply,
     type: MediaType,
