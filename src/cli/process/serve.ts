@@ -95,8 +95,8 @@ export async function serve(
     const stopUsageWriter = startUsageWriter(services, { log: logger })
     try {
       const { host, port } = config
-      // Before the first request, which would have to wait.
-      releaseMemory()
+      // Before the first request, which would have to wait. The memory of the embedded database is several times what this would release.
+      if (config.database.kind === 'postgresql') releaseMemory()
       const listenTextResolver = (url: string) => `${supervisor ? 'Process' : 'Server'} listening at ${url}`
       const address = await listen(app, { host, port, listenTextResolver })
       supervisor?.ready(address)

@@ -43,7 +43,7 @@ export interface Driver extends Connector {
    *
    * @returns the folder of the copy
    */
-  copyAside?(name: string): string
+  copyAside?(name: string): Promise<string>
 
   /**
    * Requires that the disk has space for further writes. Absent if this process does not own the files.

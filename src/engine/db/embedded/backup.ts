@@ -45,7 +45,7 @@ export async function restore(dataDir: string, file: string): Promise<void> {
   try {
     fs.mkdirSync(unfinished, { mode: 0o700 })
     await extract(file, unfinished)
-    syncTree(unfinished)
+    await syncTree(unfinished)
     const names = fs.readdirSync(unfinished)
     if (names.some((name) => fs.existsSync(path.join(dataDir, name)))) {
       throw new OperatorError(`${dataDir} has a database. Move it away, or choose another DATA_DIR.`)

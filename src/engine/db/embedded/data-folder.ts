@@ -74,7 +74,7 @@ export function listContents(dataDir: string): string[] {
  *
  * @returns the copy
  */
-export function copyAside(dataDir: string, name: string): string {
+export async function copyAside(dataDir: string, name: string): Promise<string> {
   const target = path.join(dataDir, name)
   if (fs.existsSync(target)) return target
   const unfinished = `${target}.new`
@@ -87,7 +87,7 @@ export function copyAside(dataDir: string, name: string): string {
       preserveTimestamps: true,
     })
   }
-  syncTree(unfinished)
+  await syncTree(unfinished)
   fs.renameSync(unfinished, target)
   sync(dataDir)
   return target

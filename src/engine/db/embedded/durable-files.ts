@@ -33,12 +33,15 @@ export function durableParams(params: readonly string[]): NonNullable<PGliteOpti
   return [...params.filter((param) => param !== '-F'), '-c', 'wal_sync_method=fsync']
 }
 
-/** Writes a folder and everything in it to the disk. */
-export function syncTree(folder: string): void {
-  for (const entry of fs.readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    sync(path.join(entry.parentPath, entry.name))
-  }
-  sync(folder)
+/** Writes a folder and everything in it to the disk. Several files at a time, because the disk then writes the lists of files once for all. */
+export async function syncTree(folder: string): Promise<void> {
+  const entries = fs.readdirSync(folder, { recursive: true, withFileTypes: true })
+  await Promise.all([folder, ...entries.map(({ parentPath, name }) => path.join(parentPath, name))].map(syncLater))
+}
+
+async function syncLater(file: string): Promise<void> {
+  const handle = await fs.promises.open(file, 'r')
+  await handle.sync().finally(() => handle.close())
 }
 
 /** Writes a file to the disk, or the list of files of a folder. */

@@ -54,7 +54,7 @@ async function openFiles(dataDir: string, usesImage: boolean): Promise<PGlite> {
     const unfinished = `${files}.new`
     rmSync(unfinished, { recursive: true, force: true })
     if (!usesImage || !(await unpackImage(unfinished))) await (await createPglite({ dataDir: unfinished })).close()
-    syncTree(unfinished)
+    await syncTree(unfinished)
     renameSync(unfinished, files)
     sync(dataDir)
   }

@@ -1,8 +1,9 @@
-import { createHash } from 'node:crypto'
-import { createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createHash, hash as digest } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
+import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { createZstdDecompress } from 'node:zlib'
+import { zstdDecompressSync } from 'node:zlib'
 import { unpackTar } from 'modern-tar/fs'
 
 const root = path.resolve(import.meta.dirname, '../../../..')
@@ -15,6 +16,7 @@ export function imageFile(): string {
   const hash = createHash('sha256')
   const { dependencies } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
   hash.update(dependencies['@electric-sql/pglite'])
+  hash.update(readFileSync(path.join(import.meta.dirname, 'create-image.ts')))
   const migrations = path.join(root, 'prisma/migrations')
   for (const name of readdirSync(migrations, { recursive: true, encoding: 'utf8' }).sort()) {
     if (name.endsWith('.sql')) hash.update(`${name}\n${readFileSync(path.join(migrations, name), 'utf8')}`)
@@ -22,18 +24,29 @@ export function imageFile(): string {
   return path.join(root, 'node_modules/.cache/fusion-gateway', `database-${hash.digest('hex').slice(0, 16)}.tar.zst`)
 }
 
+/** An archive with its SHA-256 before it. Neither the end of a tar archive nor that of a Zstandard stream would show damage. */
+export function seal(archive: Buffer): Buffer {
+  return Buffer.concat([digest('sha256', archive, 'buffer'), archive])
+}
+
+/** @throws if the archive is damaged */
+function unseal(sealed: Buffer): Buffer {
+  const archive = sealed.subarray(32)
+  if (!seal(archive).equals(sealed)) throw new Error('The image is damaged')
+  return archive
+}
+
 /**
  * Writes the files of an empty database with all migrations into a new folder.
  *
  * @returns false if there is no image of this version, or it is damaged; then there is no folder either
  */
-export async function unpackImage(target: string): Promise<boolean> {
-  const file = imageFile()
+export async function unpackImage(target: string, file = imageFile()): Promise<boolean> {
   if (!existsSync(file)) return false
   try {
+    const archive = unseal(readFileSync(file))
     mkdirSync(target, { mode: 0o700 })
-    // The compressed file has a checksum.
-    await pipeline(createReadStream(file), createZstdDecompress(), unpackTar(target, { strict: true }))
+    await pipeline(Readable.from([zstdDecompressSync(archive)]), unpackTar(target, { strict: true }))
     return true
   } catch {
     rmSync(target, { recursive: true, force: true })

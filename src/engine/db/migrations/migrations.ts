@@ -46,7 +46,7 @@ export async function deployMigrations(
   // Most starts have nothing to apply. They do not load the schema engine.
   const { applied, pending, failed } = await readMigrationStatus(sql)
   if (pending.length === 0 && failed.length === 0) return []
-  const copy = applied.length > 0 ? driver.copyAside?.(`before-${pending[0]}`) : undefined
+  const copy = applied.length > 0 ? await driver.copyAside?.(`before-${pending[0]}`) : undefined
   if (copy !== undefined) onCopy(copy)
   const migrationsList = listMigrations()
   // The engine's own error does not have the message of the database.

@@ -1,0 +1,38 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openDatabase } from '../../src/engine/db/database.ts'
+import { createImage } from '../../src/engine/db/embedded/create-image.ts'
+import { imageFile, unpackImage } from '../../src/engine/db/embedded/image.ts'
+import { readMigrationStatus } from '../../src/engine/db/migrations/migrations.ts'
+
+describe('the image of an empty database', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'fusion-image-'))
+  // The installation has written it, unless migrations have changed since.
+  beforeAll(createImage)
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  it('is what a new database is copied from: it has all migrations from the start', async () => {
+    const database = await openDatabase({ kind: 'embedded', dataDir: path.join(folder, 'data') }, { usesImage: true })
+    const { pending, failed } = await readMigrationStatus(database.sql)
+    expect([pending, failed, await database.prisma.tenantApp.count()]).toEqual([[], [], 0])
+    await database.close()
+  })
+
+  it('is not used if it is damaged or missing, and leaves nothing', async () => {
+    const image = readFileSync(imageFile())
+    const damaged = path.join(folder, 'damaged')
+    for (const position of [100, image.length >> 1, image.length - 2]) {
+      const copy = Buffer.from(image)
+      copy.writeUInt8(copy.readUInt8(position) ^ 1, position)
+      writeFileSync(damaged, copy)
+      expect(await unpackImage(path.join(folder, 'new'), damaged)).toBe(false)
+    }
+    writeFileSync(damaged, image.subarray(0, image.length >> 1))
+    expect(await unpackImage(path.join(folder, 'new'), damaged)).toBe(false)
+    expect(await unpackImage(path.join(folder, 'new'), path.join(folder, 'missing'))).toBe(false)
+    // The folder is free for a new database.
+    expect(await unpackImage(path.join(folder, 'new'))).toBe(true)
+  })
+})
