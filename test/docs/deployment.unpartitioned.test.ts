@@ -187,7 +187,7 @@ describe('the Dockerfile', () => {
 
   it('starts the gateway as process 1 of an unprivileged user, with a health check', () => {
     expect([value('USER'), value('ENTRYPOINT'), value('CMD')]).toEqual([
-      ...['USER node', 'ENTRYPOINT ["node", "src/cli.ts"]', 'CMD ["serve"]'],
+      ...['USER node', 'ENTRYPOINT ["node", "bin/fusion.js"]', 'CMD ["serve"]'],
     ])
     expect(lines.join('\n')).toMatch(/HEALTHCHECK [^\n]*\\\n +CMD \["node", "--eval", ".*\/health/)
     const ignored = readFileSync(path.join(projectRoot, '.dockerignore'), 'utf8').split('\n')

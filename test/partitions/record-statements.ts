@@ -11,7 +11,7 @@ const recorded = new Set<string>()
 
 // In a process of the test runner, tests send statements over the connections of the gateway too, by Prisma Client or as text. The
 // gateway names its own statements, and otherwise sends them while it handles a request.
-const isCommand = process.argv[1]?.endsWith('src/cli.ts') ?? false
+const isCommand = /(?:bin\/fusion\.js|src\/cli\.ts)$/.test(process.argv[1] ?? '')
 const requests = new AsyncLocalStorage<unknown>()
 tracingChannel('fastify.request.handler').start.bindStore(requests, (context) => context)
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 
-const entry = path.resolve(import.meta.dirname, '../../src/cli.ts')
+const entry = path.resolve(import.meta.dirname, '../../bin/fusion.js')
 
 /** The environment of a command: that of this process, without the configuration of a gateway. */
 function environment(env: Record<string, string>): NodeJS.ProcessEnv {
