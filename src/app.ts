@@ -66,7 +66,7 @@ export interface AppOptions
   readonly rateLimit?: RateLimit
 }
 
-/** Creates the gateway. It does not listen. Closing it ends the subscriptions and leaves the database open. */
+/** Creates the gateway. It does not listen. Closing it breaks off the subscriptions and leaves the database open. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { services, meter, logger, demoKey, keyCacheMilliseconds, rateLimit = unlimited } = options
   const app = Fastify(serverOptions(logger, options.timeouts))

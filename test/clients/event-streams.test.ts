@@ -103,16 +103,6 @@ describe('graphql-sse', () => {
     await expect(client.iterate({ query: '{ viewer { keyName } }' }).next()).rejects.toThrow('401')
     client.dispose()
   })
-
-  it('is completed when the gateway stops', async () => {
-    const stopping = await app.startAnother({})
-    const client = await connect(tenant.key, stopping)
-    const results = client.iterate({ query: jobQuery, variables: { id: await newJob() } })
-    await results.next()
-    const closed = stopping.close()
-    expect(await results.next()).toEqual(end)
-    await closed
-  })
 })
 
 it('an event stream keeps its connection open with heartbeats', async () => {

@@ -6,6 +6,7 @@ import { type EventStream, subscribe } from '../support/events.ts'
 import { type ListeningGateway, listen, prepare } from '../support/gateway.ts'
 import { startProxy, type TcpProxy } from '../support/proxy.ts'
 import { isRedisRunning, redisPort } from '../support/redis.ts'
+import { completion, transports } from '../support/transports.ts'
 
 let cluster: Cluster
 let tenantAppId: string
@@ -116,6 +117,42 @@ describe.skipIf(!canCreateClusters)('a follower of the event log', () => {
     const other = await follow(gateway.address, String(first?.['id']))
     expect(idsOf(await read(other, 5))).toEqual(written.slice(1))
     await cluster.start()
+  })
+
+  it('is not ended by a database that stops: it breaks off, and its client misses nothing', async () => {
+    const { proxy, gateway } = await listenThroughProxy()
+    const live = await follow(gateway.address)
+    await insert(cluster, 'usr_known')
+    const { id: after } = await nextOf(live)
+    live.close()
+    await sql(
+      cluster,
+      `INSERT INTO "user" (tenant_app_id, id, name, email, updated_at)
+      SELECT $1, 'usr_missed_' || number, 'Ada', 'a', now() FROM generate_series(1, 10000) AS number`,
+      [tenantAppId],
+    )
+    const expected = await sql(cluster, 'SELECT id FROM event WHERE tenant_app_id = $1 AND id > $2 ORDER BY id', [
+      ...[tenantAppId, after],
+    ])
+    const ids = 'subscription ($after: ID) { events(after: $after) { id } }'
+    const ends: string[] = []
+    for (const start of Object.values(transports)) {
+      const { until, ending } = await start(gateway.address, key, ids, { after })
+      await until('evt_')
+      // It still reads pages of the log.
+      proxy.cut()
+      const { text, end } = await ending
+      ends.push(end)
+      expect(text).not.toMatch(completion)
+      const seen = text.match(/evt_[0-9a-f]{24}/g) ?? []
+      expect(seen).toEqual(expected.slice(0, seen.length).map(({ id }) => id))
+      proxy.restore()
+      let stream = await follow(gateway.address, seen.at(-1))
+      while (stream.status === 503) stream = await follow(gateway.address, seen.at(-1))
+      expect((await nextOf(stream)).id).toBe(expected[seen.length]?.['id'])
+      stream.close()
+    }
+    expect(ends).toEqual(['200 text/event-stream, broken off', '200 multipart/mixed, broken off', '1001'])
   })
 
   it('receives events with the present state of their objects while the replica lags', async () => {

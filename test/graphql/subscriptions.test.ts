@@ -243,17 +243,3 @@ describe('a subscriber that disconnects', () => {
     expect(statements.filter((sql) => /^SELECT .* FROM job/.test(sql))).toEqual([])
   })
 })
-
-describe('a gateway that stops', () => {
-  it('ends its subscriptions with a complete event', async () => {
-    const stopping = await app.startAnother({})
-    const owner = await stopping.createTenant()
-    const { id } = present((await jobClient(stopping, owner)('createJob', { jobType: 'x' })).job)
-    const events = await subscribe(await addressOf(stopping), owner.key, jobSubscription, { id })
-    await nextJob(events)
-    const closed = stopping.close()
-    expect(await events.next()).toMatchObject({ event: 'complete' })
-    expect(await events.next()).toBeUndefined()
-    await closed
-  })
-})

@@ -259,20 +259,24 @@ describe('a key that is revoked', () => {
 })
 
 describe('a gateway that stops', () => {
-  it('completes subscriptions, finishes what is under way, and then closes sockets with 1001', async () => {
-    const stopping = await app.startAnother({ maxSubscriptionsPerKey: 1 })
+  it('completes no subscription, finishes what is under way, and then closes sockets with 1001', async () => {
+    const stopping = await app.startAnother({
+      rateLimit: createRateLimit(20, { log: { error: () => undefined, warn: () => undefined } }),
+    })
     const at = await addressOf(stopping)
     const [idle, client] = [await open(tenant.key, at), await open(tenant.key, at)]
     const { id } = await factoriesFor(app, tenant).job()
-    const subscription = send(client, followJob, { variables: { id } })
+    send(client, followJob, { variables: { id } })
     await client.next()
-    // It is rejected after a second.
-    const rejected = send(client, followJob, { variables: { id } })
+    const query = '{ users(first: 12) { nodes { id } } }'
+    await execute(client, query)
+    // The points are spent, so it is rejected after a second.
+    const rejected = send(client, query)
     const inFlight = async () => (await stopping.app.inject('/metrics')).body
     await expect.poll(inFlight).toContain('fusion_http_requests_in_flight 1')
     const closed = stopping.close()
-    expect(await client.next()).toEqual({ type: 'complete', id: subscription })
     expect(await client.next()).toMatchObject({ type: 'error', id: rejected })
+    expect(await client.next()).toBeUndefined()
     for (const { closed } of [idle, client]) expect(await closed).toMatchObject({ code: 1001 })
     await closed
   })

@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Driver, Listener } from '../../engine/db/driver.ts'
-import { GatewayError, invalidField } from '../../engine/errors.ts'
+import { invalidField } from '../../engine/errors.ts'
+import { Interruption } from '../../engine/interruption.ts'
 import type { Payer } from '../../engine/limits/payer.ts'
 import { type Event, isEventId, transactionOf } from './event.ts'
 import { type EventLog, type EventSelection, maxEvents } from './event-log.ts'
@@ -12,8 +13,15 @@ import { TenantTail } from './tenant-tail.ts'
 export interface EventFollower {
   /** The id of the last event that was read for it. */
   readonly position: string
+  /** Whether it was ended. */
   readonly hasEnded: boolean
-  /** Waits for events. Returns undefined when the follower has ended. */
+  /** @throws Interruption if the feed was closed before the follower ended */
+  requireFeed(): void
+  /**
+   * Waits for events. Returns undefined when the follower has ended.
+   *
+   * @throws Interruption if the feed was closed
+   */
   next(): Promise<readonly Event[] | undefined>
   /** Ends the follower; `next` resolves at once. */
   return(): void
@@ -35,6 +43,8 @@ const channel = 'event_written'
 
 /** The longest pause after reads that failed. */
 const maxPauseAfterFailure = 5_000
+
+const isStopping = 'The gateway is stopping.'
 
 /** How often a log that is followed is read without an announcement: a transaction that announces for others can be rolled back. */
 const pollMilliseconds = 500
@@ -63,7 +73,7 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
     sleep(milliseconds, undefined, { signal: closing.signal, ref: false }).catch(() => undefined)
 
   async function start(): Promise<void> {
-    if (closing.signal.aborted) throw new GatewayError('SERVICE_UNAVAILABLE', 'The gateway is stopping.')
+    if (closing.signal.aborted) throw new Interruption(isStopping)
     listening ??= driver.listen(channel, { onMessage: () => announce(), onGap: () => announce() })
     try {
       await listening
@@ -127,6 +137,7 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
      * @param after the id of the last event that the follower knows
      * @param onPage called before each page that is read for this follower alone, because it is far behind
      * @throws GatewayError BAD_USER_INPUT if `after` is not an id of the log. Reading throws it if later events have been removed
+     * @throws Interruption if the feed was closed
      * @throws if the database cannot be reached
      */
     async follow(payer: Payer, after?: string, onPage?: () => Promise<unknown> | undefined): Promise<EventFollower> {
@@ -151,7 +162,7 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
         },
       })
       followers.add(follower)
-      if (closing.signal.aborted) follower.return()
+      if (closing.signal.aborted) follower.interrupt()
       else reading ??= outsideRequests(read)
       return follower
     },
@@ -169,10 +180,10 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
       return () => void watchers.delete(callBack)
     },
 
-    /** Ends all followers. */
+    /** Interrupts all followers. */
     async close(): Promise<void> {
       closing.abort()
-      for (const follower of followers) follower.return()
+      for (const follower of followers) follower.interrupt()
       await reading
       await (await listening?.catch(() => undefined))?.close()
     },
@@ -190,6 +201,7 @@ class Follower implements EventFollower {
   private readonly options: FollowerOptions
   position: string
   hasEnded = false
+  private isInterrupted = false
   wake = () => {}
 
   constructor(tail: TenantTail, position: string, options: FollowerOptions) {
@@ -201,6 +213,7 @@ class Follower implements EventFollower {
 
   async next(): Promise<readonly Event[] | undefined> {
     while (!this.hasEnded) {
+      this.requireFeed()
       const { start } = this.tail
       const events = this.tail.after(this.position) ?? (await this.options.readPage(this.position))
       const last = events.at(-1)
@@ -216,6 +229,15 @@ class Follower implements EventFollower {
       }
     }
     return undefined
+  }
+
+  interrupt(): void {
+    this.isInterrupted = !this.hasEnded
+    this.wake()
+  }
+
+  requireFeed(): void {
+    if (this.isInterrupted) throw new Interruption(isStopping)
   }
 
   return(): void {

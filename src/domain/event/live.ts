@@ -44,6 +44,7 @@ export function liveValues<Value>(
     async next() {
       try {
         while (pending.length === 0 && !follower.hasEnded) if (!(await read())) break
+        if (pending.length > 0 || !isOver()) follower.requireFeed()
       } catch (error) {
         follower.return()
         throw error

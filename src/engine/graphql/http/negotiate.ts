@@ -57,7 +57,7 @@ export function subscriptionProtocol(accept = ''): 'text/event-stream' | typeof 
  *
  * @see https://www.apollographql.com/docs/graphos/routing/operations/subscriptions/multipart-protocol
  */
-function wantsApolloMultipart(accept: string): boolean {
+export function wantsApolloMultipart(accept = ''): boolean {
   return !accept.includes('text/event-stream') && accept.split(',').some(isOfSubscriptions)
 }
 

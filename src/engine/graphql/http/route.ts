@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { errorCodes, GatewayError } from '../../errors.ts'
+import { type ErrorCode, errorCodes, GatewayError } from '../../errors.ts'
 import { compressResponse } from '../../http/compression.ts'
 import { wantsPage } from '../../http/pages/page.ts'
 import { registerRoutes } from '../../http/plugin.ts'
@@ -8,7 +8,7 @@ import { readIdempotencyKey, viewerOf } from '../../http/request.ts'
 import type { DocumentFinder } from './documents.ts'
 import { createGraphiql, filesPath } from './graphiql.ts'
 import { createGraphiqlHint } from './graphiql-hint.ts'
-import { isJsonType, type JsonType, negotiate, statusOf } from './negotiate.ts'
+import { isJsonType, type JsonType, negotiate, statusOf, wantsApolloMultipart } from './negotiate.ts'
 import { readBodyParams, readQueryParams } from './params.ts'
 import { createResponder, type ResponderOptions } from './responder.ts'
 import type { TrustedDocuments } from './trusted-documents.ts'
@@ -71,7 +71,7 @@ const maxBatch = 100
 function sendError(reply: FastifyReply, error: GatewayError): FastifyReply {
   const { code, message, details, headers } = error
   const { body, headers: sent } = reply.request
-  const type = jsonTypeOf(sent.accept)
+  const type = jsonTypeOf(code, sent.accept)
   const result = { errors: [{ message, extensions: { code, ...details } }] }
   // The batch links of clients read an array with a result for each operation, and JSON only with the status 200.
   const isBatch = Array.isArray(body) && body.length > 0 && body.length <= maxBatch
@@ -84,7 +84,9 @@ function sendError(reply: FastifyReply, error: GatewayError): FastifyReply {
 }
 
 /** The type of an error. Clients read the body only if its type is one of GraphQL's. */
-function jsonTypeOf(accept: string | undefined): JsonType {
+function jsonTypeOf(code: ErrorCode, accept: string | undefined): JsonType {
+  // Apollo Client takes a body of the other type for the only result of a subscription, whatever its status, and does not try again.
+  if (code === 'SERVICE_UNAVAILABLE' && wantsApolloMultipart(accept)) return 'application/json'
   try {
     const type = negotiate(accept)
     return isJsonType(type) ? type : 'application/json'

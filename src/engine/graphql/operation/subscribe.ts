@@ -3,7 +3,8 @@ import { watchCredential } from '../../auth/authenticator.ts'
 import { requireScope } from '../../auth/scopes.ts'
 import type { Viewer } from '../../auth/viewer.ts'
 import { runAttributed, type StatementMeter } from '../../db/statement-meter.ts'
-import { GatewayError } from '../../errors.ts'
+import { type ErrorCode, GatewayError } from '../../errors.ts'
+import { Interruption } from '../../interruption.ts'
 import { type ConcurrencyLimit, createConcurrencyLimit, delayRejection } from '../../limits/concurrency-limit.ts'
 import type { SubscriptionValues } from '../../subscription-values.ts'
 import { type Admissions, pointsOfLength } from './admit.ts'
@@ -23,6 +24,7 @@ export interface SubscriptionRequest extends OperationRequest {
 
 /** The events of a subscription, or a single result if it is rejected; and headers of the response. */
 export interface SubscriptionResponse {
+  /** They return when the subscription has ended, and throw an `Interruption` if it breaks off. */
   readonly events: ExecutionResult | AsyncIterable<ExecutionResult>
   readonly headers: Readonly<Record<string, string>>
 }
@@ -40,9 +42,11 @@ interface SubscribeOptions {
 /**
  * Creates `subscribe`. Each event checks the key, and takes the cost of its nodes from the budgets. When the key is
  * revoked, loses a scope or has no points left, the token expires, or the client reads nothing, the subscription sends the
- * error and ends. Without events the key is checked each second. A rejection is sent after a second.
+ * error and ends. Without events the key is checked each second. A rejection is sent after a second. When the gateway or the database
+ * stops, the subscription breaks off.
  *
  * @throws GatewayError TOO_EXPENSIVE, RATE_LIMITED
+ * @throws Interruption if the gateway or the database cannot start it now
  */
 export function createSubscribe({ admissions, meter, unsent, maxPerKey }: SubscribeOptions): Subscribe {
   const limit = createConcurrencyLimit(maxPerKey, 'subscriptions', 'MAX_SUBSCRIPTIONS_PER_KEY')
@@ -123,20 +127,25 @@ async function* eventsOf(
   )
   const resultOf = createResults(request, options)
   let release: (() => void) | undefined
+  let lastResult: ExecutionResult = {}
   try {
     for (;;) {
       const { done, value } = await attributed(() => values.next())
       if (done) break
       const event = await attributed(() => resultOf(value))
       release = event.release
+      lastResult = event.result
       yield event.result
       // Yoga asks for the next event before the last one is sent.
       if (release) onFlushed(release)
     }
     if (rejection) throw rejection
+    // The client lacks the last value.
+    requireAvailable(lastResult)
   } catch (error) {
     await values.return()
-    const cause = error instanceof Error ? error : new Error(String(error))
+    const thrown = rejection ?? error
+    const cause = thrown instanceof Error ? thrown : new Error(String(thrown))
     yield shown({ errors: [new GraphQLError(cause.message, { originalError: cause })] }, request)
   } finally {
     stopWatching()
@@ -173,8 +182,16 @@ function requireSameScopes(before: Viewer, now: Viewer, { scopes }: PreparedOper
   for (const scope of scopes) if (before.scopes.includes(scope)) requireScope(now, scope)
 }
 
+/** @throws Interruption if the result says that the gateway or the database could not give it now */
+function requireAvailable({ errors = [] }: ExecutionResult): void {
+  const error = errors.find(({ extensions }) => extensions['code'] === ('SERVICE_UNAVAILABLE' satisfies ErrorCode))
+  if (error) throw new Interruption(error.message)
+}
+
+/** @throws Interruption */
 function shown(result: ExecutionResult, request: SubscriptionRequest): ExecutionResult {
   const clientResult = toClientResult(result, request)
+  requireAvailable(clientResult)
   countErrors(clientResult, request.context)
   return clientResult
 }

@@ -33,7 +33,7 @@ export function logRequest(request: FastifyRequest, reply: FastifyReply, metrics
 export interface Outcome {
   readonly route: string
   readonly status: number
-  /** Whether the client went away before it received the whole response. */
+  /** Whether the connection ended before the client received the whole response: the client went away, or a subscription broke off. */
   readonly isCutOff: boolean
   readonly milliseconds: number
 }

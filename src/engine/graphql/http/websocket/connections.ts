@@ -12,6 +12,7 @@ import { createConcurrencyLimit } from '../../../limits/concurrency-limit.ts'
 import { toGatewayError } from '../../../telemetry/gateway-error.ts'
 import { clientHeaders } from '../../../telemetry/usage/client.ts'
 import { close } from './close.ts'
+import { credentialIn } from './credential-in.ts'
 import { createFlow } from './flow.ts'
 import { createFrameBudget } from './frame-budget.ts'
 import { watchClient } from './liveness.ts'
@@ -35,6 +36,8 @@ const closeCodes: Partial<Record<ErrorCode, number>> = {
   SERVICE_UNAVAILABLE: tryAgainLater,
 }
 
+const stopping = 'The gateway is stopping.'
+
 /** As many messages as a new connection counts: opening one takes about a millisecond. */
 const messagesPerSocket = 10
 
@@ -52,8 +55,12 @@ interface Connection extends Pick<RequestState, 'viewer' | 'statements' | 'log'>
   /** Those of the upgrade, or the credential and the names of `connection_init`. */
   headers: RequestState['headers']
   readonly running: Set<AsyncGenerator<unknown>>
+  /** Each breaks off one of its subscriptions, without a message to the client. */
+  readonly interruptions: Set<() => void>
   readonly silenceListeners: Set<() => void>
   operations: number
+  /** Set once the gateway closes the connection, as soon as its queries and mutations are finished: the reason. */
+  leaving?: string
   /** Set while the credential is valid: releases the permit of the connection, and stops watching the credential. */
   release?: () => void
 }
@@ -72,7 +79,7 @@ export function createConnections(options: ConnectionsOptions) {
     onConnect: ({ extra, connectionParams = {} }) => admit(extra, connectionParams),
     onSubscribe: (_context, { length }) => (length > maxIdLength ? [idTooLong()] : nothing),
     execute: () => ({}),
-    onOperation: ({ extra }, _id, payload) => start(extra, payload),
+    onOperation: ({ extra, subscriptions }, id, payload) => start(extra, payload, () => void delete subscriptions[id]),
     onError: (_context, _id, _payload, errors) => errors.flatMap(errorsIn).map((error) => error.toJSON()),
   })
 
@@ -118,25 +125,43 @@ export function createConnections(options: ConnectionsOptions) {
     }
   }
 
-  function start(connection: Connection, payload: SubscribePayload): AsyncGenerator<object> {
-    const { headers, running, silenceListeners } = connection
+  /** @param forget makes graphql-ws send nothing more of the operation */
+  function start(connection: Connection, payload: SubscribePayload, forget: () => void): AsyncGenerator<object> {
+    const { headers, running, interruptions, silenceListeners } = connection
     connection.operations += 1
     const id = `${connection.id}.${connection.operations}`
+    const interrupt = () => {
+      forget()
+      void operation.return(undefined)
+    }
+    const onSubscribe = () => {
+      interruptions.add(interrupt)
+      if (connection.leaving !== undefined) interrupt()
+    }
     const onEnd = () => {
       running.delete(operation)
+      interruptions.delete(interrupt)
       // After the last message of the operation.
       setImmediate(closeIfDone, connection)
     }
     const operation = startOperation({
       ...{ id, payload, headers, log: logger.child({ requestId: id }) },
-      ...{ authenticate: recheck(connection), silenceListeners, onEnd },
+      ...{ authenticate: recheck(connection), silenceListeners, onSubscribe, onEnd },
+      onInterruption: (reason) => leave(connection, reason),
     })
     running.add(operation)
     return operation
   }
 
-  function closeIfDone({ socket, running }: Connection): void {
-    if (isDraining && running.size === 0) close(socket, goingAway, 'The gateway is stopping.')
+  /** Breaks off the subscriptions of a connection, and closes it. Its client connects again and subscribes again. */
+  function leave(connection: Connection, reason: string): void {
+    connection.leaving ??= reason
+    for (const interrupt of connection.interruptions) interrupt()
+    closeIfDone(connection)
+  }
+
+  function closeIfDone({ socket, running, leaving }: Connection): void {
+    if (leaving !== undefined && running.size === 0) close(socket, goingAway, leaving)
   }
 
   /** Begins the protocol. Returns what ends it. */
@@ -149,7 +174,9 @@ export function createConnections(options: ConnectionsOptions) {
         send: flow.send,
         close: (code, reason) => socket.close(code, reason),
         onMessage: (handle) =>
-          readMessages(connection, { handle, flow, budget, steps: queues.steps, isStopping: () => isDraining }),
+          readMessages(connection, {
+            ...{ handle, flow, budget, steps: queues.steps, isStopping: () => connection.leaving !== undefined },
+          }),
       },
       connection,
     )
@@ -161,7 +188,8 @@ export function createConnections(options: ConnectionsOptions) {
       const id = requestIdOf(upgrade)
       const connection: Connection = {
         ...{ id, socket, raw, viewer: null, headers: upgrade.headers, statements: { statements: 0 } },
-        ...{ log: logger.child({ requestId: id }), running: new Set(), silenceListeners: new Set(), operations: 0 },
+        ...{ log: logger.child({ requestId: id }), operations: 0 },
+        ...{ running: new Set(), interruptions: new Set(), silenceListeners: new Set() },
       }
       const openedAt = performance.now()
       open.add(connection)
@@ -177,7 +205,7 @@ export function createConnections(options: ConnectionsOptions) {
       socket.on('error', () => undefined)
       const end = socket.protocol === GRAPHQL_TRANSPORT_WS_PROTOCOL ? speak(connection) : undefined
       if (!end) close(socket, CloseCode.SubprotocolNotAcceptable, otherProtocol)
-      closeIfDone(connection)
+      if (isDraining) leave(connection, stopping)
       socket.once('close', (code, reason) => {
         open.delete(connection)
         metrics.webSockets.set(open.size)
@@ -187,10 +215,10 @@ export function createConnections(options: ConnectionsOptions) {
         logClosed(connection, code, performance.now() - openedAt)
       })
     },
-    /** Closes each connection when its last operation has ended. */
+    /** Breaks off all subscriptions, and closes each connection when its last operation has ended. */
     drain(): void {
       isDraining = true
-      for (const connection of open) closeIfDone(connection)
+      for (const connection of open) leave(connection, stopping)
     },
     cutOff(): void {
       for (const { socket } of open) socket.terminate()
@@ -208,21 +236,6 @@ function idTooLong(): GraphQLError {
 /** The errors of an operation that was rejected, as the client sees them. */
 function errorsIn(error: GraphQLError): readonly GraphQLError[] {
   return error.originalError instanceof RejectedOperation ? error.originalError.errors : [error]
-}
-
-/**
- * Reads a credential from the payload of `connection_init`. Names are read as those of headers, in any case.
- *
- * @throws GatewayError MALFORMED_REQUEST if it is not a text
- */
-function credentialIn(params: Record<string, unknown>): Record<string, string> | undefined {
-  const entries = Object.entries(params).map(([name, value]) => [name.toLowerCase(), value] as const)
-  const sent = entries.filter(([name, value]) => (name === 'x-api-key' || name === 'authorization') && value != null)
-  if (sent.length === 0) return undefined
-  if (sent.some(([, value]) => typeof value !== 'string')) {
-    throw new GatewayError('MALFORMED_REQUEST', 'x-api-key and authorization of connection_init are texts.')
-  }
-  return Object.fromEntries(sent) as Record<string, string>
 }
 
 function logClosed({ log, viewer, statements, operations }: Connection, closeCode: number, milliseconds: number): void {

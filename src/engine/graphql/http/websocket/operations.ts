@@ -6,6 +6,7 @@ import { errorCodes, GatewayError, isErrorCode } from '../../../errors.ts'
 import { logOutcome } from '../../../http/plugins/request-log.ts'
 import { type Authenticate, contextOf, type RequestState, toIdempotencyKey } from '../../../http/request.ts'
 import { excessOf } from '../../../input/json.ts'
+import { Interruption } from '../../../interruption.ts'
 import type { Tracing } from '../../../telemetry/tracing.ts'
 import { clientOf } from '../../../telemetry/usage/client.ts'
 import { toClientError } from '../../operation/client-error.ts'
@@ -39,6 +40,10 @@ interface SocketRequest extends Pick<RequestState, 'headers' | 'log'> {
   readonly payload: SubscribePayload
   /** Called when the client has sent nothing for long, not even the reply to a ping. */
   readonly silenceListeners: Set<() => void>
+  /** Called before the first event of a subscription. */
+  onSubscribe(): void
+  /** Called instead of completing a subscription that breaks off. */
+  onInterruption(reason: string): void
   onEnd(): void
 }
 
@@ -52,7 +57,7 @@ export function createSocketOperations(options: SocketOperationsOptions) {
   const { services, operations, documents, introspection, load, tracing } = options
 
   async function* execute(
-    { payload, authenticate, silenceListeners }: SocketRequest,
+    { payload, authenticate, silenceListeners, onSubscribe }: SocketRequest,
     request: RequestState,
     { signal }: AbortController,
   ): AsyncGenerator<ExecutionResult> {
@@ -89,6 +94,7 @@ export function createSocketOperations(options: SocketOperationsOptions) {
       },
     }
     if (operation.kind === 'subscription') {
+      onSubscribe()
       const checkKey = () => authenticate(request)
       const onUnread = (done: () => void) => {
         silenceListeners.add(done)
@@ -126,6 +132,7 @@ export function createSocketOperations(options: SocketOperationsOptions) {
         if (!ended.signal.aborted) yield result
       }
     } catch (error) {
+      if (error instanceof Interruption) return from.onInterruption(error.message)
       const errors = error instanceof RejectedOperation ? error.errors : [toClientError(error, request.log)]
       const code = errors[0]?.extensions['code']
       status = isErrorCode(code) ? errorCodes[code].status : errorCodes.INTERNAL.status
