@@ -79,7 +79,8 @@ export function createConnections(options: ConnectionsOptions) {
     onConnect: ({ extra, connectionParams = {} }) => admit(extra, connectionParams),
     onSubscribe: (_context, { length }) => (length > maxIdLength ? [idTooLong()] : nothing),
     execute: () => ({}),
-    onOperation: ({ extra, subscriptions }, id, payload) => start(extra, payload, () => void delete subscriptions[id]),
+    onOperation: ({ extra, subscriptions }, id, payload) =>
+      start(extra, payload, () => void Reflect.deleteProperty(subscriptions, id)),
     onError: (_context, _id, _payload, errors) => errors.flatMap(errorsIn).map((error) => error.toJSON()),
   })
 
