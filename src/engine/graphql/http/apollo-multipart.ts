@@ -38,7 +38,7 @@ function streamOf(
     async cancel() {
       // First, because a generator that waits for a result does not return.
       await iterator?.return?.()
-      await parts.return(undefined)
+      await parts.return?.()
     },
   })
 }

@@ -14,8 +14,8 @@ export interface ParseLimits {
 
 const defaultLimits: ParseLimits = { cpuSeconds: 10, memoryMib: 256 }
 
-/** How often the CPU time of a thread is read, in milliseconds. */
-const checkMilliseconds = 250
+/** How often the CPU time of a thread is read, in milliseconds: often enough for the limit. */
+const checkMillisecondsFor = (cpuSeconds: number) => Math.min(250, cpuSeconds * 250)
 
 /**
  * Reads the ids of a feed in a separate thread, because parsing 5 MiB takes seconds.
@@ -48,7 +48,7 @@ export async function readFeed(feed: FeedBytes, signal: AbortSignal, limits = de
 
 /** Returns when the thread has used more CPU time than it may. Rejects when `ended` aborts. */
 async function exceedCpu(worker: Worker, seconds: number, ended: AbortSignal): Promise<FeedAnswer> {
-  for await (const _ of setInterval(checkMilliseconds, undefined, { signal: ended })) {
+  for await (const _ of setInterval(checkMillisecondsFor(seconds), undefined, { signal: ended })) {
     // A thread that has just ended has no usage. Its own event says why it ended.
     const { user, system } = await worker.cpuUsage().catch(() => ({ user: 0, system: 0 }))
     if (user + system > seconds * 1_000_000) break
