@@ -57,8 +57,8 @@ describe('graphql-sse', () => {
       { query: '{ unknown }' },
       { query: '{' },
       { query: jobQuery },
-      { query: 'subscription { jobs(first: 0) { id } }' },
-      { query: '{ users(first: 0) { nodes { id } } }' },
+      { query: 'subscription { jobs(first: -1) { id } }' },
+      { query: '{ users(first: -1) { nodes { id } } }' },
     ]) {
       const results = client.iterate(request)
       const { value } = await results.next()

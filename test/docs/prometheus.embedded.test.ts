@@ -73,7 +73,10 @@ describe.skipIf(!hasPrometheus)("Debian's Prometheus", () => {
     try {
       // Counters rise between two scrapes.
       const send = async () => {
-        for (const query of ['query Who { viewer { keyName } }', 'query Broken { users(first: 0) { nodes { id } } }']) {
+        for (const query of [
+          'query Who { viewer { keyName } }',
+          'query Broken { users(first: -1) { nodes { id } } }',
+        ]) {
           const headers = { 'x-api-key': key, 'content-type': 'application/json' }
           await fetch(`${gateway.address}/graphql`, { method: 'POST', headers, body: JSON.stringify({ query }) })
         }

@@ -67,7 +67,7 @@ describe.each(accepted)('accept: %s', (accept, type) => {
       { query: byId, variables: { id: 'usr_1' } },
       { query: byId, variables: { id: { no: 1 } } },
       { query: byId },
-      { query: '\n{\r\n  users(first: 0) { nodes { id } } }' },
+      { query: '\n{\r\n  users(first: -1) { nodes { id } } }' },
       { query: '{ users(first: 5) { nodes { id } } job(id: "j") { id } }' },
       { query: 'mutation { deleteUser(input: { id: "missing" }) { deletedUserId userErrors { code } } }' },
       { query: '{ unknown }' },

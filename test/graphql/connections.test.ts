@@ -50,7 +50,7 @@ describe('a connection', () => {
   it('returns every window of the list as the Relay specification defines it', async () => {
     const cursorOf = await cursors()
     const position = fc.option(fc.constantFrom(...ids))
-    const size = fc.integer({ min: 1, max: 14 })
+    const size = fc.integer({ min: 0, max: 14 })
     await fc.assert(
       fc.asyncProperty(
         position,
@@ -63,7 +63,7 @@ describe('a connection', () => {
           const start = after === null ? 0 : list.indexOf(after) + 1
           const end = before === null ? list.length : list.indexOf(before)
           const window = list.slice(start, Math.max(start, end))
-          const page = fromBack ? window.slice(-n) : window.slice(0, n)
+          const page = fromBack ? window.slice(window.length - Math.min(n, window.length)) : window.slice(0, n)
           const users = await read({
             [fromBack ? 'last' : 'first']: n,
             after: after === null ? null : cursorOf.get(after),
@@ -72,7 +72,9 @@ describe('a connection', () => {
           })
           expect(users.nodes.map(({ id }) => id)).toEqual(page)
           expect(users.edges.map(({ node }) => node.id)).toEqual(page)
-          expect(fromBack ? users.pageInfo.hasPreviousPage : users.pageInfo.hasNextPage).toBe(window.length > n)
+          const [hasMoreBefore, hasMoreAfter] = [fromBack && window.length > n, !fromBack && window.length > n]
+          expect(users.pageInfo.hasPreviousPage).toBe(hasMoreBefore || after !== null)
+          expect(users.pageInfo.hasNextPage).toBe(hasMoreAfter || before !== null)
           expect(users.pageInfo.startCursor).toBe(users.edges[0]?.cursor ?? null)
           expect(users.pageInfo.endCursor).toBe(users.edges.at(-1)?.cursor ?? null)
         },
@@ -94,10 +96,9 @@ describe('a connection', () => {
   })
 
   it.each([
-    [{ first: 0 }, 'first'],
     [{ first: -1 }, 'first'],
     [{ first: 501 }, 'first'],
-    [{ last: 0 }, 'last'],
+    [{ last: -1 }, 'last'],
     [{ first: 1, last: 1 }, 'last'],
     [{ after: 'nonsense' }, 'after'],
     [{ before: Buffer.from('x y').toString('base64url') }, 'before'],
@@ -139,7 +140,7 @@ describe('a filter', () => {
 
   it.each([
     { email: 'a\0' },
-    { nameContains: 'a'.repeat(321) },
+    { nameContains: 'a'.repeat(501) },
     { nameContains: '\ud800' },
     { createdAfter: '0000-01-01T00:00:00Z' },
     { createdBefore: '9999-12-31T23:59:59-12:00' },

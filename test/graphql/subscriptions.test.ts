@@ -224,7 +224,7 @@ describe('subscription { jobs }', () => {
     events.close()
   })
 
-  it.each([[{ first: 0 }], [{ first: 501 }], [{ filter: { jobType: 'a\0' } }]])('rejects %j', async (variables) => {
+  it.each([[{ first: -1 }], [{ first: 501 }], [{ filter: { jobType: 'a\0' } }]])('rejects %j', async (variables) => {
     const events = await subscribe(address, tenant.key, jobsSubscription, variables)
     expect((await events.next())?.data?.errors?.[0]?.extensions['code']).toBe('BAD_USER_INPUT')
     events.close()

@@ -50,7 +50,7 @@ it('the metrics count statements, batches, executors and errors', async () => {
     await app.graphql(tenant, query)
     await app.graphql(tenant, query)
     await app.graphql(tenant, query)
-    await app.graphql(tenant, '{ users(first: 0) { nodes { id } } }')
+    await app.graphql(tenant, '{ users(first: -1) { nodes { id } } }')
   })
   // One statement for each of three queries, and one for the key of each of four requests.
   expect(grown('fusion_sql_statement_duration_seconds_count{outcome="ok"}')).toBe(3 + 4)

@@ -158,7 +158,7 @@ describe('a gateway with a collector', () => {
   })
 
   it('records the error code of a failed operation', async () => {
-    const { id } = await graphql(gateway, 'query Refused { users(first: 0) { nodes { id } } }')
+    const { id } = await graphql(gateway, 'query Refused { users(first: -1) { nodes { id } } }')
     const { request, operations } = levelsOf(await collector.trace(id))
     expect(request?.status.code).toBe(0)
     expect(operations[0]).toMatchObject({ attributes: { 'error.type': 'BAD_USER_INPUT' }, status: { code: 2 } })

@@ -57,7 +57,7 @@ describe('usage', () => {
     const apollo = { 'apollographql-client-name': 'web', 'apollographql-client-version': '1.2' }
     for (let count = 0; count < 3; count += 1) await send('query Names { users(first: 5) { nodes { name } } }', apollo)
     await send('query Names { users(first: 5) { nodes { name } } }', { 'graphql-client-name': 'app' })
-    await send('query Names { users(first: 0) { nodes { name } } }')
+    await send('query Names { users(first: -1) { nodes { name } } }')
     const selection = `nodes { ${counted} day operationHash p50 p95 lastUsedAt keyId keyName fields }`
     const { nodes } = await read(selection)
     const names = named(nodes, 'Names')
@@ -150,8 +150,8 @@ describe('usage', () => {
   it.each([
     ['from: "2026-02-01", to: "2026-01-01"', 'from is after to'],
     ['from: "2025-01-01", to: "2026-12-31"', 'from is more than 366 days before to'],
-    ['after: "nonsense"', 'after is not a cursor of this list'],
-    ['first: 501', 'first must be from 1 to 500'],
+    ['after: "nonsense"', 'after is not a cursor of usage'],
+    ['first: 501', 'first must be from 0 to 500'],
   ])('says what is wrong with %s', async (args, message) => {
     const { errors } = await app.graphql(tenant, `{ usage(${args}) { nodes { id } } }`)
     expect(errors).toMatchObject([{ message: `Invalid input: ${message}.`, extensions: { code: 'BAD_USER_INPUT' } }])

@@ -14,6 +14,9 @@ export interface EventSelection {
   readonly after?: string | undefined
   /** Exclusive. */
   readonly before?: string | undefined
+  /** Inclusive. */
+  readonly notBefore?: string | undefined
+  readonly notAfter?: string | undefined
   /** Whether to read the last events of the selection, the newest first. */
   readonly fromEnd?: boolean
   readonly limit: number
@@ -67,10 +70,12 @@ export function createEventLog({ sql, model }: Pick<Database, 'sql' | 'model'>) 
      * @throws GatewayError BAD_USER_INPUT if events after the id have been removed because of their age
      */
     async read({ tenantAppId, limit, fromEnd = false, ...selection }: EventSelection): Promise<Event[]> {
-      const { after, before, types, resourceId, keyId, since, userId } = selection
+      const { after, before, notBefore, notAfter, types, resourceId, keyId, since, userId } = selection
       const conditions: Record<string, Parameter | undefined> = {
         'event.id > $': after,
         'event.id < $': before,
+        'event.id >= $': notBefore,
+        'event.id <= $': notAfter,
         'event.type = ANY ($::text[])': types,
         'event.resource_id = $': resourceId,
         [ofUser]: userId,

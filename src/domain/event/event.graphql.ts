@@ -7,6 +7,7 @@ import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
 import { loadNode, Node } from '../../engine/graphql/schema/node.ts'
 import { own } from '../../engine/own.ts'
 import { type Event as EventRow, type EventType as EventTypeName, eventTypes, isEventId } from './event.ts'
+import type { EventSelection } from './event-log.ts'
 import { liveValues } from './live.ts'
 
 export const EventType = builder.enumType('EventType', {
@@ -78,13 +79,15 @@ async function listEvents({ viewer, events }: Context, { filter, ...page }: Even
   const before = readEventId('before', page.before)
   const { types, resourceId } = filter ?? {}
   const isPossible = resourceId == null || isPossibleId(resourceId)
-  const rows = isPossible
-    ? await events.read(viewer, {
-        ...{ after, before, fromEnd, limit: size + 1, userId: viewer.userId },
-        ...{ types: types ?? undefined, resourceId: resourceId ?? undefined },
-      })
-    : []
-  return connectionById({ size, fromEnd, after, before }, rows)
+  const selection = { types: types ?? undefined, resourceId: resourceId ?? undefined, userId: viewer.userId }
+  const read = async (
+    page: Pick<EventSelection, 'after' | 'before' | 'notAfter' | 'notBefore' | 'fromEnd' | 'limit'>,
+  ) => (isPossible ? events.read(viewer, { ...page, ...selection }) : [])
+  const rows = await read({ after, before, fromEnd, limit: size + 1 })
+  return connectionById({ size, fromEnd, after, before }, rows, async (side) => {
+    const beyond = side === 'after' ? { notAfter: after, fromEnd: true } : { notBefore: before }
+    return (await read({ ...beyond, limit: 1 })).length > 0
+  })
 }
 
 /** @throws GatewayError BAD_USER_INPUT if the text is not the id of an event */

@@ -144,12 +144,16 @@ builder.subscriptionFields((t) => ({
       'the state of the filter is sent once more.',
     args: {
       filter: t.arg({ type: JobFilter.type, description: 'Selects jobs. All by default.' }),
-      first: t.arg.int({ description: 'The number of jobs to send first: 1–500. 20 by default.' }),
+      first: t.arg.int({ description: 'The number of jobs to send first: 0–500. 20 by default.' }),
     },
     subscribe: (_, { filter, first }, context) => {
       const { status, ...unchanging } = filter ?? {}
       const conditions = JobFilter.conditionsOf(unchanging, context)
-      return followJobs(context, { status, conditions, page: readPageRequest({ first }, byTime('createdAt', 'DESC')) })
+      return followJobs(context, {
+        status,
+        conditions,
+        page: readPageRequest({ first }, { name: 'jobs', order: byTime('createdAt', 'DESC') }),
+      })
     },
     resolve: (jobs: SelectedRow<'Job'>[]) => jobs.map(asParent<'Job'>),
   }),

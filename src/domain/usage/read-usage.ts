@@ -19,6 +19,9 @@ export interface UsagePage extends Pick<UsageSelection, 'from' | 'to'> {
   /** Exclusive ids. */
   readonly after?: string | undefined
   readonly before?: string | undefined
+  /** Inclusive ids. */
+  readonly notBefore?: string | undefined
+  readonly notAfter?: string | undefined
   /** Whether to read the last rows of the list, the last one first. */
   readonly fromEnd: boolean
   readonly limit: number
@@ -86,9 +89,11 @@ export function createUsageReader({ sql }: Pick<Database, 'sql'>) {
 
   return {
     /** Reads a page of a tenant's usage, the newest day first. */
-    page({ after, before, fromEnd, limit, ...selection }: UsagePage): Promise<DailyUsage[]> {
+    page({ after, before, notBefore, notAfter, fromEnd, limit, ...selection }: UsagePage): Promise<DailyUsage[]> {
       const text = (where: string) => readPage(where, fromEnd ? 'ASC' : 'DESC', limit)
-      return read(text, selection, { 'u.id < $': after, 'u.id > $': before })
+      return read(text, selection, {
+        ...{ 'u.id < $': after, 'u.id > $': before, 'u.id <= $': notBefore, 'u.id >= $': notAfter },
+      })
     },
 
     /** Reads who has requested what, most requests first. */

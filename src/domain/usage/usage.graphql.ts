@@ -9,6 +9,7 @@ import {
   type FieldUsage as FieldUsageRow,
   isUsageId,
   type OperationUsage as OperationUsageRow,
+  type UsagePage,
   type UsageSelection,
 } from './read-usage.ts'
 
@@ -122,7 +123,7 @@ function readRange({ from, to }: UsageArguments): UsageRange {
 /** @throws GatewayError BAD_USER_INPUT if the text is not a cursor of the list */
 function readCursor(name: string, cursor: string | null | undefined): string | undefined {
   if (cursor == null) return undefined
-  if (!isUsageId(cursor)) throw invalidField(name, 'INVALID_FORMAT', 'is not a cursor of this list')
+  if (!isUsageId(cursor)) throw invalidField(name, 'INVALID_FORMAT', 'is not a cursor of usage')
   return cursor
 }
 
@@ -146,9 +147,15 @@ builder.queryField('usage', (t) =>
         const { size, fromEnd } = readPageSize(args)
         const [after, before] = [readCursor('after', args.after), readCursor('before', args.before)]
         const range = readRange(args)
-        const page = { ...range, tenantAppId: viewer.tenantAppId, after, before, fromEnd, limit: size + 1 }
-        const rows = await readUsage(viewer, (usage) => usage.page(page))
-        return { ...connectionById({ size, fromEnd, after, before }, rows), range } as never
+        const selection = { ...range, tenantAppId: viewer.tenantAppId }
+        const read = (page: Omit<UsagePage, keyof typeof selection>) =>
+          readUsage(viewer, (usage) => usage.page({ ...selection, ...page }))
+        const rows = await read({ after, before, fromEnd, limit: size + 1 })
+        const hasBeyond = async (side: 'after' | 'before') => {
+          const beyond = side === 'after' ? { notAfter: after, fromEnd: true } : { notBefore: before, fromEnd: false }
+          return (await read({ ...beyond, limit: 1 })).length > 0
+        }
+        return { ...connectionById({ size, fromEnd, after, before }, rows, hasBeyond), range } as never
       },
     },
     {

@@ -1,6 +1,6 @@
 import { equal } from '../../engine/db/read/list.ts'
 import { byTime } from '../../engine/db/read/order.ts'
-import { windowOf } from '../../engine/db/read/page.ts'
+import { type Window, windowOf } from '../../engine/db/read/page.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
 import { readPageRequest, toConnection } from '../../engine/graphql/schema/connection.ts'
 import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
@@ -109,10 +109,12 @@ builder.prismaObjectField(Webhook, 'deliveries', (t) =>
       scope: 'inherited',
       description: 'The deliveries to the webhook, newest first. They are kept as long as their events.',
       resolve: async ({ id }, args, { loaders }) => {
-        const page = readPageRequest(args, byTime('createdAt', 'DESC'))
+        const list = { name: `deliveries of ${id}`, order: byTime('createdAt', 'DESC') }
+        const page = readPageRequest(args, list)
         const conditions = [equal('webhookId')(id)]
         const rows = await loaders.list('WebhookDelivery', { conditions, ...windowOf(page) })
-        return toConnection(page, rows) as never
+        const hasRow = (window: Window) => loaders.hasRow('WebhookDelivery', { conditions, ...window })
+        return toConnection(list, page, rows, hasRow) as never
       },
     },
     { name: 'WebhookDeliveryConnection', scope: 'inherited', description: 'A page of deliveries.' },

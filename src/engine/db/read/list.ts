@@ -35,13 +35,13 @@ export interface ListRequest extends Window {
  */
 export function pageText(model: DataModel, of: Model, columns: string, owned: Ownership, request: ListRequest) {
   const table = model(of)
-  const { order, direction, above, below, limit } = request
+  const { order, direction, above, below, isClosed, limit } = request
   const clause = createClause(model, of, owned, request.conditions)
   const key = order.expression(`"${table.columnOf(order.field).column}"`)
   for (const [sign, position] of [['>', above] as const, ['<', below] as const]) {
     if (!position) continue
     const values = `${clause.parameter(position.value, order.sqlType)}, ${clause.parameter(position.id, 'text')}`
-    clause.parts.push(`(${key}, "id") ${sign} (${values})`)
+    clause.parts.push(`(${key}, "id") ${sign}${isClosed ? '=' : ''} (${values})`)
   }
   // The planner estimates from the inner limit, which is a constant. The outer limit is a parameter, so that the text is the
   // same for every page size. Without the inner limit PostgreSQL would plan the statement again each time.

@@ -20,6 +20,8 @@ export interface Loaders {
   loadAll<Result>(relation: Relation<Model, Result>, keys: readonly string[]): Promise<Result[]>
   /** Reads rows of a list, with one statement. */
   list<M extends Model>(model: M, request: ListRequest): Promise<SelectedRow<M>[]>
+  /** Whether a list has a row in a window, with one statement. */
+  hasRow(model: Model, request: ListRequest): Promise<boolean>
   /** Counts the rows that meet the conditions, with one statement. */
   count(model: Model, conditions: readonly Condition[]): Promise<number>
   /** Counts the rows for each value of a field, with one statement. */
@@ -120,6 +122,13 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits): L
         const { rows, levels } = await orTooExpensive(request.conditions, queued(read))
         for (const level of levels) remember(level)
         return rows as never
+      },
+      hasRow(model, request) {
+        const queued = request.conditions.some(isSearch) ? limits.search : atOnce
+        return orTooExpensive(
+          request.conditions,
+          queued(() => reads.hasRow(model, owner, request)),
+        )
       },
       count: (model, conditions) =>
         orTooExpensive(

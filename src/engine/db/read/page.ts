@@ -20,9 +20,11 @@ export interface Window {
   readonly order: Order
   /** The direction in which rows are read. A page from the end of the list is read backwards. */
   readonly direction: Direction
-  /** Only rows strictly above or below these positions. */
+  /** Only rows above or below these positions. */
   readonly above?: Position | undefined
   readonly below?: Position | undefined
+  /** Whether the rows at the positions belong to the window. */
+  readonly isClosed?: boolean
   /** At most 501 rows: one more than the largest page. */
   readonly limit: number
 }
@@ -38,4 +40,14 @@ export function windowOf({ order, size, fromEnd, after, before }: PageRequest): 
   const isAscending = order.direction === 'ASC'
   const [above, below] = isAscending ? [after, before] : [before, after]
   return { order, direction: isAscending === fromEnd ? 'DESC' : 'ASC', above, below, limit: size + 1 }
+}
+
+/**
+ * The window of the nearest row that is not on a page because of one of its positions: at `after` or before it, or at `before` or after it.
+ */
+export function windowBeyond({ order, ...page }: PageRequest, side: 'after' | 'before'): Window {
+  const isAscending = order.direction === 'ASC'
+  const isAbove = isAscending === (side === 'before')
+  const direction = isAbove ? 'ASC' : 'DESC'
+  return { order, direction, [isAbove ? 'above' : 'below']: page[side], isClosed: true, limit: 1 }
 }

@@ -103,6 +103,13 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
       return readTree({ ...root, isShortRead, isPrepared, isPage: true }, branches, onReceived)
     },
 
+    /** Whether a list has a row in a window. */
+    async hasRow(modelName: Model, owner: Owner, request: ListRequest): Promise<boolean> {
+      const { text, parameters } = pageText(model, modelName, '1', ownershipOf(owner), request)
+      const rows = await query(sql, request.conditions.some(isComposed) ? { text } : statement(text), parameters)
+      return rows.length > 0
+    },
+
     async count(modelName: Model, owner: Owner, conditions: readonly Condition[]): Promise<number> {
       const { text, parameters } = countText(model, modelName, ownershipOf(owner), conditions)
       const rows = await query(sql, conditions.some(isComposed) ? { text } : statement(text), parameters)

@@ -8,6 +8,9 @@ import { defaultPageSize, maxPageSize } from './connection.ts'
 import FieldPlugin from './field-plugin.ts'
 import { type JsonObject, scalars } from './scalars.ts'
 
+/** A field whose value can be a promise. graphql-jit awaits only what a resolver returns, and Pothos gives a field that it exposes none. */
+const awaited = { extensions: { pothosExposedField: undefined } }
+
 /** The Pothos builder of the schema. The resources define their types with it; domain/schema.graphql.ts builds the schema. */
 export const builder = new SchemaBuilder<{
   Context: Context
@@ -43,15 +46,15 @@ export const builder = new SchemaBuilder<{
     cursorFieldOptions: { description: 'The position of this item. Pass it as `after` or `before`.' },
     pageInfoTypeOptions: { scope: 'inherited', description: 'The start and end of a page.' },
     pageInfoFieldOptions: { description: 'The start and end of this page.' },
-    hasNextPageFieldOptions: { description: 'Whether more items follow this page.' },
-    hasPreviousPageFieldOptions: { description: 'Whether more items precede this page.' },
+    hasNextPageFieldOptions: { description: 'Whether more items follow this page.', ...awaited },
+    hasPreviousPageFieldOptions: { description: 'Whether more items precede this page.', ...awaited },
     startCursorFieldOptions: { description: 'The cursor of the first item of this page.' },
     endCursorFieldOptions: { description: 'The cursor of the last item of this page.' },
     firstArgOptions: {
-      description: `The number of items from the start of the list: 1–${maxPageSize}. ${defaultPageSize} by default.`,
+      description: `The number of items from the start of the list: 0–${maxPageSize}. ${defaultPageSize} by default.`,
     },
     lastArgOptions: {
-      description: `The number of items from the end of the list: 1–${maxPageSize}. Cannot be combined with \`first\`.`,
+      description: `The number of items from the end of the list: 0–${maxPageSize}. Cannot be combined with \`first\`.`,
     },
     afterArgOptions: { description: 'Returns only items after this cursor.' },
     beforeArgOptions: { description: 'Returns only items before this cursor.' },

@@ -1,7 +1,6 @@
-import { isPossibleId } from '../../db/ids.ts'
-import type { Order } from '../../db/read/order.ts'
-import type { PageRequest, Position } from '../../db/read/page.ts'
-import { type FieldError, invalidField, invalidInput } from '../../errors.ts'
+import { type PageRequest, type Window, windowBeyond } from '../../db/read/page.ts'
+import { type FieldError, invalidInput } from '../../errors.ts'
+import { decodeCursor, encodeCursor, type OrderedList } from './cursor.ts'
 
 export const maxPageSize = 500
 export const defaultPageSize = 20
@@ -16,13 +15,13 @@ export interface ConnectionArguments {
 /**
  * Reads the size of a page, and whether it is the end of the list.
  *
- * @throws GatewayError BAD_USER_INPUT if a size is not 1–500, or both sizes are given
+ * @throws GatewayError BAD_USER_INPUT if a size is not 0–500, or both sizes are given
  */
 export function readPageSize({ first, last }: ConnectionArguments): Pick<PageRequest, 'size' | 'fromEnd'> {
   const errors: FieldError[] = []
   for (const [field, size] of Object.entries({ first, last })) {
-    if (size != null && (size < 1 || size > maxPageSize)) {
-      errors.push({ field, code: 'OUT_OF_RANGE', message: `must be from 1 to ${maxPageSize}` })
+    if (size != null && (size < 0 || size > maxPageSize)) {
+      errors.push({ field, code: 'OUT_OF_RANGE', message: `must be from 0 to ${maxPageSize}` })
     }
   }
   if (first != null && last != null) {
@@ -35,68 +34,34 @@ export function readPageSize({ first, last }: ConnectionArguments): Pick<PageReq
 /**
  * Reads the arguments of a connection.
  *
- * @throws GatewayError BAD_USER_INPUT if a size is not 1–500, both sizes are given, or a cursor is invalid
+ * @throws GatewayError BAD_USER_INPUT if a size is not 0–500, both sizes are given, or a cursor is not one of the list
  * @see https://relay.dev/graphql/connections.htm#sec-Pagination-algorithm
  */
-export function readPageRequest(page: ConnectionArguments, order: Order): PageRequest {
+export function readPageRequest(page: ConnectionArguments, list: OrderedList): PageRequest {
   const { after, before } = page
   return {
-    order,
+    order: list.order,
     ...readPageSize(page),
-    after: after == null ? undefined : decodeCursor(after, order, 'after'),
-    before: before == null ? undefined : decodeCursor(before, order, 'before'),
+    after: after == null ? undefined : decodeCursor(after, list, 'after'),
+    before: before == null ? undefined : decodeCursor(before, list, 'before'),
   }
 }
 
 /** A row of a list. It also has the field of the list's order, which the type does not say. */
 type Row = { readonly id: string }
 
-/**
- * A cursor holds the position itself, so it stays valid when its row is deleted.
- * `{ createdAt: 2026-01-31T08:00:00.000Z, id: 'usr_1' }` ⇒ base64url of `1769846400000 usr_1`. In every other order it is
- * base64url of a JSON array: `["name","Ada","usr_1"]`.
- */
-function encodeCursor(field: string, text: string, id: string): string {
-  const content = field === 'createdAt' ? `${text} ${id}` : JSON.stringify([field, text, id])
-  return Buffer.from(content).toString('base64url')
-}
-
-function decodeCursor(cursor: string, { field, parameterOf }: Order, name: string): Position {
-  const content = Buffer.from(cursor, 'base64url').toString()
-  const [text = '', id = ''] = field === 'createdAt' ? splitCursor(content) : parseCursor(content)
-  const value = parameterOf(text)
-  const isPossible = value !== undefined && isPossibleId(id)
-  if (!isPossible || encodeCursor(field, text, id) !== cursor) {
-    throw invalidField(name, 'INVALID_FORMAT', 'is not a cursor of this list')
-  }
-  return { value, id }
-}
-
-function splitCursor(content: string): readonly (string | undefined)[] {
-  return /^(-?\d+) (.*)$/su.exec(content)?.slice(1) ?? []
-}
-
-function parseCursor(content: string): readonly string[] {
-  try {
-    const [, ...values] = JSON.parse(content) as unknown[]
-    return values.map(String)
-  } catch {
-    return []
-  }
-}
-
 /** A row and its cursor, which is created when a field asks for it. */
 class Edge<Node extends Row> {
   readonly node: Node
-  private readonly order: Order
+  private readonly list: OrderedList
 
-  constructor(node: Node, order: Order) {
+  constructor(node: Node, list: OrderedList) {
     this.node = node
-    this.order = order
+    this.list = list
   }
 
   get cursor(): string {
-    return encodeCursor(this.order.field, this.order.textOf(this.node as never), this.node.id)
+    return encodeCursor(this.list, this.node)
   }
 }
 
@@ -104,14 +69,32 @@ class Edge<Node extends Row> {
  * Creates a connection from the rows of a page.
  *
  * @param rows up to `size + 1` rows, in the order in which they were read; the extra row shows that there are more
+ * @param hasRow whether the list has a row in a window. It is called when a field asks for it
  */
-export function toConnection<Node extends Row>(request: PageRequest, rows: readonly Node[]) {
-  return connectionOf(request, rows, (node) => new Edge(node, request.order))
+export function toConnection<Node extends Row>(
+  list: OrderedList,
+  request: PageRequest,
+  rows: readonly Node[],
+  hasRow: (window: Window) => Promise<boolean>,
+) {
+  const hasBeyond = (side: Side) => hasRow(windowBeyond(request, side))
+  return connectionOf(request, rows, (node) => new Edge(node, list), hasBeyond)
 }
 
-/** Creates a connection from the rows of a page of a list that is ordered by ids: the cursors are the ids. */
-export function connectionById<Node extends Row>(request: PageBounds, rows: readonly Node[]) {
-  return connectionOf(request, rows, (node) => ({ node, cursor: node.id }))
+/** The argument with a cursor. */
+type Side = 'after' | 'before'
+
+/**
+ * Creates a connection from the rows of a page of a list that is ordered by ids: the cursors are the ids.
+ *
+ * @param hasBeyond whether the list has a row at the cursor `after` or before it, or at the cursor `before` or after it
+ */
+export function connectionById<Node extends Row>(
+  request: PageBounds,
+  rows: readonly Node[],
+  hasBeyond: (side: Side) => Promise<boolean>,
+) {
+  return connectionOf(request, rows, (node) => ({ node, cursor: node.id }), hasBeyond)
 }
 
 /** A page, whose cursors may be of any kind. */
@@ -124,17 +107,24 @@ function connectionOf<Node, NodeEdge extends { readonly cursor: string }>(
   request: PageBounds,
   rows: readonly Node[],
   edgeOf: (node: Node) => NodeEdge,
+  hasBeyond: (side: Side) => Promise<boolean>,
 ) {
-  const page = rows.slice(0, request.size)
-  const hasMore = rows.length > request.size
-  if (request.fromEnd) page.reverse()
+  const { size, fromEnd } = request
+  const page = rows.slice(0, size)
+  const hasMore = rows.length > size
+  if (fromEnd) page.reverse()
   const edges = page.map(edgeOf)
+  // The row of a cursor may have been deleted, and others with it, so only a statement can tell.
+  const isBeyond = (side: Side) => request[side] !== undefined && hasBeyond(side)
   return {
     edges,
     pageInfo: {
-      // In the other direction the page ends at the cursor of the request, if it has one.
-      hasNextPage: request.fromEnd ? request.before !== undefined : hasMore,
-      hasPreviousPage: request.fromEnd ? hasMore : request.after !== undefined,
+      get hasNextPage() {
+        return (!fromEnd && hasMore) || isBeyond('before')
+      },
+      get hasPreviousPage() {
+        return (fromEnd && hasMore) || isBeyond('after')
+      },
       startCursor: edges.at(0)?.cursor ?? null,
       endCursor: edges.at(-1)?.cursor ?? null,
     },

@@ -3,7 +3,7 @@ import type { Scope } from '../../auth/scopes.ts'
 import type { Model } from '../../db/data-model.ts'
 import type { Condition } from '../../db/read/list.ts'
 import { byTime } from '../../db/read/order.ts'
-import { windowOf } from '../../db/read/page.ts'
+import { type Window, windowOf } from '../../db/read/page.ts'
 import { builder } from './builder.ts'
 import { readPageRequest, toConnection } from './connection.ts'
 import { pointsOfScan } from './field-metadata.ts'
@@ -55,10 +55,12 @@ export function defineList(name: string, { model, type, plural, scope, descripti
         resolve: async (_, args, context) => {
           // TypeScript does not follow the types of arguments that a list may lack.
           const { filter, orderBy } = args as { filter?: FilterValues | null; orderBy?: never }
-          const page = readPageRequest(args, selection?.order.read(orderBy) ?? byTime('createdAt', 'ASC'))
+          const list = { name: plural, order: selection?.order.read(orderBy) ?? byTime('createdAt', 'ASC') }
+          const page = readPageRequest(args, list)
           const conditions = selection?.filter.conditionsOf(filter ?? {}, context) ?? []
           const rows = await context.loaders.list(model, { conditions, ...windowOf(page) })
-          return { ...toConnection(page, rows), conditions } as never
+          const hasRow = (window: Window) => context.loaders.hasRow(model, { conditions, ...window })
+          return { ...toConnection(list, page, rows, hasRow), conditions } as never
         },
       },
       {

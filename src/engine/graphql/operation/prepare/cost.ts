@@ -151,7 +151,7 @@ function repetitionsOf(fields: readonly SelectedField[]): number {
 }
 
 function toPageSize(value: unknown): number {
-  return Number.isInteger(value) && Number(value) > 0 ? Math.min(Number(value), maxPageSize) : defaultPageSize
+  return Number.isInteger(value) && Number(value) >= 0 ? Math.min(Number(value), maxPageSize) : defaultPageSize
 }
 
 /** Whether objects of the type are nodes: objects with an id. */
