@@ -6,6 +6,7 @@ import { RecordError, type Transfer } from '../domain/resource.ts'
 import type { Database } from '../engine/db/database.ts'
 import { isDatabaseUnavailable } from '../engine/db/errors.ts'
 import { isPossibleId } from '../engine/db/ids.ts'
+import { problemOfNumbers } from '../engine/input/inexact-numbers.ts'
 import { own } from '../engine/own.ts'
 
 export interface ImportFile {
@@ -93,6 +94,11 @@ function readItems(bytes: Buffer, line: number, reject: Reject): Item[] {
     value = JSON.parse(text)
   } catch {
     reject({ line, text }, 'is not JSON')
+    return []
+  }
+  const problem = problemOfNumbers(text)
+  if (problem !== undefined) {
+    reject({ line, text }, problem)
     return []
   }
   return unwrap(value).flatMap((entry): Item[] => {

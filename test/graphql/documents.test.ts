@@ -245,10 +245,18 @@ describe('without introspection, an error names only what the client sent', () =
     [
       '{ users(filter: { createdAfter: "0000-01-01T00:00:00Z" }) { totalCount } }',
       undefined,
-      'A time must be in the years 1 to 9999.',
+      'Argument "filter.createdAfter" got an invalid value; A time must be in the years 1 to 9999.',
     ],
-    ['{ users(first: "a\\"b") { totalCount } }', undefined, 'Int cannot represent the value.'],
-    ['{ user(id: { b: "\\"" }) { id } }', undefined, 'ID cannot represent the value.'],
+    [
+      '{ users(first: "a\\"b") { totalCount } }',
+      undefined,
+      'Argument "first" got an invalid value; Int cannot represent the value.',
+    ],
+    [
+      '{ user(id: { b: "\\"" }) { id } }',
+      undefined,
+      'Argument "id" got an invalid value; ID cannot represent the value.',
+    ],
     ['{ __typename }', undefined, ''],
   ])('%s', async (text, variables, message) => {
     await withApp({ introspection: false }, async (app, tenant) => {

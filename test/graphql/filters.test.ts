@@ -242,8 +242,8 @@ describe('a filter is rejected with the bound if', () => {
     [
       'a value is impossible',
       { and: [{ platforms: ['x'.repeat(320)] }] },
-      { and: [{ platforms: ['x', 'x'.repeat(321), '\0'] }] },
-      'filter.and.0.platforms.1 must have at most 320 characters; filter.and.0.platforms.2 must not contain NUL characters or unpaired surrogates',
+      { and: [{ platforms: ['x', 'x'.repeat(501), '\0'] }] },
+      'filter.and.0.platforms.1 must have at most 500 characters; filter.and.0.platforms.2 must not contain NUL characters or unpaired surrogates',
     ],
   ])('%s', async (_, accepted, rejected, message) => {
     expect((await read('User', accepted)).errors).toBeUndefined()

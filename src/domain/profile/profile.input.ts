@@ -5,6 +5,7 @@ import {
   filledText,
   httpUrl,
   listOf,
+  maxNameLength,
   nullish,
   orNull,
   rule,
@@ -46,7 +47,7 @@ export const profileFields = {
 
 const maxListLength = 100
 
-const name = text(500)
+const name = text(maxNameLength)
 
 const email = z.object({
   value: filledText.check(atMost(320)),

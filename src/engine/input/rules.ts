@@ -58,6 +58,9 @@ export function text(max: number) {
   return filledText.check(atMost(max))
 }
 
+/** The longest name that can be stored, in characters. */
+export const maxNameLength = 500
+
 /** Requires a text to match a pattern, which the message describes. */
 export function matching(pattern: RegExp, message: string, bounds: Bounds = {}) {
   return rule<string>('INVALID_FORMAT', message, (value) => pattern.test(value), { pattern: pattern.source, ...bounds })
@@ -141,13 +144,8 @@ export const withoutProtoKey = rule<JsonObject>(
   (value) => !hasProtoKey(value),
 )
 
-/** The longest text that a list can be filtered by. No name and no email address is longer. */
-const maxFilterLength = 320
-
-/** A text that a list is filtered by. */
-export const filterText = storableText.check(
-  rule('TOO_LONG', `must have at most ${maxFilterLength} characters`, (value) => value.length <= maxFilterLength),
-)
+/** A text that a list is filtered by: as long as the longest name that can be stored, that of a profile. */
+export const filterText = storableText.check(atMost(maxNameLength))
 
 /** The name that an operator gives to a tenant or a key: 1–200 characters in one line, because lists print one per line. */
 export const operatorName = z

@@ -1,4 +1,5 @@
 import { GatewayError } from '../../errors.ts'
+import { problemOfNumbers } from '../../input/inexact-numbers.ts'
 import { excessOf } from '../../input/json.ts'
 
 export interface GraphQLParams {
@@ -67,7 +68,7 @@ function parseJson(value: unknown, name: string): unknown {
   } catch {
     throw malformed(`${name} must be JSON.`)
   }
-  const excess = excessOf(parsed)
+  const excess = excessOf(parsed) ?? problemOfNumbers(String(value))
   if (excess !== undefined) throw malformed(`${name} ${excess}.`)
   return parsed
 }

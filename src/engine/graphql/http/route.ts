@@ -75,8 +75,10 @@ function sendError(reply: FastifyReply, error: GatewayError): FastifyReply {
   const result = { errors: [{ message, extensions: { code, ...details } }] }
   // The batch links of clients read an array with a result for each operation, and JSON only with the status 200.
   const isBatch = Array.isArray(body) && body.length > 0 && body.length <= maxBatch
+  // Apollo's clients send the document after a miss, whatever its status. The newer media type has no status 200 without data.
+  const isMiss = code === 'PERSISTED_QUERY_NOT_FOUND'
   return reply
-    .code(isBatch ? statusOf(result, type) : errorCodes[code].status)
+    .code(isBatch || isMiss ? statusOf(result, type) : errorCodes[code].status)
     .removeHeader('content-encoding')
     .headers(headers)
     .type(`${type}; charset=utf-8`)

@@ -1,5 +1,5 @@
 import { brandWithType, type ObjectRef } from '@pothos/core'
-import { forbidden, requireScope, type Scope } from '../../auth/scopes.ts'
+import { forbidden, requireScope, type Scope, userScopes } from '../../auth/scopes.ts'
 import type { Context } from '../../context.ts'
 import type { Model, Row } from '../../db/data-model.ts'
 import type { Ids } from '../../db/ids.ts'
@@ -78,6 +78,8 @@ async function loadNodes(
   const byType = [...Map.groupBy(new Set(ids), expectedOf)]
   await search(byType.flatMap(([type, of]) => (type && isReadable(type) ? [[type, of] as const] : [])))
   const imported = nodeTypes.filter(({ hasOnlyOwnIds }) => !hasOnlyOwnIds)
+  // An id of no known type cannot be that of a type which no token for a user may read.
+  const possible = imported.filter(({ scope }) => viewer.userId === undefined || userScopes.includes(scope))
   const missing = byType.flatMap(([type, of]) => (type && !isReadable(type) ? [] : of.filter((id) => !found.has(id))))
   if (missing.length > 0) await search(imported.filter(isReadable).map((type) => [type, missing]))
 
@@ -85,7 +87,7 @@ async function loadNodes(
     const row = found.get(id)
     if (row) return row
     const expected = expectedOf(id)
-    const refused = (expected ? [expected] : imported).find((type) => !isReadable(type))
+    const refused = (expected ? [expected] : possible).find((type) => !isReadable(type))
     return refused ? forbidden(refused.scope) : null
   })
 }

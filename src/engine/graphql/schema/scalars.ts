@@ -1,6 +1,7 @@
 import { GraphQLError, GraphQLScalarType, type ValueNode, visit } from 'graphql'
 import { GraphQLDate, GraphQLDateTimeISO, GraphQLJSONObject, GraphQLSafeInt } from 'graphql-scalars'
 import { isStorableTime } from '../../db/storable.ts'
+import { problemOfNumbers } from '../../input/inexact-numbers.ts'
 import { recordOf } from '../../own.ts'
 
 /** A JSON object: a phone number, an address, a payload or a result. */
@@ -25,6 +26,12 @@ function storable<Output>(name: string, scalar: GraphQLScalarType<Date, Output>)
   })
 }
 
+/** @throws GraphQLError for a number that JSON.parse would round or make infinite */
+function checkNumber(text: string): void {
+  const problem = problemOfNumbers(text)
+  if (problem !== undefined) throw new GraphQLError(`The object ${problem}.`)
+}
+
 /** Rejects object literals with values that JSON does not have, because the scalar would drop them silently. */
 function complete(scalar: GraphQLScalarType): GraphQLScalarType {
   return new GraphQLScalarType({
@@ -34,10 +41,8 @@ function complete(scalar: GraphQLScalarType): GraphQLScalarType {
         EnumValue({ value }) {
           throw new GraphQLError(`JSON has no value ${value}. If it is a string, put it in quotes.`, { nodes: node })
         },
-        FloatValue({ value }) {
-          if (!Number.isFinite(Number(value)))
-            throw new GraphQLError(`The number ${value} is too large.`, { nodes: node })
-        },
+        FloatValue: ({ value }) => checkNumber(value),
+        IntValue: ({ value }) => checkNumber(value),
       })
       return scalar.parseLiteral(node, recordOf(Object.entries(variables ?? {})))
     },

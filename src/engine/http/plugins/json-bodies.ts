@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'
+import { problemOfNumbers } from '../../input/inexact-numbers.ts'
 import { excessOf } from '../../input/json.ts'
 import type { FairQueue } from '../../limits/fair-queue.ts'
 import { plugin } from '../plugin.ts'
@@ -50,17 +51,23 @@ function hasOptionalContentType({ method, headers }: FastifyRequest): boolean {
   return method === 'GET' && headers['content-type'] === undefined
 }
 
+/** Windows programs write a byte-order mark in front of UTF-8. */
+function withoutMark(text: string): string {
+  return text.startsWith('\ufeff') ? text.slice(1) : text
+}
+
 function parseJson(body: Buffer): unknown {
   if (body.length === 0) return undefined
   // Decoding would silently replace bytes that are not UTF-8, and the gateway would store a text that the client has not sent.
   if (!isUtf8(body)) throw new GatewayError('MALFORMED_REQUEST', 'The body is not UTF-8.')
+  const text = withoutMark(body.toString('utf8'))
   let value: unknown
   try {
-    value = JSON.parse(body.toString('utf8'))
+    value = JSON.parse(text)
   } catch {
     throw new GatewayError('MALFORMED_REQUEST', 'The body is not valid JSON.')
   }
-  const excess = excessOf(value)
+  const excess = excessOf(value) ?? problemOfNumbers(text)
   if (excess !== undefined) throw new GatewayError('MALFORMED_REQUEST', `The body ${excess}.`)
   return value
 }

@@ -15,6 +15,7 @@ import { close } from './close.ts'
 import { credentialIn } from './credential-in.ts'
 import { createFlow } from './flow.ts'
 import { createFrameBudget } from './frame-budget.ts'
+import { createHandOver } from './hand-over.ts'
 import { watchClient } from './liveness.ts'
 import { readMessages } from './messages.ts'
 import { createSocketOperations, RejectedOperation, type SocketOperationsOptions } from './operations.ts'
@@ -176,7 +177,13 @@ export function createConnections(options: ConnectionsOptions) {
         close: (code, reason) => socket.close(code, reason),
         onMessage: (handle) =>
           readMessages(connection, {
-            ...{ handle, flow, budget, steps: queues.steps, isStopping: () => connection.leaving !== undefined },
+            ...{
+              handle: createHandOver(handle),
+              flow,
+              budget,
+              steps: queues.steps,
+              isStopping: () => connection.leaving !== undefined,
+            },
           }),
       },
       connection,

@@ -15,6 +15,7 @@ import type { DocumentFinder } from '../documents.ts'
 import { showResults } from '../hide-names.ts'
 import { type GraphQLParams, readBodyParams } from '../params.ts'
 import type { ResponderOptions } from '../responder.ts'
+import { numberProblemOf } from './hand-over.ts'
 
 export interface SocketOperationsOptions extends Omit<ResponderOptions, 'authenticate'>, Pick<FastifyInstance, 'load'> {
   readonly documents: DocumentFinder
@@ -168,7 +169,7 @@ export function createSocketOperations(options: SocketOperationsOptions) {
 
 /** @throws GatewayError MALFORMED_REQUEST */
 function readParams(payload: SubscribePayload): GraphQLParams {
-  const excess = excessOf(payload)
+  const excess = excessOf(payload) ?? numberProblemOf(payload)
   if (excess !== undefined) throw new GatewayError('MALFORMED_REQUEST', `The message ${excess}.`)
   // graphql-ws requires a text. It is empty if the client names the document by an id or a hash.
   return readBodyParams({ ...payload, query: payload.query || undefined })

@@ -8,6 +8,7 @@ import {
   type OperationDefinitionNode,
   parse,
   specifiedRules,
+  ValuesOfCorrectTypeRule,
   validate,
 } from 'graphql'
 import { LRUCache } from 'lru-cache'
@@ -23,6 +24,7 @@ import { checkDocumentSize, operationBoundsRule } from './bounds.ts'
 import { coerceVariables, type Values } from './coerce-variables.ts'
 import { type CompiledOperation, compileOperation } from './compile.ts'
 import { createCost, createNodeCount } from './cost.ts'
+import { literalsRule } from './literals-rule.ts'
 import { createPlanner } from './plan.ts'
 import { declareCoerced, type Schemas } from './schemas.ts'
 import { allFields, readSelection } from './selection.ts'
@@ -107,7 +109,10 @@ interface PreparedDocument {
 
 /** Creates the function that parses and validates a document. */
 function createDocumentReader(schema: GraphQLSchema, introspection: boolean) {
-  const rules = [...specifiedRules, operationBoundsRule, ...(introspection ? [] : [NoSchemaIntrospectionCustomRule])]
+  const rules = [
+    ...specifiedRules.map((rule) => (rule === ValuesOfCorrectTypeRule ? literalsRule : rule)),
+    ...[operationBoundsRule, ...(introspection ? [] : [NoSchemaIntrospectionCustomRule])],
+  ]
   const options = { hideSuggestions: !introspection }
 
   return (text: string): PreparedDocument => {
@@ -156,7 +161,13 @@ export function createPreparer({ schemas, introspection, metrics }: PreparerOpti
       const { document, errors, operations } = prepared
       if (!document) return { errors, isBadRequest: false }
       const definition = getOperationAST(document, operationName)
-      if (!definition) return badRequest('Could not determine what operation to execute.')
+      if (!definition) {
+        return badRequest(
+          operationName == null
+            ? 'Could not determine what operation to execute.'
+            : `The document has no operation named "${operationName.slice(0, maxNameLength)}".`,
+        )
+      }
       if (errors.length > 0) return { errors, isBadRequest: false }
       const ready = operations.get(definition)
       if (ready) return { operation: ready }
