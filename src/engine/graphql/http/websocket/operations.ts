@@ -133,7 +133,7 @@ export function createSocketOperations(options: SocketOperationsOptions) {
         if (!ended.signal.aborted) yield result
       }
     } catch (error) {
-      if (error instanceof Interruption) return from.onInterruption(error.message)
+      if (error instanceof Interruption) return ended.signal.aborted ? undefined : from.onInterruption(error.message)
       const errors = error instanceof RejectedOperation ? error.errors : [toClientError(error, request.log)]
       const code = errors[0]?.extensions['code']
       status = isErrorCode(code) ? errorCodes[code].status : errorCodes.INTERNAL.status
