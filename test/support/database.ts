@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { PGlite } from '@electric-sql/pglite'
 import { inject } from 'vitest'
 import type { StatementObserver } from '../../src/engine/db/adapter.ts'
 import { createDatabase, type Database, type DatabaseOptions } from '../../src/engine/db/database.ts'
-import { createEmbeddedDriver, extensions, openEmbedded } from '../../src/engine/db/embedded/embedded.ts'
+import { createEmbeddedDriver, createPglite } from '../../src/engine/db/embedded/embedded.ts'
 import { openPostgres } from '../../src/engine/db/postgres/postgres.ts'
 import { createDatabaseOfOwner, databaseUrl, dropDatabase, hasServer, ownerUrl, run, runAsAdmin } from './postgresql.ts'
+import { takePglite } from './recycled-pglite.ts'
 import { locationOf } from './settings.ts'
 
 /** A migrated, empty database for one test, on PGlite or PostgreSQL. */
@@ -25,10 +24,11 @@ export async function createTestDatabase(
   onBatch: (size: number) => void = () => undefined,
   actorOf: () => string | undefined = () => undefined,
 ): Promise<TestDatabase> {
-  const { dumpFile, postgresql } = inject('template')
+  const { postgresql } = inject('template')
   if (postgresql === undefined) {
-    const dump = new Blob([readFileSync(dumpFile)])
-    return embedded(await createDatabase(await openEmbedded('memory', { dump }), { observe, onBatch, actorOf }))
+    const { pglite, giveBack } = await takePglite()
+    const driver = { ...createEmbeddedDriver(pglite), close: giveBack }
+    return embedded(await createDatabase(driver, { observe, onBatch, actorOf }))
   }
   const name = await createOnServer(`TEMPLATE ${postgresql}`)
   return openOnServer(name, { observe, onBatch, actorOf })
@@ -54,10 +54,10 @@ export async function withNewSessions<Result>(
 /** Creates a database by running a script, such as a dump, and opens it as its owner. Closing the database removes it. */
 export async function createDatabaseFrom(script: string): Promise<TestDatabase> {
   if (!hasServer) {
-    const pglite = await PGlite.create({ extensions })
+    const pglite = await createPglite({})
     await pglite.exec(script)
     // A dump leaves no schema on the search path.
-    await pglite.exec('RESET ALL')
+    await pglite.exec(`RESET ALL; SET TIME ZONE 'UTC'`)
     return embedded(await createDatabase(createEmbeddedDriver(pglite)))
   }
   const name = await createOnServer()

@@ -20,15 +20,14 @@ export const extensions = { btree_gin, pg_trgm }
  * Opens the embedded database: PostgreSQL as WebAssembly, in this process.
  *
  * @param dataDir the folder of the database, created if missing; `memory` stores nothing
- * @param options.dump the initial content (PGlite's `dumpDataDir`); only with `memory`
  * @param options.usesImage whether a new database may have all migrations from the start
  * @throws OperatorError if another process uses the folder, nothing can be written in it, or its files are damaged
  */
 export async function openEmbedded(
   dataDir: string,
-  { dump, usesImage = false }: { readonly dump?: Blob; readonly usesImage?: boolean | undefined } = {},
+  { usesImage = false }: { readonly usesImage?: boolean | undefined } = {},
 ): Promise<Driver> {
-  if (dataDir === 'memory') return createEmbeddedDriver(await createPglite(dump ? { loadDataDir: dump } : {}))
+  if (dataDir === 'memory') return createEmbeddedDriver(await createPglite({}))
   const unlock = await takeFolder(dataDir)
   closeToOthers(dataDir)
   try {
@@ -92,7 +91,8 @@ const startParams = [...PGlite.defaultStartParams, ...settings.flatMap((setting)
  */
 const tieringBudget = { opening: 2_000_000_000, usual: 13_000_000 }
 
-async function createPglite(options: PGliteOptions, params = startParams): Promise<PGlite> {
+/** Creates an embedded database: PGlite with the extensions of the migrations, in a session that uses UTC. */
+export async function createPglite(options: PGliteOptions, params = startParams): Promise<PGlite> {
   setFlagsFromString(`--wasm-tiering-budget=${tieringBudget.opening}`)
   const pglite = await PGlite.create({ ...options, startParams: params, extensions }).finally(() =>
     // The code in the compile cache belongs to the flags with which it was compiled.
