@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { run } from '../../src/cli/run.ts'
 
 const entry = path.resolve(import.meta.dirname, '../../bin/fusion.js')
 
@@ -11,8 +13,38 @@ function environment(env: Record<string, string>): NodeJS.ProcessEnv {
   return { ...rest, LOG_LEVEL: 'info', ...env }
 }
 
-/** Runs `fusion …` to its end. */
-export async function fusion(args: readonly string[], env: Record<string, string>) {
+/** What a command has written when it has ended, and its exit code. */
+interface Ended {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/**
+ * Runs `fusion …` to its end. A command that uses more of its process than streams has one of its own: it waits for signals, or packages read
+ * the environment for it (`PGPASSWORD`, `HOME`).
+ */
+export function fusion(args: readonly string[], env: Record<string, string>): Promise<Ended> {
+  const [command = ''] = args
+  const isOfProcess = ['serve', 'work', 'mcp'].includes(command) || Object.keys(env).some((name) => !isOfGateway(name))
+  return (isOfProcess ? runProcess : runHere)(args, env)
+}
+
+/** Whether the gateway itself reads a variable, and nobody else. */
+const isOfGateway = (name: string) => !/^(PG|NODE_|HOME$|TZ$|SSL_)/.test(name)
+
+async function runHere(args: readonly string[], env: Record<string, string>): Promise<Ended> {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+  const written = Promise.all([text(stdout), text(stderr)])
+  const code = await run(args, { stdin: Readable.from([]), stdout, stderr, env: environment(env) })
+  stdout.end()
+  stderr.end()
+  const [out, err] = await written
+  return { code, stdout: out, stderr: err }
+}
+
+/** Runs `fusion …` in a process of its own, to its end. */
+export async function runProcess(args: readonly string[], env: Record<string, string>): Promise<Ended> {
   const child = spawn(process.execPath, [entry, ...args], { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] })
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   return { code: code as number, stdout, stderr }
