@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type FieldError, GatewayError, invalidField, invalidInput } from '../engine/errors.ts'
+import { maxPageSize } from '../engine/graphql/schema/connection.ts'
 import { own } from '../engine/own.ts'
 import type { RouteInput } from './route.ts'
 
@@ -15,17 +16,19 @@ export function readObject({ body }: RouteInput): Record<string, unknown> {
 }
 
 /**
- * Reads an integer from the query string; undefined if it is absent.
+ * Reads the size of a page from the query string; undefined if it is absent.
  *
- * @throws GatewayError BAD_USER_INPUT if it is not an integer, or is given twice
+ * @throws GatewayError BAD_USER_INPUT if it is not from 1 to 500, or is given twice
  */
-export function readInteger({ query }: RouteInput, name: string): number | undefined {
+export function readPageSize({ query }: RouteInput, name: string): number | undefined {
   const value = own(query, name)
   if (value === undefined) return undefined
   if (typeof value !== 'string' || !/^-?\d{1,9}$/.test(value)) {
     throw invalidField(name, 'INVALID_TYPE', 'must be a whole number')
   }
-  return Number(value)
+  const size = Number(value)
+  if (size < 1 || size > maxPageSize) throw invalidField(name, 'OUT_OF_RANGE', `must be from 1 to ${maxPageSize}`)
+  return size
 }
 
 /**

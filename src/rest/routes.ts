@@ -5,7 +5,7 @@ import { newUser, userChange } from '../domain/user/user.input.ts'
 import { fullUserSelection, userSelection } from '../domain/user/user.transfer.ts'
 import { maxPageSize } from '../engine/graphql/schema/connection.ts'
 import { id, integer, matching } from '../engine/input/rules.ts'
-import { readIdList, readInteger, readObject, readText } from './inputs.ts'
+import { readIdList, readObject, readPageSize, readText } from './inputs.ts'
 import type { Parameter, Route } from './route.ts'
 
 const userErrors = 'userErrors { code message field }'
@@ -69,7 +69,7 @@ export const routes: readonly Route[] = [
         rules: z.string().check(matching(/^[\w-]+$/, 'must be a cursor')),
       },
     ],
-    variables: (request) => ({ first: readInteger(request, 'limit'), after: readText(request, 'cursor') }),
+    variables: (request) => ({ first: readPageSize(request, 'limit'), after: readText(request, 'cursor') }),
     tool: {
       description: 'Lists the users with their accounts, oldest first, page by page.',
       limit: 'The number of users: 1–500; 20 by default.',

@@ -93,7 +93,7 @@ describe('a number that JavaScript cannot hold', () => {
 
   it.each(numbers)('is refused in a body, and not rounded: %s', async (number) => {
     const { status, errors } = await post(withPayload(`{"a":["9007199254740993","\\"",{"n":${number}}]}`))
-    expect([status, errors[0].extensions.code]).toEqual([400, 'MALFORMED_REQUEST'])
+    expect([status, errors[0].extensions.code]).toEqual([422, 'BAD_USER_INPUT'])
     expect(errors[0].message).toBe(
       `The body has the number ${number}, which is too large: the largest is 9007199254740991. Send it as a text.`,
     )
@@ -122,7 +122,7 @@ describe('a number that JavaScript cannot hold', () => {
     const client = await initSocket(address, tenant.key)
     client.send(`{"type":"subscribe","id":"1","payload":${withPayload('{"n":1e999}')}}`)
     expect(await client.next()).toMatchObject({
-      ...{ type: 'error', id: '1', payload: [{ extensions: { code: 'MALFORMED_REQUEST' } }] },
+      ...{ type: 'error', id: '1', payload: [{ extensions: { code: 'BAD_USER_INPUT' } }] },
     })
     client.send(`{"type":"subscribe","id":"1","payload":{"query":"{ __typename }"}}`)
     expect(await client.next()).toMatchObject({ type: 'next', id: '1' })
@@ -137,7 +137,7 @@ describe('a number that JavaScript cannot hold', () => {
       headers: { 'x-api-key': tenant.key, 'content-type': 'application/json' },
     })
     expect(rest.json()).toMatchObject({
-      code: 'MALFORMED_REQUEST',
+      code: 'BAD_USER_INPUT',
       detail: expect.stringContaining('12345678901234567890'),
     })
 

@@ -9,15 +9,18 @@ const suspicious = /\d{16}|\d[eE]\+?\d{2}/
  * become infinite. Fractions are rounded to the nearest number of 64 bits, as by every reader of JSON.
  *
  * @param json valid JSON
- * @returns what is wrong, after the name of what has the number; undefined if there is no such number
+ * @returns the number as it is written, shortened; undefined if there is none
  */
-export function problemOfNumbers(json: string): string | undefined {
+export function tooLargeNumberIn(json: string): string | undefined {
   if (!suspicious.test(json)) return undefined
-  for (const [text] of json.matchAll(token)) {
-    if (text.startsWith('"') || isExact(text)) continue
-    return `has the number ${text.slice(0, 40)}, which is too large: the largest is 9007199254740991. Send it as a text`
-  }
+  for (const [text] of json.matchAll(token)) if (!text.startsWith('"') && !isExact(text)) return text.slice(0, 40)
   return undefined
+}
+
+/** What is wrong with the numbers of JSON, after the name of what has them; undefined if nothing is. */
+export function problemOfNumbers(json: string): string | undefined {
+  const number = tooLargeNumberIn(json)
+  return number && `has the number ${number}, which is too large: the largest is 9007199254740991. Send it as a text`
 }
 
 function isExact(number: string): boolean {

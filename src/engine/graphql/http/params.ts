@@ -68,8 +68,10 @@ function parseJson(value: unknown, name: string): unknown {
   } catch {
     throw malformed(`${name} must be JSON.`)
   }
-  const excess = excessOf(parsed) ?? problemOfNumbers(String(value))
+  const excess = excessOf(parsed)
   if (excess !== undefined) throw malformed(`${name} ${excess}.`)
+  const problem = problemOfNumbers(String(value))
+  if (problem !== undefined) throw new GatewayError('BAD_USER_INPUT', `${name} ${problem}.`)
   return parsed
 }
 

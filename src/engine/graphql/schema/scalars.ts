@@ -1,7 +1,7 @@
 import { GraphQLError, GraphQLScalarType, type ValueNode, visit } from 'graphql'
 import { GraphQLDate, GraphQLDateTimeISO, GraphQLJSONObject, GraphQLSafeInt } from 'graphql-scalars'
 import { isStorableTime } from '../../db/storable.ts'
-import { problemOfNumbers } from '../../input/inexact-numbers.ts'
+import { tooLargeNumberIn } from '../../input/inexact-numbers.ts'
 import { recordOf } from '../../own.ts'
 
 /** A JSON object: a phone number, an address, a payload or a result. */
@@ -28,8 +28,8 @@ function storable<Output>(name: string, scalar: GraphQLScalarType<Date, Output>)
 
 /** @throws GraphQLError for a number that JSON.parse would round or make infinite */
 function checkNumber(text: string): void {
-  const problem = problemOfNumbers(text)
-  if (problem !== undefined) throw new GraphQLError(`The object ${problem}.`)
+  const number = tooLargeNumberIn(text)
+  if (number) throw new GraphQLError(`The number ${number} is too large. Send it as a text.`)
 }
 
 /** Rejects object literals with values that JSON does not have, because the scalar would drop them silently. */

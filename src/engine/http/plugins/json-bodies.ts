@@ -67,7 +67,9 @@ function parseJson(body: Buffer): unknown {
   } catch {
     throw new GatewayError('MALFORMED_REQUEST', 'The body is not valid JSON.')
   }
-  const excess = excessOf(value) ?? problemOfNumbers(text)
+  const excess = excessOf(value)
   if (excess !== undefined) throw new GatewayError('MALFORMED_REQUEST', `The body ${excess}.`)
+  const problem = problemOfNumbers(text)
+  if (problem !== undefined) throw new GatewayError('BAD_USER_INPUT', `The body ${problem}.`)
   return value
 }

@@ -169,8 +169,10 @@ export function createSocketOperations(options: SocketOperationsOptions) {
 
 /** @throws GatewayError MALFORMED_REQUEST */
 function readParams(payload: SubscribePayload): GraphQLParams {
-  const excess = excessOf(payload) ?? numberProblemOf(payload)
+  const excess = excessOf(payload)
   if (excess !== undefined) throw new GatewayError('MALFORMED_REQUEST', `The message ${excess}.`)
+  const problem = numberProblemOf(payload)
+  if (problem !== undefined) throw new GatewayError('BAD_USER_INPUT', `The message ${problem}.`)
   // graphql-ws requires a text. It is empty if the client names the document by an id or a hash.
   return readBodyParams({ ...payload, query: payload.query || undefined })
 }
