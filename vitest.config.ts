@@ -2,11 +2,12 @@ import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { needsPostgresql } from './test/support/needs-postgresql.ts'
+import { leftOut } from './test/support/left-out.ts'
 
 /** The files that take longest start first, so that no worker is still busy with one when the others have finished. */
 const longest = [
   'cli/serve',
+  'cli/deltas',
   'cli/processes',
   'docs/add-a-resource',
   'docs/creator-dashboard.browser',
@@ -43,19 +44,27 @@ const run = process.env['TEST_PARTITIONS'] ? 'partitioned' : process.env['TEST_D
 /** Whether all tests of the run are asked for: `vitest run` without arguments. */
 const isWholeRun = process.argv.length === 3
 
+/** The tests that `npm test` leaves out: they take minutes, or need programs that a machine may lack. */
+const slow = isWholeRun && !process.env['TEST_ALL'] ? ['test/**/*.slow.*', 'test/**/*.once.*', ...loads] : []
+
+/** Tests that change what modules share have a process of their own. */
+const apart = ['test/**/*.apart.test.ts']
+
 /** The tests that each run leaves out, by the suffixes of their names. CONTRIBUTING.md says what the suffixes mean. */
 const others = {
   embedded: ['postgres', 'once'],
   postgres: ['embedded', 'once'],
   partitioned: ['embedded', 'postgres', 'unpartitioned'],
-}[run].map((suffix) => `test/**/*.${suffix}.test.ts`)
+}[run]
+  .map((suffix) => `test/**/*.${suffix}.test.ts`)
+  .concat(slow)
 
 // A hundred processes load the same files: each file is compiled once.
 process.env['NODE_COMPILE_CACHE'] ??= path.join(import.meta.dirname, 'node_modules/.cache/compiled')
 
 export default defineConfig({
   test: {
-    reporters: isWholeRun && run === 'embedded' ? ['default', needsPostgresql] : ['default'],
+    reporters: slow.length > 0 ? ['default', leftOut] : ['default'],
     globalSetup: ['test/support/template.ts'],
     // A database of its own for each file, so files run side by side; the tests of a file run in order.
     pool: 'forks',
@@ -77,11 +86,15 @@ export default defineConfig({
         test: {
           name: 'behaviour',
           include: ['test/**/*.test.ts'],
-          exclude: [...timed, ...loads, ...others],
+          exclude: [...timed, ...loads, ...apart, ...others],
           // The tests start processes, which need cores as well.
           maxWorkers: availableParallelism(),
           sequence: { groupOrder: 1 },
         },
+      },
+      {
+        extends: true,
+        test: { name: 'apart', include: apart, exclude: others, isolate: true, sequence: { groupOrder: 1 } },
       },
       {
         extends: true,

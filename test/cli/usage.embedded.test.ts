@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
-import { fusion } from '../support/cli.ts'
+import { fusion, runHere } from '../support/cli.ts'
 import { createDataDir } from '../support/data-dir.ts'
 
 /** An unreachable database. Help and wrong usage need no database. */
@@ -46,7 +46,7 @@ describe('fusion', () => {
       GRAPHIQL: 'maybe',
       CORS_ORIGINS: 'nope',
     }
-    const { code, stdout, stderr } = await fusion(['serve'], wrong)
+    const { code, stdout, stderr } = await runHere(['serve'], wrong)
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(
       stderr
@@ -62,7 +62,7 @@ describe('fusion', () => {
       DATABASE_URL: 'postgresql://user:secret@one,two/db?schema=other&sslmode=disable',
       DATABASE_REPLICA_URLS: 'postgresql://host/db?target_session_attrs=read-write&query_timeout=1',
     }
-    const { code, stderr } = await fusion(['serve'], urls)
+    const { code, stderr } = await runHere(['serve'], urls)
     expect({ code, lines: stderr.trim().split('\n') }).toEqual({
       code: 1,
       lines: [
@@ -90,7 +90,7 @@ describe('fusion', () => {
       'postgresql://u:12/secret@host/db': 'has a / or a ? before the host. Write them as %2F and %3F',
     }
     for (const [DATABASE_URL, problem] of Object.entries(problems)) {
-      expect(await fusion(['serve'], { DATABASE_URL })).toEqual({
+      expect(await runHere(['serve'], { DATABASE_URL })).toEqual({
         code: 1,
         stdout: '',
         stderr: `DATABASE_URL ${problem}\n`,
@@ -113,9 +113,9 @@ describe('fusion', () => {
   it('rejects numbers with anything but digits', async () => {
     for (const PORT of [' ', ' 1', '0x10', '1e3', '-1', '+1', '1.0']) {
       const stderr = 'PORT must be a number from 0 to 65535\n'
-      expect(await fusion(['serve'], { PORT })).toEqual({ code: 1, stdout: '', stderr })
+      expect(await runHere(['serve'], { PORT })).toEqual({ code: 1, stdout: '', stderr })
     }
-    expect(await fusion(['serve'], { REQUEST_TIMEOUT: ' ' })).toMatchObject({
+    expect(await runHere(['serve'], { REQUEST_TIMEOUT: ' ' })).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^REQUEST_TIMEOUT must be a number of seconds .*\n$/),
     })
@@ -159,7 +159,7 @@ describe('fusion', () => {
   it('exits with 1 if the file of trusted documents is missing, and leaves no connection open', async () => {
     // Redis is not reachable: the gateway would connect again and again.
     const missing = { ...env, REDIS_URL: 'redis://127.0.0.1:1', TRUSTED_DOCUMENTS: '/nowhere/documents.json' }
-    const { code, stderr } = await fusion(['serve'], missing)
+    const { code, stderr } = await runHere(['serve'], missing)
     expect(code).toBe(1)
     expect(stderr).toMatch(/^TRUSTED_DOCUMENTS cannot be read: /m)
   })

@@ -23,7 +23,7 @@ import { openApiDocument } from '../support/openapi-types.ts'
 
 const { schema } = schemas
 
-const runs = Number(process.env['GENERATED_REQUESTS'] ?? 1_500)
+const runs = Number(process.env['GENERATED_REQUESTS'] ?? (process.env['TEST_ALL'] ? 1_500 : 300))
 
 let app: TestApp
 let mine: TestTenant

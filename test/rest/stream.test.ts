@@ -8,9 +8,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { streamList } from '../../src/rest/stream-list.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
-const userCount = 100_000
+/** More than the buffers of two sockets take, or only some pages. */
+const isWhole = process.env['TEST_ALL'] !== undefined
+const userCount = isWhole ? 100_000 : 5_000
 const pageSize = 500
-const batchSize = 10_000
+const batchSize = 5_000
 
 /** Each user contains this text once. */
 const marker = '"tenant_app_id"'
@@ -43,8 +45,8 @@ function openUsers(): Promise<http.IncomingMessage> {
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-describe('GET /users of 100,000 users', () => {
-  it('returns all users page by page, with constant memory', async () => {
+describe(`GET /users of ${userCount} users`, () => {
+  it.runIf(isWhole)('returns all users page by page, with constant memory', async () => {
     // The heap may shrink, because earlier test files of this process left garbage. It must not rise.
     collectGarbage()
     const heaps = [process.memoryUsage().heapUsed]
@@ -71,7 +73,7 @@ describe('GET /users of 100,000 users', () => {
     expect(Math.max(...rises) / 1024 / 1024).toBeLessThan(16)
   })
 
-  it('reads only as fast as the client receives, and stops when the client disconnects', async () => {
+  it.runIf(isWhole)('reads only as fast as the client receives, and stops when the client disconnects', async () => {
     let response: http.IncomingMessage | undefined
     const aborted = new Promise<void>((resolve) => {
       app.app.server.once('request', (_request, answer) => answer.once('close', resolve))

@@ -33,7 +33,8 @@ export function fusion(args: readonly string[], env: Record<string, string>): Pr
 /** Whether the gateway itself reads a variable, and nobody else. */
 const isOfGateway = (name: string) => !/^(PG|NODE_|HOME$|TZ$|SSL_)/.test(name)
 
-async function runHere(args: readonly string[], env: Record<string, string>): Promise<Ended> {
+/** Runs `fusion …` to its end, within this process. */
+export async function runHere(args: readonly string[], env: Record<string, string>): Promise<Ended> {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
   const written = Promise.all([text(stdout), text(stderr)])
   const code = await run(args, { stdin: Readable.from([]), stdout, stderr, env: environment(env) })
