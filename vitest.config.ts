@@ -66,6 +66,7 @@ export default defineConfig({
   test: {
     reporters: slow.length > 0 ? ['default', leftOut] : ['default'],
     globalSetup: ['test/support/template.ts'],
+    setupFiles: ['test/support/leftovers.ts'],
     // A database of its own for each file, so files run side by side; the tests of a file run in order.
     pool: 'forks',
     // A worker loads each module once for all its files. Only the schema is built when modules of
@@ -94,7 +95,14 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'apart', include: apart, exclude: others, isolate: true, sequence: { groupOrder: 1 } },
+        test: {
+          name: 'apart',
+          include: apart,
+          exclude: others,
+          isolate: true,
+          maxWorkers: availableParallelism(),
+          sequence: { groupOrder: 1 },
+        },
       },
       {
         extends: true,

@@ -155,7 +155,10 @@ describe('serve on the embedded database', () => {
   it.skipIf(!canMount)('refuses a disk that cannot be written, and is not ready while its disk is full', async () => {
     const disk = createEmptyDir()
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=96m', 'tmpfs', disk])
-    onTestFinished(() => void execFileSync('umount', ['--lazy', disk]))
+    onTestFinished(() => {
+      execFileSync('umount', ['--lazy', disk])
+      rmSync(disk, { recursive: true })
+    })
     const DATA_DIR = createDataDir(path.join(disk, 'data'))
     const gateway = await startGateway({ DATA_DIR })
     const isReady = async () => (await fetch(`${gateway.address}/ready`)).status
@@ -177,12 +180,14 @@ describe('serve on the embedded database', () => {
   it('reports in one line that the port is in use', async () => {
     const gateway = await startGateway({ DATA_DIR: dataDir })
     const port = new URL(gateway.address).port
-    const { code, stderr } = await fusion(['serve'], { DATA_DIR: createDataDir(), PORT: port })
+    const other = createDataDir()
+    const { code, stderr } = await fusion(['serve'], { DATA_DIR: other, PORT: port })
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: `Another program uses the port ${port} of 127.0.0.1. Stop it, or set PORT to another port: PORT=${Number(port) + 1} npm start\n`,
     })
-    const metrics = await fusion(['serve'], { DATA_DIR: createDataDir(), METRICS_PORT: port })
+    const metrics = await fusion(['serve'], { DATA_DIR: other, METRICS_PORT: port })
+    rmSync(other, { recursive: true })
     expect([metrics.code, metrics.stderr]).toEqual([1, expect.stringContaining('set METRICS_PORT to another port')])
     await gateway.stop()
   })

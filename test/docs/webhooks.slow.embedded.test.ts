@@ -9,8 +9,12 @@ import { projectRoot } from '../support/docs.ts'
 import { startReceiver } from '../support/webhooks.ts'
 
 const receivers: ChildProcess[] = []
-afterEach(() => {
-  for (const receiver of receivers.splice(0)) receiver.kill('SIGKILL')
+afterEach(async () => {
+  for (const receiver of receivers.splice(0)) {
+    const ended = once(receiver, 'close')
+    receiver.kill('SIGKILL')
+    await ended
+  }
 })
 
 const hasPython = spawnSync('python3', ['--version']).status === 0

@@ -13,6 +13,7 @@ interface Kept {
 
 /** Those that no test of this worker uses. Opening one takes as much CPU as fifty tests. */
 const idle: Kept[] = []
+const maxIdle = 2
 
 /**
  * Takes an embedded database in memory that is migrated and empty: one that an earlier test file of the worker has used, or a new one.
@@ -24,7 +25,7 @@ export async function takePglite(): Promise<{ readonly pglite: PGlite; giveBack(
   return {
     pglite: kept.pglite,
     async giveBack() {
-      if (await reset(kept)) idle.push(kept)
+      if (idle.length < maxIdle && (await reset(kept))) idle.push(kept)
       else await kept.pglite.close()
     },
   }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
@@ -20,6 +20,8 @@ import {
 
 /** The templates of a run: tests copy them, which takes less time than migrating an empty database. */
 export interface Template {
+  /** The folder of the run, which is removed at its end. */
+  readonly folder: string
   /** A migrated data folder of the gateway. */
   readonly dataDir: string
   /** A dump of that folder's database, for PGlite in memory. */
@@ -37,10 +39,12 @@ declare module 'vitest' {
 /** Creates the templates once per run. Returns a function that removes them. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = mkdtempSync(path.join(tmpdir(), 'fusion-test-'))
+  // Servers of the tests run as other users.
+  chmodSync(folder, 0o755)
   process.env['TEST_RUN_FOLDER'] = folder
   const removeServer = await prepareServer()
   const [embedded, postgresql] = await Promise.all([createEmbedded(folder), createOnServer()])
-  project.provide('template', { ...embedded, postgresql })
+  project.provide('template', { ...embedded, folder, postgresql })
   return async () => {
     rmSync(folder, { recursive: true })
     if (postgresql !== undefined) await dropDatabase(postgresql)
