@@ -1,5 +1,5 @@
 import { readConfig } from '../../config.ts'
-import { openDatabase } from '../../engine/db/database.ts'
+import { type Database, openDatabase } from '../../engine/db/database.ts'
 import { grantsFor } from '../../engine/db/migrations/grants.ts'
 import {
   createMigration,
@@ -10,12 +10,12 @@ import {
 import { partitionTables } from '../../engine/db/partitions/partition-tables.ts'
 import { OperatorError } from '../../engine/errors.ts'
 import type { Io } from '../io.ts'
-import { reportCopyTo, requireMigrations, withDatabase } from './with-database.ts'
+import { patient, reportCopyTo, requireMigrations, withDatabase } from './with-database.ts'
 
 /** @param role gets the statements that let it run all other commands */
 export async function deploy(io: Io, role: string | undefined): Promise<void> {
   if (role !== undefined) requireServer(io, 'has no roles')
-  await withDatabase(io, async (database) => {
+  await withMigrations(io, async (database) => {
     const applied = await deployMigrations(database, reportCopyTo(io))
     const lines = applied.length === 0 ? ['Nothing to apply.'] : applied.map((name) => `Applied ${name}`)
     for (const line of lines) io.stdout.write(role === undefined ? `${line}\n` : `-- ${line}\n`)
@@ -24,7 +24,7 @@ export async function deploy(io: Io, role: string | undefined): Promise<void> {
 }
 
 export function printStatus(io: Io): Promise<void> {
-  return withDatabase(io, async (database) => {
+  return withMigrations(io, async (database) => {
     const { applied, pending, unknown, failed } = await readMigrationStatus(database.sql)
     for (const [word, names] of Object.entries({ applied, pending, unknown, failed })) {
       for (const name of names) io.stdout.write(`${word}\t${name}\n`)
@@ -34,7 +34,7 @@ export function printStatus(io: Io): Promise<void> {
 }
 
 export function resolve(io: Io, name: string): Promise<void> {
-  return withDatabase(io, async (database) => {
+  return withMigrations(io, async (database) => {
     const { failed } = await readMigrationStatus(database.sql)
     if (!failed.includes(name)) throw new OperatorError(`${name} has not failed. See: npm run fusion -- migrate status`)
     await markMigrationRolledBack(database, name)
@@ -44,7 +44,7 @@ export function resolve(io: Io, name: string): Promise<void> {
 
 export async function partition(io: Io, modulus: number): Promise<void> {
   requireServer(io, 'cannot be partitioned')
-  await withDatabase(io, async (database) => {
+  await withMigrations(io, async (database) => {
     await requireMigrations(database)
     const onTable = (table: string) => void (io.stderr.isTTY && io.stderr.write(`Copying ${table}\n`))
     const { tables, rows } = await partitionTables(database.driver, { modulus, onTable })
@@ -69,4 +69,9 @@ export async function writeMigration({ stdout }: Io, name: string): Promise<void
 function requireServer({ env }: Io, problem: string): void {
   if (readConfig(env).database.kind === 'postgresql') return
   throw new OperatorError(`The embedded database ${problem}. Set DATABASE_URL to that of a PostgreSQL server.`)
+}
+
+/** A migration that has to wait is not a failure. */
+function withMigrations(io: Io, work: (database: Database) => Promise<void>): Promise<void> {
+  return withDatabase(io, work, patient)
 }

@@ -1,8 +1,9 @@
 import { seedTenant } from '../../domain/seed/seed.ts'
 import { findTenant } from '../../domain/tenant/tenant.service.ts'
+import type { Database } from '../../engine/db/database.ts'
 import type { Io } from '../io.ts'
 import { showProgress } from './terminal.ts'
-import { withMigratedDatabase } from './with-database.ts'
+import { patient, withMigratedDatabase } from './with-database.ts'
 
 export interface SeedOptions {
   readonly tenant: string
@@ -11,7 +12,7 @@ export interface SeedOptions {
 }
 
 export function seed(io: Io, { tenant: name, users, seed: number }: SeedOptions): Promise<void> {
-  return withMigratedDatabase(io, async (database) => {
+  const work = async (database: Database) => {
     const { id: tenantAppId } = await findTenant(database, name)
     const progress = showProgress(io.stderr, 'Seeding', users)
     const startedAt = performance.now()
@@ -21,5 +22,6 @@ export function seed(io: Io, { tenant: name, users, seed: number }: SeedOptions)
     io.stdout.write(
       `Wrote ${rows} rows for ${users} users in ${seconds.toFixed(1)} s (${Math.round(users / seconds)} users/s).\n`,
     )
-  })
+  }
+  return withMigratedDatabase(io, work, patient)
 }

@@ -1,13 +1,17 @@
 import { readConfig } from '../../config.ts'
 import { type Database, type DatabaseOptions, openDatabase } from '../../engine/db/database.ts'
+import type { DatabaseLocation } from '../../engine/db/location.ts'
 import { deployMigrations, readMigrationStatus } from '../../engine/db/migrations/migrations.ts'
 import { OperatorError } from '../../engine/errors.ts'
 import type { Io } from '../io.ts'
 
 interface CommandOptions extends DatabaseOptions {
-  /** How long a statement may take, instead of DATABASE_STATEMENT_TIMEOUT, which is for requests. */
+  /** How long a statement may take and wait for a connection, instead of the timeouts of requests, such as DATABASE_STATEMENT_TIMEOUT. */
   readonly statementMilliseconds?: number
 }
+
+/** For commands that write or read much. Nobody waits for their statements, and a machine that is busy takes long. */
+export const patient: CommandOptions = { statementMilliseconds: 600_000 }
 
 /** Runs a command on the configured database and closes it. */
 export async function withDatabase<Result>(
@@ -16,14 +20,18 @@ export async function withDatabase<Result>(
   { statementMilliseconds, ...options }: CommandOptions = {},
 ): Promise<Result> {
   const { database: location } = readConfig(env)
-  const isPatient = statementMilliseconds !== undefined && location.kind === 'postgresql'
-  const patient = isPatient ? { ...location, pool: { ...location.pool, statementMilliseconds } } : location
-  const database = await openDatabase(patient, options)
+  const database = await openDatabase(withTimeouts(location, statementMilliseconds), options)
   try {
     return await work(database)
   } finally {
     await database.close()
   }
+}
+
+function withTimeouts(location: DatabaseLocation, milliseconds: number | undefined): DatabaseLocation {
+  if (milliseconds === undefined || location.kind !== 'postgresql') return location
+  const timeouts = { statementMilliseconds: milliseconds, acquireMilliseconds: milliseconds }
+  return { ...location, pool: { ...location.pool, ...timeouts } }
 }
 
 /**

@@ -137,14 +137,18 @@ function serverTimeouts({ statementMilliseconds }: PoolSettings): Record<string,
   }
 }
 
+/** The locks of a command that is lost must not stay for as long as its statements may take. */
+const maxLostMilliseconds = 60_000
+
 /**
  * How soon the server notices that the network has lost this process, and ends its session and its locks. That is before this process
  * stops waiting for a result and the client sends the request again.
  */
 function networkTimeouts({ statementMilliseconds }: PoolSettings): Record<string, string> {
+  const lostMilliseconds = Math.min(statementMilliseconds, maxLostMilliseconds)
   return {
-    tcp_user_timeout: String(statementMilliseconds),
-    tcp_keepalives_idle: String(Math.max(1, Math.floor(statementMilliseconds / 2_000))),
+    tcp_user_timeout: String(lostMilliseconds),
+    tcp_keepalives_idle: String(Math.max(1, Math.floor(lostMilliseconds / 2_000))),
     tcp_keepalives_interval: '1',
   }
 }
