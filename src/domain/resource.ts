@@ -24,6 +24,8 @@ export interface Transfer<Item = never> {
   readonly listKey?: string
   /** The key by which an import recognises a record: `accounts`. */
   readonly recognisedBy: string
+  /** Keys of which a record has one too, if that key is not enough. */
+  readonly withOneOf?: readonly string[]
   readonly record: z.ZodType<unknown>
   /**
    * Writes records of one tenant. Runs in a transaction. Writing the same records again changes nothing.

@@ -316,8 +316,8 @@ describe('an import of deletions', () => {
       [{ deleted: { toString: 1 } }, 'deleted: must be one of user, account, job'],
       // Records of other systems can have such a key.
       [{ deleted: false, id: 'u', name: 'n', email: 'e', created_at: time, updated_at: time, accounts: [] }, undefined],
-      [{ event: { toString: 1 } }, 'is not a known record: user (accounts), profile (user_platform), job (status)'],
-      [{ event: 'evt_1' }, 'is not a known record: user (accounts), profile (user_platform), job (status)'],
+      [{ event: { toString: 1 } }, expect.stringMatching(/^is not a known record. Missing: accounts \(user\);/)],
+      [{ event: 'evt_1' }, expect.stringMatching(/^is not a known record. Missing: accounts \(user\);/)],
     ]
     const text = lines.map(([line]) => JSON.stringify(line)).join('\n')
     const { imported, rejections } = await importText(app.database, source.row, text)

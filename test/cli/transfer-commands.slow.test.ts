@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -53,6 +53,94 @@ describe('export and import on the command line', () => {
     ] as const) {
       expect(await fusion(['import', '--tenant', 'To', ...args], env)).toEqual({ code: 1, stdout: '', stderr })
     }
+  })
+
+  it('name each rejected record of a list on stderr, and write it alone to the file of rejects', async () => {
+    await fusion(['tenants', 'create', 'List'], env)
+    const user = { created_at: '2026-01-01T00:00:00Z', updated_at: '2026-01-01T00:00:00Z', name: 'n', email: 'e@x' }
+    const users = Array.from({ length: 3_000 }, (_, index) => ({ id: `u${index}`, ...user, accounts: [] }))
+    const bad = users.map((one, index) => (index % 10 === 3 ? { ...one, id: `u\u001b${index}`, name: ' ' } : one))
+    writeFileSync(file, JSON.stringify({ users: bad }))
+    const rejects = path.join(folder, 'list.ndjson')
+    const { stdout, stderr, code } = await fusion(['import', '--tenant', 'List', '--rejects', rejects, file], env)
+    expect([code, stdout]).toEqual([1, expect.stringContaining('Imported 2700 records')])
+    const lines = stderr.trimEnd().split('\n')
+    expect([lines.length, lines[1]]).toEqual([300, `${file}:1: users[13] "u\\u001b13": name: must not be blank`])
+    const written = readFileSync(rejects, 'utf8').trimEnd().split('\n')
+    expect(written.map((line) => JSON.parse(JSON.parse(line).text))).toEqual(bad.filter(({ name }) => name === ' '))
+    expect(JSON.parse(written[1] ?? '')).toMatchObject({ line: 1, list: 'users', index: 13, id: 'u\u001b13' })
+  })
+
+  it('do not replace a file that is read by the rejected records of it', async () => {
+    await fusion(['tenants', 'create', 'Same'], env)
+    writeFileSync(file, 'nonsense\n')
+    const link = path.join(folder, 'link.ndjson')
+    symlinkSync(file, link)
+    const command = [
+      path.resolve(import.meta.dirname, '../../bin/fusion.js'),
+      'import',
+      '--tenant',
+      'Same',
+      '--rejects',
+    ]
+    const stdin = openSync(file, 'r')
+    for (const [rejects, read] of [
+      [file, file],
+      [link, file],
+      [file, '-'],
+    ] as const) {
+      const { status, stderr } = spawnSync(process.execPath, [...command, rejects, read], {
+        env: { ...process.env, DATABASE_URL: '', ...env },
+        stdio: [stdin, 'ignore', 'pipe'],
+        encoding: 'utf8',
+      })
+      const refusal = `The rejected records would replace the file that is read: ${rejects}. Name another file.\n`
+      expect([status, stderr]).toEqual([1, refusal])
+      expect(readFileSync(file, 'utf8')).toBe('nonsense\n')
+    }
+    closeSync(stdin)
+    // Neither is a file emptied for a tenant that does not exist.
+    expect((await fusion(['import', '--tenant', 'Nobody', '--rejects', file, link], env)).code).toBe(1)
+    expect(readFileSync(file, 'utf8')).toBe('nonsense\n')
+  })
+
+  it('end quietly when the reader of an export leaves', async () => {
+    await fusion(['tenants', 'create', 'Read'], env)
+    await fusion(['seed', '--tenant', 'Read', '--users', '1000'], env)
+    const { stdout: whole } = await fusion(['export', '--tenant', 'Read'], env)
+    const entry = path.resolve(import.meta.dirname, '../../bin/fusion.js')
+    // The shell's own pipe: that of a child process is a socket.
+    const command = `"${process.execPath}" "${entry}" export --tenant Read | head -n 700; echo "$(printf '%s ' "\${PIPESTATUS[@]}")" >&2`
+    const { stdout, stderr } = spawnSync('bash', ['-c', command], {
+      env: { ...process.env, DATABASE_URL: '', ...env },
+      encoding: 'utf8',
+      maxBuffer: whole.length + 1,
+    })
+    expect(stdout).toBe(
+      whole
+        .split('\n', 700)
+        .map((line) => `${line}\n`)
+        .join(''),
+    )
+    expect(stderr).toBe('0 0 \n')
+  })
+
+  it('have timeouts of their own, as seeding and migrations do', async () => {
+    const hasty = {
+      ...env,
+      DATABASE_STATEMENT_TIMEOUT: '0.001',
+      DATABASE_ACQUIRE_TIMEOUT: '0.001',
+      DATABASE_POOL_SIZE: '1',
+    }
+    await fusion(['tenants', 'create', 'Patient'], env)
+    const commands = [
+      ['migrate', 'deploy'],
+      ['migrate', 'status'],
+      ['seed', '--tenant', 'Patient', '--users', '2500'],
+      ['export', '--tenant', 'Patient', '--out', file],
+      ['import', '--tenant', 'Patient', file],
+    ]
+    for (const command of commands) expect(await fusion(command, hasty)).toMatchObject({ code: 0, stderr: '' })
   })
 
   it('keep a copy by deltas', async () => {

@@ -38,7 +38,7 @@ export async function importText(database: TestDatabase, tenant: TenantApp, text
   async function* chunks() {
     for (let at = 0; at < bytes.length; at += 65_521) yield bytes.subarray(at, at + 65_521)
   }
-  const options = { tenantAppId: tenant.id, onReject: (rejection: Rejection) => rejections.push(rejection) }
+  const options = { tenantAppId: tenant.id, onReject: (rejection: Rejection) => void rejections.push(rejection) }
   const file = { name: 'file', chunks: chunks() }
   const imported = await withNewSessions(database, (sessions) => importFile(sessions, file, options))
   return { imported, rejections }

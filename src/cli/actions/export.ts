@@ -1,14 +1,15 @@
-import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { readConfig } from '../../config.ts'
 import { createServices } from '../../domain/services.ts'
 import { findTenant } from '../../domain/tenant/tenant.service.ts'
+import type { Database } from '../../engine/db/database.ts'
 import { createLogger } from '../../engine/telemetry/logger.ts'
 import { beginSnapshot, exportTenant } from '../../transfer/export.ts'
 import type { Io } from '../io.ts'
-import { withMigratedDatabase } from './with-database.ts'
+import { patient, withMigratedDatabase } from './with-database.ts'
+import { writeTo } from './write-to.ts'
 
 export interface ExportOptions {
   readonly tenant: string
@@ -17,7 +18,7 @@ export interface ExportOptions {
 }
 
 export function exportRecords(io: Io, { tenant: name, out, since }: ExportOptions): Promise<void> {
-  return withMigratedDatabase(io, async (database) => {
+  const work = async (database: Database) => {
     const tenant = await findTenant(database, name)
     const config = readConfig(io.env)
     const log = createLogger(config, io.stderr)
@@ -28,9 +29,10 @@ export function exportRecords(io: Io, { tenant: name, out, since }: ExportOption
       for await (const record of exportTenant(services, tenant, log, since)) {
         // A file from before stays if nothing can be exported.
         target ??= out === undefined ? io.stdout : createWriteStream(out, { mode: 0o600 })
-        if (!target.write(`${JSON.stringify(record)}\n`)) await once(target, 'drain')
+        await writeTo(target, `${JSON.stringify(record)}\n`)
       }
     })
     if (target && target !== io.stdout) await finished(target.end())
-  })
+  }
+  return withMigratedDatabase(io, work, patient)
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { AccountStatus } from '../../engine/db/generated/prisma/enums.ts'
-import { atMost, filledText, id, upperCaseWord } from '../../engine/input/rules.ts'
+import { atMost, filledIndexedText, filledText, id, text, upperCaseWord } from '../../engine/input/rules.ts'
 
 /** The fields of an account that clients set, as the database stores them. */
-export const accountFields = { platform: upperCaseWord, platformAccountId: filledText, displayName: filledText }
+export const accountFields = { platform: upperCaseWord, platformAccountId: filledIndexedText, displayName: filledText }
 
 const status = z.enum(AccountStatus)
 
@@ -14,7 +14,7 @@ export const accountLink = z.object({
   id: id.nullish(),
   userId: z.string(),
   platform: accountFields.platform,
-  platformAccountId: accountFields.platformAccountId.check(atMost(128)),
+  platformAccountId: text(128),
   displayName,
   status: status.nullish(),
 })

@@ -88,10 +88,12 @@ export interface HeldJobInput {
   readonly leaseToken: string
 }
 
+export const progress = z.number().min(0, 'must be from 0 to 1').max(1, 'must be from 0 to 1')
+
 /** The inputs of the mutations of a worker, without the id and the token. */
 export const extendInput = z.object({ leaseSeconds })
 export const progressInput = z.object({
-  progress: z.number().min(0, 'must be from 0 to 1').max(1, 'must be from 0 to 1'),
+  progress,
   message: text(maxMessageLength).nullish(),
 })
 export const failureInput = z.object({

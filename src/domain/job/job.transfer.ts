@@ -2,9 +2,20 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { Database } from '../../engine/db/database.ts'
 import type { Job } from '../../engine/db/generated/prisma/client.ts'
-import { id, orNull, recordTime, storableText, storedObject } from '../../engine/input/rules.ts'
+import {
+  id,
+  indexedText,
+  integer,
+  orNull,
+  recordTime,
+  recordTimeText,
+  storableText,
+  storedObject,
+  withDefault,
+} from '../../engine/input/rules.ts'
 import { type EventType, eventTypes } from '../event/event.ts'
 import { type Deletion, RecordError, type Transfer } from '../resource.ts'
+import { progress } from './job.input.ts'
 
 /** The GraphQL selection of a job in REST. The aliases are the keys of the record. */
 export const jobSelection = `
@@ -19,14 +30,16 @@ export const jobSelection = `
 
 const statuses = ['pending', 'running', 'succeeded', 'failed', 'cancelled'] as const
 
+const int32 = integer(0, 2_147_483_647)
+
 const jobRecord = z.object({
   id,
   status: z.enum(statuses, `must be one of ${statuses.join(', ')}`),
-  job_type: orNull(storableText),
+  job_type: orNull(indexedText),
   // Older versions had no limits of their own.
   payload: orNull(storedObject(16_384)),
   result: orNull(storedObject(16_384)),
-  attempts: z.int().min(0).max(2_147_483_647).default(0),
+  attempts: withDefault(int32, 0),
   created_at: orNull(recordTime),
   updated_at: orNull(recordTime),
   // Exports have these; REST does not.
@@ -34,11 +47,11 @@ const jobRecord = z.object({
     z.object({
       code: storableText,
       message: storableText,
-      attempt: z.int().min(0).max(2_147_483_647),
-      at: z.iso.datetime({ offset: true, error: 'must be a date-time' }),
+      attempt: int32,
+      at: recordTimeText,
     }),
   ),
-  progress: orNull(z.number()),
+  progress: orNull(progress),
   progress_message: orNull(storableText),
   started_at: orNull(recordTime),
   finished_at: orNull(recordTime),
@@ -49,6 +62,8 @@ type JobRecord = z.output<typeof jobRecord>
 /** Jobs. No worker runs an imported job. */
 export const jobTransfer: Transfer<JobRecord> = {
   recognisedBy: 'status',
+  // Accounts have a status too.
+  withOneOf: ['attempts', 'job_type', 'payload', 'result', 'error', 'progress'],
   record: jobRecord,
   write: writeJobs,
   export: {

@@ -11,6 +11,7 @@ import {
   recordTime,
   storableText,
   storedObject,
+  withDefault,
 } from '../../engine/input/rules.ts'
 import { own } from '../../engine/own.ts'
 import { accountFields } from '../account/account.input.ts'
@@ -35,8 +36,8 @@ const recordEmail = z.object({
   id,
   value: filledText,
   type: orNull(storableText),
-  is_verified: z.boolean().default(false),
-  is_primary: z.boolean().default(false),
+  is_verified: withDefault(z.boolean(), false),
+  is_primary: withDefault(z.boolean(), false),
   created_at: recordTime,
   updated_at: recordTime,
 })
@@ -108,6 +109,11 @@ const maxAccountIds = 500
 export const profileTransfer: Transfer<ProfileRecord> = {
   listKey: 'profiles',
   recognisedBy: 'user_platform',
+  // An account has a platform and a display name too. REST leaves out fields without a value, but not lists.
+  withOneOf: [
+    ...['emails', 'phone_numbers', 'addresses'],
+    ...Object.keys(scalarsOfRecord).filter((key) => key !== 'display_name'),
+  ],
   record: profileRecord,
   write: writeProfiles,
   export: {

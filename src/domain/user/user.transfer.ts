@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Database } from '../../engine/db/database.ts'
 import { AccountStatus } from '../../engine/db/generated/prisma/enums.ts'
+import { lastTime } from '../../engine/db/storable.ts'
 import { id, orNull, recordTime } from '../../engine/input/rules.ts'
 import { accountFields } from '../account/account.input.ts'
 import { type Deletion, RecordError, type Transfer } from '../resource.ts'
@@ -121,7 +122,8 @@ async function writeUsers(database: Database, tenantAppId: string, users: readon
       const { id, user_platform: platform, platform_account_id: platformAccountId, display_name: displayName } = account
       const row = byId.get(id)
       // A record of REST does not have the creation time of an account, but its position in the list, which follows that time.
-      const createdAt = account.created_at ?? row?.createdAt ?? new Date(user.created_at.getTime() + index)
+      const createdAt =
+        account.created_at ?? row?.createdAt ?? new Date(Math.min(user.created_at.getTime() + index, lastTime))
       return {
         tenantAppId,
         id,

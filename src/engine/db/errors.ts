@@ -101,6 +101,15 @@ export function isForeignKeyViolation(error: unknown): boolean {
   return hasState(error, '23503') || failuresOf(error).some(({ code }) => code === 'P2003')
 }
 
+/** Classes of SQLSTATEs about the row of a write: a value is invalid or out of range, violates a constraint, or is too long for an index. */
+const refusedRow = /^(21|22|23|54)/
+
+/** What the database says about a row that it cannot store; undefined if the error is not about the row. */
+export function refusalOf(error: unknown): string | undefined {
+  const refusal = failuresOf(error).findLast((failure) => refusedRow.test(stateOf(failure) ?? ''))
+  return refusal && (refusal.originalMessage || refusal.message || String(stateOf(refusal)))
+}
+
 function hasState(error: unknown, state: string): boolean {
   return failuresOf(error).some((failure) => stateOf(failure) === state)
 }
@@ -109,6 +118,7 @@ function hasState(error: unknown, state: string): boolean {
 interface Failure {
   readonly code?: unknown
   readonly originalCode?: unknown
+  readonly originalMessage?: string
   readonly kind?: unknown
   readonly message?: string
   readonly meta?: unknown

@@ -4,7 +4,8 @@ export function isStorableText(text: string): boolean {
 }
 
 const firstTime = Date.parse('0001-01-01T00:00:00.000Z')
-const lastTime = Date.parse('9999-12-31T23:59:59.999Z')
+/** The last time that can be stored, in milliseconds. */
+export const lastTime = Date.parse('9999-12-31T23:59:59.999Z')
 
 /** Whether both RFC 3339 and PostgreSQL can write the time: it is in the years 1 to 9999. */
 export function isStorableTime(time: Date): boolean {

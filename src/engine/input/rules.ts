@@ -61,6 +61,15 @@ export function text(max: number) {
 /** The longest name that can be stored, in characters. */
 export const maxNameLength = 500
 
+/** The longest text of an index, in characters. PostgreSQL stores at most 2,704 bytes of a row in an index, and a character has up to 4. */
+const maxIndexedLength = 500
+
+/** A text that is part of an index, and that clients do not give. */
+export const indexedText = storableText.check(atMost(maxIndexedLength))
+
+/** The same, not blank. */
+export const filledIndexedText = text(maxIndexedLength)
+
 /** Requires a text to match a pattern, which the message describes. */
 export function matching(pattern: RegExp, message: string, bounds: Bounds = {}) {
   return rule<string>('INVALID_FORMAT', message, (value) => pattern.test(value), { pattern: pattern.source, ...bounds })
@@ -132,7 +141,8 @@ export function storedObject(max: number) {
     rule(
       'TOO_LONG',
       `must have at most ${max} KiB and be nested at most 64 levels deep`,
-      (value) => Buffer.byteLength(JSON.stringify(value)) <= max * 1024 && isShallow(value),
+      // JSON.stringify is recursive.
+      (value) => isShallow(value) && Buffer.byteLength(JSON.stringify(value)) <= max * 1024,
     ),
   )
 }
@@ -156,11 +166,27 @@ export const operatorName = z
 // Records of an import have the format of the REST interface: keys in snake case, times and dates as texts. A field
 // without a value may be absent or null.
 
+/** The text of a time in a record. */
+export const recordTimeText = z
+  .string()
+  .check(refusalRule(refusalOfTime))
+  .check(rule('OUT_OF_RANGE', 'must be in the years 1 to 9999', (value) => isStorableTime(new Date(value))))
+
 /** A time in a record. */
-export const recordTime = z.iso
-  .datetime({ offset: true, error: 'must be a date-time' })
-  .transform((value) => new Date(value))
-  .pipe(time)
+export const recordTime = recordTimeText.transform((value) => new Date(value))
+
+function refusalOfTime(value: string): Refusal | undefined {
+  const message = problemOfTime(value)
+  return message === undefined ? undefined : { code: 'INVALID_FORMAT', message }
+}
+
+/** What is wrong with the text of a time. It needs an offset, and can have milliseconds, because the database stores no more. */
+function problemOfTime(value: string): string | undefined {
+  if (z.iso.date().safeParse(value).success) return 'needs a time and an offset, such as T00:00:00Z'
+  if (z.iso.datetime({ local: true }).safeParse(value).success && !/Z$/.test(value)) return 'needs an offset, such as Z'
+  if (!z.iso.datetime({ offset: true }).safeParse(value).success) return 'must be a time, such as 2026-01-31T08:00:00Z'
+  return /\.\d{3}\d*[1-9]/.test(value) ? 'must have at most milliseconds, such as 08:00:00.123Z' : undefined
+}
 
 /** A date in a record: `1990:05:17`, or with hyphens, as other services write it. */
 export const recordDate = z
