@@ -3,9 +3,10 @@ import { isDatabaseUnavailable } from '../../../engine/db/errors.ts'
 import { GatewayError } from '../../../engine/errors.ts'
 import type { Logger } from '../../../engine/telemetry/logger.ts'
 import type { TraceWork } from '../../../engine/telemetry/work-trace.ts'
-import { type JobRules, maxCodeLength, maxMessageLength } from '../job.input.ts'
+import type { JobRules } from '../job.input.ts'
 import type { Failure, HeldJob, JobLease, JobStore } from '../store/job-store.ts'
 import { type JobHandler, PermanentError } from './handler.ts'
+import { failureOf, progressMessageOf } from './outcome.ts'
 
 /** A job that a handler of this process works on. */
 export interface RunningJob {
@@ -133,7 +134,7 @@ function createReporter(jobs: JobStore, held: HeldJob, log: Logger) {
   }
   return {
     report(fraction: number, message?: string) {
-      next = { progress: Math.min(Math.max(fraction, 0), 1) || 0, message: message ?? null }
+      next = { progress: Math.min(Math.max(fraction, 0), 1) || 0, message: progressMessageOf(message) }
       storing ??= storeAll()
     },
     settled: async () => storing,
@@ -142,20 +143,8 @@ function createReporter(jobs: JobStore, held: HeldJob, log: Logger) {
 
 type Outcome = { readonly result: object | null } | { readonly failure: Failure }
 
-/** The failure of an attempt. A handler can throw anything. */
 function failed(error: unknown): Outcome {
-  const { name, message, code, retryAfterSeconds } = Object(error) as Readonly<Record<string, unknown>>
-  const text =
-    [message, error].find((value) => typeof value === 'string') ?? 'The handler threw a value that is not an error'
-  const word = [code, name].find((value) => typeof value === 'string' && value !== '') ?? 'Error'
-  return {
-    failure: {
-      code: String(word).slice(0, maxCodeLength),
-      message: String(text).slice(0, maxMessageLength),
-      isRetryable: name !== 'PermanentError',
-      ...(typeof retryAfterSeconds === 'number' && { retryAfterSeconds }),
-    },
-  }
+  return { failure: failureOf(error) }
 }
 
 /** @throws PermanentError if the result is not a JSON object that can be stored */

@@ -1,0 +1,39 @@
+import { toStorableText } from '../../../engine/db/storable.ts'
+import { maxCodeLength, maxMessageLength } from '../job.input.ts'
+import type { Failure } from '../store/job-store.ts'
+
+// Handlers are the code of others: they throw and return anything. What they give always becomes a value that can be stored, within the bounds
+// of the API. Otherwise the end of the attempt could not be recorded, and the job would run again when its lease ends.
+
+/** The failure of a handler that threw this. */
+export function failureOf(error: unknown): Failure {
+  const { name, message, code, retryAfterSeconds } = readProperties(error)
+  const word = [code, name].find((value) => isFilled(value)) ?? 'Error'
+  const text = [message, error].find((value) => isFilled(value)) ?? 'The handler threw a value without a message'
+  return {
+    code: toStorableText(word, maxCodeLength),
+    message: toStorableText(text, maxMessageLength),
+    isRetryable: name !== 'PermanentError',
+    ...(typeof retryAfterSeconds === 'number' && { retryAfterSeconds }),
+  }
+}
+
+/** The message of a report of progress. It is null if there is none, or if it is neither a text nor a number. */
+export function progressMessageOf(message: unknown): string | null {
+  const text = typeof message === 'number' ? String(message) : message
+  return isFilled(text) ? toStorableText(text, maxMessageLength) : null
+}
+
+function isFilled(value: unknown): value is string {
+  return typeof value === 'string' && value.trim() !== ''
+}
+
+/** The properties of a thrown value. Getters and proxies can throw, too. */
+function readProperties(error: unknown): Readonly<Record<string, unknown>> {
+  try {
+    const { name, message, code, retryAfterSeconds } = Object(error)
+    return { name, message, code, retryAfterSeconds }
+  } catch {
+    return {}
+  }
+}
