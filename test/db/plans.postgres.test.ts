@@ -264,7 +264,7 @@ describe.skipIf(!canCreateClusters)('on large tables, PostgreSQL uses the indexe
     const { jobs } = gateway.services
     const request = { jobTypes: ['type_0', 'type_1'], limit: 2, leaseSeconds: 30 }
     const before = cluster.readLog().length
-    expect(await jobs.claimOfAllTenants('', request)).toHaveLength(2)
+    expect(await jobs.claimOfAllTenants({ lastServed: new Map(), ...request })).toHaveLength(2)
     expect(await jobs.claim('nobody', request)).toEqual([])
     expect(await jobs.failExpired(leaseLost)).toBe(0)
     const plans = cluster.readLog().slice(before)

@@ -22,7 +22,12 @@ describe('a worker of all tenants', () => {
     const { jobs } = app.services
     for (const types of [jobTypes.slice(0, 1), jobTypes]) {
       const sent = await app.statementsOf(async () => {
-        const claimed = await jobs.claimOfAllTenants('', { jobTypes: types, limit: 10, leaseSeconds: 60 })
+        const claimed = await jobs.claimOfAllTenants({
+          lastServed: new Map(),
+          jobTypes: types,
+          limit: 10,
+          leaseSeconds: 60,
+        })
         expect(claimed).toHaveLength(10)
       })
       expect(sent).toHaveLength(1)
@@ -33,7 +38,8 @@ describe('a worker of all tenants', () => {
     const rows = await app.database.prisma.$queryRaw<{ id: string }[]>`SELECT id FROM tenant_app ORDER BY id`
     const order = rows.map(({ id }) => id)
     const claimAfter = async (tenant: string, limit: number) => {
-      const claimed = await app.services.jobs.claimOfAllTenants(tenant, {
+      const claimed = await app.services.jobs.claimOfAllTenants({
+        lastServed: new Map([['type_6', tenant]]),
         jobTypes: ['type_6'],
         limit,
         leaseSeconds: 60,
@@ -47,8 +53,9 @@ describe('a worker of all tenants', () => {
   it('claims jobs of each tenant before it returns to the first', async () => {
     const served: string[] = []
     while (served.length < tenants) {
-      const request = { jobTypes: ['type_7'], limit: 1, leaseSeconds: 60 }
-      const [job] = await app.services.jobs.claimOfAllTenants(served.at(-1) ?? '', request)
+      const lastServed = new Map([['type_7', served.at(-1) ?? '']])
+      const request = { lastServed, jobTypes: ['type_7'], limit: 1, leaseSeconds: 60 }
+      const [job] = await app.services.jobs.claimOfAllTenants(request)
       served.push(job?.tenantAppId ?? 'none')
     }
     expect(new Set(served).size).toBe(tenants)

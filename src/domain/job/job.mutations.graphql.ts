@@ -82,7 +82,8 @@ defineMutation('claimJobs', {
   input: (t) => ({
     jobTypes: t.stringList({
       required: true,
-      description: 'The types that the worker can handle: at most 50. Jobs of the first type are claimed first.',
+      description:
+        'The types that the worker can handle: at most 50, in any order. Each gets an equal part of the limit, as far as it has due jobs.',
     }),
     limit: t.int({ description: 'The maximum number of jobs: 1–100. 1 by default.' }),
     leaseSeconds: t.int({ description: leaseSecondsDescription }),

@@ -29,8 +29,18 @@ export async function claim(context: Context, input: z.input<typeof claimInput>)
     throw invalidField('limit', 'OUT_OF_RANGE', `must add up to at most ${maxClaims} in an operation`)
   }
   claimed.set(context, before + limit)
-  const leased = await jobs.claim(viewer.tenantAppId, { jobTypes: [...new Set(jobTypes)], limit, leaseSeconds })
+  const leased = await jobs.claim(viewer.tenantAppId, {
+    jobTypes: inRandomOrder(new Set(jobTypes)),
+    limit,
+    leaseSeconds,
+  })
   return leased.map(leaseOf)
+}
+
+/** So that no type is always the first. A request does not know which types earlier ones were served with. */
+function inRandomOrder(jobTypes: Iterable<string>): string[] {
+  const drawn = [...jobTypes].map((type) => ({ type, draw: Math.random() }))
+  return drawn.sort((one, other) => one.draw - other.draw).map(({ type }) => type)
 }
 
 export async function extend(context: Context, input: HeldJobInput & z.input<typeof extendInput>): Promise<JobLease> {

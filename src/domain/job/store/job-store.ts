@@ -57,9 +57,15 @@ export interface JobLease {
 }
 
 export interface ClaimRequest {
+  /** In the order in which they are served. */
   readonly jobTypes: readonly string[]
   readonly limit: number
   readonly leaseSeconds: number
+}
+
+export interface WorkerClaim extends ClaimRequest {
+  /** The tenant that was served last with each type. */
+  readonly lastServed: ReadonlyMap<string, string>
 }
 
 export interface JobStoreOptions {
@@ -146,14 +152,18 @@ export function createJobStore(
       const given = givenParameters(jobs, insertedValues, shape)
       return (await query(sql, statements.insert[shape], [tenantAppId, ...given])).map(toJob)
     },
-    /** Claims due jobs of one tenant, of the types that are named first. Returns them oldest first. */
+    /** Claims due jobs of one tenant, as many of each type as possible, first of the types that are named first. Returns them oldest first. */
     async claim(tenantAppId: string, { jobTypes, limit, leaseSeconds }: ClaimRequest): Promise<Job[]> {
-      const claimed = await query(sql, statements.claim, [jobTypes, String(limit), String(leaseSeconds), tenantAppId])
-      return oldestFirst(claimed.map(toJob))
+      const parameters = [jobTypes, String(limit), String(leaseSeconds), tenantAppId, shareOf(limit, jobTypes)]
+      return oldestFirst((await query(sql, statements.claim, parameters)).map(toJob))
     },
-    /** Claims due jobs of all tenants, first those of the tenants after the one that was served last. Returns them in this order. */
-    async claimOfAllTenants(lastServed: string, { jobTypes, limit, leaseSeconds }: ClaimRequest): Promise<Job[]> {
-      const parameters = [jobTypes, String(limit), String(leaseSeconds), lastServed]
+    /**
+     * Claims due jobs of all tenants, as many of each type as possible, and those of the tenants first that come after the one that was served
+     * last with the type. Returns them in the order of the types and tenants.
+     */
+    async claimOfAllTenants({ lastServed, jobTypes, limit, leaseSeconds }: WorkerClaim): Promise<Job[]> {
+      const tenants = jobTypes.map((type) => lastServed.get(type) ?? '')
+      const parameters = [jobTypes, String(limit), String(leaseSeconds), tenants, shareOf(limit, jobTypes)]
       const claimed = await query(sql, statements.claimOfAllTenants, parameters)
       // The last value is the place in the order.
       const queued = claimed.toSorted((one, other) => Number(one.at(-1)) - Number(other.at(-1)))
@@ -231,6 +241,11 @@ export function leaseOf(job: Job): JobLease {
   const { leaseToken, leaseExpiresAt } = job
   if (leaseToken === null || leaseExpiresAt === null) throw new Error('A running job has no lease')
   return { job, leaseToken, expiresAt: leaseExpiresAt }
+}
+
+/** How many jobs of each type a claim starts before it starts more of any. */
+function shareOf(limit: number, jobTypes: readonly string[]): string {
+  return String(Math.ceil(limit / jobTypes.length))
 }
 
 function toJson(value: object | null): string | null {

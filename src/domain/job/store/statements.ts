@@ -107,33 +107,52 @@ const dueJobs = (tenant: string, type: string) => `
 /** The most jobs that a claim starts. The planner does not know the limit in the parameter, and would join large parts of the table. */
 const maxClaimed = 100
 
-const startDue = (due: string, columns: string, ofTenant = '') => `
-  WITH due AS (SELECT * FROM (${due}) AS limited LIMIT ${maxClaimed})
-  UPDATE job SET
-    status = 'RUNNING', attempts = attempts + 1, started_at = now(), updated_at = now(),
-    progress = NULL, progress_message = NULL,
-    lease_token = gen_random_uuid()::text, lease_expires_at = now() + make_interval(secs => $3::integer)
-  FROM due WHERE job.tenant_app_id = due.tenant_app_id AND job.id = due.id ${ofTenant}
-  RETURNING ${columns}`
-
 /**
- * Claims jobs of one tenant.
- * Parameters: types in the order in which they are claimed, limit, seconds of the lease, tenant.
+ * Starts jobs of several types. Each type gets its share of the limit, in the order of the types, and then those that have more jobs get what is
+ * left. The second round locks the rows of the first one again, which costs nothing, and leaves them out. It is not executed if the first
+ * one finds no job. ORDER BY would lock all due jobs; without it PostgreSQL follows the order of the joins.
+ *
+ * @param types the types, as an item of FROM with the alias `type`. The first parameters are the types, the limit and the seconds of the lease
+ * @param dueOfType selects the tenants and ids of the due jobs of `type.name`
+ * @param share the parameter with the share of each type
  */
-function claimOfTenant(columns: string): Statement {
-  const due = `
-    SELECT claimed.* FROM unnest($1::text[]) WITH ORDINALITY AS type (name, position)
-    CROSS JOIN LATERAL (${dueJobs('$4', 'type.name')}) AS claimed
-    ORDER BY type.position LIMIT $2::integer`
-  return statement(startDue(due, columns, 'AND job.tenant_app_id = $4'))
+function startDue(types: string, dueOfType: string, share: string, returned: string, ofTenant = ''): Statement {
+  return statement(`
+    WITH shares AS MATERIALIZED (
+      SELECT claimed.* FROM ${types} CROSS JOIN LATERAL (SELECT * FROM (${dueOfType}) AS own LIMIT ${share}::integer) AS claimed
+      LIMIT $2::integer),
+    due AS (
+      SELECT *, row_number() OVER () AS turn FROM (
+        SELECT * FROM shares
+        UNION ALL
+        SELECT further.* FROM ${types} CROSS JOIN LATERAL (
+          SELECT * FROM (${dueOfType}) AS own LIMIT $2::integer OFFSET ${share}::integer) AS further
+        WHERE ${share}::integer < $2::integer AND EXISTS (SELECT FROM shares)
+        LIMIT $2::integer) AS limited
+      LIMIT ${maxClaimed})
+    UPDATE job SET
+      status = 'RUNNING', attempts = attempts + 1, started_at = now(), updated_at = now(),
+      progress = NULL, progress_message = NULL,
+      lease_token = gen_random_uuid()::text, lease_expires_at = now() + make_interval(secs => $3::integer)
+    FROM due WHERE job.tenant_app_id = due.tenant_app_id AND job.id = due.id ${ofTenant}
+    RETURNING ${returned}`)
 }
 
 /**
- * Claims jobs of all tenants. The queues of the tenants after a given one come first and the others follow, so that a worker
- * which passes the tenant it served last serves all of them in turn. The index is asked for one tenant after the other: the
- * cost depends on the number of tenants with waiting jobs, not on the number of jobs. ORDER BY would lock the due jobs of all
- * tenants; without it PostgreSQL follows the order of the joins, each of which depends on the one before.
- * Parameters: types, limit, seconds of the lease, the tenant served last. The last column of the result is the turn.
+ * Claims jobs of one tenant.
+ * Parameters: types in the order in which they are served, limit, seconds of the lease, tenant, share of each type.
+ */
+function claimOfTenant(columns: string): Statement {
+  const types = 'unnest($1::text[]) AS type (name)'
+  return startDue(types, dueJobs('$4', 'type.name'), '$5', columns, 'AND job.tenant_app_id = $4')
+}
+
+/**
+ * Claims jobs of all tenants. The queues of the tenants after the one that was served last with a type come first and the others follow, so
+ * that a worker which passes these tenants serves all of them in turn. The index is asked for one tenant after the other: the
+ * cost depends on the number of tenants with waiting jobs, not on the number of jobs.
+ * Parameters: types in the order in which they are served, limit, seconds of the lease, the tenant served last with each type, share of each
+ * type. The last column of the result is the turn.
  */
 function claimOfAllTenants(columns: string): Statement {
   const nextTenant = (after: string) => `
@@ -141,15 +160,13 @@ function claimOfAllTenants(columns: string): Statement {
     WHERE status = 'PENDING' AND job_type = type.name AND tenant_app_id > ${after}
     ORDER BY tenant_app_id LIMIT 1`
   const due = `
-    SELECT claimed.*, row_number() OVER () AS turn FROM (VALUES (1, $4, NULL), (2, '', $4)) AS lap (number, after, up_to)
-    CROSS JOIN unnest($1::text[]) AS type (name)
+    SELECT claimed.* FROM (VALUES (1, type.last_served, NULL), (2, '', type.last_served)) AS lap (number, after, up_to)
     CROSS JOIN LATERAL (
       WITH RECURSIVE tenant (id) AS (
         (${nextTenant('lap.after')})
         UNION ALL
         SELECT following.tenant_app_id FROM tenant CROSS JOIN LATERAL (${nextTenant('tenant.id')}) AS following)
       SELECT id FROM tenant WHERE lap.up_to IS NULL OR id <= lap.up_to) AS tenant
-    CROSS JOIN LATERAL (${dueJobs('tenant.id', 'type.name')}) AS claimed
-    LIMIT $2::integer`
-  return statement(startDue(due, `${columns}, due.turn`))
+    CROSS JOIN LATERAL (${dueJobs('tenant.id', 'type.name')}) AS claimed`
+  return startDue('unnest($1::text[], $4::text[]) AS type (name, last_served)', due, '$5', `${columns}, due.turn`)
 }

@@ -6,6 +6,7 @@ import { keepWatching } from '../../event/wake-ups.ts'
 import { type JobStore, leaseOf } from '../store/job-store.ts'
 import type { JobHandlers } from './handler.ts'
 import { type RunningJob, runJob } from './run-job.ts'
+import { createTurns } from './turns.ts'
 
 export interface WorkerOptions {
   readonly jobs: JobStore
@@ -37,19 +38,17 @@ export function startWorker(options: WorkerOptions): Worker {
   // By lease token: a job whose lease expired can come back before its first attempt here has ended.
   const running = new Map<string, RunningJob>()
   const alarm = createAlarm()
-  let jobTypes = [...handlers.keys()]
-  let lastServed = ''
+  const turns = createTurns(handlers.keys())
   let isStopping = false
 
   async function claim(): Promise<boolean> {
     const limit = concurrency - running.size
     if (limit <= 0) return false
-    const claimed = await jobs.claimOfAllTenants(lastServed, { jobTypes, limit, leaseSeconds })
-    const last = claimed.at(-1)
-    if (!last) return false
+    const { lastServed } = turns
+    const claimed = await jobs.claimOfAllTenants({ lastServed, jobTypes: turns.jobTypes(), limit, leaseSeconds })
+    if (claimed.length === 0) return false
     // Every tenant and every type is served, however many jobs the others have.
-    lastServed = last.tenantAppId
-    jobTypes = [...jobTypes.slice(1), ...jobTypes.slice(0, 1)]
+    turns.note(claimed)
     for (const lease of claimed.map(leaseOf)) {
       const handler = handlers.get(lease.job.jobType ?? '')
       if (!handler) throw new Error(`The worker claimed a job of another type: ${lease.job.jobType}`)
