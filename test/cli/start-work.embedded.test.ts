@@ -25,7 +25,7 @@ it('a process removes keys that ended long ago, and gathers the statistics of th
   }
   expect(await estimate()).not.toBe(50)
   const logger = createLogger({ logLevel: 'silent' })
-  const stop = startWork(services, {
+  const { stop } = startWork(services, {
     ...settings,
     logger,
     meter: createStatementMeter(),

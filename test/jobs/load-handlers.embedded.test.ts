@@ -28,9 +28,29 @@ describe('a file of handlers', () => {
     expect([...(await loadHandlers(file)).keys()].sort()).toEqual(['media.resize', 'one', 'two'])
   })
 
+  it('can have handlers with the names of options', async () => {
+    const file = save('export const isolated = () => ({}); export const maxSeconds = { isolated: 5 }')
+    expect([...(await loadHandlers(file)).keys()]).toEqual(['isolated'])
+  })
+
   it.each([
     ['is missing', () => '/nowhere/handlers.js', 'cannot be loaded'],
     ['does not parse', () => save('export function ('), 'cannot be loaded'],
+    [
+      'has an option for a type without a handler',
+      () => save('export const one = () => {}; export const maxSeconds = { two: 5 }'),
+      'maxSeconds names two, which is no handler',
+    ],
+    [
+      'has an option of another type',
+      () => save('export const one = () => {}; export const isolated = "yes"'),
+      'isolated must be true or false',
+    ],
+    [
+      'has a maximum run time of no second',
+      () => save('export const one = () => {}; export const maxSeconds = { one: 0 }'),
+      'maxSeconds must be a whole number from 1 to 604800',
+    ],
     ['exports no handler', () => save('export const limit = 3'), 'exports no handler'],
   ])('that %s is rejected with its path', async (_, file, message) => {
     await expect(loadHandlers(file())).rejects.toMatchObject({

@@ -37,7 +37,10 @@ export function serveCommand(io: Io): Command {
 export function workCommand(io: Io): Command {
   return new Command('work')
     .description('run the jobs of all tenants. With the embedded database, `serve` does so itself')
-    .option('--handlers <file>', 'the functions that the file exports run the jobs of the types they are named after')
+    .option(
+      '--handlers <file>',
+      'the functions that the file exports run the jobs of the types they are named after. See docs/jobs.md',
+    )
     .addOption(concurrency)
     .option(
       '--lease <seconds>',

@@ -20,6 +20,7 @@ import { createLogger } from '../../engine/telemetry/logger.ts'
 import { createMetrics, type Metrics, measureProcess } from '../../engine/telemetry/metrics.ts'
 import { requireMigrations } from '../actions/with-database.ts'
 import type { Io } from '../io.ts'
+import { exitOnUncaughtError } from './exit-on-uncaught-error.ts'
 import { maxConnectionsOf } from './max-connections.ts'
 import { openRedis } from './open-redis.ts'
 import { releaseMemory } from './release-memory.ts'
@@ -91,7 +92,8 @@ export async function serve(
       demoKey: config.showsDemoKey ? demoKey : undefined,
     })
     const work = { ...config, logger, meter, tracing, rateLimit, concurrency, ...(handlers && { handlers }) }
-    const stopWork = startWork(services, work)
+    const { stop: stopWork, crash } = startWork(services, work)
+    exitOnUncaughtError(logger, crash)
     const stopUsageWriter = startUsageWriter(services, { log: logger })
     try {
       const { host, port } = config

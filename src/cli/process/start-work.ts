@@ -5,7 +5,7 @@ import { createEventLog } from '../../domain/event/event-log.ts'
 import type { JobHandlers } from '../../domain/job/worker/handler.ts'
 import { loadHandlers } from '../../domain/job/worker/load-handlers.ts'
 import { startMaintenance } from '../../domain/job/worker/maintenance.ts'
-import { startWorker } from '../../domain/job/worker/worker.ts'
+import { startWorker, type Worker } from '../../domain/job/worker/worker.ts'
 import { removeOldUsage } from '../../domain/usage/remove-old-usage.ts'
 import type { Services } from '../../engine/context.ts'
 import { removeExpiredResponses } from '../../engine/idempotency/idempotency.ts'
@@ -35,12 +35,19 @@ interface StartWorkOptions
   readonly leaseSeconds?: number
 }
 
+export interface Work {
+  /** Resolves when the last job and the last delivery have ended. */
+  stop(): Promise<void>
+  /** Ends the attempts of jobs because of an error that nothing has caught. Undefined if this process runs no jobs. See `Worker`. */
+  readonly crash: Worker['crash'] | undefined
+}
+
 /**
  * Starts the worker, the deliveries and the maintenance of a process.
  *
- * @returns stops them, and resolves when the last job and the last delivery have ended
+ * @returns what ends them
  */
-export function startWork(services: Services, options: StartWorkOptions): () => Promise<void> {
+export function startWork(services: Services, options: StartWorkOptions): Work {
   const { database, jobs, events, deliveries } = services
   const { logger: log, jobRetentionDays: retentionDays, eventRetentionDays, handlers } = options
   const { concurrency, leaseSeconds = defaultLeaseSeconds } = options
@@ -61,9 +68,12 @@ export function startWork(services: Services, options: StartWorkOptions): () => 
   // Processes that run no jobs do not load the HTTP client of webhooks.
   const deliverer =
     handlers && import('./start-deliveries.ts').then(({ startDeliveries }) => startDeliveries(services, options))
-  return async () => {
-    const grace = graceOf(options.shutdownMilliseconds)
-    await Promise.all([worker?.stop(grace), deliverer?.then((stop) => stop?.(grace))])
-    await stopMaintenance()
+  return {
+    async stop() {
+      const grace = graceOf(options.shutdownMilliseconds)
+      await Promise.all([worker?.stop(grace), deliverer?.then((stop) => stop?.(grace))])
+      await stopMaintenance()
+    },
+    crash: worker?.crash,
   }
 }

@@ -10,6 +10,7 @@ import { createLogger } from '../../engine/telemetry/logger.ts'
 import { createMetrics, measureProcess } from '../../engine/telemetry/metrics.ts'
 import { withMigratedDatabase } from '../actions/with-database.ts'
 import type { Io } from '../io.ts'
+import { exitOnUncaughtError } from './exit-on-uncaught-error.ts'
 import { openRedis } from './open-redis.ts'
 import { startTracing, stopTracing } from './start-tracing.ts'
 import { readHandlers, startWork } from './start-work.ts'
@@ -39,8 +40,9 @@ export async function work(io: Io, { handlers: file, concurrency, lease }: WorkO
     const { pointsPerMinute, pointsPerUser } = config
     const rateLimit = createRateLimit(pointsPerMinute, { log: logger, pointsPerUser, redis, metrics })
     const stopMetrics = await serveMetrics(metrics.registry, config)
-    const work = { ...config, logger, meter, tracing, rateLimit, handlers, concurrency, leaseSeconds: lease }
-    const stopWork = startWork(services, work)
+    const options = { ...config, logger, meter, tracing, rateLimit, handlers, concurrency, leaseSeconds: lease }
+    const { stop: stopWork, crash } = startWork(services, options)
+    exitOnUncaughtError(logger, crash)
     const stopUsageWriter = startUsageWriter(services, { log: logger })
     logger.info({ jobTypes: [...handlers.keys()] }, 'working')
     await toldToStop

@@ -1,6 +1,6 @@
 /** The second argument of a handler. */
 export interface JobContext {
-  /** Aborts when the job is cancelled, its lease expires, or the worker stops. */
+  /** Aborts when the job is cancelled, its lease expires, its maximum run time is over, or the worker stops. */
   readonly signal: AbortSignal
   /** The number of the attempt, from 1. */
   readonly attempt: number
@@ -22,4 +22,14 @@ export type JobHandlers = ReadonlyMap<string, JobHandler>
 /** Thrown by a handler if another attempt would fail too. The job fails at once. */
 export class PermanentError extends Error {
   override readonly name: string = 'PermanentError'
+}
+
+/** What a file of handlers can export next to them. Each is a value for all of its handlers, or an object with values by type. */
+export interface HandlerOptions {
+  /** Whether each job runs in a thread of its own, in which the handler may block the event loop. */
+  readonly isolated?: boolean | Readonly<Record<string, boolean>>
+  /** How long an attempt may take. Then it fails with TIMEOUT. By default an hour for isolated handlers, and no limit for others. */
+  readonly maxSeconds?: number | Readonly<Record<string, number>>
+  /** How much memory the thread of an isolated handler may take for objects. 512 MiB by default. */
+  readonly maxMemoryMib?: number | Readonly<Record<string, number>>
 }

@@ -1,15 +1,16 @@
 import { toStorableText } from '../../../engine/db/storable.ts'
 import { maxCodeLength, maxMessageLength } from '../job.input.ts'
 import type { Failure } from '../store/job-store.ts'
+import { readThrown } from './thrown.ts'
 
 // Handlers are the code of others: they throw and return anything. What they give always becomes a value that can be stored, within the bounds
 // of the API. Otherwise the end of the attempt could not be recorded, and the job would run again when its lease ends.
 
 /** The failure of a handler that threw this. */
 export function failureOf(error: unknown): Failure {
-  const { name, message, code, retryAfterSeconds } = readProperties(error)
+  const { name, message, code, retryAfterSeconds } = readThrown(error)
   const word = [code, name].find((value) => isFilled(value)) ?? 'Error'
-  const text = [message, error].find((value) => isFilled(value)) ?? 'The handler threw a value without a message'
+  const text = isFilled(message) ? message : 'The handler threw a value without a message'
   return {
     code: toStorableText(word, maxCodeLength),
     message: toStorableText(text, maxMessageLength),
@@ -26,14 +27,4 @@ export function progressMessageOf(message: unknown): string | null {
 
 function isFilled(value: unknown): value is string {
   return typeof value === 'string' && value.trim() !== ''
-}
-
-/** The properties of a thrown value. Getters and proxies can throw, too. */
-function readProperties(error: unknown): Readonly<Record<string, unknown>> {
-  try {
-    const { name, message, code, retryAfterSeconds } = Object(error)
-    return { name, message, code, retryAfterSeconds }
-  } catch {
-    return {}
-  }
 }

@@ -5,6 +5,7 @@ import type { Logger } from '../../../engine/telemetry/logger.ts'
 import type { TraceWork } from '../../../engine/telemetry/work-trace.ts'
 import type { JobRules } from '../job.input.ts'
 import type { Failure, HeldJob, JobLease, JobStore } from '../store/job-store.ts'
+import { abortGraceMilliseconds } from './grace.ts'
 import { type JobHandler, PermanentError } from './handler.ts'
 import { failureOf, progressMessageOf } from './outcome.ts'
 
@@ -26,14 +27,16 @@ interface RunJobOptions {
   readonly traceWork?: TraceWork | undefined
 }
 
-/** How long a handler may take to stop. It is less than the process has left when the worker is stopped (cli/process/stop.ts). */
-const abortGraceMilliseconds = 500
+/** The key and the token of a claimed job. */
+export function heldJob({ job: { tenantAppId, id }, leaseToken }: JobLease): HeldJob {
+  return { tenantAppId, id, leaseToken }
+}
 
 /** Runs a handler on a claimed job, extends its lease, and stores the outcome. */
 export function runJob(options: RunJobOptions): RunningJob {
   const { jobs, lease, handler, leaseSeconds, log, traceWork } = options
-  const { job, leaseToken } = lease
-  const held: HeldJob = { tenantAppId: job.tenantAppId, id: job.id, leaseToken }
+  const { job } = lease
+  const held = heldJob(lease)
   const controller = new AbortController()
   const { signal } = controller
   const heartbeat = setInterval(() => void extend(), (leaseSeconds * 1_000) / 3)
@@ -60,7 +63,7 @@ export function runJob(options: RunJobOptions): RunningJob {
   }
 
   function lose(cause: Error): void {
-    controller.abort(Object.assign(new Error('The worker no longer holds the job', { cause }), { code: 'LEASE_LOST' }))
+    controller.abort(Object.assign(new Error('The worker no longer holds the job', { cause }), { code: leaseLost }))
   }
 
   async function attempt(): Promise<object | null> {
@@ -99,13 +102,21 @@ export function runJob(options: RunJobOptions): RunningJob {
         else await jobs.fail(held, outcome.failure)
         return
       } catch (error) {
+        if (!isDatabaseUnavailable(error)) return noteLoss(error)
         if (signal.aborted) return
-        if (!isDatabaseUnavailable(error)) {
-          log.warn({ err: error, job: job.id }, 'the outcome of a job could not be stored')
-          return
-        }
         await sleep(500)
       }
+    }
+  }
+
+  function noteLoss(error: unknown): void {
+    const details = { err: error, job: job.id, jobType: job.jobType }
+    if (!(error instanceof GatewayError)) log.warn(details, 'the outcome of a job could not be stored')
+    else if (!signal.aborted || isLeaseLost(signal.reason)) {
+      log.warn(
+        details,
+        'the outcome of a job is lost, because its lease had ended: see "Handlers that block" in docs/jobs.md',
+      )
     }
   }
 
@@ -116,6 +127,12 @@ export function runJob(options: RunJobOptions): RunningJob {
   }
 
   return { lease, abort: (reason) => controller.abort(reason), ended: traceWork ? runTraced(traceWork) : run() }
+}
+
+const leaseLost = 'LEASE_LOST'
+
+function isLeaseLost(reason: unknown): boolean {
+  return Object(reason).code === leaseLost
 }
 
 /** Stores progress, one report at a time. A report that is replaced before it is stored is dropped. */

@@ -1,12 +1,15 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { createAlarm } from '../../../engine/alarm.ts'
 import type { Logger } from '../../../engine/telemetry/logger.ts'
 import type { TraceWork } from '../../../engine/telemetry/work-trace.ts'
 import type { EventFeed } from '../../event/event-feed.ts'
 import { keepWatching } from '../../event/wake-ups.ts'
-import { type JobStore, leaseOf } from '../store/job-store.ts'
-import type { JobHandlers } from './handler.ts'
-import { type RunningJob, runJob } from './run-job.ts'
+import { type JobLease, type JobStore, leaseOf } from '../store/job-store.ts'
+import { uncaughtFailure, workerCrashed } from './crash.ts'
+import type { JobHandler, JobHandlers } from './handler.ts'
+import { heldJob, type RunningJob, runJob } from './run-job.ts'
 import { createTurns } from './turns.ts'
+import { type LoggedJob, loggedJob, watchEventLoop } from './watch-event-loop.ts'
 
 export interface WorkerOptions {
   readonly jobs: JobStore
@@ -30,6 +33,20 @@ export interface Worker {
    *   worker
    */
   stop(graceMilliseconds: number): Promise<void>
+  /**
+   * Ends all attempts because nothing has caught an error, after which the process must end. The job whose handler left it fails, and so does a job
+   * that runs alone: it would end the next worker, too. The others wait for another worker. Must be called by the listener of the error.
+   */
+  crash(error: unknown): WorkerCrash
+}
+
+export interface WorkerCrash {
+  /** The jobs that were running. */
+  readonly jobs: readonly LoggedJob[]
+  /** The one whose handler left the error, as far as that is known. */
+  readonly culprit: LoggedJob | undefined
+  /** Resolves when the ends of the attempts are recorded, or cannot be. */
+  readonly recorded: Promise<unknown>
 }
 
 /** Starts a worker. It runs the jobs of all tenants for which there is a handler. */
@@ -37,6 +54,9 @@ export function startWorker(options: WorkerOptions): Worker {
   const { jobs, events, handlers, log, concurrency, leaseSeconds, pollMilliseconds = 2_000, traceWork } = options
   // By lease token: a job whose lease expired can come back before its first attempt here has ended.
   const running = new Map<string, RunningJob>()
+  /** The job in whose handler the code runs, also in its timers and promises. */
+  const current = new AsyncLocalStorage<JobLease>()
+  const watch = watchEventLoop({ leaseSeconds, log })
   const alarm = createAlarm()
   const turns = createTurns(handlers.keys())
   let isStopping = false
@@ -52,14 +72,19 @@ export function startWorker(options: WorkerOptions): Worker {
     for (const lease of claimed.map(leaseOf)) {
       const handler = handlers.get(lease.job.jobType ?? '')
       if (!handler) throw new Error(`The worker claimed a job of another type: ${lease.job.jobType}`)
-      const job = runJob({ jobs, lease, handler, leaseSeconds, log, traceWork })
+      const job = runJob({ jobs, lease, handler: within(lease, handler), leaseSeconds, log, traceWork })
       running.set(lease.leaseToken, job)
+      watch.add(job)
       void job.ended.finally(() => {
         running.delete(lease.leaseToken)
         alarm.ring()
       })
     }
     return true
+  }
+
+  function within(lease: JobLease, handler: JobHandler): JobHandler {
+    return (payload, context) => current.run(lease, () => handler(payload, context))
   }
 
   async function work(): Promise<void> {
@@ -109,6 +134,17 @@ export function startWorker(options: WorkerOptions): Worker {
       }, graceMilliseconds)
       await Promise.all([...running.values()].map(({ ended }) => ended))
       clearTimeout(timer)
+      watch.stop()
+    },
+    crash(error) {
+      isStopping = true
+      const held = [...running.values()]
+      const source = running.get(current.getStore()?.leaseToken ?? '')
+      const culprit = source ?? (held.length === 1 ? held[0] : undefined)
+      const recorded = Promise.allSettled(
+        held.map((job) => jobs.fail(heldJob(job.lease), job === culprit ? uncaughtFailure(error) : workerCrashed)),
+      )
+      return { jobs: held.map(loggedJob), culprit: culprit && loggedJob(culprit), recorded }
     },
   }
 }
