@@ -5,6 +5,7 @@ import { problemsOfSslMode } from './engine/db/postgres/url-problems.ts'
 import { OperatorError } from './engine/errors.ts'
 import type { LoadLimits } from './engine/http/plugins/load-shedding.ts'
 import type { HttpTimeouts } from './engine/http/server/server-options.ts'
+import type { AllowedNetworks } from './engine/network/private-networks.ts'
 import { packageVersion } from './engine/telemetry/package-version.ts'
 import type { TracingConfig } from './engine/telemetry/tracing.ts'
 import { type Environment, environment } from './environment.ts'
@@ -46,8 +47,8 @@ export interface Config {
   readonly usageRetentionDays: number
   /** Whether operations of clients without a name are rejected. */
   readonly requiresClientName: boolean
-  /** Whether `fetch_content` and webhooks may connect to private networks. */
-  readonly fetchPrivateNetworks: boolean
+  /** The private networks to which `fetch_content` and webhooks may connect. */
+  readonly fetchPrivateNetworks: AllowedNetworks
   /** The header `user-agent` of `fetch_content`. */
   readonly fetchUserAgent: string
   /** The keys that encrypt the secrets of webhooks, the one in use first. Empty: none is set. */

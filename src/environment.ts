@@ -11,8 +11,17 @@ import {
   seconds,
   url,
 } from './engine/input/variables.ts'
+import { isNetwork } from './engine/network/private-networks.ts'
 
 const onOff = z.enum(['on', 'off'], 'must be "on" or "off"').transform((word) => word === 'on')
+
+const networksProblem = 'must be on, off, or networks such as 10.20.0.0/16, separated by commas'
+
+/** `on`, `off`, or networks. */
+const privateNetworks = z.union(
+  [onOff, list(isNetwork, networksProblem).refine((networks) => networks.length > 0, networksProblem)],
+  networksProblem,
+)
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 
@@ -74,7 +83,7 @@ export const environment = z.object({
   EVENT_RETENTION_DAYS: integer('a number of days from 0 (forever) to 36500', 0, 36_500).default(30),
   USAGE_RETENTION_DAYS: integer('a number of days from 0 (forever) to 36500', 0, 36_500).default(90),
   REQUIRE_CLIENT_NAME: onOff.default(false),
-  FETCH_PRIVATE_NETWORKS: onOff.default(false),
+  FETCH_PRIVATE_NETWORKS: privateNetworks.default(false),
   FETCH_USER_AGENT: z
     .string()
     .regex(/^[\x21-\x7e]([\x20-\x7e]{0,254}[\x21-\x7e])?$/, 'must be 1 to 256 printable ASCII characters')

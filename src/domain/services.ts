@@ -1,5 +1,7 @@
 import { createEngineServices, type EngineOptions, type Services } from '../engine/context.ts'
 import type { Database } from '../engine/db/database.ts'
+import { createAddressCheck } from '../engine/network/address-check.ts'
+import type { AllowedNetworks } from '../engine/network/private-networks.ts'
 import type { Logger } from '../engine/telemetry/logger.ts'
 import { type AccountStore, createAccountStore } from './account/account-store.ts'
 import { createEventFeed, type EventFeed } from './event/event-feed.ts'
@@ -30,6 +32,8 @@ export interface ServicesOptions extends EngineOptions {
   readonly jobLimits: JobLimits
   /** Encrypt the secrets of webhooks. Without them there are no webhooks. */
   readonly webhookKeys?: readonly Buffer[]
+  /** The private networks to which webhooks may be sent. */
+  readonly fetchPrivateNetworks?: AllowedNetworks
   readonly logger?: Pick<Logger, 'warn'>
 }
 
@@ -49,6 +53,7 @@ export function createServices(database: Database, options: ServicesOptions): Se
     webhooks: {
       secrets: key && createSecrets([key, ...olderKeys]),
       checkQuery: createQueryCheck(metrics),
+      isBlocked: createAddressCheck(options.fetchPrivateNetworks ?? false),
     },
     events: createEventFeed({
       log: createEventLog(database),

@@ -103,6 +103,8 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
       ...settings,
       backoff: { delaySeconds: 1, maxDelaySeconds: 1 },
       webhookKeys: [webhookKey],
+      // Receivers of tests are on this machine.
+      fetchPrivateNetworks: true,
       metrics,
     })
     // Keys are not cached, so a revocation takes effect at once. test/auth/authentication.test.ts tests the cache.

@@ -10,6 +10,7 @@ import { defineQueryById, Node, registerNode } from '../../engine/graphql/schema
 import { EventType } from '../event/event.graphql.ts'
 import type { EventType as EventTypeName } from '../event/event.ts'
 import {
+  checkAddress,
   createWebhook,
   deleteWebhook,
   maxWebhooks,
@@ -123,7 +124,7 @@ builder.prismaObjectField(Webhook, 'deliveries', (t) =>
 )
 
 const describe = {
-  url: 'The URL: https or http, up to 2,048 characters, with the port 80, 443, or one from 1024.',
+  url: 'The URL: https or http, up to 2,048 characters, with the port 80, 443, or one from 1024. Its address must be public, unless the operator allows others.',
   eventTypes: 'The types of the events to send.',
   query:
     'A query operation with the variable `$id: ID!`: its data is sent, for the resource of each event. At most 4,000 characters and 1,000 ' +
@@ -154,6 +155,7 @@ defineMutation('createWebhook', {
   }),
   isSecret: true,
   results: withSecret('The new webhook.'),
+  prepare: checkAddress,
   run: createWebhook,
 })
 
@@ -173,6 +175,7 @@ defineMutation('updateWebhook', {
     enabled: t.boolean({ description: 'Whether events are sent. Null keeps it.' }),
   }),
   results: [{ field: 'webhook', type: Webhook, description: 'The changed webhook.' }],
+  prepare: checkAddress,
   run: updateWebhook,
 })
 

@@ -7,7 +7,7 @@ function hasAllowedPort({ port }: URL): boolean {
   return port === '' || ['80', '443'].includes(port) || Number(port) >= 1_024
 }
 
-const url = httpUrl.check(
+export const webhookUrl = httpUrl.check(
   rule('INVALID_FORMAT', 'must not contain a user, a password or a fragment', (value) => {
     const { username, password, hash } = new URL(value)
     return username === '' && password === '' && hash === ''
@@ -23,11 +23,16 @@ const eventTypes = z
 const query = filledText.check(atMost(4_000))
 const description = text(500)
 
-export const newWebhook = z.object({ url, eventTypes, query: query.nullish(), description: description.nullish() })
+export const newWebhook = z.object({
+  url: webhookUrl,
+  eventTypes,
+  query: query.nullish(),
+  description: description.nullish(),
+})
 
 /** The input of `updateWebhook`. Null leaves `url`, `eventTypes` and `enabled` unchanged, and clears `query` and `description`. */
 export const webhookChange = z.object({
-  url: url.nullish(),
+  url: webhookUrl.nullish(),
   eventTypes: eventTypes.nullish(),
   query: query.nullish(),
   description: description.nullish(),

@@ -7,7 +7,7 @@ import { parseInput } from '../../engine/input/parse-input.ts'
 import { lockKeys } from '../credential/key.service.ts'
 import { isEventId } from '../event/event.ts'
 import { generateSecret, type Secrets } from './secrets.ts'
-import { newWebhook, redelivery, webhookChange } from './webhook.input.ts'
+import { newWebhook, redelivery, webhookChange, webhookUrl } from './webhook.input.ts'
 import { webhookIds } from './webhook.ts'
 
 /** How many webhooks a tenant can have, because each event is sent to all of them. */
@@ -17,6 +17,19 @@ export const maxWebhooks = 50
 export interface WebhookSecret {
   readonly webhook: Webhook
   readonly secret: string
+}
+
+/**
+ * Checks the URL of a webhook, before the transaction because names are looked up. A URL that is invalid otherwise is left to `run`.
+ *
+ * @throws GatewayError BAD_USER_INPUT if the deliveries would be refused
+ */
+export async function checkAddress({ webhooks }: Context, { url }: { readonly url?: string | null | undefined }) {
+  const { data } = webhookUrl.safeParse(url)
+  if (data === undefined || !(await webhooks.isBlocked(data))) return
+  const reason =
+    'must not lead to an address that is not public. The operator can allow its network with FETCH_PRIVATE_NETWORKS'
+  throw invalidField('url', 'OUT_OF_RANGE', reason)
 }
 
 /**

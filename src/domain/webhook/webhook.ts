@@ -1,6 +1,7 @@
 import type { Viewer } from '../../engine/auth/viewer.ts'
 import { idsWithPrefix } from '../../engine/db/ids.ts'
 import { one } from '../../engine/db/read/relation.ts'
+import type { IsBlocked } from '../../engine/network/address-check.ts'
 import type { Secrets } from './secrets.ts'
 
 export const webhookIds = idsWithPrefix('whk')
@@ -30,4 +31,6 @@ export interface WebhookServices {
   /** Encrypts the secrets of webhooks. Undefined if the operator has set no key: then no webhook can be created. */
   readonly secrets: Secrets | undefined
   readonly checkQuery: CheckQuery
+  /** Whether deliveries to a URL would be refused because of its address. */
+  readonly isBlocked: IsBlocked
 }

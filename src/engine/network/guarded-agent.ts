@@ -1,11 +1,11 @@
 import { Agent, buildConnector } from 'undici'
-import { createPrivateNetworks } from './private-networks.ts'
+import { type AllowedNetworks, createPrivateNetworks } from './private-networks.ts'
 
 export interface GuardedAgentOptions {
   /** How long connecting may take. */
   readonly timeoutMilliseconds: number
-  /** Whether it may connect to addresses that are not public. */
-  readonly allowPrivateNetworks: boolean
+  /** The networks that are not public to which it may connect. */
+  readonly allowPrivateNetworks: AllowedNetworks
 }
 
 /**
@@ -21,7 +21,7 @@ export function createGuardedAgent(options: GuardedAgentOptions): Agent {
  * TLS is started on it.
  */
 function createConnector({ timeoutMilliseconds: timeout, allowPrivateNetworks }: GuardedAgentOptions) {
-  const openSocket = buildConnector({ timeout, ...(!allowPrivateNetworks && { blockList: createPrivateNetworks() }) })
+  const openSocket = buildConnector({ timeout, blockList: createPrivateNetworks(allowPrivateNetworks) })
   const addTls = buildConnector({ timeout })
   return ((options, callback) => {
     if (options.protocol !== 'https:') return openSocket(options, callback)

@@ -1,4 +1,4 @@
-import { BlockList } from 'node:net'
+import { BlockList, isIP, type SocketAddress } from 'node:net'
 
 /** The networks that are not public: IANA's special-purpose registries, and IPv6 forms of IPv4 addresses. */
 const privateNetworks: readonly (readonly [string, number, 'ipv4' | 'ipv6'])[] = [
@@ -35,9 +35,56 @@ const privateNetworks: readonly (readonly [string, number, 'ipv4' | 'ipv6'])[] =
   ['ff00::', 8, 'ipv6'], // multicast
 ]
 
-/** Creates the list of addresses to which clients must not make this process connect. IPv4-mapped addresses count as IPv4. */
-export function createPrivateNetworks(): BlockList {
-  const list = new BlockList()
+/**
+ * Which of these networks clients may make this process connect to: all, none, or those that are listed, such as `10.20.0.0/16` and
+ * `fd00::1`.
+ */
+export type AllowedNetworks = boolean | readonly string[]
+
+/**
+ * Creates the list of addresses to which clients must not make this process connect. IPv4-mapped addresses count as IPv4.
+ *
+ * @param allowed the networks that the list leaves out
+ */
+export function createPrivateNetworks(allowed: AllowedNetworks = false): BlockList {
+  const list = Array.isArray(allowed) ? new ListWithExceptions(allowed) : new BlockList()
+  if (allowed === true) return list
   for (const [network, prefix, family] of privateNetworks) list.addSubnet(network, prefix, family)
   return list
+}
+
+/** Node has no exceptions from a block list. It calls `check` for each address to which a socket connects. */
+class ListWithExceptions extends BlockList {
+  readonly #exceptions = new BlockList()
+
+  constructor(networks: readonly string[]) {
+    super()
+    for (const text of networks) {
+      const { address, prefix, family } = parseNetwork(text) ?? {}
+      if (address === undefined || prefix === undefined || family === undefined)
+        throw new Error(`${text} is not a network`)
+      this.#exceptions.addSubnet(address, prefix, family)
+    }
+  }
+
+  override check(address: string | SocketAddress, family?: 'ipv4' | 'ipv6'): boolean {
+    const { address: text, family: version } = typeof address === 'string' ? { address, family } : address
+    return !this.#exceptions.check(text, version) && super.check(text, version)
+  }
+}
+
+/** Whether a text is a network, or one address. */
+export function isNetwork(text: string): boolean {
+  return parseNetwork(text) !== undefined
+}
+
+/** `10.20.0.0/16` ⇒ its address, prefix and family. Without a prefix, it is one address. */
+function parseNetwork(text: string) {
+  const [, address = '', given] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
+  const version = isIP(address)
+  // A zone names an interface of this machine.
+  if (version === 0 || address.includes('%')) return undefined
+  const bits = version === 4 ? 32 : 128
+  const prefix = given === undefined ? bits : Number(given)
+  return prefix > bits ? undefined : { address, prefix, family: `ipv${version as 4 | 6}` as const }
 }

@@ -1,5 +1,6 @@
 import { type Agent, type Dispatcher, request } from 'undici'
 import { createGuardedAgent } from '../../../engine/network/guarded-agent.ts'
+import type { AllowedNetworks } from '../../../engine/network/private-networks.ts'
 import { readRetryAfter } from '../../../engine/network/retry-after.ts'
 import type { SignedMessage } from './sign.ts'
 
@@ -27,7 +28,7 @@ const bodyMilliseconds = 1_000
  * connects.
  */
 export function createSender(options: {
-  readonly allowPrivateNetworks: boolean
+  readonly allowPrivateNetworks: AllowedNetworks
   readonly timeoutMilliseconds: number
 }) {
   const { allowPrivateNetworks, timeoutMilliseconds } = options

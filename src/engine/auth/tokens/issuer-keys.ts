@@ -9,6 +9,7 @@ import {
 import { fetch } from 'undici'
 import { OperatorError } from '../../errors.ts'
 import { createGuardedAgent } from '../../network/guarded-agent.ts'
+import type { AllowedNetworks } from '../../network/private-networks.ts'
 import { readBytes } from '../../network/read-bytes.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { type IssuerSettings, maxFileBytes, readJson } from './issuer-settings.ts'
@@ -30,7 +31,7 @@ const maxFileAgeMilliseconds = 60_000
 export interface IssuerKeysOptions {
   readonly log: Logger
   /** Whether the keys may be in a private network. */
-  readonly allowPrivateNetworks: boolean
+  readonly allowPrivateNetworks: AllowedNetworks
 }
 
 /**

@@ -29,7 +29,7 @@ export async function openTrustedIssuers(
   for (const settings of readIssuerSettings(file)) {
     const { issuer, tenant: nameOrId, jwksUri = 'https:' } = settings
     if (issuer === ownIssuer) throw new OperatorError(`TRUSTED_ISSUERS: ${issuer} is the gateway itself (TOKEN_ISSUER)`)
-    if (!jwksUri.startsWith('https:') && !options.allowPrivateNetworks) {
+    if (!jwksUri.startsWith('https:') && options.allowPrivateNetworks !== true) {
       throw new OperatorError(`TRUSTED_ISSUERS: ${jwksUri} must be https, unless FETCH_PRIVATE_NETWORKS=on`)
     }
     if (opened.some((other) => other.issuer === issuer && other.audience === settings.audience)) {

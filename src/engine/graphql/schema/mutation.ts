@@ -75,6 +75,8 @@ interface MutationOptions<Fields extends InputFieldMap, Result> {
   readonly results: readonly ResultField<Result>[]
   /** Whether `run` writes with one statement, which needs no transaction. */
   readonly hasOneWrite?: boolean
+  /** Runs before the transaction, for what takes longer than a transaction should. Can reject fields of the input, too. */
+  readonly prepare?: (context: Context, input: InputOf<Fields>) => Promise<void>
   /** Runs in a transaction, unless `hasOneWrite`. If it rejects a field of the input, the payload has `userErrors` and nothing is written. */
   readonly run: (context: Context, input: InputOf<Fields>) => Promise<Result>
 }
@@ -111,6 +113,7 @@ export function defineMutation<Result, Fields extends InputFieldMap = never>(
     cost = {},
     hasOneWrite = false,
     restrictions = [],
+    prepare,
     run,
   } = options
   const typename = `${name.charAt(0).toUpperCase()}${name.slice(1)}`
@@ -123,6 +126,7 @@ export function defineMutation<Result, Fields extends InputFieldMap = never>(
   async function resolve(context: Context, given: InputOf<Fields>, info: GraphQLResolveInfo): Promise<Payload<Result>> {
     try {
       rejectLeftOut(restrictions, given, info)
+      await prepare?.(context, given)
       return { result: await context.transact(() => run(context, given), { hasOneWrite }), userErrors: [] }
     } catch (error) {
       if (error instanceof GatewayError && error.fields.length > 0) return { result: null, userErrors: error.fields }

@@ -1,5 +1,6 @@
 import { fetch } from 'undici'
 import { createGuardedAgent } from '../../../../engine/network/guarded-agent.ts'
+import type { AllowedNetworks } from '../../../../engine/network/private-networks.ts'
 import { readBytes } from '../../../../engine/network/read-bytes.ts'
 import { PermanentError } from '../../worker/handler.ts'
 import { createCookies } from './cookies.ts'
@@ -11,8 +12,8 @@ export interface FetchOptions {
   /** The maximum length of the decompressed body. */
   readonly maxBytes: number
   readonly maxRedirects: number
-  /** Whether it may connect to addresses that are not public. */
-  readonly allowPrivateNetworks: boolean
+  /** The networks that are not public to which it may connect. */
+  readonly allowPrivateNetworks: AllowedNetworks
   /** The header `user-agent`. */
   readonly userAgent: string
 }
