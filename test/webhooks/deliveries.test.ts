@@ -268,6 +268,50 @@ describe('a failed attempt', () => {
   })
 })
 
+it('Retry-After holds back all events for the endpoint, which use no attempt meanwhile', async () => {
+  deliver()
+  const receiver = await receive((response) => response.writeHead(429, { 'retry-after': '3600' }).end())
+  const { id } = await client.create(receiver.url)
+  const { id: sameUrl } = await client.create(receiver.url, { eventTypes: ['USER_UPDATED'] })
+  const { id: other } = await client.create((await receive()).url)
+  await create.user({ id: 'usr_1' })
+  await untilDelivery(id, attempted)
+  for (const stop of stops.splice(0)) await stop()
+
+  await create.user({ id: 'usr_2' })
+  const { prisma } = app.database
+  await prisma.user.updateMany({ where: { id: 'usr_2' }, data: { name: 'Eve' } })
+  await settleEvents(app)
+  const { deliveries } = app.services
+  while (await deliveries.fanOut());
+  // The delivery that got the response is due, too. Only its own time would not hold it back.
+  await makeDue()
+  const claimed = async () => {
+    const own = (await deliveries.claim(20, 60, [])).filter(({ tenantAppId }) => tenantAppId === tenant.tenantAppId)
+    return own.map(({ webhook, attempt }) => [webhook.id, attempt]).sort()
+  }
+  expect(new Set((await claimed()).map(([webhook]) => webhook))).toEqual(new Set([other]))
+  expect((await client.deliveries(id)).map(({ status, attempts }) => [status, attempts])).toEqual([
+    ['PENDING', 0],
+    ['PENDING', 1],
+  ])
+  const { data } = await app.graphql<{ webhook: { pausedUntil: string } }>(
+    tenant,
+    'query ($id: ID!) { webhook(id: $id) { pausedUntil } }',
+    { id: sameUrl },
+  )
+  const seconds = (Date.parse(data.webhook.pausedUntil) - Date.now()) / 1_000
+  expect(seconds).toBeGreaterThan(3_000)
+  expect(seconds).toBeLessThanOrEqual(3_601)
+
+  // A client can end the wait.
+  await client.call('updateWebhook', { id: sameUrl, enabled: true })
+  expect(await claimed()).toEqual([[sameUrl, 1]])
+  await prisma.webhook.updateMany({ where: { id }, data: { pausedUntil: new Date(0) } })
+  // A failing endpoint gets one message at a time.
+  expect(await claimed()).toHaveLength(1)
+})
+
 it('a long response is not read', async () => {
   deliver()
   let written = 0

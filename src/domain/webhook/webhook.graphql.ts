@@ -44,6 +44,12 @@ const Webhook = builder.prismaObject('Webhook', {
       nullable: true,
       description: 'Why the gateway has disabled it. Null if it is enabled, or a client has disabled it.',
     }),
+    pausedUntil: t.expose('pausedUntil', {
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'Nothing is sent before this time, because the endpoint asked for it with `Retry-After`. It can be in the past. Null if the endpoint has not asked.',
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The creation time.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'The time of the last change.' }),
   }),

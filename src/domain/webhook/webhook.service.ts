@@ -79,9 +79,12 @@ export async function updateWebhook(
     if (executed !== null) webhooks.checkQuery(viewer, executed)
   }
   const data = {
-    ...{ ...(url != null && { url, failingSince: null }), ...(eventTypes != null && { eventTypes }) },
+    ...{
+      ...(url != null && { url, failingSince: null, pausedUntil: null }),
+      ...(eventTypes != null && { eventTypes }),
+    },
     ...{ ...(query !== undefined && { query }), ...(description !== undefined && { description }) },
-    ...(enabled != null && { enabled, disabledReason: null, failingSince: null }),
+    ...(enabled != null && { enabled, disabledReason: null, failingSince: null, pausedUntil: null }),
     ...(isRedirected && { keyId: await requireKey(context), scopes: [...viewer.scopes] }),
   }
   if (Object.keys(data).length === 0) return webhook

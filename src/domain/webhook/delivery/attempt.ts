@@ -6,7 +6,7 @@ import type { Logger } from '../../../engine/telemetry/logger.ts'
 import type { Secrets } from '../secrets.ts'
 import type { AttemptEnd, ClaimedDelivery, SentEvent } from './delivery-store.ts'
 import { payloadOf } from './payload.ts'
-import { retryDelay } from './retry.ts'
+import { pauseOf, retryDelay } from './retry.ts'
 import type { Send, SendResult } from './send.ts'
 import { signMessage } from './sign.ts'
 
@@ -103,7 +103,9 @@ export function createAttempt({ services, runQuery, keys, secrets, send, log }: 
     metrics.webhookDeliveries.inc({ outcome: result.isAccepted ? 'succeeded' : 'failed' })
     const { status: responseStatus, error } = result
     if (result.isAccepted) return ended('SUCCEEDED', { responseStatus })
-    const delaySeconds = retryDelay(attempt, result.retryAfterSeconds)
+    const pauseSeconds = pauseOf(result.retryAfterSeconds)
+    if (pauseSeconds > 0) await deliveries.pause(webhook, pauseSeconds)
+    const delaySeconds = retryDelay(attempt, pauseSeconds)
     return ended(delaySeconds === null ? 'FAILED' : 'PENDING', { responseStatus, error, delaySeconds })
   }
 }

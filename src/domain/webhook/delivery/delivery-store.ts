@@ -87,6 +87,9 @@ export function createDeliveryStore({ sql }: Pick<Database, 'sql'>) {
       if ((await execute(sql, statements.noteFailure, keyOf(webhook))) > 0) return false
       return (await query(sql, statements.hasFailedTooLong, keyOf(webhook))).length > 0
     },
+    /** Sends nothing to an endpoint for some seconds: to all webhooks of the tenant that have its URL. */
+    pause: ({ tenantAppId, url }: ClaimedDelivery['webhook'], seconds: number) =>
+      execute(sql, statements.pause, [tenantAppId, url, String(seconds)]),
     /** Disables a webhook that still has the URL and the key of an attempt. Returns whether it was enabled. */
     disable: async ({ url, keyId, ...webhook }: ClaimedDelivery['webhook'], reason: string) =>
       (await execute(sql, statements.disable, [...keyOf(webhook), reason, url, keyId])) > 0,

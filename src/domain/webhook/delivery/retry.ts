@@ -7,12 +7,17 @@ const maxRetryAfter = 24 * hour
 
 /**
  * How long a delivery waits after a failed attempt, in seconds: at random up to twice the delay of the attempt, and no less than the
- * endpoint asks for, up to a day.
+ * endpoint asks for.
  *
  * @param attempt its number, from 1
  * @returns null if it was the last attempt
  */
-export function retryDelay(attempt: number, retryAfterSeconds = 0): number | null {
+export function retryDelay(attempt: number, pauseSeconds = 0): number | null {
   const delay = delays[attempt - 1]
-  return delay === undefined ? null : Math.max(delay * (1 + Math.random()), Math.min(retryAfterSeconds, maxRetryAfter))
+  return delay === undefined ? null : Math.max(delay * (1 + Math.random()), pauseSeconds)
+}
+
+/** How long nothing is sent to an endpoint whose response has this Retry-After, in seconds: at most a day. */
+export function pauseOf(retryAfterSeconds = 0): number {
+  return Math.min(retryAfterSeconds, maxRetryAfter)
 }

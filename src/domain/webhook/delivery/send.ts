@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { type Agent, type Dispatcher, request } from 'undici'
 import { createGuardedAgent } from '../../../engine/network/guarded-agent.ts'
 import type { AllowedNetworks } from '../../../engine/network/private-networks.ts'
@@ -25,31 +26,78 @@ const bodyMilliseconds = 1_000
 
 /**
  * Creates what sends messages to endpoints: without following redirects, and only to public addresses, which are checked when a socket
- * connects.
+ * connects. Connections are used again. Many servers close a connection that is idle, and a message that is sent at this moment gets no response:
+ * it is sent once more, at once, on a new connection.
  */
 export function createSender(options: {
   readonly allowPrivateNetworks: AllowedNetworks
   readonly timeoutMilliseconds: number
 }) {
   const { allowPrivateNetworks, timeoutMilliseconds } = options
-  const agent: Agent = createGuardedAgent({ timeoutMilliseconds: connectMilliseconds, allowPrivateNetworks })
+  const createAgent = () => createGuardedAgent({ timeoutMilliseconds: connectMilliseconds, allowPrivateNetworks })
+  const agent = createAgent()
+  const connections = watchConnections()
+
+  async function post(url: string, headers: SignedMessage['headers'], body: Buffer, signal: AbortSignal) {
+    const post = async (dispatcher: Agent) => {
+      const response = await request(url, { method: 'POST', headers, body, dispatcher, signal })
+      await discard(response)
+      return toResult(response)
+    }
+    try {
+      return await post(agent)
+    } catch (error) {
+      if (signal.aborted || !isReset(error) || !connections.wasUsed(body)) throw error
+      const another = createAgent()
+      return await post(another).finally(() => another.destroy())
+    }
+  }
 
   const send: Send = async (url, { headers, body }, signal) => {
     const timeout = AbortSignal.timeout(timeoutMilliseconds)
     try {
-      const response = await request(url, {
-        ...{ method: 'POST', headers, body, dispatcher: agent },
-        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-      })
-      await discard(response)
-      return toResult(response)
+      return await post(url, headers, Buffer.from(body), signal ? AbortSignal.any([signal, timeout]) : timeout)
     } catch (error) {
       const reason = timeout.aborted ? `no response within ${timeoutMilliseconds / 1_000} s` : reasonOf(error)
       return { isAccepted: false, status: null, error: reason, retryAfterSeconds: undefined }
     }
   }
 
-  return { send, close: () => agent.destroy() }
+  return {
+    send,
+    close() {
+      connections.close()
+      return agent.destroy()
+    },
+  }
+}
+
+/**
+ * Notes for each message whether its connection had been used before. An error does not say so, and an agent does not show its connections, so
+ * the channel is read on which undici tells that it begins to send a request.
+ *
+ * @see https://undici.nodejs.org/#/docs/api/DiagnosticsChannel
+ */
+function watchConnections() {
+  const channel = 'undici:client:sendHeaders'
+  const used = new WeakSet<object>()
+  const sentOnUsed = new WeakSet<object>()
+  const note = (message: unknown) => {
+    const { request, socket } = message as { request: { body: unknown }; socket: object }
+    if (!Buffer.isBuffer(request.body)) return
+    if (used.has(socket)) sentOnUsed.add(request.body)
+    used.add(socket)
+  }
+  subscribe(channel, note)
+  return {
+    wasUsed: (body: Buffer) => sentOnUsed.has(body),
+    close: () => void unsubscribe(channel, note),
+  }
+}
+
+/** Whether the other side closed the connection before it sent a response. */
+function isReset(error: unknown): boolean {
+  return ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].includes(firstOf(error).code ?? '')
 }
 
 /** Reads the rest of a response, or closes its connection if that is long or slow. */

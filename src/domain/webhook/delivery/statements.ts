@@ -7,6 +7,9 @@ import { statement } from '../../../engine/db/statement.ts'
 const pageSize = 500
 const maxWebhooks = 50
 
+/** A webhook to which events can be sent now. */
+const isOpen = 'enabled AND (paused_until IS NULL OR paused_until <= now())'
+
 /** How many deliveries of a webhook run at a time. A webhook that fails has one: a dead endpoint does not take the places of others. */
 const places = 'CASE WHEN failing_since IS NULL THEN 8 ELSE 1 END'
 /** How many deliveries of one webhook a claim starts. */
@@ -71,7 +74,7 @@ export const redeliver = statement(`
 export const claim = statement(`
   WITH due AS (
     SELECT claimed.* FROM (
-      SELECT tenant_app_id, id, ${places} AS places FROM webhook WHERE enabled AND tenant_app_id <> ALL ($3::text[])
+      SELECT tenant_app_id, id, ${places} AS places FROM webhook WHERE ${isOpen} AND tenant_app_id <> ALL ($3::text[])
       ORDER BY random()
     ) AS served CROSS JOIN LATERAL (
       SELECT tenant_app_id, id FROM webhook_delivery AS waiting
@@ -131,6 +134,14 @@ export const noteFailure = statement(`
   UPDATE webhook SET failing_since = now() WHERE ${ofWebhook} AND failing_since IS NULL`)
 export const hasFailedTooLong = statement(`
   SELECT FROM webhook WHERE ${ofWebhook} AND enabled AND failing_since < now() - interval '5 days'`)
+/**
+ * Lets the webhooks of a tenant with a URL wait. Each attempt reads the clock of the endpoint anew, so a shorter time does not end a longer one.
+ * Parameters: tenant, URL, seconds.
+ */
+export const pause = statement(`
+  UPDATE webhook SET paused_until = greatest(paused_until, now() + make_interval(secs => $3::double precision))
+  FROM (SELECT id FROM webhook WHERE tenant_app_id = $1 AND url = $2 ORDER BY id FOR NO KEY UPDATE) AS locked
+  WHERE tenant_app_id = $1 AND webhook.id = locked.id`)
 /** Further parameters are the reason, and the URL and the key of the attempt, which a client can have changed since. */
 export const disable = statement(`
   UPDATE webhook SET enabled = false, disabled_reason = $3, updated_at = now()

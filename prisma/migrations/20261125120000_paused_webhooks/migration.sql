@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "webhook" ADD COLUMN     "paused_until" TIMESTAMPTZ(3);
