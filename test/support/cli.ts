@@ -45,7 +45,7 @@ export async function runHere(args: readonly string[], env: Record<string, strin
 }
 
 /** Runs `fusion …` in a process of its own, to its end. */
-export async function runProcess(args: readonly string[], env: Record<string, string>): Promise<Ended> {
+async function runProcess(args: readonly string[], env: Record<string, string>): Promise<Ended> {
   const child = spawn(process.execPath, [entry, ...args], { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] })
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   return { code: code as number, stdout, stderr }
