@@ -16,6 +16,17 @@ const runs: readonly Run[] = [
   { name: 'the embedded database', command: ['test'], needsServer: false, isEmbedded: true },
   { name: 'PostgreSQL', command: ['test'], needsServer: true },
   { name: 'partitioned tables', command: ['run', 'test:partitioned'], needsServer: true },
+  {
+    name: 'random operations on the embedded database',
+    command: ['run', 'test:differential', '--', '--operations', '2000'],
+    needsServer: false,
+    isEmbedded: true,
+  },
+  {
+    name: 'random operations on PostgreSQL',
+    command: ['run', 'test:differential', '--', '--operations', '2000'],
+    needsServer: true,
+  },
   { name: 'a campaign of faults', command: ['run', 'test:campaign', '--', '--seconds', '60'], needsServer: true },
 ]
 

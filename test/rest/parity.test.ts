@@ -5,6 +5,7 @@ import type { Route } from '../../src/rest/route.ts'
 import { routes } from '../../src/rest/routes.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { createOneOfEach, factoriesFor } from '../support/factories.ts'
+import { toRest } from '../support/to-rest.ts'
 
 let app: TestApp
 let tenant: TestTenant
@@ -18,16 +19,6 @@ beforeAll(async () => {
   await factoriesFor(app, tenant).user({ phone: null })
 })
 afterAll(() => app.close())
-
-/** Converts a GraphQL response to REST by the three rules in which they differ, independent of the code under test. */
-function toRest(key: string, value: unknown): unknown {
-  if (Array.isArray(value)) return value.map((item) => toRest('', item))
-  if (key === 'date_of_birth' && typeof value === 'string') return value.replaceAll('-', ':')
-  if (key === 'status' && typeof value === 'string') return value.toLowerCase()
-  if (typeof value !== 'object' || value === null || ['payload', 'result'].includes(key)) return value
-  const kept = Object.entries(value).filter(([name, item]) => item !== null || name === 'phone')
-  return Object.fromEntries(kept.map(([name, item]) => [name, toRest(name, item)]))
-}
 
 interface Case {
   readonly path?: Record<string, string>

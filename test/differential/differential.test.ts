@@ -1,0 +1,24 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { runOperations } from './run-operations.ts'
+import { createWorld, type World } from './world/world.ts'
+
+/** `npm run test:differential` sets both (run.ts). */
+const { DIFFERENTIAL_OPERATIONS = '45', DIFFERENTIAL_SEED = '1' } = process.env
+const operations = Number(DIFFERENTIAL_OPERATIONS)
+const seed = Number(DIFFERENTIAL_SEED)
+
+let world: World
+
+beforeAll(async () => {
+  world = await createWorld(seed)
+})
+afterAll(() => world.close())
+
+it('each response to a random operation is that of graphql-js over the plain rows', async () => {
+  const onProgress = (number: number) => {
+    if (number % 1_000 === 0) process.stderr.write(`${number} operations\n`)
+  }
+  const mismatches = await runOperations(world, { operations, seed, onProgress })
+  // Not as a difference of arrays, which would escape and shorten the descriptions.
+  if (mismatches.length > 0) expect.fail(mismatches.join('\n\n'))
+}, 86_400_000)

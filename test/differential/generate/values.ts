@@ -1,0 +1,125 @@
+import {
+  type GraphQLInputType,
+  getNamedType,
+  getNullableType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+} from 'graphql'
+import type { Random } from '../../../src/domain/resource.ts'
+import { counts, importedId } from '../world/create-rows.ts'
+
+// Random values of arguments. Most of them select some of the rows.
+
+const range = (prefix: string, length: number) => Array.from({ length }, (_, index) => `${prefix}_${index + 1}`)
+
+/** Ids of each type: of rows, and a few that no row has. */
+const ids = {
+  User: [...range('usr', counts.users), importedId, 'usr_none'],
+  Account: [...range('acc', counts.accounts), importedId, 'acc_none'],
+  Profile: [...range('prf', 32), 'prf_none'],
+  EmailRecord: [...range('eml', 40), 'eml_none'],
+  Job: [...range('job', counts.jobs), 'job_none'],
+  other: [importedId, 'nobody', 'key_none', '', 'whk_none', '__proto__'],
+}
+
+const anyId = Object.values(ids).flat()
+
+/** The ids for an argument or an input field, by the end of its path. */
+const idsByPath: readonly (readonly [RegExp, readonly string[]])[] = [
+  [/^(user\.id|.*\.userId|users\.filter(\.(and|or|not))*\.ids|.*\.user(\.(and|or|not))*\.ids)$/, ids.User],
+  [
+    /^(account\.id|profiles\.accountIds|accounts\.filter(\.(and|or|not))*\.ids|.*\.account(\.(and|or|not))*\.ids)$/,
+    ids.Account,
+  ],
+  [/^(searchProfiles\.filter(\.(and|or|not))*\.ids|.*\.profile(\.(and|or|not))*\.ids)$/, ids.Profile],
+  [/^job\.id$/, ids.Job],
+]
+
+const parts = ['a', 'A', 'ad', '%', '_', '\\', "'", '0%', '@', '', 'nobody', '𝒜x', 'É', 'example.COM']
+const platforms = ['X', 'YOUTUBE', 'TWITCH', 'NONE']
+const texts: Readonly<Record<string, readonly string[]>> = {
+  ...{ search: parts, nameContains: parts, platform: platforms, platforms },
+  ...{ country: ['DE', 'FR', 'XX'], countries: ['DE', 'FR', 'XX'] },
+  ...{ category: ['Music', 'Travel', '', 'music'], categories: ['Music', 'Travel', ''] },
+  ...{ email: range('usr', 9).map((id) => `${id}.1@Example.com`), jobType: ['fetch_content', 'render', 'none'] },
+}
+
+/** Times of rows, and between them, in several notations. */
+const times = [1, 2, 3, 4, 5].flatMap((day) => [
+  `2026-01-0${day}T08:30:00.00${day}Z`,
+  `2026-01-0${day}T12:00:00Z`,
+  `2026-01-0${day}T10:30:00.00${day}+02:00`,
+])
+
+const pageSizes = [1, 2, 3, 1, 2, 3, 5, 20]
+
+/** A random JSON value of an input type. */
+export type CreateValue = (type: GraphQLInputType, path: string) => unknown
+
+/**
+ * Creates the function that returns values.
+ *
+ * @param path where the value is used: `users.filter.and.ids`
+ */
+export function createValues({ below, pick }: Random): CreateValue {
+  const rarely = () => below(50) === 0
+
+  function idFor(path: string): string {
+    if (below(12) === 0) return pick(anyId)
+    return pick(idsByPath.find(([pattern]) => pattern.test(path))?.[1] ?? anyId)
+  }
+
+  function leaf(typename: string, path: string): unknown {
+    const name = path.split('.').at(-1) ?? ''
+    if (typename === 'ID') return idFor(path)
+    if (typename === 'DateTime') return pick(times)
+    if (typename === 'Boolean') return below(2) === 0
+    if (typename === 'SafeInt') return pick([0, 1, 5, 1_000, 2_999_999_999, 2 ** 53 - 1])
+    if (typename === 'Int') return rarely() ? pick([-1, 500, 501, 2_147_483_647]) : pick(pageSizes)
+    return pick(texts[name] ?? ['x', ''])
+  }
+
+  return function value(type, path): unknown {
+    const nullable = getNullableType(type)
+    if (isListType(nullable)) {
+      const item = () => value(nullable.ofType, path)
+      // GraphQL reads a single value as a list of one.
+      if (below(8) === 0) return item()
+      return Array.from({ length: below(isInputObjectType(getNamedType(type)) ? 3 : 5) }, item)
+    }
+    if (isEnumType(nullable)) return pick(nullable.getValues()).name
+    if (!isInputObjectType(nullable)) return leaf(getNamedType(nullable).name, path)
+    const fields = pickFields(Object.values(nullable.getFields()), path, { below, pick })
+    return Object.fromEntries(
+      fields.map((field) => [
+        field.name,
+        getNullableType(field.type) === field.type && rarely() ? null : value(field.type, `${path}.${field.name}`),
+      ]),
+    )
+  }
+}
+
+interface InputField {
+  readonly name: string
+  readonly type: GraphQLInputType
+}
+
+/** How deep filters are nested. The gateway accepts four levels and 20 conditions. */
+const maxNesting = 3
+
+/** Some fields of an input type: all required ones, and one to three others. Filters end at a depth. */
+export function pickFields<Field extends InputField>(
+  all: readonly Field[],
+  path: string,
+  { below, pick }: Pick<Random, 'below' | 'pick'>,
+): Field[] {
+  const nesting = path.split('.').length - 2
+  const possible = all.filter(({ type }) => nesting < maxNesting || !isInputObjectType(getNamedType(type)))
+  const required = possible.filter(({ type }) => getNullableType(type) !== type)
+  const optional = possible.filter((field) => !required.includes(field))
+  const count = optional.length === 0 ? 0 : pick([0, 1, 1, 1, 2, 2, 3])
+  const picked = new Set([...required, ...Array.from({ length: count }, () => pick(optional))])
+  // In any order.
+  return [...picked].sort(() => below(3) - 1)
+}

@@ -1,0 +1,174 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import {
+  buildSchema,
+  type DocumentNode,
+  defaultFieldResolver,
+  type ExecutionResult,
+  executeSync,
+  type FieldNode,
+  type GraphQLField,
+  type GraphQLFieldResolver,
+  type GraphQLResolveInfo,
+  GraphQLScalarType,
+  type GraphQLSchema,
+  getLocation,
+  isNullableType,
+  isObjectType,
+  type SourceLocation,
+} from 'graphql'
+import { projectRoot } from '../../support/docs.ts'
+import { forbidden } from './errors.ts'
+import { checkFilter, selectEvents, selectRows } from './filters.ts'
+import { type ListArguments, pageOf } from './lists.ts'
+import { findNode, nodeOfEvent } from './nodes.ts'
+import { scopeIn } from './scopes.ts'
+import type { Row } from './tables.ts'
+import type { View } from './view.ts'
+
+// The reference: schema.graphql, plain resolvers over arrays of rows, and graphql-js. It imports neither the schema nor the reads of the
+// gateway, so it has none of their fast paths.
+
+/** The context of one execution. */
+export interface ReferenceContext {
+  readonly view: View
+  /**
+   * The places of nullable fields that the viewer may not read, by their nodes. FORBIDDEN is reported once for a node, however many rows have
+   * the field.
+   */
+  readonly forbidden: Map<FieldNode, Place[]>
+}
+
+/** Where a field is in the response, and the nodes that select it there. */
+export interface Place {
+  readonly path: readonly (string | number)[]
+  readonly locations: readonly SourceLocation[]
+}
+
+/** A result, and where else each FORBIDDEN could be reported: the rows of a fragment that is spread twice are in no order. */
+export interface ReferenceResult extends ExecutionResult {
+  readonly forbidden: readonly (readonly Place[])[]
+}
+
+type Resolver = GraphQLFieldResolver<never, ReferenceContext, never>
+
+const byId =
+  (typename: 'User' | 'Account' | 'Job'): Resolver =>
+  (_, { id }: { id: string }, { view }) =>
+    view.byId[typename].get(id) ?? null
+
+function listOf(schema: GraphQLSchema, list: string, typename: 'User' | 'Account' | 'Profile' | 'Job'): Resolver {
+  return (_, { filter, orderBy, ...page }: ListArguments & { filter?: object; orderBy?: never }, { view }) =>
+    pageOf(view, list, page, orderBy, () => {
+      checkFilter(schema, `${typename}Filter`, (filter ?? {}) as never, view)
+      return selectRows(view, typename, (filter ?? {}) as never)
+    })
+}
+
+/** How many rows have each value of a field, the most frequent first. */
+function countBy({ order }: View, rows: readonly Row[], field: string) {
+  const groups = [...Map.groupBy(rows, (row) => String(row[field]))]
+  return groups
+    .map(([value, of]) => ({ [field]: value, count: of.length }))
+    .sort(
+      (one, other) =>
+        Number(other['count']) - Number(one['count']) ||
+        (order.get(String(one[field])) ?? 0) - (order.get(String(other[field])) ?? 0),
+    )
+}
+
+/** The fields that are not simply a field of the row. */
+const resolversOf = (schema: GraphQLSchema): Readonly<Record<string, Resolver>> => ({
+  'Query.user': byId('User'),
+  'Query.account': byId('Account'),
+  'Query.job': byId('Job'),
+  'Query.users': listOf(schema, 'users', 'User'),
+  'Query.accounts': listOf(schema, 'accounts', 'Account'),
+  'Query.searchProfiles': listOf(schema, 'searchProfiles', 'Profile'),
+  'Query.jobs': listOf(schema, 'jobs', 'Job'),
+  'Query.apiKeys': (_, args: ListArguments, { view }) =>
+    pageOf(view, 'apiKeys', args, undefined, () => [...view.rows.ApiKey]),
+  'Query.events': (_, { filter, ...page }: ListArguments & { filter?: object }, { view }) =>
+    pageOf(view, 'events', page, undefined, () => selectEvents(view, (filter ?? {}) as never)),
+  'Query.node': (_, { id }: { id: string }, { view }) => findNode(view, id),
+  'Query.nodes': (_, { ids }: { ids: string[] }, { view }) => ids.map((id) => findNode(view, id)),
+  'Query.profiles': (_, { accountIds }: { accountIds: string[] }, { view }) =>
+    [...new Set(accountIds)].flatMap((id) => view.profileOf.get(id) ?? []),
+  'Query.tenantStats': () => ({}),
+  'Query.viewer': () => ({}),
+  'TenantStats.users': (_, __, { view }) => view.rows.User.length,
+  'TenantStats.accounts': (_, __, { view }) => view.rows.Account.length,
+  'TenantStats.profiles': (_, __, { view }) => view.rows.Profile.length,
+  'TenantStats.accountsByPlatform': (_, __, { view }) => countBy(view, view.rows.Account, 'platform'),
+  'TenantStats.jobsByStatus': (_, __, { view }) => countBy(view, view.rows.Job, 'status'),
+  'Viewer.tenantApp': (_, __, { view }) => ({ id: view.tenantAppId, name: view.tenantName }),
+  'Viewer.keyName': (_, __, { view }) => view.keyName,
+  'Viewer.scopes': (_, __, { view }) => view.scopes,
+  'Viewer.user': (_, __, { view }) => (view.userId === undefined ? null : view.byId.User.get(view.userId)),
+  'User.tenantApp': (_, __, { view }) => ({ id: view.tenantAppId, name: view.tenantName }),
+  'User.accounts': ({ id }: Row, _, { view }) => view.accountsOf.get(id) ?? [],
+  'Account.user': (row: Row, _, { view }) => view.byId.User.get(String(row['userId'])),
+  'Account.profile': ({ id }: Row, _, { view }) => view.profileOf.get(id) ?? null,
+  'Profile.account': (row: Row, _, { view }) => view.byId.Account.get(String(row['accountId'])),
+  'Profile.emails': ({ id }: Row, _, { view }) => view.emailsOf.get(id) ?? [],
+  // Rows that were written before the column existed were synchronized when they last changed.
+  'Profile.syncedAt': (row: Row) => row['syncedAt'] ?? row['updatedAt'],
+  'EmailRecord.profile': (row: Row, _, { view }) => view.byId.Profile.get(String(row['profileId'])),
+  'ApiKey.creator': (row: Row, _, { view }) => view.byId.ApiKey.get(String(row['creatorId'])) ?? null,
+  'Event.node': (row: Row, _, { view }) => nodeOfEvent(view, row),
+})
+
+/** Adds the check of the scope that the description of a field names. */
+function guarded({ description, type }: GraphQLField<unknown, unknown>, resolve: Resolver): Resolver {
+  const scope = scopeIn(description)
+  if (scope === undefined) return resolve
+  return (parent, args, context, info) => {
+    if (context.view.scopes.includes(scope)) return resolve(parent, args, context, info)
+    const [node] = info.fieldNodes
+    if (!node || !isNullableType(type)) throw forbidden(scope)
+    const places = context.forbidden.get(node) ?? []
+    places.push({ path: pathOf(info.path), locations: info.fieldNodes.flatMap(locationsOf) })
+    context.forbidden.set(node, places)
+    if (places.length > 1) return null
+    throw forbidden(scope)
+  }
+}
+
+function locationsOf({ loc }: FieldNode): SourceLocation[] {
+  return loc ? [getLocation(loc.source, loc.start)] : []
+}
+
+function pathOf({ prev, key }: GraphQLResolveInfo['path']): Place['path'] {
+  return prev ? [...pathOf(prev), key] : [key]
+}
+
+/** The schema of the reference. */
+export function createReferenceSchema(): GraphQLSchema {
+  const schema = buildSchema(readFileSync(path.join(projectRoot, 'schema.graphql'), 'utf8'))
+  const resolvers = resolversOf(schema)
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (!isObjectType(type) || type.name.startsWith('__')) continue
+    for (const field of Object.values(type.getFields())) {
+      const resolve = resolvers[`${type.name}.${field.name}`] ?? (defaultFieldResolver as Resolver)
+      field.resolve = guarded(field, resolve) as never
+    }
+  }
+  const time = schema.getType('DateTime')
+  if (!(time instanceof GraphQLScalarType)) throw new Error('schema.graphql has no DateTime')
+  time.parseValue = (value) => new Date(String(value))
+  time.parseLiteral = (node) => new Date('value' in node ? String(node.value) : '')
+  return schema
+}
+
+/** What a holder should get for a query. */
+export function executeReference(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  variables: Readonly<Record<string, unknown>>,
+  view: View,
+  rootValue?: unknown,
+): ReferenceResult {
+  const contextValue: ReferenceContext = { view, forbidden: new Map() }
+  const result = executeSync({ schema, document, variableValues: variables, contextValue, rootValue })
+  return { ...result, forbidden: [...contextValue.forbidden.values()] }
+}

@@ -1,0 +1,106 @@
+import { parse, TypeInfo, visit, visitWithTypeInfo } from 'graphql'
+import type { Random } from '../../../src/domain/resource.ts'
+import { errorCodes, isErrorCode } from '../../../src/engine/errors.ts'
+import { routes } from '../../../src/rest/routes.ts'
+import { toRest } from '../../support/to-rest.ts'
+import { describeDifference, differenceOf, ofGateway, ofReference } from '../compare/responses.ts'
+import { executeReference } from '../reference/reference.ts'
+import { scopeIn } from '../reference/scopes.ts'
+import type { Reader, World } from '../world/world.ts'
+
+interface Request {
+  readonly url: string
+  readonly variables: Readonly<Record<string, unknown>>
+}
+
+/** Random requests to the routes that read, and the variables of their operations. */
+const requests: Readonly<Record<string, (world: World, random: Random) => Request>> = {
+  '/users'({ cursors, other }, { below, pick }) {
+    const limit = pick([undefined, 1, 3, 20, 500, 501])
+    const known = cursors.all(other.view.tenantAppId, 'users CREATED_AT ASC')
+    const cursor = below(2) === 0 ? undefined : pick([...known, 'x'])
+    const search = new URLSearchParams({ ...(limit && { limit: String(limit) }), ...(cursor && { cursor }) })
+    // Without both, the whole list is streamed, which is shorter than a page here.
+    const isWhole = limit === undefined && cursor === undefined
+    return { url: `/users?${search}`, variables: isWhole ? { first: 500 } : { first: limit, after: cursor } }
+  },
+  '/users/:id'({ other }, random) {
+    const id = anyId(other, random)
+    return { url: `/users/${encodeURIComponent(id)}`, variables: { id } }
+  },
+  '/fusion/profiles'({ other }, { below, pick }) {
+    const ids = Array.from({ length: below(6) }, () => pick([...other.view.rows.Account.map(({ id }) => id), 'nobody']))
+    const isJson = ids.length === 0 || below(2) === 0
+    const search = new URLSearchParams(isJson ? { account_ids: JSON.stringify(ids) } : { account_ids: ids.join() })
+    return { url: `/fusion/profiles?${search}`, variables: { accountIds: ids } }
+  },
+  '/fusion/jobs/:id'({ other }, random) {
+    const id = anyId(other, random)
+    return { url: `/fusion/jobs/${encodeURIComponent(id)}`, variables: { id } }
+  },
+}
+
+function anyId({ view }: Reader, { pick }: Random): string {
+  return pick([...view.rows.User, ...view.rows.Job, ...view.rows.Account].map(({ id }) => id))
+}
+
+/**
+ * Sends a random request to a random route that reads, and compares the response with that of the route's operation on /graphql, and this
+ * one with the reference.
+ *
+ * @returns a description of the mismatch
+ */
+export async function runRoute(world: World, random: Random): Promise<string | undefined> {
+  const { app, schema, readers, other } = world
+  const route = random.pick(routes.filter(({ method }) => method === 'GET'))
+  const request = requests[route.url]
+  if (!request) throw new Error(`GET ${route.url} has no requests in this test`)
+  const { url, variables } = request(world, random)
+  const reader = random.pick([...readers, other])
+  const document = parse(route.operation)
+  const known = executeReference(schema, document, variables, reader.view)
+  const mismatch = (difference: string) => `GET ${url}\n${reader.view.tenantName}, ${reader.name}\n${difference}`
+
+  const answer = await app.graphql<Record<string, unknown> | null>(reader.credentials, route.operation, {
+    ...variables,
+  })
+  const difference = differenceOf(ofGateway(answer, known), ofReference(known))
+  if (difference !== undefined) return mismatch(difference)
+
+  const response = await app.rest(reader.credentials, 'GET', url)
+  const value = route.response
+    .split('.')
+    .reduce<unknown>((at, key) => (at as Record<string, unknown> | null)?.[key], answer.data)
+  const shaped = toRest('', value)
+  const isAllowed = scopesOf(world, route.operation).every((scope) => reader.holder.scopes.includes(scope))
+  const code = isAllowed
+    ? (answer.errors?.[0]?.extensions['code'] ?? (value == null ? 'NOT_FOUND' : undefined))
+    : 'FORBIDDEN'
+  const expected = {
+    status: code === undefined ? 200 : isErrorCode(code) ? errorCodes[code].status : 0,
+    body: code === undefined ? JSON.stringify(route.under === undefined ? shaped : { [route.under]: shaped }) : code,
+    next: code === undefined && isAllowed ? nextOf(answer.data) : undefined,
+  }
+  const actual = {
+    status: response.statusCode,
+    body: response.statusCode === 200 ? response.body : response.json<{ code: unknown }>().code,
+    next: /cursor=([^>&]+)/.exec(String(response.headers['link']))?.[1],
+  }
+  const [one, two] = [JSON.stringify(actual), JSON.stringify(expected)]
+  return one === two ? undefined : mismatch(describeDifference('response', one, two))
+}
+
+/** The cursor of the next page of a list of users. */
+function nextOf(data: Record<string, unknown> | null): string | undefined {
+  const { pageInfo } = (data?.['users'] ?? {}) as { pageInfo?: { hasNextPage: boolean; endCursor: string | null } }
+  return pageInfo?.hasNextPage ? (pageInfo.endCursor ?? undefined) : undefined
+}
+
+/** The scopes of all fields of an operation. REST has no partial responses, so a viewer needs all of them. */
+function scopesOf({ schema }: World, operation: string): string[] {
+  const types = new TypeInfo(schema)
+  const scopes: string[] = []
+  const visitor = { Field: () => void scopes.push(scopeIn(types.getFieldDef()?.description) ?? '') }
+  visit(parse(operation), visitWithTypeInfo(types, visitor))
+  return scopes.filter((scope) => scope !== '')
+}
