@@ -71,7 +71,7 @@ describe.skipIf(executablePath === undefined)('the creator dashboard', () => {
   function environment(): NodeJS.ProcessEnv {
     // Vitest sets NODE_ENV, and Vite would build for development.
     const { NODE_ENV: _, ...env } = process.env
-    return { ...env, PATH: `${path.dirname(process.execPath)}:${process.env['PATH']}` }
+    return { ...env, TMPDIR: root, PATH: `${path.dirname(process.execPath)}:${process.env['PATH']}` }
   }
 
   function runScript(name: string): void {

@@ -144,7 +144,6 @@ describe('a credential', () => {
   })
 
   it.each([
-    ['createAccessToken', 'userId', 'ID', '{ userId: $value, scopes: ["users:read"] }'],
     ['createAccessToken', 'scopes', '[String!]', '{ userId: "usr_1", scopes: $value }'],
     ['createApiKey', 'scopes', '[String!]', '{ name: "n", scopes: $value }'],
   ])('of %s is not created without the %s that the document names', async (name, field, type, input) => {
@@ -155,6 +154,13 @@ describe('a credential', () => {
     const whole = `mutation ($input: ${inputType}!) { ${name}(input: $input) { userErrors { code field message } } }`
     const given = { ...(name === 'createApiKey' && { name: 'n' }), [field]: null }
     expect(await run(whole, { input: given })).toEqual(rejects(field))
+  })
+
+  it('is bound to no user on purpose, by null, and not by a variable without a value', async () => {
+    const mutation = `mutation ($value: ID) {
+      createAccessToken(input: { userId: $value, scopes: ["users:read"] }) { userErrors { code field message } } }`
+    expect(await run(mutation)).toEqual(rejects('userId'))
+    expect(await run(mutation, { value: null })).toEqual({ userErrors: [] })
   })
 
   it('is created if the document does not name them', async () => {

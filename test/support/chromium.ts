@@ -67,7 +67,7 @@ export async function openPage(
   const errors: string[] = []
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme })
   // Below vitest's own limit, so that a failure names the missing selector.
-  context.setDefaultTimeout(15_000)
+  context.setDefaultTimeout(60_000)
   await context.route(
     ({ origin }) => origin !== gateway,
     (route) => {

@@ -83,7 +83,7 @@ defineMutation('createApiKey', {
         'of this request, which are the default.',
     }),
   }),
-  restrictions: ['scopes'],
+  restrictions: { fields: ['scopes'] },
   isSecret: true,
   results: [
     { field: 'apiKey', type: ApiKey, description: 'The new key.', value: ({ row }) => row },
@@ -116,7 +116,7 @@ defineMutation('createAccessToken', {
   input: (t) => ({
     userId: t.id({
       description:
-        "The user to whom the token is bound: it sees only this user and the user's data. Without it, the token sees the tenant; null is rejected.",
+        "The user to whom the token is bound: it sees only this user and the user's data. Without it, or with null, the token sees the tenant; a variable without a value is rejected.",
     }),
     scopes: t.stringList({
       description:
@@ -127,7 +127,7 @@ defineMutation('createAccessToken', {
       description: 'How long the token is valid, in seconds: 60–86,400. 3,600 by default. It ends with its key.',
     }),
   }),
-  restrictions: ['userId', 'scopes'],
+  restrictions: { fields: ['scopes'], nullable: ['userId'] },
   isSecret: true,
   results: [
     {

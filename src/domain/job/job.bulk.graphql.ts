@@ -31,7 +31,7 @@ function defineBulkAction(name: string, { transition, description, done }: BulkA
       }),
       limit: t.int({ description: 'The maximum number of jobs: 1–1,000. 1,000 by default.' }),
     }),
-    restrictions: ['filter'],
+    restrictions: { fields: ['filter'] },
     cost: { extra: pointsOf },
     results: [
       {

@@ -4,26 +4,37 @@ import { own } from '../../own.ts'
 
 type Info = Pick<GraphQLResolveInfo, 'fieldNodes' | 'variableValues'>
 
+/** The fields of an input that restrict what its mutation does. The conditions in a filter count too. */
+export interface Restrictions {
+  /** Null restricts nothing. */
+  readonly fields: readonly string[]
+  /** Those for which null is a value that a client sends on purpose. */
+  readonly nullable?: readonly string[]
+}
+
 /**
  * Rejects an input in which a restriction has no value: it is null, or a variable for which the request has no value. A
  * client that forgets the value would change more than it means to. A restriction that neither the document nor a
  * variable with the whole input names is left out on purpose.
  *
- * @param names the fields of the input that restrict what the mutation does. The conditions in a filter count too
  * @throws GatewayError BAD_USER_INPUT naming each restriction without a value
  */
-export function rejectLeftOut(names: readonly string[], input: object, { fieldNodes, variableValues }: Info): void {
+export function rejectLeftOut(
+  { fields, nullable = [] }: Restrictions,
+  input: object,
+  { fieldNodes, variableValues }: Info,
+): void {
   const argument = fieldNodes[0]?.arguments?.find(({ name }) => name.value === 'input')?.value
   const errors: FieldError[] = []
 
   function check(path: readonly string[], value: unknown, node: ValueNode | undefined): void {
     const isAbsent = node?.kind === Kind.VARIABLE && !Object.hasOwn(variableValues, node.name.value)
-    if (value === null || isAbsent) errors.push(leftOut(path))
+    if (isAbsent || (value === null && !nullable.includes(path.join('.')))) errors.push(leftOut(path))
     else
       for (const name of namesIn(value, node)) check([...path, name], own(value as object, name), fieldOf(node, name))
   }
 
-  for (const name of names) check([name], own(input, name), fieldOf(argument, name))
+  for (const name of [...fields, ...nullable]) check([name], own(input, name), fieldOf(argument, name))
   if (errors.length > 0) throw invalidInput(errors)
 }
 

@@ -5,7 +5,7 @@ import type { Context } from '../../context.ts'
 import { type FieldError, type FieldErrorCode, GatewayError } from '../../errors.ts'
 import { builder } from './builder.ts'
 import type { FieldCost, FieldMetadata } from './field-metadata.ts'
-import { rejectLeftOut } from './left-out.ts'
+import { type Restrictions, rejectLeftOut } from './left-out.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
 
@@ -68,8 +68,8 @@ interface MutationOptions<Fields extends InputFieldMap, Result> {
   readonly inputDescription: string
   /** What the description of the input type says besides its mutation. */
   readonly inputRules?: string
-  /** The fields of the input without which the mutation does more: not named, or with a value. See left-out.ts. */
-  readonly restrictions?: readonly string[]
+  /** The fields of the input without which the mutation does more: not named, or with a value. */
+  readonly restrictions?: Restrictions
   readonly isSecret?: FieldMetadata['isSecret']
   readonly cost?: FieldCost
   readonly results: readonly ResultField<Result>[]
@@ -112,7 +112,7 @@ export function defineMutation<Result, Fields extends InputFieldMap = never>(
     isSecret = false,
     cost = {},
     hasOneWrite = false,
-    restrictions = [],
+    restrictions = { fields: [] },
     prepare,
     run,
   } = options
