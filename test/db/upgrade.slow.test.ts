@@ -59,6 +59,7 @@ it('the migrations keep every row and remove the schema of the queue library', a
     '20261124224500_late_writers',
     '20261125020000_rarer_announcements',
     '20261125020100_smaller_index_of_events',
+    '20261125120000_paused_webhooks',
   ])
   expect(await readAll()).toEqual(before)
   const [{ queue } = {}] = await database.prisma.$queryRaw<{ queue?: string | null }[]>`
