@@ -79,7 +79,9 @@ it('usage of days that are too old is removed, in batches', async () => {
   await app.database.prisma.$executeRaw`
     INSERT INTO field_usage SELECT ${tenant.tenantAppId}, 'use_old' || n, (now() AT TIME ZONE 'UTC')::date - n, 'User.id', 1, now()
     FROM generate_series(1, 700) AS n`
-  expect(await app.statementsOf(() => removeOldUsage(app.database, 90))).toHaveLength(4)
+  const statements = await app.statementsOf(() => removeOldUsage(app.database, 90))
+  // Other tests of the file may still write usage.
+  expect(statements.filter((sql) => sql.includes('DELETE'))).toHaveLength(4)
   const left = await app.database.prisma.fieldUsage.findMany({ where: { id: { startsWith: 'use_old' } } })
   expect(left).toHaveLength(90)
   expect(await rows()).not.toEqual([])
