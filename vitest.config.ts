@@ -47,6 +47,9 @@ const isWholeRun = process.argv.length === 3
 /** The tests that `npm test` leaves out: they take minutes, or need programs that a machine may lack. */
 const slow = isWholeRun && !process.env['TEST_ALL'] ? ['test/**/*.slow.*', 'test/**/*.once.*', ...loads] : []
 
+/** Tests of limits wait for a second, as clients do: one worker more than there are cores keeps the cores busy. The slow ones start processes. */
+const maxWorkers = availableParallelism() + (slow.length > 0 ? 1 : 0)
+
 /** Tests that change what modules share have a process of their own. */
 const apart = ['test/**/*.apart.test.ts']
 
@@ -88,8 +91,7 @@ export default defineConfig({
           name: 'behaviour',
           include: ['test/**/*.test.ts'],
           exclude: [...timed, ...loads, ...apart, ...others],
-          // The tests start processes, which need cores as well.
-          maxWorkers: availableParallelism(),
+          maxWorkers,
           sequence: { groupOrder: 1 },
         },
       },
@@ -100,7 +102,7 @@ export default defineConfig({
           include: apart,
           exclude: others,
           isolate: true,
-          maxWorkers: availableParallelism(),
+          maxWorkers,
           sequence: { groupOrder: 1 },
         },
       },
@@ -110,7 +112,7 @@ export default defineConfig({
           name: 'timed',
           include: timed,
           exclude: others,
-          maxWorkers: availableParallelism(),
+          maxWorkers,
           sequence: { groupOrder: 2 },
         },
       },

@@ -1,7 +1,7 @@
 /**
  * A request of one server, and how to find the rows in its response. All servers must return the same rows.
  *
- * @typedef {{ method?: string, path: string, body?: object, pick: (answer: any) => unknown }} Ask
+ * @typedef {{ method?: string, path: string, body?: object, pick: (response: any) => unknown }} Ask
  */
 
 /** @param {any} user */
@@ -26,8 +26,8 @@ const three = 'id name accounts { id platform displayName profile { id username 
 const scalars = 'id name email phone createdAt'
 const roundTrip = 'id accounts { id profile { id emails { id profile { id account { id user { id name } } } } } }'
 
-// PostGraphile has other names for ids, returns counts as strings, and a relation to one row as a list. It sorts lists by the
-// primary key, which for seeded rows is the order of creation.
+// PostGraphile has other names for ids, returns counts as strings, and a relation to one row as a list. It sorts lists
+// by the primary key, which for seeded rows is the order of creation.
 const order = 'orderBy: [CREATED_AT_ASC, ROW_ID_ASC]'
 const pgEmails = `emailRecordsByTenantAppIdAndProfileId { nodes { rowId value isPrimary } }`
 const pgProfile = (/** @type {string} */ fields) =>
@@ -73,7 +73,7 @@ export function createCases({ tenant, userId, accountIds, jobId, small }) {
     graphql(`{ allUsers(${inTenant}, first: ${first}, ${order}) { nodes { ${fields} } } }`, (data) =>
       fromPostgraphile(data.allUsers.nodes),
     )
-  const limit = (/** @type {string} */ path) => ({ path, pick: (/** @type {any} */ answer) => answer })
+  const limit = (/** @type {string} */ path) => ({ path, pick: (/** @type {any} */ response) => response })
   const profileFields = 'id username fullName followersCount'
   const oneUser = 'id name email accounts { id platform displayName }'
   const job = 'id status jobType payload result attempts'

@@ -35,7 +35,9 @@ const key = await fusion('keys', 'create', '--tenant', 'Bench')
 const gateway = await startGateway('the gateway', { url, port })
 const agent = new http.Agent({ keepAlive: true, maxSockets: atOnce })
 
-/** Sends a request again and again. Returns the bytes of a response, and milliseconds of CPU and of waiting per request. */
+/**
+ * Sends a request again and again. Returns the bytes of a response, and milliseconds of CPU and of waiting per request.
+ */
 async function load({ path, method = 'GET', body }, encoding) {
   const headers = { 'x-api-key': key, 'content-type': 'application/json', 'accept-encoding': encoding }
   const startedAt = performance.now()

@@ -24,7 +24,9 @@ try {
   const url = await server.createDatabase()
   const { tenantAppId, key } = await prepare({ url, ownerUrl: url })
   const gateway = await startGateway({
-    ...{ DATABASE_URL: url, RATE_LIMIT: '0', MAX_SUBSCRIPTIONS_PER_KEY: String(count) },
+    DATABASE_URL: url,
+    RATE_LIMIT: '0',
+    MAX_SUBSCRIPTIONS_PER_KEY: String(count),
   })
   const idle = peakMemory(gateway.child)
   /** By the id of a user: when the transaction had been committed. */

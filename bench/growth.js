@@ -6,7 +6,10 @@ const pageSize = 20
 const depths = [1, 100, 10_000]
 const requests = 50
 
-/** Case (k): the latency of a page of users, by the size of the tenant and the depth of the page. Medians in milliseconds. */
+/**
+ * Case (k): the latency of a page of users, by the size of the tenant and the depth of the page. Medians in
+ * milliseconds.
+ */
 export async function measureGrowth({ port, url, sizes, log }) {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

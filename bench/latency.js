@@ -1,7 +1,10 @@
 import { startDelay } from './delay.js'
 import { loadServer, median } from './measure.js'
 
-/** Case (l): case (a) with PostgreSQL 1 ms away. Medians of the rounds' p50 in milliseconds, for 1 and for 16 connections. */
+/**
+ * Case (l): case (a) with PostgreSQL 1 ms away. Medians of the rounds' p50 in milliseconds, for 1 and for 16
+ * connections.
+ */
 export async function measureLatency({ url, asks, key, start, rounds, seconds }) {
   const delay = await startDelay(url, 1)
   const servers = {}

@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 
-/** The CPU time of a process so far, and of its children that have ended, in milliseconds; NaN on systems without /proc. */
+/**
+ * The CPU time of a process so far, and of its children that have ended, in milliseconds; NaN on systems without /proc.
+ */
 export function cpuOf(pid) {
   try {
     const [, rest] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
@@ -11,7 +13,10 @@ export function cpuOf(pid) {
   }
 }
 
-/** The CPU time of all PostgreSQL processes of this machine so far, in milliseconds. That of a connection which has ended is counted with the main process. */
+/**
+ * The CPU time of all PostgreSQL processes of this machine so far, in milliseconds. That of a connection which has
+ * ended is counted with the main process.
+ */
 export function cpuOfPostgresql() {
   let sum = 0
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
@@ -69,7 +74,8 @@ const period = 100_000
 /**
  * Puts processes into a cgroup, in which their CPU time can be limited together. Needs root.
  *
- * @returns `limit(cores)` limits it to so many cores, such as 0.5; undefined lifts the limit. `remove()` is called when the processes have ended
+ * @returns `limit(cores)` limits it to so many cores, such as 0.5; undefined lifts the limit. `remove()` is called when
+ *   the processes have ended
  */
 export function createCpuGroup(name, pids) {
   const isVersion2 = existsSync('/sys/fs/cgroup/cgroup.controllers')

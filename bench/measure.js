@@ -29,11 +29,11 @@ export async function checkAnswers(title, asks, servers) {
     })
     const text = await response.text()
     if (!response.ok) throw new Error(`${title}, ${name}: ${response.status} ${text.slice(0, 500)}`)
-    const answer = sortKeys(JSON.parse(JSON.stringify(pick(JSON.parse(text)))))
-    expected ??= answer
-    if (isDeepStrictEqual(answer, expected)) continue
+    const data = sortKeys(JSON.parse(JSON.stringify(pick(JSON.parse(text)))))
+    expected ??= data
+    if (isDeepStrictEqual(data, expected)) continue
     const show = (value) => JSON.stringify(value).slice(0, 600)
-    throw new Error(`${title}: ${name} returns other data:\n${show(answer)}\n${show(expected)}`)
+    throw new Error(`${title}: ${name} returns other data:\n${show(data)}\n${show(expected)}`)
   }
 }
 

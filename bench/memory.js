@@ -1,5 +1,5 @@
-// Measures what a gateway keeps in memory after load: while clients send requests, when they have stopped, and after a full garbage
-// collection.
+// Measures what a gateway keeps in memory after load: while clients send requests, when they have stopped, and after a
+// full garbage collection.
 import http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { memoryOf } from './machine.js'

@@ -4,8 +4,10 @@ import { parseArgs } from 'node:util'
  * Reads the options of a benchmark from the command line. With `--help` it prints the usage and exits.
  *
  * @param {string} usage
- * @param {Record<string, string | false | undefined>} defaults the value of each option that is not given; `false` for one without a value
- * @param {boolean} [allowPositionals] whether there may be arguments that belong to no option, which it returns as `positionals`
+ * @param {Record<string, string | false | undefined>} defaults the value of each option that is not given; `false` for
+ *   one without a value
+ * @param {boolean} [allowPositionals] whether there may be arguments that belong to no option, which it returns as
+ *   `positionals`
  */
 export function readOptions(usage, defaults, allowPositionals = false) {
   const options = Object.entries(defaults).map(([name, byDefault]) => [

@@ -1,5 +1,5 @@
-// Compares a gateway of two processes with one process. Each process may use a part of a core, so that PostgreSQL and the load generator
-// have the rest of the machine to themselves, as on machines of their own.
+// Compares a gateway of two processes with one process. Each process may use a part of a core, so that PostgreSQL and
+// the load generator have the rest of the machine to themselves, as on machines of their own.
 import { once } from 'node:events'
 import { createCases } from './cases.js'
 import { createCpuGroup, processesOf } from './machine.js'

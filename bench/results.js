@@ -5,8 +5,8 @@ const flat = { 'mercurius-alike': 1.2, 'postgraphile-alike': 1.6, cpu: 1.3 }
 const small = { 'mercurius-alike': 1.2, 'postgraphile-alike': 2, cpu: 1.8 }
 const write = { 'mercurius-alike': 1, 'postgraphile-alike': 1.3, cpu: 1.6 }
 /**
- * The gateway's requests/s divided by a peer's, at least; and its CPU and PostgreSQL's together, divided by those of the limit, at most. CPU is
- * steadier than requests/s where all programs share two cores.
+ * The gateway's requests/s divided by a peer's, at least; and its CPU and PostgreSQL's together, divided by those of
+ * the limit, at most. CPU is steadier than requests/s where all programs share two cores.
  */
 const targets = { a: nested, b: small, c: flat, d: nested, e: flat, f: small, g: write, h: small, i: nested, m: nested }
 
@@ -23,7 +23,9 @@ const atLeast = (ratio, target) =>
 const atMost = (ratio, target) =>
   target === undefined || !Number.isFinite(ratio) ? '' : verdict('≤', target, ratio <= target)
 
-/** Formats the report as Markdown. A ratio is the gateway's requests/s divided by the peer's: the median of the rounds. */
+/**
+ * Formats the report as Markdown. A ratio is the gateway's requests/s divided by the peer's: the median of the rounds.
+ */
 export function writeResults(measured, run) {
   const lines = [
     '# Results',
@@ -57,9 +59,16 @@ export function writeResults(measured, run) {
       const cpu = runs.limit && median(own.map((one, index) => cpuOf(one) / cpuOf(runs.limit[index])))
       const target = targets[letter]?.[isGateway ? 'cpu' : name]
       const cells = [
-        ...[name, round(of(own, 'perSecond')), round(of(own, 'p50')), round(of(own, 'p99'))],
-        ...[round(of(own, 'serverCpu'), 2), round(of(own, 'databaseCpu'), 2), round(cpu, 2), round(of(own, 'memory'))],
-        ...[isGateway ? '' : `${round(ratio, 2)} ×`, isGateway ? atMost(cpu, target) : atLeast(ratio, target)],
+        name,
+        round(of(own, 'perSecond')),
+        round(of(own, 'p50')),
+        round(of(own, 'p99')),
+        round(of(own, 'serverCpu'), 2),
+        round(of(own, 'databaseCpu'), 2),
+        round(cpu, 2),
+        round(of(own, 'memory')),
+        isGateway ? '' : `${round(ratio, 2)} ×`,
+        isGateway ? atMost(cpu, target) : atLeast(ratio, target),
       ]
       lines.push(`| ${cells.join(' | ')} |`)
     }

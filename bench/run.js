@@ -181,6 +181,10 @@ async function describeRun() {
       `SOFA ${version('sofa-api')}`,
       `Pothos Prisma plugin ${version('@pothos/plugin-prisma', 'node_modules')}`,
     ],
-    ...{ rounds, seconds, connections, users, manyUsers },
+    rounds,
+    seconds,
+    connections,
+    users,
+    manyUsers,
   }
 }

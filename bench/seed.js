@@ -2,7 +2,8 @@ import pg from 'pg'
 import { fusionOn, projectRoot } from './peer.js'
 
 /**
- * Fills an empty database with the gateway's own commands: ten tenants that share `users` users, and one with `manyUsers`.
+ * Fills an empty database with the gateway's own commands: ten tenants that share `users` users, and one with
+ * `manyUsers`.
  *
  * @returns ids and keys for the requests
  */
@@ -19,7 +20,8 @@ export async function seedDatabase(url, { root = projectRoot, users, manyUsers, 
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   await client.query('ANALYZE')
-  // As in the gateway's sessions: compiling a statement takes longer than running it, and would count against the peers and the limit.
+  // As in the gateway's sessions: compiling a statement takes longer than running it, and would count against the peers
+  // and the limit.
   await client.query(`ALTER DATABASE ${client.database} SET jit = off`)
   const id = async (text, values = []) => (await client.query(text, values)).rows[0].id
   const tenant = await id(`SELECT id FROM tenant_app WHERE name = 'Tenant 1'`)
@@ -39,7 +41,12 @@ export async function seedDatabase(url, { root = projectRoot, users, manyUsers, 
   const keys = {}
   for (const name of ['Tenant 1', 'Tenant 10', 'Many']) keys[name] = await fusion('keys', 'create', '--tenant', name)
   return {
-    ...{ tenant, small, many, userId, jobId: 'job_bench', accountIds: accounts.rows.map((row) => row.id) },
+    tenant,
+    small,
+    many,
+    userId,
+    jobId: 'job_bench',
+    accountIds: accounts.rows.map((row) => row.id),
     keys: { tenant: keys['Tenant 1'], small: keys['Tenant 10'], many: keys['Many'] },
   }
 }

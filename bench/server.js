@@ -4,8 +4,8 @@ import { canCreateClusters, createCluster } from '../test/support/cluster.ts'
 /**
  * Opens a PostgreSQL server: the one at DATABASE_URL, as a user who may create databases, or one of its own.
  *
- * @returns `createDatabase(template?)` creates an empty database, or a copy of another one, and returns its URL; `remove()`
- *   removes all of them
+ * @returns `createDatabase(template?)` creates an empty database, or a copy of another one, and returns its URL;
+ *   `remove()` removes all of them
  */
 export async function openServer() {
   const given = process.env.DATABASE_URL

@@ -1,5 +1,5 @@
-// Measures what starts cost: CPU seconds of commands, of `serve` and of `work` until they are ready, the memory of the gateway then, and the
-// time of a first start in an empty folder. Fails if a bound is missed.
+// Measures what starts cost: CPU seconds of commands, of `serve` and of `work` until they are ready, the memory of the
+// gateway then, and the time of a first start in an empty folder. Fails if a bound is missed.
 import { execFile, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import http from 'node:http'

@@ -19,7 +19,10 @@ export async function measureStream({ port, pid, key, url, many, users, rounds }
     const seconds = (performance.now() - startedAt) / 1_000
     const copied = await copySeconds(url, many)
     results.push({
-      ...{ firstByte, usersPerSecond: users / seconds, copiedPerSecond: users / copied, bytes },
+      firstByte,
+      usersPerSecond: users / seconds,
+      copiedPerSecond: users / copied,
+      bytes,
       growth: peakMemory(pid) - before,
     })
   }

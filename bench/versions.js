@@ -1,5 +1,5 @@
-// Compares this gateway with an earlier commit, or plain tables with partitioned ones: the same cases, interleaved, each on its own copy
-// of one database.
+// Compares this gateway with an earlier commit, or plain tables with partitioned ones: the same cases, interleaved,
+// each on its own copy of one database.
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -112,7 +112,8 @@ async function stop() {
 /**
  * Measures both versions in turn. Each round begins with the other one.
  *
- * @param warmUps how often each is measured after its start before it counts: V8 takes more than ten seconds to optimise a gateway
+ * @param warmUps how often each is measured after its start before it counts: V8 takes more than ten seconds to
+ *   optimise a gateway
  */
 async function interleave(measure, warmUps = 6) {
   const runs = { now: [], before: [] }

@@ -2,10 +2,11 @@
 import { createServer } from 'node:http'
 import { createKey } from '../src/domain/credential/key.service.ts'
 import { createTenant } from '../src/domain/tenant/tenant.service.ts'
-import { createSecrets, generateSecret } from '../src/domain/webhook/secrets.ts'
+import { generateSecret, secretOwnerOf } from '../src/domain/webhook/secrets.ts'
 import { webhookIds } from '../src/domain/webhook/webhook.ts'
 import { openDatabase } from '../src/engine/db/database.ts'
 import { deployMigrations } from '../src/engine/db/migrations/migrations.ts'
+import { createKeyRing } from '../src/engine/secrets/key-ring.ts'
 import { startCommand } from '../test/support/cli.ts'
 import { locationOf } from '../test/support/settings.ts'
 import { readOptions } from './options.js'
@@ -59,10 +60,10 @@ async function startEndpoint([kind, respond]) {
 
 async function createWebhooks({ prisma }, tenantAppId, key, endpoints) {
   const { row } = await createKey({ prisma }, { tenantAppId, name: 'bench' })
-  const secrets = createSecrets([key])
+  const secrets = createKeyRing([key])
   for (const { url } of endpoints) {
     const id = webhookIds.create()
-    const secret = secrets.encrypt(generateSecret(), { tenantAppId, id })
+    const secret = secrets.encrypt(generateSecret(), secretOwnerOf({ tenantAppId, id }))
     const data = { tenantAppId, id, url, secret, keyId: row.id, eventTypes: ['USER_CREATED'], cursor: 'evt_0' }
     await prisma.webhook.create({ data })
   }

@@ -1,5 +1,5 @@
-// Generates the database client after an installation, and the image of an empty database. `npm ci --omit=dev` installs no generator: there the client comes from another installation
-// of the same version (deploy/image/build.sh).
+// Generates the database client after an installation, and the image of an empty database. `npm ci --omit=dev` installs
+// no generator: there the client comes from another installation of the same version (deploy/image/build.sh).
 import { execFileSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'

@@ -7,8 +7,8 @@ import type { TrustedIssuer } from './engine/auth/tokens/trusted-issuers.ts'
 import { createValidKeys } from './engine/auth/valid-keys.ts'
 import { createDocumentFinder } from './engine/graphql/http/documents.ts'
 import { type GraphQLOptions, registerGraphQL } from './engine/graphql/http/route.ts'
-import { type WebSocketsOptions, webSockets } from './engine/graphql/http/websocket/web-sockets.ts'
-import { createOperations, type OperationsOptions } from './engine/graphql/operation/run.ts'
+import { webSockets } from './engine/graphql/http/websocket/web-sockets.ts'
+import { createOperations, type OperationsOptions } from './engine/graphql/operation/operations.ts'
 import { guides } from './engine/http/pages/guides.ts'
 import { home } from './engine/http/pages/home.ts'
 import { reference } from './engine/http/pages/reference.ts'
@@ -18,7 +18,7 @@ import { errorHandler } from './engine/http/plugins/error-handler.ts'
 import { health } from './engine/http/plugins/health.ts'
 import { jsonBodies } from './engine/http/plugins/json-bodies.ts'
 import { jwks } from './engine/http/plugins/jwks.ts'
-import { type LoadLimits, loadShedding } from './engine/http/plugins/load-shedding.ts'
+import { loadShedding } from './engine/http/plugins/load-shedding.ts'
 import { type MetricsSource, metrics } from './engine/http/plugins/metrics.ts'
 import { refusals } from './engine/http/plugins/refusals.ts'
 import { requestLog } from './engine/http/plugins/request-log.ts'
@@ -28,30 +28,32 @@ import { createAuthenticate } from './engine/http/request.ts'
 import { acceptFirst } from './engine/http/server/accept-first.ts'
 import { connectionLimit } from './engine/http/server/connection-limit.ts'
 import { draining } from './engine/http/server/draining.ts'
+import { lingeringClose } from './engine/http/server/lingering-close.ts'
 import { type HttpTimeouts, serverOptions } from './engine/http/server/server-options.ts'
-import { type RateLimit, unlimited } from './engine/limits/rate-limit.ts'
+import { createLimits, type LimitsOptions } from './engine/limits/limits.ts'
 import type { Tracing } from './engine/telemetry/tracing.ts'
 import { mcp } from './mcp/mcp.ts'
 import { openApi } from './rest/openapi/document.ts'
 import { rest } from './rest/rest.ts'
 
 export interface AppOptions
-  extends Omit<GraphQLOptions, 'operations' | 'authenticate' | 'documents'>,
-    Pick<WebSocketsOptions, 'maxSocketsPerKey'>,
-    Omit<OperationsOptions, 'schemas' | 'rateLimit'> {
+  extends Omit<GraphQLOptions, 'operations' | 'authenticate' | 'documents' | 'steps'>,
+    Omit<OperationsOptions, 'schemas' | 'limits'>,
+    Omit<LimitsOptions, 'queues' | 'metrics'> {
   readonly logger: FastifyBaseLogger
   /** Whether `/console` is served. */
   readonly console: boolean
   /** Traces requests. Without it none are traced. */
   readonly tracing?: Tracing | undefined
   readonly timeouts: HttpTimeouts
-  readonly load: LoadLimits
   /** The maximum number of open connections. Without it there is no limit. */
   readonly maxConnections?: number | undefined
   /** The port of `/metrics`. Without it the app serves `/metrics` itself. */
   readonly metricsPort?: number | undefined
   /** What `/metrics` shows. Without it, the metrics of this process. */
   readonly metricsSource?: MetricsSource | undefined
+  /** Aborted when the gateway will stop soon: `/ready` says so to load balancers. */
+  readonly draining?: AbortSignal | undefined
   /** How long `/metrics` returns the same response. */
   readonly metricsAgeMilliseconds: number
   /** Origins whose pages may call the gateway. */
@@ -62,40 +64,40 @@ export interface AppOptions
   readonly keyCacheMilliseconds: number
   /** Identity providers whose tokens are accepted. */
   readonly trustedIssuers?: readonly TrustedIssuer[]
-  /** Without it points are not limited. */
-  readonly rateLimit?: RateLimit
 }
 
 /** Creates the gateway. It does not listen. Closing it breaks off the subscriptions and leaves the database open. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
-  const { services, meter, logger, demoKey, keyCacheMilliseconds, rateLimit = unlimited } = options
+  const { services, meter, logger, demoKey, keyCacheMilliseconds } = options
+  const { queues, metrics: counts } = services
   const app = Fastify(serverOptions(logger, options.timeouts))
-  const operations = createOperations({ ...options, schemas, rateLimit })
+  const limits = createLimits({ ...options, queues, metrics: counts })
+  const operations = createOperations({ ...options, schemas, limits })
   const keys = createValidKeys(services.database, logger, keyCacheMilliseconds)
   const tokens = createTokenVerifier(services.tokens, options.trustedIssuers ?? [])
   const authenticate = createAuthenticate(createAuthenticator(keys, tokens), meter)
   const documents = createDocumentFinder(options.trustedDocuments)
   app.addHook('onClose', () => keys.settle())
 
-  // The hooks of a request run in the order of this list. A hook that waits for nothing calls back: a promise for each would take several
-  // percent of the CPU of a small request.
-  app.register(requestState)
+  // The hooks of a request run in the order of this list. A hook that waits for nothing calls back: a promise for each
+  // would take several percent of the CPU of a small request.
+  app.register(requestState, { metrics: counts })
   // Before the hooks that reject requests, so that these responses have the headers too, and are traced and logged.
   app.register(commonHeaders)
   app.register(requestTraces, { tracing: options.tracing })
-  app.register(requestLog, { metrics: services.metrics })
+  app.register(requestLog, { metrics: counts })
   app.register(errorHandler)
-  app.register(jsonBodies, { steps: services.queues.steps })
+  app.register(jsonBodies, { steps: queues.steps })
   app.register(serverTiming)
   app.register(refusals)
   // Before load is shed, so that pages of other origins can read why.
   app.register(cors, { origins: options.corsOrigins, headers: options.corsHeaders })
-  app.register(loadShedding, { limits: options.load, metrics: services.metrics })
+  app.register(loadShedding, { places: limits.places, maxInFlightPerKey: options.load.maxInFlightPerKey })
   // Routes come after the plugin that reads bodies, because it allows a GET to have one.
-  app.register(health, { database: services.database })
+  app.register(health, { database: services.database, draining: options.draining })
   app.register(jwks, { tokens: services.tokens })
   if (options.metricsPort === undefined) {
-    const source = options.metricsSource ?? services.metrics.registry
+    const source = options.metricsSource ?? counts.registry
     app.register(metrics, { source, maxAgeMilliseconds: options.metricsAgeMilliseconds })
   }
   app.register(home, {
@@ -109,15 +111,20 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   if (options.console) app.register(consolePages, { graphiql: options.graphiql, demoKey })
   app.register(openApi, { preparer: operations })
   app.register(rest, { services, operations, authenticate })
-  app.register(mcp, { ...options, preparer: operations, authenticate, rateLimit })
+  app.register(mcp, { ...options, preparer: operations, authenticate, rateLimit: limits.points })
   app.register(acceptFirst)
+  app.register(lingeringClose)
   app.register(connectionLimit, { max: options.maxConnections })
-  // In a separate scope, because GraphQL errors have their own format. The scope inherits the hooks that are registered before it.
-  await app.register(async (scope) => registerGraphQL(scope, { ...options, operations, authenticate, documents }))
-  // The gateway stops in this order: /ready, the subscriptions, which would keep it running, WebSockets, and the connections.
+  // In a separate scope, because GraphQL errors have their own format. The scope inherits the hooks that are registered
+  // before it.
+  await app.register(async (scope) =>
+    registerGraphQL(scope, { ...options, operations, authenticate, documents, steps: queues.steps }),
+  )
+  // The gateway stops in this order: /ready, the subscriptions, which would keep it running, WebSockets, and the
+  // connections.
   app.addHook('preClose', () => services.events.close())
   const { idleMilliseconds } = options.timeouts
-  app.register(webSockets, { ...options, operations, authenticate, documents, idleMilliseconds })
+  app.register(webSockets, { ...options, operations, authenticate, documents, limits, idleMilliseconds })
   await app.register(draining)
   return app
 }

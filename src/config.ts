@@ -1,10 +1,12 @@
 import type { JobLimits } from './domain/job/job.input.ts'
 import type { Backoff } from './domain/job/store/job-store.ts'
 import type { DatabaseLocation } from './engine/db/location.ts'
+import { toUrl } from './engine/db/postgres/to-url.ts'
+import { unusedParametersOf } from './engine/db/postgres/url-parameters.ts'
 import { problemsOfSslMode } from './engine/db/postgres/url-problems.ts'
 import { OperatorError } from './engine/errors.ts'
-import type { LoadLimits } from './engine/http/plugins/load-shedding.ts'
 import type { HttpTimeouts } from './engine/http/server/server-options.ts'
+import type { LoadLimits } from './engine/limits/places.ts'
 import type { AllowedNetworks } from './engine/network/private-networks.ts'
 import { packageVersion } from './engine/telemetry/package-version.ts'
 import type { TracingConfig } from './engine/telemetry/tracing.ts'
@@ -12,11 +14,17 @@ import { type Environment, environment } from './environment.ts'
 
 /** The configuration of a process. Its variables and their defaults are in environment.ts. */
 export interface Config {
+  /** What has no effect, as lines of the log. */
+  readonly notes: readonly string[]
   readonly database: DatabaseLocation
+  /** How long `serve` and `work` wait for a database that is not there yet. */
+  readonly databaseWaitMilliseconds: number
   readonly host: string
   readonly port: number
   readonly timeouts: HttpTimeouts
-  /** How long the process may take to stop. */
+  /** How long `serve` goes on after SIGTERM, while `/ready` says that it will stop. */
+  readonly drainMilliseconds: number
+  /** How long the process may take to stop after that. */
   readonly shutdownMilliseconds: number
   readonly load: LoadLimits
   /** The maximum number of subscriptions of one key at a time. */
@@ -30,6 +38,7 @@ export interface Config {
   /** How requests are traced; undefined: not at all. */
   readonly traces: TracingConfig | undefined
   readonly logLevel: Environment['LOG_LEVEL']
+  readonly logFormat: Environment['LOG_FORMAT']
   readonly graphiql: boolean
   /** Whether `/console` is served. */
   readonly console: boolean
@@ -51,8 +60,8 @@ export interface Config {
   readonly fetchPrivateNetworks: AllowedNetworks
   /** The header `user-agent` of `fetch_content`. */
   readonly fetchUserAgent: string
-  /** The keys that encrypt the secrets of webhooks, the one in use first. Empty: none is set. */
-  readonly webhookKeys: readonly Buffer[]
+  /** The keys that encrypt stored secrets, the one in use first. Empty: none is set. */
+  readonly secretKeys: readonly Buffer[]
   /** The key with which commands use a gateway as a client. */
   readonly apiKey: string | undefined
   readonly corsOrigins: readonly string[]
@@ -102,9 +111,16 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
 function requireSslMode(env: Environment): void {
   const { DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_REPLICA_URLS, PGSSLMODE } = env
   const urls = [DATABASE_URL, DATABASE_DIRECT_URL, ...DATABASE_REPLICA_URLS].filter((url) => url !== undefined)
-  const isUsed = urls.some((url) => !new URL(url).searchParams.has('sslmode'))
+  const isUsed = urls.some((url) => !toUrl(url).searchParams.has('sslmode'))
   const [problem] = isUsed && PGSSLMODE !== undefined ? problemsOfSslMode(PGSSLMODE) : []
   if (problem !== undefined) throw new OperatorError(`PGSSLMODE ${problem}`)
+}
+
+function notesOn({ DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_REPLICA_URLS }: Environment): string[] {
+  const named = { DATABASE_URL: [DATABASE_URL], DATABASE_DIRECT_URL: [DATABASE_DIRECT_URL], DATABASE_REPLICA_URLS }
+  return Object.entries(named).flatMap(([name, urls]) =>
+    urls.flatMap((url) => (url === undefined ? [] : unusedParametersOf(url).map((note) => `${name} ${note}`))),
+  )
 }
 
 const localOrigins = ['http://localhost:*', 'http://127.0.0.1:*']
@@ -119,7 +135,9 @@ function toConfig(env: Environment): Config {
   const isEmbedded = env.DATABASE_URL === undefined
   const trusted = trustedOf(env)
   return {
+    notes: notesOn(env),
     database: databaseOf(env),
+    databaseWaitMilliseconds: env.DATABASE_WAIT,
     host: env.HOST,
     port: env.PORT,
     timeouts: {
@@ -129,6 +147,9 @@ function toConfig(env: Environment): Config {
       keepAliveMilliseconds: env.KEEP_ALIVE_TIMEOUT,
       idleMilliseconds: env.IDLE_TIMEOUT,
     },
+    // HAProxy by default checks every 2 seconds, and notices after 3 failures. No load balancer is before an embedded
+    // database.
+    drainMilliseconds: env.DRAIN_DELAY ?? (isEmbedded ? 0 : 7_000),
     shutdownMilliseconds: env.SHUTDOWN_TIMEOUT,
     load: {
       maxInFlight: env.MAX_IN_FLIGHT,
@@ -141,6 +162,7 @@ function toConfig(env: Environment): Config {
     metricsPort: env.METRICS_PORT,
     traces: env.OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? undefined : tracingOf(env),
     logLevel: env.LOG_LEVEL,
+    logFormat: env.LOG_FORMAT,
     // GraphiQL and the console could run no operation if only trusted documents are executed.
     graphiql: (env.GRAPHIQL ?? isEmbedded) && trusted?.others !== 'reject',
     console: env.CONSOLE && trusted?.others !== 'reject',
@@ -159,7 +181,8 @@ function toConfig(env: Environment): Config {
     requiresClientName: env.REQUIRE_CLIENT_NAME,
     fetchPrivateNetworks: env.FETCH_PRIVATE_NETWORKS,
     fetchUserAgent: env.FETCH_USER_AGENT ?? `FusionGateway/${packageVersion()}`,
-    webhookKeys: env.WEBHOOK_SECRET_KEY.map((key) => Buffer.from(key, 'base64')),
+    // The second variable is the former name of the first.
+    secretKeys: [...env.SECRET_KEYS, ...env.WEBHOOK_SECRET_KEY].map((key) => Buffer.from(key, 'base64')),
     // On the database for development, pages of development servers.
     corsOrigins: isEmbedded && env.CORS_ORIGINS.length === 0 ? localOrigins : env.CORS_ORIGINS,
     corsHeaders: env.CORS_HEADERS,

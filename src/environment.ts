@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import {
+  duration,
   integer,
   isHeaderName,
   isOrigin,
@@ -12,6 +13,7 @@ import {
   url,
 } from './engine/input/variables.ts'
 import { isNetwork } from './engine/network/private-networks.ts'
+import { logFormats } from './engine/telemetry/log-formats.ts'
 
 const onOff = z.enum(['on', 'off'], 'must be "on" or "off"').transform((word) => word === 'on')
 
@@ -35,6 +37,11 @@ const samplers = [
   'parentbased_traceidratio',
 ] as const
 
+const secretKeys = list(
+  (key) => /^[\w+/-]+=*$/.test(key) && Buffer.from(key, 'base64').length === 32,
+  'must be 32 random bytes in base64 (openssl rand -base64 32), or several such keys separated by commas',
+)
+
 const port = integer('a number from 0 to 65535', 0, 65_535)
 
 /** The variables that a process reads, and their defaults. docs/configuration.md describes them. */
@@ -45,6 +52,7 @@ export const environment = z.object({
   PGSSLMODE: z.string().optional(),
   REPLICA_LAG: seconds(5),
   DATABASE_POOL_SIZE: integer('a number of connections from 1 to 1000', 1, 1_000).default(10),
+  DATABASE_WAIT: seconds(60, 0),
   DATABASE_CONNECT_TIMEOUT: seconds(5),
   DATABASE_ACQUIRE_TIMEOUT: seconds(5),
   DATABASE_STATEMENT_TIMEOUT: seconds(4),
@@ -55,6 +63,7 @@ export const environment = z.object({
   REQUEST_TIMEOUT: seconds(30),
   KEEP_ALIVE_TIMEOUT: seconds(72),
   IDLE_TIMEOUT: seconds(120),
+  DRAIN_DELAY: duration(0).optional(),
   SHUTDOWN_TIMEOUT: seconds(10),
   MAX_IN_FLIGHT: integer('a number of requests, at least 1', 1).default(500),
   MAX_IN_FLIGHT_PER_KEY: integer('a number of requests, at least 1', 1).default(100),
@@ -71,6 +80,7 @@ export const environment = z.object({
   OTEL_BSP_MAX_QUEUE_SIZE: integer('a number of spans, at least 1', 1).default(2_048),
   OTEL_BSP_MAX_EXPORT_BATCH_SIZE: integer('a number of spans, at least 1', 1).default(512),
   LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
+  LOG_FORMAT: z.enum(logFormats, `must be one of ${logFormats.join(', ')}`).default('json'),
   GRAPHIQL: onOff.optional(),
   CONSOLE: onOff.default(true),
   DEMO_KEY: z.enum(['show', 'hide'], 'must be show or hide').default('show'),
@@ -88,10 +98,8 @@ export const environment = z.object({
     .string()
     .regex(/^[\x21-\x7e]([\x20-\x7e]{0,254}[\x21-\x7e])?$/, 'must be 1 to 256 printable ASCII characters')
     .optional(),
-  WEBHOOK_SECRET_KEY: list(
-    (key) => /^[\w+/-]+=*$/.test(key) && Buffer.from(key, 'base64').length === 32,
-    'must be 32 random bytes in base64 (openssl rand -base64 32), or several such keys separated by commas',
-  ),
+  SECRET_KEYS: secretKeys,
+  WEBHOOK_SECRET_KEY: secretKeys,
   RATE_LIMIT: integer('a number of points, 0 (no limit) or more', 0).default(600_000),
   RATE_LIMIT_PER_USER: integer('a number of points, 0 (no limit) or more', 0).default(60_000),
   TOKEN_ISSUER: z.string().default('urn:fusion-gateway'),

@@ -1,5 +1,6 @@
-// Removes the tenant, or the user of an access token, from each read and write, one at a time, and runs the tests: one of them must fail. Prints the mutants that
-// survived, and exits with 1 if there are any. It works in a copy; the project itself does not change.
+// Removes the tenant, or the user of an access token, from each read and write, one at a time, and runs the tests: one
+// of them must fail. Prints the mutants that survived, and exits with 1 if there are any. It works in a copy; the
+// project itself does not change.
 //
 //   npm run test:mutants [-- FILE…]   all of src, or these files
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -39,7 +40,7 @@ const exempt = [/\/key\.service\.ts$/, /valid-keys\.ts$/]
 
 /** The fastest first: they kill most mutants. */
 const suites = [
-  ['test/auth/isolation.generated.test.ts', 'test/auth/isolation.users.test.ts', 'test/auth/isolation.test.ts'],
+  ['test/auth/isolation.test.ts', 'test/auth/isolation.users.test.ts'],
   ['test/jobs/', 'test/graphql/subscriptions.test.ts'],
   [
     'test/limits/idempotency.test.ts',

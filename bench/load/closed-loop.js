@@ -1,5 +1,5 @@
-// A load generator in a process of its own. Each connection sends the request again as soon as it is answered. Prints the
-// result as JSON.
+// A load generator in a process of its own. Each connection sends the request again as soon as it is answered. Prints
+// the result as JSON.
 import { randomUUID } from 'node:crypto'
 import autocannon from 'autocannon'
 

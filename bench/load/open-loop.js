@@ -1,5 +1,5 @@
-// A load generator in a process of its own. It sends requests at a steady rate, whether or not earlier ones are answered, and
-// measures each latency from the time when the request was due. Prints the result as JSON.
+// A load generator in a process of its own. It sends requests at a steady rate, whether or not earlier ones are
+// answered, and measures each latency from the time when the request was due. Prints the result as JSON.
 import { connect } from 'node:net'
 
 const { port, ask, key, rate, seconds, connections } = JSON.parse(process.argv[2])

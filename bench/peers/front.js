@@ -1,5 +1,5 @@
-// A Fastify server that does before an operation what the gateway does: it looks up the API key (cached for three seconds), limits
-// the rate of the key, logs the request, and checks the depth and the cost of the document.
+// A Fastify server that does before an operation what the gateway does: it looks up the API key (cached for three
+// seconds), limits the rate of the key, logs the request, and checks the depth and the cost of the document.
 import { createHash } from 'node:crypto'
 import rateLimit from '@fastify/rate-limit'
 import Fastify from 'fastify'

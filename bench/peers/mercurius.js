@@ -1,5 +1,5 @@
-// Mercurius with its compiler and loaders over pg. Each loader sends one statement for all its keys. With ALIKE=on it does before an
-// operation what the gateway does.
+// Mercurius with its compiler and loaders over pg. Each loader sends one statement for all its keys. With ALIKE=on it
+// does before an operation what the gateway does.
 import { randomUUID } from 'node:crypto'
 import Fastify from 'fastify'
 import mercurius from 'mercurius'

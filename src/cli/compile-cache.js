@@ -1,5 +1,6 @@
-// Switches Node's compile cache on for this process and its worker threads. Node runs what it finds in the cache, so the cache is in a folder
-// that only this user can write. Where there is none, such as in a container with a read-only file system, Node compiles every file itself.
+// Switches Node's compile cache on for this process and its worker threads. Node runs what it finds in the cache, so
+// the cache is in a folder that only this user can write. Where there is none, such as in a container with a read-only
+// file system, Node compiles every file itself.
 import fs from 'node:fs'
 import module from 'node:module'
 import { homedir, tmpdir } from 'node:os'

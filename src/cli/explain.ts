@@ -1,11 +1,21 @@
 import { isDriverAdapterError } from '@prisma/driver-adapter-utils'
-import { ConnectError, causeOf, isDatabaseUnavailable, isPermissionDenied, isServerLost } from '../engine/db/errors.ts'
+import {
+  ConnectError,
+  causeOf,
+  isDatabaseUnavailable,
+  isPermissionDenied,
+  isServerLost,
+  isUnknownObject,
+} from '../engine/db/errors.ts'
 
 /** The message for an operator about an error that is not an OperatorError. A stack is part of it only for defects. */
 export function explain(error: unknown): string {
   if (isServerLost(error)) return `The database cannot be reached: ${reasonOf(error)}`
   if (isPermissionDenied(error)) {
     return `The database refused: ${reasonOf(error)}. See what a role needs with: npm run fusion -- migrate deploy --grants ROLE`
+  }
+  if (isUnknownObject(error)) {
+    return `The database is not one of this version: ${reasonOf(error)}. See: npm run fusion -- migrate status`
   }
   if (isDatabaseUnavailable(error) || isDriverAdapterError(error)) return `The database refused: ${reasonOf(error)}`
   // Errors of the system name the call and its arguments: "listen EACCES: permission denied".

@@ -3,7 +3,9 @@ import type { Readable, Writable } from 'node:stream'
 /** Where a command writes. On a terminal it writes tables and progress bars. */
 export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number }
 
-/** What a command uses of its process: `process` itself, or what tests pass that run commands within their own process. */
+/**
+ * What a command uses of its process: `process` itself, or what tests pass that run commands within their own process.
+ */
 export interface Io {
   readonly stdin: Readable
   readonly stdout: Output

@@ -14,14 +14,27 @@ import { verifyCommand } from './commands/verify.command.ts'
 import { webhooksCommand } from './commands/webhooks.command.ts'
 import type { Io, Output } from './io.ts'
 
-// The files in commands/ say what each command accepts, and load almost nothing. A command that runs imports its file in actions/ or
-// process/, and with it the gateway's code: without that, `fusion --help` would take seconds.
+// The files in commands/ say what each command accepts, and load almost nothing. A command that runs imports its file
+// in actions/ or process/, and with it the gateway's code: without that, `fusion --help` would take seconds.
 
 const commands = [
-  ...[serveCommand, workCommand],
-  ...[migrateCommand, tenantsCommand, keysCommand, signingKeysCommand],
-  ...[eventsCommand, usageCommand, webhooksCommand, mcpCommand, verifyCommand],
-  ...[importCommand, exportCommand, backupCommand, restoreCommand, seedCommand, schemaCommand],
+  serveCommand,
+  workCommand,
+  migrateCommand,
+  tenantsCommand,
+  keysCommand,
+  signingKeysCommand,
+  eventsCommand,
+  usageCommand,
+  webhooksCommand,
+  mcpCommand,
+  verifyCommand,
+  importCommand,
+  exportCommand,
+  backupCommand,
+  restoreCommand,
+  seedCommand,
+  schemaCommand,
 ]
 
 /** Creates the command `fusion`. It throws a CommanderError where it would end the process. */

@@ -7,7 +7,8 @@ import { createProgram } from './program.ts'
  * Runs a command to its end.
  *
  * @param args of the command: `['keys', 'list']`
- * @param io what it reads and writes. `serve`, `work`, `mcp` and `webhooks listen` also use signals and streams of the process itself
+ * @param io what it reads and writes. `serve`, `work`, `mcp` and `webhooks listen` also use signals and streams of the
+ *   process itself
  * @returns the exit code, also in `io.exitCode`: 0 success, 1 failure, 2 wrong usage
  */
 export async function run(args: readonly string[], io: Io): Promise<number> {

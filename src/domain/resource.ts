@@ -49,8 +49,8 @@ export interface Export {
   /** The resource whose records come first, and the variables of the operation for a page of them. */
   readonly belongsTo?: { readonly resource: string; variablesOf(records: readonly Json[]): Json[] }
   /**
-   * The changes after which a delta has the record: events of these types are about it; with `events of users`, it is a user, and what
-   * belongs to the user. Absent for records that follow others.
+   * The changes after which a delta has the record: events of these types are about it; with `events of users`, it is a
+   * user, and what belongs to the user. Absent for records that follow others.
    */
   readonly changedBy?: readonly EventType[] | 'events of users'
   /** Keys of the records that are not exported. */
@@ -78,8 +78,8 @@ export interface Seed {
   readonly model: Model
   /** The rows of one person. The same person always has the same rows. */
   rowsOf?(person: Person): InsertedRow[]
-  /** Further rows of the demo tenant. */
-  demoRows?(tenantAppId: string): InsertedRow[]
+  /** Further rows of the demo tenant, of the days before `now`. */
+  demoRows?(tenantAppId: string, now: Date): InsertedRow[]
 }
 
 /** A generated user and the user's accounts, from which each resource creates its rows. */
@@ -106,6 +106,9 @@ export interface PersonAccount {
   readonly platform: string
   readonly platformAccountId: string
   readonly displayName: string
+  readonly linkedAt: Date
+  /** When its profile was read. */
+  readonly syncedAt: Date
 }
 
 /** Random numbers that are the same for the same seed. */

@@ -11,7 +11,6 @@ import { type Backoff, createJobStore, type JobStore } from './job/store/job-sto
 import { createProfileStore, type ProfileStore } from './profile/profile-store.ts'
 import { createUsageReader, type ReadUsage } from './usage/read-usage.ts'
 import { createDeliveryStore, type DeliveryStore } from './webhook/delivery/delivery-store.ts'
-import { createSecrets } from './webhook/secrets.ts'
 import type { WebhookServices } from './webhook/webhook.ts'
 import { createQueryCheck } from './webhook/webhook-query.graphql.ts'
 
@@ -30,8 +29,6 @@ declare module '../engine/context.ts' {
 export interface ServicesOptions extends EngineOptions {
   readonly backoff: Backoff
   readonly jobLimits: JobLimits
-  /** Encrypt the secrets of webhooks. Without them there are no webhooks. */
-  readonly webhookKeys?: readonly Buffer[]
   /** The private networks to which webhooks may be sent. */
   readonly fetchPrivateNetworks?: AllowedNetworks
   readonly logger?: Pick<Logger, 'warn'>
@@ -42,7 +39,6 @@ export function createServices(database: Database, options: ServicesOptions): Se
   const engine = createEngineServices(database, { userModel: 'User', longModels: ['Job'] }, options)
   const { metrics, queues } = engine
   const usage = createUsageReader(database)
-  const [key, ...olderKeys] = options.webhookKeys ?? []
   return {
     ...engine,
     accounts: createAccountStore(database),
@@ -51,7 +47,7 @@ export function createServices(database: Database, options: ServicesOptions): Se
     deliveries: createDeliveryStore(database),
     readUsage: (payer, read) => queues.searches.run(payer, () => read(usage)),
     webhooks: {
-      secrets: key && createSecrets([key, ...olderKeys]),
+      secrets: options.keyRing,
       checkQuery: createQueryCheck(metrics),
       isBlocked: createAddressCheck(options.fetchPrivateNetworks ?? false),
     },

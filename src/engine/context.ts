@@ -8,6 +8,7 @@ import { type StatementCount, waitFor } from './db/statement-meter.ts'
 import type { OwnedRows } from './db/write/owned-rows.ts'
 import { createIdempotency, type Idempotency } from './idempotency/idempotency.ts'
 import { createFairQueues, type FairQueues } from './limits/fair-queue.ts'
+import type { KeyRing } from './secrets/key-ring.ts'
 import type { Logger } from './telemetry/logger.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import type { RequestTrace } from './telemetry/tracing.ts'
@@ -54,18 +55,23 @@ export interface EngineOptions {
   /** The most that a request may read, in characters. */
   readonly maxReadLength: number
   readonly metrics?: Metrics
+  /**
+   * Encrypts stored secrets. Without it there are no webhooks, and the private keys that sign tokens are stored as they
+   * are.
+   */
+  readonly keyRing?: KeyRing | undefined
 }
 
 /** Creates the services that do not depend on the domain. They send no statement before they are used. */
 export function createEngineServices(
   database: Database,
   { userModel, longModels }: ModelOptions,
-  { tokenIssuer, maxReadLength, metrics = createMetrics() }: EngineOptions,
+  { tokenIssuer, maxReadLength, metrics = createMetrics(), keyRing }: EngineOptions,
 ): EngineServices {
   return {
     database,
     idempotency: createIdempotency(database),
-    tokens: createAccessTokens(createSigningKeys(database), tokenIssuer),
+    tokens: createAccessTokens(createSigningKeys(database, keyRing), tokenIssuer),
     metrics,
     queues: createFairQueues(),
     usageCounts: createUsageCounts(),

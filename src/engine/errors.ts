@@ -1,6 +1,8 @@
+import type { LimitName } from './limit-names.ts'
+
 /**
- * Every error that a client may see: its code, its HTTP status and its title. Services throw a `GatewayError`; GraphQL and
- * REST format it. Any other error is a defect: it is logged whole and shown as INTERNAL.
+ * Every error that a client may see: its code, its HTTP status and its title. Services throw a `GatewayError`; GraphQL
+ * and REST format it. Any other error is a defect: it is logged whole and shown as INTERNAL.
  */
 export const errorCodes = {
   MALFORMED_REQUEST: { status: 400, title: 'Malformed request' },
@@ -18,6 +20,7 @@ export const errorCodes = {
   METHOD_NOT_ALLOWED: { status: 405, title: 'Method not allowed' },
   PAYLOAD_TOO_LARGE: { status: 413, title: 'Body too large' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'Unsupported media type' },
+  EXPECTATION_FAILED: { status: 417, title: 'Expectation failed' },
   RATE_LIMITED: { status: 429, title: 'The key has reached a limit' },
   HEADERS_TOO_LARGE: { status: 431, title: 'Headers too large' },
   INTERNAL: { status: 500, title: 'Internal error' },
@@ -58,6 +61,8 @@ interface GatewayErrorOptions extends ErrorOptions {
   readonly details?: Readonly<Record<string, number>>
   /** Headers of the response. */
   readonly headers?: Readonly<Record<string, string>>
+  /** The limit because of which the gateway refuses something. */
+  readonly limit?: LimitName | undefined
 }
 
 /** An error for the client. Its message reveals nothing internal. */
@@ -67,17 +72,19 @@ export class GatewayError extends Error {
   readonly fields: readonly FieldError[]
   readonly details: Readonly<Record<string, number>>
   readonly headers: Readonly<Record<string, string>>
+  readonly limit: LimitName | undefined
 
   constructor(
     code: ErrorCode,
     message: string,
-    { fields = [], details = {}, headers = {}, ...options }: GatewayErrorOptions = {},
+    { fields = [], details = {}, headers = {}, limit, ...options }: GatewayErrorOptions = {},
   ) {
     super(message, options)
     this.code = code
     this.fields = fields
     this.details = details
     this.headers = { ...headersByCode[code], ...headers }
+    this.limit = limit
   }
 }
 
@@ -89,8 +96,8 @@ const headersByCode: Partial<Record<ErrorCode, Readonly<Record<string, string>>>
 
 /** The error with further headers of the response. */
 export function withHeaders(error: GatewayError, headers: Readonly<Record<string, string>>): GatewayError {
-  const { code, message, fields, details } = error
-  return new GatewayError(code, message, { fields, details, headers: { ...error.headers, ...headers } })
+  const { code, message, fields, details, limit } = error
+  return new GatewayError(code, message, { fields, details, limit, headers: { ...error.headers, ...headers } })
 }
 
 /** The error of a request whose client has gone. Nobody sees it. */

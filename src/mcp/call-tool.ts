@@ -2,7 +2,6 @@ import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { FastifyReply, FastifyRequest, LightMyRequestResponse } from 'fastify'
 import { GatewayError } from '../engine/errors.ts'
 import { toHttpError } from '../engine/http/plugins/error-handler.ts'
-import { releasePermits } from '../engine/http/plugins/load-shedding.ts'
 import { toProblem } from '../engine/http/problem.ts'
 import { clientOf } from '../engine/telemetry/usage/client.ts'
 import type { Arguments, Tool } from './tool.ts'
@@ -10,7 +9,10 @@ import type { Arguments, Tool } from './tool.ts'
 /** The longest response of a tool, in bytes, because a model reads all of it; and the longest URL of its request. */
 const maxLength = 32 * 1024
 
-/** The headers of a request to /mcp that its tool's request has too, and those of the tool's response that are passed back. */
+/**
+ * The headers of a request to /mcp that its tool's request has too, and those of the tool's response that are passed
+ * back.
+ */
 const passedOn = /^(authorization|x-api-key|idempotency-key|traceparent|tracestate|(apollo)?graphql-client-\w+)$/
 const passedBack = /^(x-cost|ratelimit.*|retry-after|idempotent-replayed)$/
 
@@ -19,16 +21,18 @@ function pick(headers: object, names: RegExp): Record<string, string> {
 }
 
 /**
- * Calls a tool. Its request passes through the whole application, so credentials, scopes, limits, the log and errors are those of any other
- * request. An error is a result too, because the model reads it.
+ * Calls a tool. Its request passes through the whole application, so credentials, scopes, limits, the log and errors
+ * are those of any other request. An error is a result too, because the model reads it.
  */
 export async function callTool(tool: Tool, args: Arguments, request: FastifyRequest, reply: FastifyReply) {
   try {
     const toSend = tool.run(args)
     if (typeof toSend === 'string') return textResult(toSend)
-    if (toSend.url.length > maxLength) throw new GatewayError('PAYLOAD_TOO_LARGE', 'Send at most 32 KiB of arguments.')
+    if (toSend.url.length > maxLength) {
+      throw new GatewayError('PAYLOAD_TOO_LARGE', 'Send at most 32 KiB of arguments.', { limit: 'body_length' })
+    }
     // The request of the tool takes its own.
-    releasePermits(reply)
+    request.held.leavePlace()
     const isNamed = clientOf(request.headers).name !== undefined
     const headers = {
       ...(!isNamed && { 'graphql-client-name': 'mcp' }),

@@ -22,7 +22,9 @@ export const queryTool: Tool = {
   },
 }
 
-/** Creates a tool for each trusted document with a description, except subscriptions and what is invalid in this schema. */
+/**
+ * Creates a tool for each trusted document with a description, except subscriptions and what is invalid in this schema.
+ */
 export function createDocumentTools({ prepare, schema }: Preparer, trusted: TrustedDocuments | undefined): Tool[] {
   const texts = [...(trusted?.texts ?? [])].filter((text) => text.includes('"""'))
   return texts.flatMap((query) => {

@@ -2,7 +2,10 @@ import * as graphql from 'graphql'
 import { invalidField } from '../engine/errors.ts'
 import type { Tool } from './tool.ts'
 
-/** Creates the tool that finds fields by up to 8 words. Each is a line: `user email` ⇒ `User.email: String # The email address.` */
+/**
+ * Creates the tool that finds fields by up to 8 words. Each is a line: `user email` ⇒ `User.email: String # The email
+ * address.`
+ */
 export function createSearchTool(schema: graphql.GraphQLSchema): Tool {
   const types = Object.values(schema.getTypeMap()).filter(({ name }) => !name.startsWith('__'))
   const lines = types.flatMap(linesOf)

@@ -4,8 +4,8 @@ import { fieldNamed } from '../engine/graphql/schema/deprecation.ts'
 import { metadataOf } from '../engine/graphql/schema/field-metadata.ts'
 
 /**
- * The headers of a route that selects deprecated fields: since when the first one is deprecated, and when the first one can be removed. Empty
- * if none is.
+ * The headers of a route that selects deprecated fields: since when the first one is deprecated, and when the first one
+ * can be removed. Empty if none is.
  *
  * @see https://www.rfc-editor.org/rfc/rfc9745 and https://www.rfc-editor.org/rfc/rfc8594
  */

@@ -43,8 +43,8 @@ export function readText({ query }: RouteInput, name: string): string | undefine
 }
 
 /**
- * Reads a list of ids from the JSON body, or from the query string: as a JSON array, a repeated parameter, or separated by
- * commas.
+ * Reads a list of ids from the JSON body, or from the query string: as a JSON array, a repeated parameter, or separated
+ * by commas.
  *
  * @throws GatewayError BAD_USER_INPUT if neither is given, both are and differ, or the list is not an array of strings
  */

@@ -1,14 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { requireScope } from '../engine/auth/scopes.ts'
 import type { Services } from '../engine/context.ts'
-import type { OperationRequest } from '../engine/graphql/operation/execute-request.ts'
+import type { OperationRequest } from '../engine/graphql/operation/execute-admitted.ts'
+import type { Operations } from '../engine/graphql/operation/operations.ts'
 import type { Values } from '../engine/graphql/operation/prepare/coerce-variables.ts'
-import type { Operations } from '../engine/graphql/operation/run.ts'
 import { maxPageSize } from '../engine/graphql/schema/connection.ts'
+import { prefixOf } from '../engine/http/base-url.ts'
 import { compressResponse } from '../engine/http/compression.ts'
 import { respondConditionally } from '../engine/http/conditional.ts'
 import { routePlugin } from '../engine/http/plugin.ts'
-import { type Authenticate, contextOf, onSent, readIdempotencyKey, viewerOf } from '../engine/http/request.ts'
+import { type Authenticate, contextOf, readIdempotencyKey, viewerOf } from '../engine/http/request.ts'
 import { checkVariables } from './check-variables.ts'
 import { deprecationHeaders } from './deprecation-headers.ts'
 import type { Route, RouteInput } from './route.ts'
@@ -38,13 +39,13 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
   const deprecation = deprecationHeaders(operations.schema, operation)
 
   // Each page has its own context, so that its rows are forgotten after it.
-  const requestOf = (request: FastifyRequest, reply: FastifyReply, variables: Values): OperationRequest => ({
+  const requestOf = (request: FastifyRequest, variables: Values): OperationRequest => ({
     operation,
     variables,
     context: contextOf(request, services),
     statements: request.statements,
     bodyLength: request.bodyLength,
-    onSent: onSent(reply),
+    held: request.held,
     idempotencyKey: readIdempotencyKey(request, request.body),
   })
 
@@ -53,11 +54,12 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     const key = route.under ?? 'items'
     const isWhole = query['limit'] === undefined && query['cursor'] === undefined
     const page = isWhole ? { first: maxPageSize } : variables
-    const { result, headers } = await operations.run(requestOf(request, reply, page))
+    const { result, headers } = await operations.runOperation(requestOf(request, page))
     reply.headers(headers)
     const first = toPage(route, stored, connection, dataOf(route, result))
     if (!isWhole) {
-      if (first.next !== undefined) reply.header('link', `<${urlOfPage(route, query, first.next)}>; rel="next"`)
+      if (first.next !== undefined)
+        reply.header('link', `<${prefixOf(request)}${urlOfPage(route, query, first.next)}>; rel="next"`)
       return respondConditionally(request, reply, JSON.stringify({ [key]: first.items }))
     }
     reply.type('application/json; charset=utf-8')
@@ -66,18 +68,20 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     return streamList(key, first, async (after) => {
       // If the key is revoked meanwhile, no further page is read.
       await authenticate(request)
-      const read = () => operations.execute(requestOf(request, reply, { first: maxPageSize, after }))
+      const read = () => operations.executeAdmitted(requestOf(request, { first: maxPageSize, after }))
       const next = await services.queues.operations.run(viewerOf(request), read)
       return toPage(route, stored, connection, dataOf(route, next.result))
     })
   }
 
   async function respondWithOne(request: FastifyRequest, reply: FastifyReply, variables: Values) {
-    const { result, headers } = await operations.run(requestOf(request, reply, variables))
+    const { result, headers } = await operations.runOperation(requestOf(request, variables))
     reply.headers(headers)
     const value = valueAt(dataOf(route, result), route.response)
     if (value == null) throw notFound()
-    if (route.location) reply.code(201).header('location', route.location(value as { id: string }))
+    if (route.location) {
+      reply.code(201).header('location', prefixOf(request) + route.location(value as { id: string }))
+    }
     const response = encode(stored.shape, value)
     // Not the reply: a handler that returns it waits until the response is sent.
     const body = JSON.stringify(route.under === undefined ? response : { [route.under]: response })

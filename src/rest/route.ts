@@ -17,7 +17,10 @@ export interface Parameter {
   readonly description: string
   /** The rules by which the operation checks the value, for the OpenAPI document. */
   readonly rules: z.ZodType
-  /** A value that is found in the demo tenant. Swagger UI and Postman send it, so an optional parameter has one only if it suits everybody. */
+  /**
+   * A value that is found in the demo tenant. Swagger UI and Postman send it, so an optional parameter has one only if
+   * it suits everybody.
+   */
   readonly example?: unknown
 }
 
@@ -33,7 +36,9 @@ export interface Body {
   readonly isOptional?: boolean
 }
 
-/** A REST route: a GraphQL operation, how a request becomes its variables, and which part of its data is the response. */
+/**
+ * A REST route: a GraphQL operation, how a request becomes its variables, and which part of its data is the response.
+ */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT'
   /** In Fastify's syntax: `/users/:id`. */
@@ -52,10 +57,14 @@ export interface Route {
   readonly under?: string
   /** The name in the OpenAPI document of the schema of the response, or of its elements. */
   readonly component: string
-  /** The URL of what the operation has created. With it, the status is 201. */
+  /** The path of what the operation has created. With it, the status is 201. */
   readonly location?: (response: { id: string }) => string
-  /** Texts of the MCP tool where those of REST speak of HTTP: its `description`, and those of parameters by their names. */
+  /**
+   * Texts of the MCP tool where those of REST speak of HTTP: its `description`, and those of parameters by their names.
+   */
   readonly tool?: Readonly<Record<string, string>>
-  /** The connection that a list is read from, page by page. Without `limit` and `cursor`, the whole list is streamed. */
+  /**
+   * The connection that a list is read from, page by page. Without `limit` and `cursor`, the whole list is streamed.
+   */
   readonly connection?: string
 }

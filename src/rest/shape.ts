@@ -89,10 +89,11 @@ export function keepsNull(key: string): boolean {
 }
 
 /**
- * Encodes a value for REST: fields without a value are omitted, dates have colons, enum values are in lower case. JSON objects
- * are unchanged.
+ * Encodes a value for REST: fields without a value are omitted, dates have colons, enum values are in lower case. JSON
+ * objects are unchanged.
  *
- * `{ date_of_birth: '1990-05-17', gender: null, status: 'PENDING' }` ⇒ `{ date_of_birth: '1990:05:17', status: 'pending' }`
+ * `{ date_of_birth: '1990-05-17', gender: null, status: 'PENDING' }` ⇒ `{ date_of_birth: '1990:05:17', status:
+ * 'pending' }`
  */
 export function encode(shape: Shape, value: unknown): unknown {
   if (value === null || value === undefined) return null

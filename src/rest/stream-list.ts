@@ -8,9 +8,9 @@ export interface Page {
 }
 
 /**
- * Streams a whole list as the only key of a JSON object: `{"users":[…]}`. It holds one page at a time, reads the next one when
- * the client has received the last, and stops when the client goes away. If a page fails, the stream is destroyed, so that the
- * client sees a closed connection and not a list that looks complete.
+ * Streams a whole list as the only key of a JSON object: `{"users":[…]}`. It holds one page at a time, reads the next
+ * one when the client has received the last, and stops when the client goes away. If a page fails, the stream is
+ * destroyed, so that the client sees a closed connection and not a list that looks complete.
  *
  * @param first the first page. An error in it can still become a status
  */

@@ -27,13 +27,14 @@ export async function beginSnapshot({ sql }: Pick<Database, 'sql'>): Promise<voi
 }
 
 /**
- * Exports the records of a tenant in the format of the REST interface: users with their accounts, each page followed by its
- * profiles, then jobs. It holds one page at a time. The last record is the position in the event log from which a delta continues:
- * `{"event":"evt_…"}`.
+ * Exports the records of a tenant in the format of the REST interface: users with their accounts, each page followed by
+ * its profiles, then jobs. It holds one page at a time. The last record is the position in the event log from which a
+ * delta continues: `{"event":"evt_…"}`.
  *
  * @param services without a limit on what is read: a page of jobs can be longer than a request may read
- * @param since exports a delta: what was deleted after this position (`{"deleted":"user","id":"usr_…"}`), which comes first, so that
- *   no record of the copy is in the way of the others, and then the users and jobs that have changed, as they are now
+ * @param since exports a delta: what was deleted after this position (`{"deleted":"user","id":"usr_…"}`), which comes
+ *   first, so that no record of the copy is in the way of the others, and then the users and jobs that have changed, as
+ *   they are now
  * @throws OperatorError if no delta can continue from `since`
  */
 export async function* exportTenant(
@@ -115,7 +116,9 @@ function pagesOf(services: Services, tenant: TenantApp, log: Logger) {
   }
 }
 
-/** The database, whose lists have only the rows with some ids. So a delta reads with the operations of a full export. */
+/**
+ * The database, whose lists have only the rows with some ids. So a delta reads with the operations of a full export.
+ */
 function withOnly(database: Database, ids: readonly string[]): Database {
   const { reads } = database
   const list: Database['reads']['list'] = (model, owner, request, options) => {

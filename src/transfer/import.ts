@@ -42,10 +42,10 @@ const maxBatchRecords = 1_000
 const maxBatchBytes = 4 * 1024 * 1024
 
 /**
- * Imports a file of records, one per line. A line may also be a whole response of the REST interface (`{"users":[…]}`), or a deletion
- * (`{"deleted":"user","id":"usr_…"}`). The position at the end of an export (`{"event":"evt_…"}`) is ignored. Ids are kept. A record
- * that exists is updated, so importing a file again changes nothing. A bad record is rejected, and the others are imported. It holds
- * one batch at a time, however long the lines are.
+ * Imports a file of records, one per line. A line may also be a whole response of the REST interface (`{"users":[…]}`),
+ * or a deletion (`{"deleted":"user","id":"usr_…"}`). The position at the end of an export (`{"event":"evt_…"}`) is
+ * ignored. Ids are kept. A record that exists is updated, so importing a file again changes nothing. A bad record is
+ * rejected, and the others are imported. It holds one batch at a time, however long the lines are.
  *
  * @returns the number of imported records
  * @throws if the database cannot be reached. Batches that were written stay; running the import again continues

@@ -27,7 +27,8 @@ const deletions = new Map(domain.flatMap(({ name, deletion }) => (deletion ? [[n
 /**
  * Parses the JSON of a record.
  *
- * @returns undefined if there is no record: the line is blank or the last one of an export, or its lists have all its records
+ * @returns undefined if there is no record: the line is blank or the last one of an export, or its lists have all its
+ *   records
  * @throws RecordError if it cannot be read
  */
 export function parseRecord({ bytes, fault, list, isRest }: RawRecord, text: string): unknown {
@@ -80,7 +81,10 @@ function isRecognised({ recognisedBy, withOneOf }: Transfer, value: object): boo
   return Object.hasOwn(value, recognisedBy) && (!withOneOf || withOneOf.some((key) => Object.hasOwn(value, key)))
 }
 
-/** The keys that a record lacks to be of a kind: `user_platform`, or `emails, phone_numbers, addresses or another of its keys`. */
+/**
+ * The keys that a record lacks to be of a kind: `user_platform`, or `emails, phone_numbers, addresses or another of its
+ * keys`.
+ */
 function missingKeys({ recognisedBy, withOneOf = [] }: Transfer, value: object): string {
   if (!Object.hasOwn(value, recognisedBy)) return recognisedBy
   return `${withOneOf.slice(0, 3).join(', ')} or another of its keys`

@@ -6,7 +6,9 @@ export interface RawRecord {
   readonly fault?: string
   /** From 1. */
   readonly line: number
-  /** The list that has the record, and the position in it from 0: 12 of `{"users":[…]}`. Absent if the record is a line. */
+  /**
+   * The list that has the record, and the position in it from 0: 12 of `{"users":[…]}`. Absent if the record is a line.
+   */
   readonly list?: string
   readonly index?: number
   /** Whether it is a line without the records of its lists: `{"users":[]}`. */
@@ -27,9 +29,9 @@ const [newline, quote, backslash, comma, colon] = Buffer.from('\n"\\,:')
 const [openBrace, closeBrace, openBracket, closeBracket, space] = Buffer.from('{}[] ')
 
 /**
- * Creates the function that splits the bytes of a file into records: lines, and the entries of the lists of a line such as
- * `{"users":[a,b,…]}`. It keeps one record at a time, so a line can have any length. It counts brackets and finds the ends of strings,
- * and does not check that the bytes are JSON.
+ * Creates the function that splits the bytes of a file into records: lines, and the entries of the lists of a line such
+ * as `{"users":[a,b,…]}`. It keeps one record at a time, so a line can have any length. It counts brackets and finds
+ * the ends of strings, and does not check that the bytes are JSON.
  *
  * @param listKeys the keys of an object in a line whose lists have records: `users`
  * @returns a function that returns the records that end in the next bytes. Without bytes, it returns the last ones

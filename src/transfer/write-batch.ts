@@ -5,7 +5,8 @@ import { isDatabaseUnavailable, refusalOf } from '../engine/db/errors.ts'
 import type { ReadRecord } from './read-record.ts'
 
 /**
- * Writes records of one kind with one transaction. If it fails, each half is written by itself, until the bad records are found.
+ * Writes records of one kind with one transaction. If it fails, each half is written by itself, until the bad records
+ * are found.
  *
  * @param onReject called with each record that cannot be written, and why
  * @returns the number of records that were written

@@ -69,10 +69,10 @@ describe('createApiKey', () => {
 
   it('creates no more than 20 valid keys, also at the same time', async () => {
     const other = await app.createTenant('Many')
-    const answers = await Promise.all(Array.from({ length: 60 }, () => create({ name: 'n' }, other)))
-    expect(answers.filter(({ apiKey }) => apiKey)).toHaveLength(19)
+    const responses = await Promise.all(Array.from({ length: 60 }, () => create({ name: 'n' }, other)))
+    expect(responses.filter(({ apiKey }) => apiKey)).toHaveLength(19)
     const rejected = { code: 'CONFLICT', field: ['name'], message: expect.stringContaining('20 valid keys') }
-    expect(answers.flatMap(({ userErrors }) => userErrors)).toEqual(Array.from({ length: 41 }, () => rejected))
+    expect(responses.flatMap(({ userErrors }) => userErrors)).toEqual(Array.from({ length: 41 }, () => rejected))
     const where = { tenantAppId: other.tenantAppId, name: 'n' }
     await app.database.prisma.apiKey.updateMany({ where, data: { revokedAt: new Date() } })
     expect((await create({ name: 'n' }, other)).userErrors).toEqual([])

@@ -49,12 +49,12 @@ describe('a request without a valid key', () => {
     const expired = await newKey(new Date(Date.now() + 60_000))
     await app.database.prisma.apiKey.updateMany({ where: { id: expired.row.id }, data: { expiresAt: new Date() } })
     const keys = [undefined, '', 'nonsense', generateApiKey(), revoked.key, expired.key]
-    const answers = await Promise.all(keys.map((key) => get(key)))
-    const bodies = answers.map(({ body, headers }) => body.replaceAll(String(headers['x-request-id']), '<id>'))
-    expect(answers.map(({ statusCode }) => statusCode)).toEqual(keys.map(() => 401))
+    const responses = await Promise.all(keys.map((key) => get(key)))
+    const bodies = responses.map(({ body, headers }) => body.replaceAll(String(headers['x-request-id']), '<id>'))
+    expect(responses.map(({ statusCode }) => statusCode)).toEqual(keys.map(() => 401))
     expect(new Set(bodies).size).toBe(1)
-    expect(new Set(answers.map(({ headers }) => Object.keys(headers).join())).size).toBe(1)
-    expect(answers[0]?.headers['www-authenticate']).toBe('ApiKey header="x-api-key", Bearer')
+    expect(new Set(responses.map(({ headers }) => Object.keys(headers).join())).size).toBe(1)
+    expect(responses[0]?.headers['www-authenticate']).toBe('ApiKey header="x-api-key", Bearer')
   })
 
   it.each(['/users', '/users/1', '/fusion/profiles', '/fusion/jobs/1', '/graphql?query={__typename}', '/graphql'])(
@@ -67,31 +67,31 @@ describe('a request without a valid key', () => {
     ['PUT', '/users/1'],
     ['POST', '/graphql'],
   ] as const)('gets 401 from %s %s before the gateway reads its body', async (method, url) => {
-    const answer = await app.app.inject({
+    const response = await app.app.inject({
       method,
       url,
       payload: 'x'.repeat(2_000_000),
       headers: { 'content-type': 'text/x' },
     })
-    expect(answer.statusCode).toBe(401)
+    expect(response.statusCode).toBe(401)
   })
 
   it('gets a GraphQL error from /graphql', async () => {
-    const answer = await app.app.inject({ method: 'POST', url: '/graphql', payload: { query: '{ __typename }' } })
+    const response = await app.app.inject({ method: 'POST', url: '/graphql', payload: { query: '{ __typename }' } })
     const message =
       'Send a valid API key in the header x-api-key, or an access token in the header Authorization: Bearer.'
-    expect(answer.json()).toEqual({ errors: [{ message, extensions: { code: 'UNAUTHENTICATED' } }] })
+    expect(response.json()).toEqual({ errors: [{ message, extensions: { code: 'UNAUTHENTICATED' } }] })
     expect((await get(undefined)).json().detail).toBe(message)
   })
 
   it('learns that a key is no Bearer token', async () => {
     for (const key of [tenant.key, generateApiKey(), 'fus_nonsense']) {
-      const answer = await app.app.inject({ url: '/users', headers: { authorization: `Bearer ${key}` } })
-      expect([answer.statusCode, answer.headers['www-authenticate']]).toEqual([
+      const response = await app.app.inject({ url: '/users', headers: { authorization: `Bearer ${key}` } })
+      expect([response.statusCode, response.headers['www-authenticate']]).toEqual([
         401,
         'ApiKey header="x-api-key", Bearer',
       ])
-      expect(answer.json().detail).toBe('An API key is sent in the header x-api-key, not as a Bearer token.')
+      expect(response.json().detail).toBe('An API key is sent in the header x-api-key, not as a Bearer token.')
     }
   })
 
@@ -100,17 +100,17 @@ describe('a request without a valid key', () => {
   })
 
   it('gets GraphiQL from /graphql if it accepts HTML', async () => {
-    const answer = await app.app.inject({ url: '/graphql', headers: { accept: 'text/html' } })
-    expect(answer.statusCode).toBe(200)
-    expect(answer.headers['content-type']).toContain('text/html')
+    const response = await app.app.inject({ url: '/graphql', headers: { accept: 'text/html' } })
+    expect(response.statusCode).toBe(200)
+    expect(response.headers['content-type']).toContain('text/html')
   })
 
   it('gets 401 without a statement if the checksum of the key is wrong', async () => {
     const key = generateApiKey()
     const mistyped = key.slice(0, 10) + (key[10] === 'a' ? 'b' : 'a') + key.slice(11)
-    const answer = await get(mistyped)
-    expect(answer.statusCode).toBe(401)
-    const line = app.log.find(({ requestId }) => requestId === answer.headers['x-request-id'])
+    const response = await get(mistyped)
+    expect(response.statusCode).toBe(401)
+    const line = app.log.find(({ requestId }) => requestId === response.headers['x-request-id'])
     expect(line).toMatchObject({ status: 401, sql: 0 })
   })
 })
@@ -144,8 +144,8 @@ describe('the key cache', () => {
     const owner = await caching.createTenant()
     const { key, row } = await createKey(caching.database, { tenantAppId: owner.tenantAppId, name: 'k' })
     const status = async () => {
-      const answer = await caching.app.inject({ url: '/users?limit=1', headers: { 'x-api-key': key } })
-      return answer.statusCode
+      const response = await caching.app.inject({ url: '/users?limit=1', headers: { 'x-api-key': key } })
+      return response.statusCode
     }
     const lookups = caching.lookups()
     expect([await status(), await status(), await status()]).toEqual([200, 200, 200])
@@ -161,8 +161,8 @@ describe('the key cache', () => {
     const key = generateApiKey()
     const lookups = caching.lookups()
     for (let request = 0; request < 2; request += 1) {
-      const answer = await caching.app.inject({ url: '/users?limit=1', headers: { 'x-api-key': key } })
-      expect(answer.statusCode).toBe(401)
+      const response = await caching.app.inject({ url: '/users?limit=1', headers: { 'x-api-key': key } })
+      expect(response.statusCode).toBe(401)
     }
     expect(caching.lookups() - lookups).toBe(2)
     await caching.close()

@@ -13,8 +13,8 @@ import { factoriesFor } from '../support/factories.ts'
 import { idArguments, listCase, mutationCases, rootFields, selection, selections } from '../support/schema-cases.ts'
 
 /**
- * Two users of one tenant, and an access token that is bound to one of them. Every text names its user, so a read or write without a
- * condition on the user is visible in every field, argument and path.
+ * Two users of one tenant, and an access token that is bound to one of them. Every text names its user, so a read or
+ * write without a condition on the user is visible in every field, argument and path.
  */
 let app: TestApp
 let tenant: TestTenant
@@ -66,7 +66,7 @@ async function theirRows() {
 const isTheirs = (text: string) => text.includes('Theirs')
 
 /** A response without what differs between two ids that are missing. */
-const withoutId = (answer: unknown, id: string) => JSON.stringify(answer).replaceAll(id, '<id>')
+const withoutId = (response: unknown, id: string) => JSON.stringify(response).replaceAll(id, '<id>')
 
 describe('GraphQL: a query field with an id argument', () => {
   const fields = rootFields('getQueryType').filter((field) => idArguments(field).length > 0)
@@ -76,7 +76,7 @@ describe('GraphQL: a query field with an id argument', () => {
     async (name, field) => {
       const [{ name: argument, type }] = idArguments(field) as [GraphQLField<unknown, unknown>['args'][number]]
       const isList = isListType(getNullableType(type))
-      const answers: unknown[] = []
+      const responses: unknown[] = []
       for (const selected of selections(getNamedType(field.type), 3)) {
         const query = `query ($id: ${type}) { ${name}(${argument}: $id) ${selected} }`
         const send = (id: string) => app.graphql(mine, query, { id: isList ? [id] : id })
@@ -84,13 +84,13 @@ describe('GraphQL: a query field with an id argument', () => {
           expect(withoutId(await send(id), id)).toEqual(withoutId(await send(`${id}_nobody`), `${id}_nobody`))
         }
         for (const kind of kinds) {
-          const answer = await send(`${kind}_Mine`)
-          expect(isTheirs(JSON.stringify(answer))).toBe(false)
-          answers.push(answer.data)
+          const response = await send(`${kind}_Mine`)
+          expect(isTheirs(JSON.stringify(response))).toBe(false)
+          responses.push(response.data)
         }
       }
       // Jobs and webhooks belong to no user.
-      if (!['job', 'webhook'].includes(name)) expect(JSON.stringify(answers)).toContain('of Mine')
+      if (!['job', 'webhook'].includes(name)) expect(JSON.stringify(responses)).toContain('of Mine')
     },
   )
 })
@@ -114,8 +114,8 @@ describe('GraphQL: a list', () => {
       for (const filter of filters) {
         for (const cursor of cursors) {
           for (const position of [{ after: cursor }, { before: cursor }]) {
-            const answer = await app.graphql(mine, query, { filter, ...position })
-            expect(isTheirs(JSON.stringify(answer))).toBe(false)
+            const response = await app.graphql(mine, query, { filter, ...position })
+            expect(isTheirs(JSON.stringify(response))).toBe(false)
           }
         }
       }
@@ -134,10 +134,10 @@ describe('GraphQL: a mutation', () => {
     async ({ query, field, required }) => {
       for (const id of [...foreignIds, tenant.keyId]) {
         const before = await theirRows()
-        const answer = await app.graphql(mine, query, { input: { ...required, [field]: id } })
+        const response = await app.graphql(mine, query, { input: { ...required, [field]: id } })
         expect(await theirRows()).toBe(before)
         const missing = await app.graphql(mine, query, { input: { ...required, [field]: `${id}_nobody` } })
-        expect(answer).toEqual(missing)
+        expect(response).toEqual(missing)
       }
     },
   )
@@ -174,7 +174,10 @@ describe('GraphQL: a mutation', () => {
 describe('a relation', () => {
   it('shows nothing to another user, whatever row it starts from', async () => {
     const viewer: Viewer = {
-      ...{ tenantAppId: tenant.tenantAppId, tenantName: '', keyId: '', keyName: '' },
+      tenantAppId: tenant.tenantAppId,
+      tenantName: '',
+      keyId: '',
+      keyName: '',
       scopes,
       userId: 'user_Theirs',
     }
@@ -199,8 +202,11 @@ describe('REST', () => {
   it.each(places)('treats an id of another user as a missing id: $method $at', async ({ method, at }) => {
     const before = await theirRows()
     const send = async (id: string) => {
-      const answer = await app.rest(mine, method, at(id), method === 'PUT' ? { name: 'User of Mine' } : undefined)
-      return { status: answer.statusCode, body: answer.body.replaceAll(String(answer.headers['x-request-id']), '') }
+      const response = await app.rest(mine, method, at(id), method === 'PUT' ? { name: 'User of Mine' } : undefined)
+      return {
+        status: response.statusCode,
+        body: response.body.replaceAll(String(response.headers['x-request-id']), ''),
+      }
     }
     const missing = await send('nobody')
     for (const id of foreignIds) expect(await send(id)).toEqual(missing)

@@ -73,7 +73,10 @@ describe('a field whose scope the key lacks', () => {
     Job: 'node(id: $job) { ... on Job { FIELD } }',
   }
   const needed: Record<string, string> = {
-    ...{ User: 'users:read', Account: 'users:read', Profile: 'profiles:read', EmailRecord: 'contacts:read' },
+    User: 'users:read',
+    Account: 'users:read',
+    Profile: 'profiles:read',
+    EmailRecord: 'contacts:read',
     Job: 'jobs:read',
   }
   const guarded = fields.filter(({ type, field }) => selections[type] && scopeOf(field) !== 'inherited')
@@ -132,16 +135,12 @@ describe('a field whose scope the key lacks', () => {
         again: { nodes: [{ mail: null }, { mail: null }] },
       })
       expect(errors?.map(({ path, extensions }) => [path?.at(-1), path?.[2], extensions['code']]).toSorted()).toEqual([
-        ...[
-          ['addresses', 0, 'FORBIDDEN'],
-          ['email', 0, 'FORBIDDEN'],
-          ['emails', 0, 'FORBIDDEN'],
-          ['mail', 0, 'FORBIDDEN'],
-        ],
-        ...[
-          ['phone', 0, 'FORBIDDEN'],
-          ['phoneNumbers', 0, 'FORBIDDEN'],
-        ],
+        ['addresses', 0, 'FORBIDDEN'],
+        ['email', 0, 'FORBIDDEN'],
+        ['emails', 0, 'FORBIDDEN'],
+        ['mail', 0, 'FORBIDDEN'],
+        ['phone', 0, 'FORBIDDEN'],
+        ['phoneNumbers', 0, 'FORBIDDEN'],
       ])
     }
   })
@@ -185,9 +184,9 @@ describe('a field whose scope the key lacks', () => {
     const key = await keyFor(['users:write'])
     const create = (selected: string) =>
       `mutation { createUser(input: { name: "New", email: "new@example.com", phone: "1" }) { user { ${selected} } userErrors { code } } }`
-    const answer = await app.graphql<{ createUser: { user: { id: string } } }>(key, create('id name phone'))
-    expect(answer.data.createUser.user).toMatchObject({ name: 'New', phone: null })
-    expect(answer.errors).toMatchObject([{ path: ['createUser', 'user', 'phone'] }])
+    const response = await app.graphql<{ createUser: { user: { id: string } } }>(key, create('id name phone'))
+    expect(response.data.createUser.user).toMatchObject({ name: 'New', phone: null })
+    expect(response.errors).toMatchObject([{ path: ['createUser', 'user', 'phone'] }])
     expect((await app.graphql(key, create('id name'))).errors).toBeUndefined()
   })
 })

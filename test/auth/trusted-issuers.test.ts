@@ -63,7 +63,10 @@ afterAll(async () => {
 const jwksUri = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`
 
 const settings = (given: object = {}) => ({
-  ...{ issuer: 'https://id.example', audience: 'https://api.example', tenant: 'Acme', userIdClaim: 'sub' },
+  issuer: 'https://id.example',
+  audience: 'https://api.example',
+  tenant: 'Acme',
+  userIdClaim: 'sub',
   scopes: ['users:read', 'profiles:read'],
   ...given,
 })
@@ -111,8 +114,8 @@ describe.each(['jwksUri', 'jwksFile'] as const)('an issuer with %s', (kind) => {
   it('is trusted for its tokens of RS256, ES256 and EdDSA, which see one user', async () => {
     const gateway = await startWith([settings(source())])
     for (const pair of keys) {
-      const answer = (await ask(gateway, await sign(pair))).json()
-      expect(answer.data).toEqual({
+      const response = (await ask(gateway, await sign(pair))).json()
+      expect(response.data).toEqual({
         viewer: { keyName: 'https://id.example', scopes: ['users:read', 'profiles:read'], user: { id: mine.user.id } },
         users: { nodes: [{ id: mine.user.id }] },
       })
@@ -160,8 +163,8 @@ describe('a token of a trusted issuer', () => {
     ['with a claim of scopes that is no text', { scope: { all: true } }],
     ['with a claim of scopes that is null', { scope: null }],
   ])('%s gets 401', async (_, claims) => {
-    const answer = await ask(gateway, await sign(pair, claims))
-    expect([answer.statusCode, answer.headers['www-authenticate']]).toEqual([401, 'Bearer error="invalid_token"'])
+    const response = await ask(gateway, await sign(pair, claims))
+    expect([response.statusCode, response.headers['www-authenticate']]).toEqual([401, 'Bearer error="invalid_token"'])
   })
 
   it('with another algorithm or the key of another gets 401', async () => {

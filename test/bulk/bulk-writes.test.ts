@@ -145,8 +145,8 @@ describe('a bulk mutation', () => {
     const single = name.replace(/s$/, '')
     const type = `${single.charAt(0).toUpperCase()}${single.slice(1)}Input`
     const query = `mutation ($input: ${type}!) { ${single}(input: $input) { ${selected} } }`
-    const costOf = (answer: object) =>
-      (answer as { extensions: { cost: { requested: number } } }).extensions.cost.requested
+    const costOf = (response: object) =>
+      (response as { extensions: { cost: { requested: number } } }).extensions.cost.requested
     expect(costOf(await app.graphql(tenant, query, { input }))).toBe(cost)
     for (const size of [1, 40, 100]) {
       const inputs = Array.from({ length: size }, () => input)
@@ -240,9 +240,15 @@ describe('syncProfiles', () => {
   it('keeps absent fields, clears those that are null, and replaces lists, for each profile', async () => {
     const [fresh, kept, cleared] = await createAccounts(3)
     const full = {
-      ...{ username: 'ada', dateOfBirth: '1990-05-17', followersCount: 9007199254740991, watchTimeInHours: 0.5 },
-      ...{ phoneNumbers: [{ b: 'ü"\\', a: [1, null] }], verified: false, joinedAt: '2020-01-01T00:00:00.123Z' },
-      ...{ unsupportedFields: ['gender', 'country'], emails: [{ value: 'a@b', type: 'work' }, { value: 'a@b' }] },
+      username: 'ada',
+      dateOfBirth: '1990-05-17',
+      followersCount: 9007199254740991,
+      watchTimeInHours: 0.5,
+      phoneNumbers: [{ b: 'ü"\\', a: [1, null] }],
+      verified: false,
+      joinedAt: '2020-01-01T00:00:00.123Z',
+      unsupportedFields: ['gender', 'country'],
+      emails: [{ value: 'a@b', type: 'work' }, { value: 'a@b' }],
     }
     const selected =
       'profile { username dateOfBirth followersCount watchTimeInHours phoneNumbers addresses verified joinedAt unsupportedFields emails { id value type isPrimary } }'

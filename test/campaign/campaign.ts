@@ -1,6 +1,7 @@
-// Runs random faults and hostile clients together against two gateways and two workers, on a PostgreSQL server of its own.
-// Well-behaved clients write, read and run jobs meanwhile. Checks that every acknowledged write is found once, every job ran to
-// its end once, no tenant saw rows of another one, and everything recovered. Exits with 1 if it finds a problem.
+// Runs random faults and hostile clients together against two gateways and two workers, on a PostgreSQL server of its
+// own. Well-behaved clients write, read and run jobs meanwhile. Checks that every acknowledged write is found once,
+// every job ran to its end once, no tenant saw rows of another one, and everything recovered. Exits with 1 if it finds
+// a problem.
 //
 //   npm run test:campaign [-- --seconds N --seed N]
 import { parseArgs } from 'node:util'

@@ -71,7 +71,10 @@ export function createLedger(): Ledger {
   }
   const zero = () => ({ sent: 0, requests: 0, acknowledged: 0, rejected: 0, found: 0 })
   return {
-    ...{ users, jobs, mark, refused: { sent: 0, found: 0 } },
+    users,
+    jobs,
+    mark,
+    refused: { sent: 0, found: 0 },
     counts: Object.fromEntries(kinds.map((kind) => [kind, zero()])) as Record<Kind, Counts>,
     createUser(tenant) {
       const versions = { name: createVersions(), account: createVersions(), profile: createVersions() }

@@ -6,12 +6,20 @@ import type { HappeningCounts } from './tally.ts'
 export function formatReport(summary: CampaignSummary): string {
   const { counts, refused, tally, reads, follows, attempts, memory, heaps, requestsPerSecond } = summary
   const writes = Object.entries(counts).map(([kind, { sent, requests, acknowledged, rejected, found }]) => [
-    ...[kind, sent, requests, acknowledged, rejected, found],
+    kind,
+    sent,
+    requests,
+    acknowledged,
+    rejected,
+    found,
   ])
   const happenings = (counted: ReadonlyMap<string, HappeningCounts>) =>
     [...counted].toSorted(([one], [other]) => (one < other ? -1 : 1))
   const faults = happenings(tally.faults).map(([name, { count, recoveries, maxRecoveryMilliseconds }]) => [
-    ...[name, count, recoveries, recoveries > 0 ? `${(maxRecoveryMilliseconds / 1_000).toFixed(1)} s` : '–'],
+    name,
+    count,
+    recoveries,
+    recoveries > 0 ? `${(maxRecoveryMilliseconds / 1_000).toFixed(1)} s` : '–',
   ])
   const statuses = [...tally.statuses].map(([seenBy, seen]) => {
     const list = [...seen].toSorted(([, one], [, other]) => other - one)
@@ -28,7 +36,7 @@ export function formatReport(summary: CampaignSummary): string {
       ['attacks', 'count'],
       happenings(tally.attacks).map(([name, { count }]) => [name, count]),
     ),
-    table(['seen by clients', 'answers'], statuses),
+    table(['seen by clients', 'responses'], statuses),
     table(
       ['memory', 'peak MiB'],
       memory.map(({ name, peak }) => [name, peak]),

@@ -23,7 +23,9 @@ export function createTally(): Tally {
   const attacks = new Map<string, HappeningCounts>()
   const statuses = new Map<Condition | 'hostile', Map<string, number>>()
   return {
-    ...{ faults, attacks, statuses },
+    faults,
+    attacks,
+    statuses,
     countHappening(kind, name) {
       const counted = kind === 'faults' ? faults : attacks
       const counts = counted.get(name) ?? { count: 0, recoveries: 0, maxRecoveryMilliseconds: 0 }

@@ -27,7 +27,8 @@ async function rowsOf({ id }: TenantApp): Promise<Record<string, unknown[]>> {
   for (const table of ['user', 'account', 'profile', 'email_record', 'job']) {
     const found = await app.database.prisma.$queryRawUnsafe<{ row: Record<string, unknown> }[]>(
       `SELECT to_jsonb(stored) - $2::text[] AS row FROM "${table}" AS stored WHERE tenant_app_id = $1 ORDER BY id`,
-      ...[id, notCopied],
+      id,
+      notCopied,
     )
     // Without a time of its own, a profile was synchronized when it last changed.
     rows[table] = found.map(({ row }) => (row['synced_at'] === null ? { ...row, synced_at: row['updated_at'] } : row))

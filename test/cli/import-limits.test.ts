@@ -46,13 +46,22 @@ describe('a line with a list of records', () => {
     expect(imported).toBe(3)
     expect(rejections).toEqual([
       {
-        ...{ file: 'file', line: 1, list: 'users', index: 2, id: 'bad' },
-        ...{ reason: 'name: must not be blank', text: JSON.stringify(bad) },
+        file: 'file',
+        line: 1,
+        list: 'users',
+        index: 2,
+        id: 'bad',
+        reason: 'name: must not be blank',
+        text: JSON.stringify(bad),
       },
       { file: 'file', line: 1, list: 'users', index: 4, reason: 'is not a JSON object', text: '7' },
       {
-        ...{ file: 'file', line: 2, list: 'profiles', index: 0 },
-        ...{ reason: expect.stringContaining('has the number 9007199254740993'), text: jobLine },
+        file: 'file',
+        line: 2,
+        list: 'profiles',
+        index: 0,
+        reason: expect.stringContaining('has the number 9007199254740993'),
+        text: jobLine,
       },
     ])
   })
@@ -67,8 +76,12 @@ describe('a line with a list of records', () => {
     expect(imported).toBe(1)
     expect(rejections).toEqual([
       {
-        ...{ file: 'file', line: 1, list: 'users', index: 1 },
-        ...{ reason: 'is cut off: the line ends within "users"', text: two?.slice(0, 20) },
+        file: 'file',
+        line: 1,
+        list: 'users',
+        index: 1,
+        reason: 'is cut off: the line ends within "users"',
+        text: two?.slice(0, 20),
       },
       { file: 'file', line: 2, reason: 'is not JSON', text: '{"users":[]}]' },
     ])
@@ -95,7 +108,8 @@ describe('a line with a list of records', () => {
   it('is imported while it is read', async () => {
     const chunkLength = 16_384
     const jobs = Array.from({ length: 150 }, (_, index) => ({
-      ...{ ...job, id: `stream_${index}` },
+      ...job,
+      id: `stream_${index}`,
       result: { text: 'x'.repeat(65_536) },
     }))
     const bytes = Buffer.from(`{"next":null,"users":${JSON.stringify(jobs)}}`)
@@ -113,7 +127,8 @@ describe('a line with a list of records', () => {
     const file = { name: 'file', chunks: chunks() }
     const options = { tenantAppId: tenant.id, onReject: () => expect.unreachable(), onProgress }
     expect(await importFile(database, file, options)).toBe(150)
-    // What was read and is in no record yet is never more than a chunk, and the first batches are written before the line has ended.
+    // What was read and is in no record yet is never more than a chunk, and the first batches are written before the
+    // line has ended.
     expect(furthest).toBeLessThanOrEqual(chunkLength)
     expect(batches).toBe(2)
   })

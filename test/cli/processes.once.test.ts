@@ -144,7 +144,8 @@ describe.skipIf(!hasServer)('serve --processes', () => {
       const after = childrenOf(gateway)
       expect(after).toHaveLength(6)
       expect(after.filter(isRunning)).toEqual(after.slice(4))
-      // A process stops when its successor serves. Lines of several processes can arrive out of order, so their times are compared.
+      // A process stops when its successor serves. Lines of several processes can arrive out of order, so their times
+      // are compared.
       const changes = readLog(gateway.output())
         .map(({ msg, time }) => ({
           time: Number(time),

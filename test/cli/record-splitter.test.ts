@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createRecordSplitter, maxRecordBytes, type RawRecord } from '../../src/transfer/record-splitter.ts'
+import { runs } from '../support/runs.ts'
 
 function split(text: string | Buffer, chunkLength = 7): RawRecord[] {
   const next = createRecordSplitter(['users', 'profiles'])
@@ -54,7 +55,7 @@ it('splits a file into the records that JSON.parse finds, however its bytes arri
       expect(read.filter(({ fault }) => fault !== undefined)).toEqual([])
     },
   )
-  fc.assert(property, { numRuns: 500 })
+  fc.assert(property, { numRuns: runs(500) })
 })
 
 it('names the line, the list and the index of each record', () => {

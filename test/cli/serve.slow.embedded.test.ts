@@ -96,8 +96,8 @@ describe('serve on the embedded database', () => {
     // Rows and the demo key are for the owner alone.
     expect(statSync(folder).mode & 0o777).toBe(0o700)
     const key = /x-api-key: (\S+)/.exec(gateway.output())?.[1] ?? ''
-    const answer = await fetch(`${gateway.address}/users`, { headers: { 'x-api-key': key } })
-    expect(((await answer.json()) as { users: unknown[] }).users).toHaveLength(25)
+    const response = await fetch(`${gateway.address}/users`, { headers: { 'x-api-key': key } })
+    expect(((await response.json()) as { users: unknown[] }).users).toHaveLength(25)
     await gateway.stop()
     rmSync(folder, { recursive: true })
   })
@@ -142,8 +142,8 @@ describe('serve on the embedded database', () => {
     }
     const [, key = ''] = /x-api-key: (\S+)/.exec(output) ?? []
     const [, address] = /(http:\S+)\/openapi\.json/.exec(output) ?? []
-    const answer = await fetch(`${address}/users`, { headers: { 'x-api-key': key } })
-    expect(((await answer.json()) as { users: unknown[] }).users).toHaveLength(25)
+    const response = await fetch(`${address}/users`, { headers: { 'x-api-key': key } })
+    expect(((await response.json()) as { users: unknown[] }).users).toHaveLength(25)
     const second = start('tenants', 'list')
     const [error, [code]] = await Promise.all([text(second.stderr), once(second, 'close')])
     expect([code, error]).toEqual([1, expect.stringContaining('is open in process')])
@@ -172,7 +172,8 @@ describe('serve on the embedded database', () => {
 
     execFileSync('mount', ['-o', 'remount,ro', disk])
     expect(await fusion(['serve'], { DATA_DIR })).toEqual({
-      ...{ code: 1, stdout: '' },
+      code: 1,
+      stdout: '',
       stderr: `The data folder ${DATA_DIR} cannot be used: read-only file system (EROFS). Choose another DATA_DIR.\n`,
     })
   })

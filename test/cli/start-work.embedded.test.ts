@@ -1,16 +1,14 @@
 import { expect, it } from 'vitest'
 import { startWork } from '../../src/cli/process/start-work.ts'
 import { createServices } from '../../src/domain/services.ts'
-import { openDatabase } from '../../src/engine/db/database.ts'
-import { deployMigrations } from '../../src/engine/db/migrations/migrations.ts'
 import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
 import { unlimited } from '../../src/engine/limits/rate-limit.ts'
 import { createLogger } from '../../src/engine/telemetry/logger.ts'
+import { createTestDatabase } from '../support/database.ts'
 import { settings } from '../support/settings.ts'
 
 it('a process removes keys that ended long ago, and gathers the statistics of the embedded database that plans are chosen by', async () => {
-  const database = await openDatabase({ kind: 'embedded', dataDir: 'memory' })
-  await deployMigrations(database)
+  const database = await createTestDatabase()
   await database.prisma.tenantApp.createMany({
     data: Array.from({ length: 50 }, (_, index) => ({ id: `ten_${index}`, name: `Tenant ${index}` })),
   })

@@ -174,8 +174,13 @@ describe('export and import on the command line', () => {
   it('complete a killed import when it runs again', async () => {
     await fusion(['tenants', 'create', 'Killed'], env)
     const users = Array.from({ length: 6_000 }, (_, index) => ({
-      ...{ id: `u${index}`, created_at: new Date(index).toISOString(), updated_at: new Date(index).toISOString() },
-      ...{ name: 'n', email: 'e@x', phone: null, accounts: [] },
+      id: `u${index}`,
+      created_at: new Date(index).toISOString(),
+      updated_at: new Date(index).toISOString(),
+      name: 'n',
+      email: 'e@x',
+      phone: null,
+      accounts: [],
     }))
     const text = users.map((user) => `${JSON.stringify(user)}\n`).join('')
     const entry = path.resolve(import.meta.dirname, '../../src/cli.ts')

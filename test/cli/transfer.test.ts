@@ -60,7 +60,7 @@ async function createFullTenant(users: number): Promise<TenantApp> {
 
 describe('export and import', () => {
   it('reproduce the same bytes through an empty tenant', async () => {
-    const first = await exportText(await createFullTenant(1_200))
+    const first = await exportText(await createFullTenant(300))
     const copy = await newTenant()
     const { imported, rejections } = await importInto(copy, first)
     expect(rejections).toEqual([])
@@ -84,7 +84,7 @@ describe('export and import', () => {
   })
 
   it('complete an interrupted import when it runs again', async () => {
-    const first = await exportText(await createFullTenant(1_500))
+    const first = await exportText(await createFullTenant(600))
     const copy = await newTenant()
     async function* broken() {
       yield Buffer.from(first.slice(0, Math.floor(first.length / 2)))

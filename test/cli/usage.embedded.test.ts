@@ -60,15 +60,15 @@ describe('fusion', () => {
   it('rejects the parts of a database URL that would have no effect', async () => {
     const urls = {
       DATABASE_URL: 'postgresql://user:secret@one,two/db?schema=other&sslmode=disable',
-      DATABASE_REPLICA_URLS: 'postgresql://host/db?target_session_attrs=read-write&query_timeout=1',
+      DATABASE_REPLICA_URLS: 'postgresql://host/db?sslcrl=file&query_timeout=1',
     }
     const { code, stderr } = await runHere(['serve'], urls)
     expect({ code, lines: stderr.trim().split('\n') }).toEqual({
       code: 1,
       lines: [
         'DATABASE_URL must name one host. For several servers, name a proxy such as PgBouncer or HAProxy, or a DNS name of the primary',
-        'DATABASE_URL has the parameter schema, which would have no effect',
-        'DATABASE_REPLICA_URLS has the parameter target_session_attrs, which would have no effect',
+        'DATABASE_URL has the parameter schema. The tables are in the schema public',
+        'DATABASE_REPLICA_URLS has the parameter sslcrl, which would have no effect',
         'DATABASE_REPLICA_URLS has the parameter query_timeout, which would have no effect',
       ],
     })
@@ -81,8 +81,12 @@ describe('fusion', () => {
       'postgresql://u:s%ecret@host/db': 'has a % that encodes no character of UTF-8. Write the character % as %25',
       'postgresql://u:1#secret@host/db': 'has a #. Write it as %23',
       'postgresql://u:sec ret@host/db': 'has a space. Write it as %20',
-      'postgresql://host/db?sslmode=prefer':
-        'has an sslmode that is not supported. Use one of disable, require, verify-ca, verify-full',
+      'postgresql://host/db?sslmode=allow':
+        'has an sslmode that is not supported. Use one of disable, prefer, require, verify-ca, verify-full',
+      'postgresql://host/db?channel_binding=always':
+        'has the parameter channel_binding, which must be one of disable, prefer, require',
+      'postgresql://host/db?sslnegotiation=direct': 'needs sslmode=require or more with sslnegotiation=direct',
+      'postgresql://host/db?sslmode=require&sslrootcert=system': 'needs sslmode=verify-full with sslrootcert=system',
       'postgresql://host/db?ssl=true': 'has the parameter ssl. Use sslmode',
       'postgresql://host/db?sslmode=verify-ca': 'needs sslrootcert with sslmode=verify-ca',
       'postgresql://host/db?port=99999': 'has a port that is no number from 1 to 65535',
@@ -100,12 +104,12 @@ describe('fusion', () => {
 
   it('rejects PGSSLMODE where it counts', async () => {
     const DATABASE_URL = 'postgresql://u@127.0.0.1:1/db'
-    const rejected = await fusion(['tenants', 'list'], { DATABASE_URL, PGSSLMODE: 'prefer' })
+    const rejected = await fusion(['tenants', 'list'], { DATABASE_URL, PGSSLMODE: 'allow' })
     expect(rejected.stderr).toMatch(/^PGSSLMODE is not supported\. Use one of .*\n$/)
     // A file with a URL may end with a new line.
     const used = await fusion(['tenants', 'list'], {
       DATABASE_URL: `${DATABASE_URL}?sslmode=disable\n`,
-      PGSSLMODE: 'prefer',
+      PGSSLMODE: 'allow',
     })
     expect(used.stderr).toBe('The database cannot be reached: nothing answers at 127.0.0.1:1\n')
   })
@@ -134,13 +138,13 @@ describe('fusion', () => {
 
   it('names HOST if it has no address, and DATA_DIR if nothing can be created there', async () => {
     const DATA_DIR = createDataDir()
-    expect(await fusion(['serve'], { DATA_DIR, HOST: 'nohost.invalid', PORT: '0' })).toMatchObject({
+    expect(await runHere(['serve'], { DATA_DIR, HOST: 'nohost.invalid', PORT: '0' })).toMatchObject({
       code: 1,
       stderr: 'HOST must be a name or an address of this machine. nohost.invalid has no address.\n',
     })
     rmSync(DATA_DIR, { recursive: true })
     for (const folder of ['/proc/x', '/proc/x/y', '/dev/null/x']) {
-      const { code, stderr } = await fusion(['serve'], { DATA_DIR: folder })
+      const { code, stderr } = await runHere(['serve'], { DATA_DIR: folder })
       expect(code).toBe(1)
       expect(stderr).toMatch(/^The data folder \S+ cannot be used: [^\n]+ \(E\w+\)\. Choose another DATA_DIR\.\n$/)
       expect(stderr).toContain(folder)

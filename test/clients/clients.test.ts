@@ -58,7 +58,10 @@ const clients: Record<string, Send> = {
   async 'urql, which reads by GET'(key, document, variables = {}) {
     const fetchOptions = { headers: { 'x-api-key': key } }
     const client = new UrqlClient({
-      ...{ url: `${url}/graphql`, exchanges: [fetchExchange], preferGetMethod: true, fetchOptions },
+      url: `${url}/graphql`,
+      exchanges: [fetchExchange],
+      preferGetMethod: true,
+      fetchOptions,
     })
     const run = /^mutation/.test(document) ? client.mutation(document, variables) : client.query(document, variables)
     const { data, error } = await run.toPromise()
@@ -127,7 +130,10 @@ describe('a subscription of Apollo Client with a plain HttpLink', () => {
   const cancel = (id: string) =>
     app.graphql(tenant, 'mutation ($id: ID!) { cancelJob(input: { id: $id }) { job { id } } }', { id })
 
-  /** Subscribes. Each call of `next` resolves with the next result, and with undefined when the subscription is complete. */
+  /**
+   * Subscribes. Each call of `next` resolves with the next result, and with undefined when the subscription is
+   * complete.
+   */
   function follow(key: string, address: string, id: string) {
     const link = new HttpLink({ uri: `${address}/graphql`, headers: { 'x-api-key': key } })
     const client = new ApolloClient({ link, cache: new InMemoryCache(), devtools: { enabled: false } })

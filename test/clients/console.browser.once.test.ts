@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { openDemo } from '../../src/domain/seed/demo.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { barriers, hasDashboardPackages } from '../support/axe.ts'
-import { answerTo, findChromium, launchChromium, openPage } from '../support/chromium.ts'
+import { findChromium, launchChromium, openPage, responseTo } from '../support/chromium.ts'
 import { panelOf, rowOf, visitConsole } from '../support/console.ts'
 import { addressOf } from '../support/events.ts'
 import { factoriesFor } from '../support/factories.ts'
@@ -174,7 +174,7 @@ describe.skipIf(executablePath === undefined)('the console', () => {
     await older.connect()
     await older.query('BEGIN; SELECT pg_current_xact_id()')
     const isHistory = (text: string | null) => Boolean(text?.includes('query JobHistory'))
-    const history = page.waitForResponse((answer) => isHistory(answer.request().postData()))
+    const history = page.waitForResponse((response) => isHistory(response.request().postData()))
     await panel.getByRole('button', { name: 'Retry' }).click()
     await panel.locator('.badge', { hasText: 'Pending' }).waitFor()
     await history
@@ -280,7 +280,7 @@ describe.skipIf(executablePath === undefined)('the console', () => {
     await bar.getByText(/\d+ points · \d+ ms · SQL: \d+ statements/).waitFor()
     const [graphiql] = await Promise.all([page.waitForEvent('popup'), bar.getByRole('link').click()])
     const [result] = await Promise.all([
-      answerTo('run', graphiql),
+      responseTo('run', graphiql),
       graphiql.getByRole('button', { name: /^Execute query/ }).click(),
     ])
     expect(result).toMatchObject({ data: { users: { nodes: [{ name: 'Grace Hopper' }], totalCount: 1 } } })

@@ -4,10 +4,10 @@ import { openDemo } from '../../src/domain/seed/demo.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { barriers, hasDashboardPackages } from '../support/axe.ts'
 import {
-  answerTo,
   findChromium,
   launchChromium,
   otherHostName,
+  responseTo,
   type Visit,
   visitGraphiql,
 } from '../support/chromium.ts'
@@ -57,8 +57,22 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
     it('opens with a tab for each example operation', async () => {
       const tabs = await page.getByRole('tab').allTextContents()
       expect(tabs).toEqual([
-        ...['Users', 'User', 'Profiles', 'Job', 'CreateJob', 'Follow', 'Create', 'Update'],
-        ...['Accounts', 'SearchProfiles', 'TenantStats', 'CreateToken', 'Viewer', 'Events', 'FollowEvents', 'Webhooks'],
+        'Users',
+        'User',
+        'Profiles',
+        'Job',
+        'CreateJob',
+        'Follow',
+        'Create',
+        'Update',
+        'Accounts',
+        'SearchProfiles',
+        'TenantStats',
+        'CreateToken',
+        'Viewer',
+        'Events',
+        'FollowEvents',
+        'Webhooks',
       ])
     })
 
@@ -128,7 +142,7 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
       await pressRun(page)
       await page.waitForFunction(() => localStorage.getItem('graphiql:tabState')?.includes('Users'))
       expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain(demoKey)
-      await Promise.all([answerTo('schema', page), page.reload()])
+      await Promise.all([responseTo('schema', page), page.reload()])
       expect(await page.getByRole('tab').count()).toBe(16)
       expect(await page.getByRole('tab', { selected: true }).textContent()).toContain('Users')
       expect(await readHeaders(page)).toEqual({ 'x-api-key': demoKey })
@@ -141,7 +155,7 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
       const history = page.getByRole('region', { name: 'History' })
       await history.getByRole('button', { name: 'Set active' }).getByText('Users').waitFor()
       expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain(demoKey)
-      await Promise.all([answerTo('schema', page), page.reload()])
+      await Promise.all([responseTo('schema', page), page.reload()])
       await page.getByRole('button', { name: 'New tab' }).click()
       await page.getByRole('tab', { selected: true, name: '<untitled>', exact: true }).waitFor()
       await history.getByRole('button', { name: 'Set active' }).getByText('Users').click()
@@ -244,11 +258,11 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
 })
 
 async function pressRun(page: Page): Promise<unknown> {
-  const [answer] = await Promise.all([
-    answerTo('run', page),
+  const [response] = await Promise.all([
+    responseTo('run', page),
     page.getByRole('button', { name: /^Execute query/ }).click(),
   ])
-  return answer
+  return response
 }
 
 async function openDocs(page: Page) {

@@ -44,7 +44,13 @@ describe.skipIf(executablePath === undefined)('in a browser', () => {
       expect(await page.title()).toBe('Fusion Gateway')
       const links = page.getByRole('link')
       expect(await links.locator('strong').allTextContents()).toEqual([
-        ...['GraphiQL', 'Console', 'REST reference', 'Guides', 'OpenAPI', 'Health', 'Readiness'],
+        'GraphiQL',
+        'Console',
+        'REST reference',
+        'Guides',
+        'OpenAPI',
+        'Health',
+        'Readiness',
       ])
       await page.keyboard.press('Tab')
       expect(await links.first().evaluate((link) => link === link.ownerDocument.activeElement)).toBe(true)
@@ -198,13 +204,13 @@ function routeOf(page: Page, method: string, path: string) {
 
 /** Presses Execute. Returns the response of the gateway. */
 async function execute(page: Page, route: ReturnType<typeof routeOf>): Promise<unknown> {
-  const [answer] = await Promise.all([
+  const [reply] = await Promise.all([
     page.waitForResponse((response) => /^\/(users|fusion)\b/.test(new URL(response.url()).pathname)),
     route.getByRole('button', { name: 'Execute' }).click(),
   ])
-  expect(answer.ok(), `${answer.url()} ${answer.status()}`).toBe(true)
-  await route.locator('.live-responses-table .response-col_status').getByText(String(answer.status())).waitFor()
-  return answer.json()
+  expect(reply.ok(), `${reply.url()} ${reply.status()}`).toBe(true)
+  await route.locator('.live-responses-table .response-col_status').getByText(String(reply.status())).waitFor()
+  return reply.json()
 }
 
 /**

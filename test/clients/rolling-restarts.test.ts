@@ -5,6 +5,7 @@ import { createClient as createSocketClient } from 'graphql-ws'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { continueAfter, createContinuingLink } from '../../examples/frontends/continue-events.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { settleEvents } from '../support/events.ts'
 import { factoriesFor } from '../support/factories.ts'
 import { startProxy, type TcpProxy } from '../support/proxy.ts'
 
@@ -62,7 +63,9 @@ const retryAtOnce = async () => undefined
 const clients: Record<string, (settings: Settings, sink: Sink) => () => unknown> = {
   'graphql-ws'({ port, headers, variables }, sink) {
     const client = createSocketClient({
-      ...{ url: `ws://127.0.0.1:${port}/graphql`, connectionParams: headers, retryWait: retryAtOnce },
+      url: `ws://127.0.0.1:${port}/graphql`,
+      connectionParams: headers,
+      retryWait: retryAtOnce,
     })
     client.subscribe({ query, variables }, sink)
     return () => client.dispose()
@@ -144,7 +147,9 @@ function follow(subscribe: (typeof clients)[string], after: string) {
     },
   })
   return {
-    ...{ seen, ends, stop },
+    seen,
+    ends,
+    stop,
     /** Resolves when it has seen the user, or has ended. */
     untilSeen: (id: string) =>
       new Promise<void>((resolve) => {
@@ -157,6 +162,7 @@ function follow(subscribe: (typeof clients)[string], after: string) {
 it('every client sees every event once through two rolling restarts under writes, by its own retry', async () => {
   const { user } = factoriesFor(app, tenant)
   await user()
+  await settleEvents(app)
   const { data } = await app.graphql<{ events: { nodes: { id: string }[] } }>(
     tenant,
     '{ events(last: 1) { nodes { id } } }',

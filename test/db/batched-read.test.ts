@@ -7,6 +7,7 @@ import { userById } from '../../src/domain/user/user.ts'
 import type { Prisma } from '../../src/engine/db/generated/prisma/client.ts'
 import type { Branch } from '../../src/engine/db/read/relation.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { runs } from '../support/runs.ts'
 import { withTimeTexts } from '../support/time-texts.ts'
 
 interface Json {
@@ -79,11 +80,17 @@ const job = fc.record({
 /** user → accounts → user, and → profile → emails. The ids of a row and of those below it are equal. */
 const tree: readonly Branch[] = [
   {
-    ...{ parent: 'User', from: 'id', relation: accountsOfUser, fields: undefined },
+    parent: 'User',
+    from: 'id',
+    relation: accountsOfUser,
+    fields: undefined,
     branches: [
       { parent: 'Account', from: 'userId', relation: userById, fields: undefined, branches: [] },
       {
-        ...{ parent: 'Account', from: 'id', relation: profileOfAccount, fields: undefined },
+        parent: 'Account',
+        from: 'id',
+        relation: profileOfAccount,
+        fields: undefined,
         branches: [{ parent: 'Profile', from: 'id', relation: emailsOfProfile, fields: undefined, branches: [] }],
       },
     ],
@@ -139,7 +146,7 @@ describe('the batched read', () => {
         expect(inAnyOrder(profiles).map(jsonOf)).toEqual(found.map(jsonOf))
         expect(emails).toEqual(withTimeTexts(await prisma.emailRecord.findMany(where('profileId'))))
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     )
   })
 
@@ -155,7 +162,7 @@ describe('the batched read', () => {
         expect(read).toEqual(found)
         expect(JSON.stringify(read[0]?.payload)).toBe(JSON.stringify(found[0]?.payload))
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 

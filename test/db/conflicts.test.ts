@@ -54,20 +54,21 @@ async function send(field: Field, hasKey: boolean) {
   const inputOf = (input: object) => ({ ...input, ...('id' in input && { id }) })
   const { input, inputs } = variables as { readonly input: object; readonly inputs?: readonly object[] }
   requests += 1
-  const answer = await app.app.inject({
+  const response = await app.app.inject({
     method: 'POST',
     url: '/graphql',
     headers: { 'x-api-key': tenant.key, ...(hasKey && { 'idempotency-key': `request-${requests}` }) },
     payload: { query, variables: inputs ? { inputs: inputs.map(inputOf) } : { input: inputOf(input) } },
   })
-  return answer.json()
+  return response.json()
 }
 
 describe.each([
   ['without an idempotency key', false],
   ['with an idempotency key', true],
 ])('a mutation that conflicts with another transaction, %s', (_, hasKey) => {
-  // A retry, an update or a filter of these rows writes nothing, and the tables of keys, to which requests write, and of webhooks have no trigger.
+  // A retry, an update or a filter of these rows writes nothing, and the tables of keys, to which requests write, and
+  // of webhooks have no trigger.
   const mutations = fieldsOf('Mutation').filter(
     ({ name }) => !/^(retry|update|redeliver|cancelJobs)|Token$|ApiKey$|Webhook/.test(name),
   )
@@ -89,9 +90,9 @@ describe.each([
     await letFirstTriesConflict(2)
     const [errors, lines] = [await countErrors(), app.log.length]
     const createUser = fieldsOf('Mutation').find(({ name }) => name === 'createUser') as Field
-    const answer = await send(createUser, hasKey)
-    expect(answer.errors).toBeUndefined()
-    expect(answer.data.createUser.userErrors).toEqual([])
+    const response = await send(createUser, hasKey)
+    expect(response.errors).toBeUndefined()
+    expect(response.data.createUser.userErrors).toEqual([])
     expect(await countTries()).toBe(3)
     expect(await countErrors()).toBe(errors)
     expect(app.log.slice(lines).filter(({ level }) => Number(level) >= 50)).toEqual([])

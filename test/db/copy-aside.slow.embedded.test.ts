@@ -18,10 +18,10 @@ it('an embedded database is copied before migrations change it, once, and the co
   writeFileSync(path.join(dataDir, 'notes'), 'of the operator')
   mkdirSync(path.join(dataDir, 'before-another'))
   const copies: string[] = []
-  expect(await deployMigrations(database, (folder) => void copies.push(folder))).toEqual([undone])
+  expect(await deployMigrations(database, { onCopy: (folder) => void copies.push(folder) })).toEqual([undone])
   expect(copies).toEqual([path.join(dataDir, `before-${undone}`)])
   expect(readdirSync(copies[0] ?? '').toSorted()).toEqual(['notes', 'pgdata'])
-  expect(await deployMigrations(database, (folder) => void copies.push(folder))).toEqual([])
+  expect(await deployMigrations(database, { onCopy: (folder) => void copies.push(folder) })).toEqual([])
   expect(copies).toHaveLength(1)
   await database.close()
 
@@ -37,8 +37,10 @@ it('an embedded database is copied before migrations change it, once, and the co
 it('a new embedded database is not copied', async () => {
   const dataDir = createEmptyDir()
   const database = await openDatabase({ kind: 'embedded', dataDir })
-  await deployMigrations(database, (folder) => {
-    throw new Error(folder)
+  await deployMigrations(database, {
+    onCopy: (folder) => {
+      throw new Error(folder)
+    },
   })
   expect(existsSync(path.join(dataDir, 'pgdata'))).toBe(true)
   await database.close()

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { printSortedSchema, schemas } from '../../src/domain/schema.graphql.ts'
 import { diffMigrationsAndSchema, readMigrationStatus } from '../../src/engine/db/migrations/migrations.ts'
 import { routes } from '../../src/rest/routes.ts'
+import { generateOperations, operationsPath } from '../../tools/console/operations.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { generateOpenApiTypes, openApiDocument } from '../support/openapi-types.ts'
 
@@ -33,6 +34,10 @@ describe('generated files match their sources', () => {
   it('the types of the REST interface match its OpenAPI document; to fix: npm run test:types', async () => {
     const written = readFileSync(new URL('../support/openapi.generated.ts', import.meta.url), 'utf8')
     expect(written).toBe(await generateOpenApiTypes())
+  })
+
+  it('the operations of the console match schema.graphql; to fix: npm run schema', async () => {
+    expect(readFileSync(operationsPath, 'utf8')).toBe(await generateOperations())
   })
 
   it('the OpenAPI document has every route of the table and the probes', () => {

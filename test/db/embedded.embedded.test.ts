@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { openEmbedded } from '../../src/engine/db/embedded/embedded.ts'
-import { fusion } from '../support/cli.ts'
+import { runHere } from '../support/cli.ts'
 import { createEmptyDir } from '../support/data-dir.ts'
 
 const dataDir = createEmptyDir()
@@ -51,7 +51,7 @@ describe('the embedded database', () => {
     fs.cpSync(files, path.join(damaged, 'pgdata'), { recursive: true })
     damage(path.join(damaged, 'pgdata', name))
     const before = fs.readdirSync(path.join(damaged, 'pgdata'))
-    expect(await fusion(['serve'], { DATA_DIR: damaged })).toMatchObject({
+    expect(await runHere(['serve'], { DATA_DIR: damaged })).toMatchObject({
       code: 1,
       stderr: `The database in ${damaged}/pgdata does not open: its files are damaged, or of another PostgreSQL version. Restore a copy of ${damaged}, or move it away to start with an empty database.\n`,
     })

@@ -7,7 +7,10 @@ import { killedAfter } from '../support/killed-driver.ts'
 import { createDatabaseOfOwner, dropDatabase, hasServer, ownerUrl } from '../support/postgresql.ts'
 import { locationOf } from '../support/settings.ts'
 
-/** The statements before the migration that creates indexes: of each migration the record of its start, its script, the record of its end. */
+/**
+ * The statements before the migration that creates indexes: of each migration the record of its start, its script, the
+ * record of its end.
+ */
 const transactionalSteps = 30
 
 describe.skipIf(!hasServer)('migrate deploy that is killed', () => {
@@ -26,7 +29,8 @@ describe.skipIf(!hasServer)('migrate deploy that is killed', () => {
   it('after any of its statements is completed by the next one', async () => {
     let steps = 0
     for (let isKilled = true; isKilled; ) {
-      // The migration of indexes drops and creates one index after the other. Each of them is killed in one of several runs.
+      // The migration of indexes drops and creates one index after the other. Each of them is killed in one of several
+      // runs.
       steps += steps < transactionalSteps ? 1 : 7
       isKilled = await deployMigrations({ ...database, driver: killedAfter(database.driver, steps) }).then(
         () => false,

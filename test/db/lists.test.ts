@@ -5,6 +5,7 @@ import type { Condition, ListRequest } from '../../src/engine/db/read/list.ts'
 import { byCount, byText, byTime } from '../../src/engine/db/read/order.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { factoriesFor } from '../support/factories.ts'
+import { runs } from '../support/runs.ts'
 import { withTimeTexts } from '../support/time-texts.ts'
 
 let app: TestApp
@@ -24,8 +25,12 @@ beforeAll(async () => {
   for (const tenant of tenants) {
     await app.database.prisma.user.createMany({
       data: ids.map((id, index) => ({
-        ...{ id, tenantAppId: tenant.tenantAppId, email: `${index % 3}@example.com`, phone: index % 2 ? null : '1' },
-        ...{ name: names[index % names.length] ?? '', createdAt: days[index % 4] ?? new Date() },
+        id,
+        tenantAppId: tenant.tenantAppId,
+        email: `${index % 3}@example.com`,
+        phone: index % 2 ? null : '1',
+        name: names[index % names.length] ?? '',
+        createdAt: days[index % 4] ?? new Date(),
         updatedAt: days[index % 3] ?? new Date(),
       })),
     })
@@ -57,7 +62,9 @@ const condition: fc.Arbitrary<Condition> = fc.oneof(
   }),
   fc.record({ field: fc.constant('id'), is: fc.constant('in' as const), value: fc.subarray(ids) }),
   fc.record({
-    ...{ is: fc.constant('some' as const), relation: fc.constant(accountsOfUser), from: fc.constant('id') },
+    is: fc.constant('some' as const),
+    relation: fc.constant(accountsOfUser),
+    from: fc.constant('id'),
     where: fc.record({
       field: fc.constant('platform'),
       is: fc.constant('=' as const),
@@ -151,7 +158,7 @@ it('a list of users returns the same rows and the same count as findMany', async
         await app.database.prisma.user.count({ where: counted }),
       )
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })
 
@@ -187,6 +194,6 @@ it('a list of profiles by a count returns the rows of findMany, those without a 
       const backwards = direction === 'ASC' ? 'DESC' : 'ASC'
       expect(await read({ [before]: position, direction: backwards })).toEqual(ids.slice(0, index).toReversed())
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   )
 })

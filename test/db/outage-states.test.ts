@@ -24,7 +24,14 @@ function letWritesFail(state: string, message: string): Promise<void> {
 /** Of each class its first code, and one that is common. */
 const states = [
   ...Object.keys(temporaryStates).map((start) => start.padEnd(5, '0')),
-  ...['08006', '28P01', '53100', '53300', '57014', '57P01', '58030', '58P01'],
+  '08006',
+  '28P01',
+  '53100',
+  '53300',
+  '57014',
+  '57P01',
+  '58030',
+  '58P01',
 ]
 const systemFailures = [
   'could not write init file',
@@ -39,9 +46,9 @@ describe('an error of the database', () => {
     '%s %s is SERVICE_UNAVAILABLE with Retry-After, by GraphQL and by REST',
     async (state, message) => {
       await letWritesFail(state, message)
-      const answer = await app.rest(tenant, 'POST', '/users', { name: 'Ada', email: 'a@example.com', phone: '1' })
-      expect(answer.json()).toMatchObject({ status: 503, code: 'SERVICE_UNAVAILABLE' })
-      expect(answer.headers['retry-after']).toBe('5')
+      const response = await app.rest(tenant, 'POST', '/users', { name: 'Ada', email: 'a@example.com', phone: '1' })
+      expect(response.json()).toMatchObject({ status: 503, code: 'SERVICE_UNAVAILABLE' })
+      expect(response.headers['retry-after']).toBe('5')
       const create = 'mutation { createUser(input: { name: "A", email: "a@example.com", phone: "1" }) { user { id } } }'
       const { errors } = await app.graphql(tenant, create)
       expect(errors).toMatchObject([{ extensions: { code: 'SERVICE_UNAVAILABLE' } }])
@@ -63,8 +70,8 @@ describe('an error of the database', () => {
     ['XX001', 'invalid page in block 3'],
   ])('%s %s is INTERNAL: the statement is wrong, or the data', async (state, message) => {
     await letWritesFail(state, message)
-    const answer = await app.rest(tenant, 'POST', '/users', { name: 'Ada', email: 'a@example.com', phone: '1' })
-    expect(answer.json()).toMatchObject({ status: 500, code: 'INTERNAL' })
+    const response = await app.rest(tenant, 'POST', '/users', { name: 'Ada', email: 'a@example.com', phone: '1' })
+    expect(response.json()).toMatchObject({ status: 500, code: 'INTERNAL' })
     const line = app.log.findLast(({ msg }) => msg === 'unexpected error')
     expect(JSON.stringify(line)).toContain(message)
     expect(JSON.stringify(line)).toContain(`"code":"${state}"`)

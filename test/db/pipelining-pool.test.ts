@@ -58,7 +58,9 @@ describe.skipIf(!hasServer)('short reads in one turn of the event loop', () => {
     const [first, killed, ...others] = await answers([
       read('SELECT 1'),
       read('SELECT pg_terminate_backend(pg_backend_pid())'),
-      ...[read('SELECT 2'), read('SELECT 3'), read('SELECT 4')],
+      read('SELECT 2'),
+      read('SELECT 3'),
+      read('SELECT 4'),
     ])
     expect([first, ...others]).toEqual([1, 2, 3, 4])
     expect(killed).toMatch(/terminat/)
@@ -87,7 +89,9 @@ describe.skipIf(!hasServer)('short reads in one turn of the event loop', () => {
 
   it('that get no result time out, and the reads behind them get theirs', async () => {
     expect(await answers([read('SELECT 1'), read('SELECT pg_sleep(30)'), read('SELECT 2')])).toEqual([
-      ...[1, 'Query read timeout', 2],
+      1,
+      'Query read timeout',
+      2,
     ])
     expect(await answers([read('SELECT 3')])).toEqual([3])
   })

@@ -24,12 +24,12 @@ describe.skipIf(!canCreateClusters)('PostgreSQL', () => {
     const write = async ({ address }: ListeningGateway, name: string) => {
       const headers = { 'x-api-key': key, 'content-type': 'application/json', 'idempotency-key': name }
       const body = JSON.stringify({ name, email: 'a@example.com', phone: '1' })
-      const answer = await fetch(`${address}/users`, { method: 'POST', headers, body })
-      return { status: answer.status, isReplay: answer.headers.has('idempotent-replayed') }
+      const response = await fetch(`${address}/users`, { method: 'POST', headers, body })
+      return { status: response.status, isReplay: response.headers.has('idempotent-replayed') }
     }
     const readNames = async ({ address }: ListeningGateway) => {
-      const answer = await fetch(`${address}/users?limit=10`, { headers: { 'x-api-key': key } })
-      return ((await answer.json()) as { users: { name: string }[] }).users.map(({ name }) => name)
+      const response = await fetch(`${address}/users?limit=10`, { headers: { 'x-api-key': key } })
+      return ((await response.json()) as { users: { name: string }[] }).users.map(({ name }) => name)
     }
     const [backup, restore] = readBlocks('docs/operating.md', 'Backups').filter(({ code }) =>
       /basebackup|recovery/.test(code),

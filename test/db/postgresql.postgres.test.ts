@@ -39,6 +39,51 @@ describe.skipIf(!hasServer)('on a PostgreSQL server', () => {
     await dropDatabase(latin)
   })
 
+  it('every command refuses a session whose tables are in another schema than those of Prisma Client, in one line', async () => {
+    // A second installation in the database: its role finds a schema of its own before `public`.
+    const shared = `${name}_shared`
+    await createDatabaseOfOwner(shared)
+    await runAsAdminOn(shared, 'CREATE SCHEMA second; GRANT ALL ON SCHEMA second TO PUBLIC')
+    const second = new URL(ownerUrl(shared))
+    second.searchParams.set('options', '-c search_path=second,public')
+    for (const args of [['serve'], ['work'], ['migrate', 'deploy'], ['migrate', 'status'], ['tenants', 'list']]) {
+      const { code, stdout, stderr } = await fusion(args, { DATABASE_URL: second.href })
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+      expect(stderr).toMatch(
+        /^The search_path of the role is second,\s?public, so its tables would be in the schema second\. The gateway uses the schema public\. .*search_path.*\n$/,
+      )
+    }
+    await runAsAdminOn(shared, `ALTER DATABASE ${shared} SET search_path = second, public`)
+    expect(await fusion(['migrate', 'deploy'], { DATABASE_URL: ownerUrl(shared) })).toMatchObject({ code: 1 })
+    const first = new URL(ownerUrl(shared))
+    first.searchParams.set('options', '-c search_path=public')
+    expect(await fusion(['migrate', 'deploy'], { DATABASE_URL: first.href })).toMatchObject({ code: 0 })
+    await dropDatabase(shared)
+  })
+
+  it('a role, a database and a URL cannot set what changes results', async () => {
+    const odd = `${name}_odd`
+    await createDatabaseOfOwner(odd)
+    for (const setting of [
+      'extra_float_digits = 0',
+      `default_transaction_isolation = 'serializable'`,
+      'standard_conforming_strings = off',
+      `"DateStyle" = 'SQL, DMY'`,
+      `timezone = 'Asia/Kolkata'`,
+      'idle_in_transaction_session_timeout = 1',
+    ])
+      await runAsAdminOn(odd, `ALTER DATABASE ${odd} SET ${setting}`)
+    const database = await openDatabase(locationOf(ownerUrl(odd)))
+    const { rows } = await database.sql.queryRaw({
+      sql: `SELECT 12345.123456789011::float8::text, current_setting('transaction_isolation'), '\\', '2026-01-31 08:00+00'::timestamptz::text`,
+      args: [],
+      argTypes: [],
+    })
+    expect(rows).toEqual([['12345.123456789011', 'read committed', '\\', '2026-01-31 08:00:00+00']])
+    await database.close()
+    await dropDatabase(odd)
+  })
+
   it('two processes deploy migrations at the same time without a conflict', async () => {
     expect(await fusion(['migrate', 'status'], env)).toMatchObject({
       code: 1,
@@ -73,10 +118,10 @@ describe.skipIf(!hasServer)('on a PostgreSQL server', () => {
       const response = await fetch(`${other.address}/graphql`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', 'x-api-key': key },
-        body: JSON.stringify({ query: `mutation { answer: ${mutation} { job { id } } }` }),
+        body: JSON.stringify({ query: `mutation { response: ${mutation} { job { id } } }` }),
       })
-      const { data } = (await response.json()) as { data: { answer: { job: { id: string } } } }
-      return data.answer.job
+      const { data } = (await response.json()) as { data: { response: { job: { id: string } } } }
+      return data.response.job
     }
     const { id } = await send('createJob(input: { jobType: "x" })')
     expect((await events.next())?.data?.data).toEqual({ jobs: [{ id, status: 'PENDING' }] })
@@ -103,15 +148,15 @@ describe('while the database is unreachable', () => {
   it('REST, GraphQL and /ready answer 503 with Retry-After, and /health answers 200', async () => {
     const { app, close } = await listen('postgresql://nobody@127.0.0.1:1/none')
     const headers = { 'x-api-key': generateApiKey() }
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       app.inject({ url: '/users/1', headers }),
       app.inject({ method: 'POST', url: '/graphql', headers, payload: { query: '{ __typename }' } }),
       app.inject({ url: '/ready' }),
     ])
-    expect(answers.map(({ statusCode }) => statusCode)).toEqual([503, 503, 503])
-    for (const answer of answers) expect(answer.headers['retry-after']).toBe('5')
-    expect(answers[0]?.json()).toMatchObject({ code: 'SERVICE_UNAVAILABLE', status: 503 })
-    expect(answers.map(({ body }) => body).join()).not.toMatch(/127\.0\.0\.1|ECONN|nobody/)
+    expect(responses.map(({ statusCode }) => statusCode)).toEqual([503, 503, 503])
+    for (const response of responses) expect(response.headers['retry-after']).toBe('5')
+    expect(responses[0]?.json()).toMatchObject({ code: 'SERVICE_UNAVAILABLE', status: 503 })
+    expect(responses.map(({ body }) => body).join()).not.toMatch(/127\.0\.0\.1|ECONN|nobody/)
     expect((await app.inject({ url: '/health' })).statusCode).toBe(200)
     await close()
   })

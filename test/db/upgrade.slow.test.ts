@@ -60,6 +60,9 @@ it('the migrations keep every row and remove the schema of the queue library', a
     '20261125020000_rarer_announcements',
     '20261125020100_smaller_index_of_events',
     '20261125120000_paused_webhooks',
+    '20261125230000_positions_in_the_event_log',
+    '20261126000000_folded_searches',
+    '20261126000100_indexes_of_folded_searches',
   ])
   expect(await readAll()).toEqual(before)
   const [{ queue } = {}] = await database.prisma.$queryRaw<{ queue?: string | null }[]>`
@@ -97,7 +100,10 @@ it('every job continues from its state', async () => {
     return { ok: true }
   }
   const worker = startWorker({
-    ...{ jobs: services.jobs, events: services.events, concurrency: 3, leaseSeconds: 30 },
+    jobs: services.jobs,
+    events: services.events,
+    concurrency: 3,
+    leaseSeconds: 30,
     log: { error: () => undefined, warn: () => undefined },
     handlers: new Map([['greet', greet]]),
   })

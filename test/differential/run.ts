@@ -1,5 +1,5 @@
-// Compares many random operations with the reference: `npm run test:differential -- --operations 20000 --seed N`. Runs on the embedded
-// database or, with TEST_DATABASE_URL, on PostgreSQL.
+// Compares many random operations with the reference: `npm run test:differential -- --operations 20000 --seed N`. Runs
+// on the embedded database or, with TEST_DATABASE_URL, on PostgreSQL.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'

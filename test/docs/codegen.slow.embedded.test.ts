@@ -22,7 +22,7 @@ function isInstalled(): boolean {
 
 describe.skipIf(!isInstalled())('GraphQL Codegen', () => {
   beforeAll(() => {
-    const [generate] = readBlocks('docs/frontends.md').filter(({ code }) => code.includes('npx graphql-codegen'))
+    const [generate] = readBlocks('docs/recipes/codegen.md').filter(({ code }) => code.includes('npx graphql-codegen'))
     execFileSync('sh', ['-ec', generate?.code ?? 'exit 1'], { cwd: example, stdio: 'pipe' })
   })
 

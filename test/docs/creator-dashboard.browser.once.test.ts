@@ -590,15 +590,15 @@ describe.skipIf(executablePath === undefined)('the creator dashboard', () => {
     }
     const [, script = ''] = /src="([^"]+\.js)"/.exec(await (await fetch(dashboard.address)).text()) ?? []
     const session = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"userId":null}' }
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       fetch(`${dashboard.address}/api/session`, session),
       ...['/api/users', '/graphql', script].map((file) =>
         fetch(new URL(file, dashboard.address), { headers: { accept: 'text/html' } }),
       ),
     ])
-    for (const answer of answers) {
-      expect(answer.status).toBe(200)
-      expect(JSON.stringify([...answer.headers]) + (await answer.text())).not.toContain(secret)
+    for (const response of responses) {
+      expect(response.status).toBe(200)
+      expect(JSON.stringify([...response.headers]) + (await response.text())).not.toContain(secret)
     }
   })
 })
@@ -613,8 +613,8 @@ async function valueBeside(card: Locator | undefined, label: string): Promise<st
 
 /** Waits until the list shows the response to an action. */
 async function answered(page: Page, act: () => Promise<unknown>): Promise<void> {
-  const answer = page.waitForResponse((response) => response.request().postData()?.includes('orderBy') ?? false)
+  const reply = page.waitForResponse((response) => response.request().postData()?.includes('orderBy') ?? false)
   await act()
-  await (await answer).finished()
+  await (await reply).finished()
   await page.locator('.table:not([aria-busy=true]), .empty').waitFor()
 }

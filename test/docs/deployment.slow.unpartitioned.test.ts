@@ -33,7 +33,6 @@ interface Container {
   readonly args: readonly string[]
   readonly env?: readonly { readonly name: string; readonly value: string }[]
   readonly ports?: readonly { readonly name: string; readonly containerPort: number }[]
-  readonly lifecycle?: { readonly preStop: { readonly sleep: { readonly seconds: number } } }
   readonly securityContext: object
   readonly resources: object
 }
@@ -91,8 +90,11 @@ describe('the Kubernetes manifests', () => {
       readinessProbe: http('/ready'),
     })
     const env = Object.fromEntries(container.env?.map(({ name, value }) => [name, value]) ?? [])
-    const { shutdownMilliseconds, metricsPort } = readConfig(env)
-    const seconds = (container.lifecycle?.preStop.sleep.seconds ?? 0) + shutdownMilliseconds / 1_000
+    const { drainMilliseconds, shutdownMilliseconds, metricsPort } = readConfig({
+      ...env,
+      DATABASE_URL: 'postgresql://x@y/z',
+    })
+    const seconds = (drainMilliseconds + shutdownMilliseconds) / 1_000
     expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(seconds)
     expect(container.ports).toEqual([
       { name: 'http', containerPort: 4000 },
@@ -137,9 +139,10 @@ describe('compose.yaml', () => {
     expect(worker?.command).toEqual(['work'])
     for (const service of [gateway, worker]) {
       expect(service?.depends_on).toMatchObject({ migrate: { condition: 'service_completed_successfully' } })
-      expect(Number.parseInt(service?.stop_grace_period ?? '', 10) * 1_000).toBeGreaterThan(
-        readConfig({}).shutdownMilliseconds,
-      )
+      const { drainMilliseconds, shutdownMilliseconds } = readConfig({ DATABASE_URL: 'postgresql://x@y/z' })
+      // Workers do not drain.
+      const least = shutdownMilliseconds + (service === gateway ? drainMilliseconds : 0)
+      expect(Number.parseInt(service?.stop_grace_period ?? '', 10) * 1_000).toBeGreaterThan(least)
     }
     for (const service of [migrate, gateway, worker]) {
       expect(service?.read_only).toBe(true)
@@ -187,7 +190,9 @@ describe('the Dockerfile', () => {
 
   it('starts the gateway as process 1 of an unprivileged user, with a health check', () => {
     expect([value('USER'), value('ENTRYPOINT'), value('CMD')]).toEqual([
-      ...['USER node', 'ENTRYPOINT ["node", "bin/fusion.js"]', 'CMD ["serve"]'],
+      'USER node',
+      'ENTRYPOINT ["node", "bin/fusion.js"]',
+      'CMD ["serve"]',
     ])
     expect(lines.join('\n')).toMatch(/HEALTHCHECK [^\n]*\\\n +CMD \["node", "--eval", ".*\/health/)
     const ignored = readFileSync(path.join(projectRoot, '.dockerignore'), 'utf8').split('\n')

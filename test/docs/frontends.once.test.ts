@@ -19,7 +19,7 @@ import { createUrqlClient } from '../../examples/frontends/urql.ts'
 import { useQuery } from '../../examples/frontends/vue.ts'
 import { createKey, revokeKey } from '../../src/domain/credential/key.service.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
-import { projectRoot, readBlocks, readPage } from '../support/docs.ts'
+import { projectRoot } from '../support/docs.ts'
 import { addressOf, subscribe } from '../support/events.ts'
 import { createOneOfEach, factoriesFor } from '../support/factories.ts'
 
@@ -36,7 +36,10 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-/** Starts the backend of a frontend, in which two people can sign in. Its key can be replaced, which ends the tokens of the old one. */
+/**
+ * Starts the backend of a frontend, in which two people can sign in. Its key can be replaced, which ends the tokens of
+ * the old one.
+ */
 async function startBackend(gateway = url) {
   const newKey = () => createKey(app.database, { tenantAppId: tenant.tenantAppId, name: 'backend' })
   let apiKey = await newKey()
@@ -75,22 +78,13 @@ const followJob = 'subscription Follow($id: ID!) { job(id: $id) { id status } }'
 const codesOf = (errors: readonly { extensions?: object | undefined }[] = []) =>
   errors.map(({ extensions }) => (extensions as { code?: unknown } | undefined)?.code)
 
-it('docs/frontends.md shows code of the examples', () => {
-  const blocks = readBlocks('docs/frontends.md').filter(({ language }) => !['sh', 'graphql'].includes(language))
-  expect(blocks.length).toBeGreaterThan(9)
-  for (const { intro, code } of blocks) {
-    const [, file = ''] = /\(`(examples\/[^`]+)`\):$/.exec(intro) ?? []
-    expect(readPage(file), intro).toContain(code)
-  }
-})
-
 describe('the token backend', () => {
   it('answers a signed-in user with a token that sees only this user, and others with 401', async () => {
     await factoriesFor(app, tenant).user()
     const { request, tokensOf } = await startBackend()
     expect((await request('session=unknown')).status).toBe(401)
-    const answer = await request('session=user')
-    expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store'])
+    const response = await request('session=user')
+    expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
     const token = await tokensOf('user').current()
     const { data } = await app.graphql({ ...tenant, token }, '{ viewer { user { id } } users { nodes { id } } }')
     expect(data).toEqual({ viewer: { user: { id: rows.user.id } }, users: { nodes: [{ id: rows.user.id }] } })
@@ -108,8 +102,8 @@ describe('the token backend', () => {
     let lifetime = 900
     const tokens = createTokens(async () => {
       requests += 1
-      const answer = (await (await request('session=user')).json()) as object
-      return Response.json({ ...answer, expiresAt: new Date(Date.now() + lifetime * 1_000).toISOString() })
+      const response = (await (await request('session=user')).json()) as object
+      return Response.json({ ...response, expiresAt: new Date(Date.now() + lifetime * 1_000).toISOString() })
     })
     const [first, second] = await Promise.all([tokens.current(), tokens.current()])
     expect([requests, first]).toEqual([1, second])

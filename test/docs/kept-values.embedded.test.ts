@@ -4,7 +4,10 @@ import { expect, it } from 'vitest'
 
 const root = path.resolve(import.meta.dirname, '../..')
 
-/** The rows of the table in docs/architecture.md: the files that keep something, and the tests that vary what it depends on. */
+/**
+ * The rows of the table in docs/architecture.md: the files that keep something, and the tests that vary what it depends
+ * on.
+ */
 function readTable() {
   const page = readFileSync(path.join(root, 'docs/architecture.md'), 'utf8')
   const section = /## What is kept\n(.*?)\n## /s.exec(page)?.[1] ?? ''

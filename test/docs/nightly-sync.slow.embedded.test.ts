@@ -21,7 +21,7 @@ afterAll(async () => {
   await app.close()
 })
 
-describe('the nightly sync of docs/frontends.md', () => {
+describe('the nightly sync of docs/recipes/nightly-sync.md', () => {
   it('sends 100 profiles with each request, continues where it stopped, and reports what is rejected', async () => {
     const create = factoriesFor(app, tenant)
     const profiles: ProfileInput[] = []

@@ -28,7 +28,8 @@ it('an installation for production has at most 136 packages', () => {
 })
 
 it('an installation runs the install script of node alone', () => {
-  // npm asks the lock file which packages have such scripts. After `npm install`, remove `hasInstallScript` of a new package.
+  // npm asks the lock file which packages have such scripts. After `npm install`, remove `hasInstallScript` of a new
+  // package.
   const lockFiles = globSync('**/package-lock.json', {
     cwd: projectRoot,
     exclude: ['**/node_modules', '**/data'],

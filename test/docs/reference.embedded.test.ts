@@ -34,6 +34,12 @@ describe('the documentation', () => {
     }
   })
 
+  it('has an index of its pages', () => {
+    const listed = [...readPage('docs/README.md').matchAll(/^\| \[[^\]]+\]\(([^)]+)\)/gm)].map(([, file = '']) => file)
+    const files = globSync(['*.md', 'recipes/*.md'], { cwd: path.join(projectRoot, 'docs'), exclude: ['README.md'] })
+    expect(listed).toEqual(expect.arrayContaining(files))
+  })
+
   it('names only files that exist', () => {
     for (const page of pages.filter((name) => name !== 'CHANGELOG.md' && name !== 'CONTRIBUTING.md')) {
       for (const [, file = ''] of readPage(page).matchAll(

@@ -59,17 +59,26 @@ describe('the commands of the README and of docs/graphql.md work as pasted', () 
   })
 })
 
+async function request(query: string): Promise<{ data: Record<string, unknown>; errors?: unknown }> {
+  const key = readFileSync(path.join(folder, 'data/demo-key'), 'utf8').trim()
+  const response = await fetch(`${gateway.address}/graphql`, {
+    method: 'POST',
+    headers: { 'x-api-key': key, 'content-type': 'application/json' },
+    body: JSON.stringify({ query }),
+  })
+  return (await response.json()) as { data: Record<string, unknown>; errors?: unknown }
+}
+
+it('the query of the README has the response that the README shows', async () => {
+  const [query, response] = readBlocks('README.md', 'One query')
+  expect((await request(query?.code ?? '')).data).toEqual(JSON.parse(response?.code ?? ''))
+})
+
 describe('the operations of the documentation succeed on the demo tenant', () => {
   const operations = readBlocks('docs/graphql.md', 'Examples').filter(({ language }) => language === 'graphql')
 
   it.each(operations)('$intro', async ({ code }) => {
-    const key = readFileSync(path.join(folder, 'data/demo-key'), 'utf8').trim()
-    const answer = await fetch(`${gateway.address}/graphql`, {
-      method: 'POST',
-      headers: { 'x-api-key': key, 'content-type': 'application/json' },
-      body: JSON.stringify({ query: code }),
-    })
-    const { data, errors } = (await answer.json()) as { data: Record<string, unknown>; errors?: unknown }
+    const { data, errors } = await request(code)
     expect(errors).toBeUndefined()
     for (const value of Object.values(data)) expect(value).not.toBeNull()
     for (const { userErrors = [] } of Object.values(data) as { userErrors?: unknown[] }[])

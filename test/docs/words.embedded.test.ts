@@ -3,7 +3,10 @@ import path from 'node:path'
 import { expect, it } from 'vitest'
 import { projectRoot } from '../support/docs.ts'
 
-/** Retired words that have another sense, which may stay: only the retired sense matches. Other retired words must not occur at all. */
+/**
+ * Retired words that have another sense, which may stay: only the retired sense matches. Other retired words must not
+ * occur at all.
+ */
 const patterns: Record<string, RegExp> = {
   answer:
     /\b(an|the|its|their|each|every|no|this|first|last|stored|idempotent|partial|long|longer|longest|short|shorter|json|whole|full|same|unread|single|of|for) answers?\b|\banswers? (of|to)\b|\| answers? \|/i,
@@ -23,10 +26,16 @@ it('docs/glossary.md lists retired words', () => expect(retired).toContain('answ
 it.each(retired)('nothing says "%s"', (word) => {
   const pattern = patterns[word] ?? new RegExp(`\\b${word}s?\\b`, 'i')
   const files = globSync(
-    ['src/**/*.{ts,js,css,graphql}', 'docs/**/*.md', '{README,CONTRIBUTING,SECURITY}.md', 'schema.graphql'],
+    [
+      '{src,test,bench,examples}/**/*.{ts,js,css,graphql}',
+      'docs/**/*.md',
+      'prisma/schema.prisma',
+      '{README,CONTRIBUTING,SECURITY}.md',
+      'schema.graphql',
+    ],
     {
       cwd: projectRoot,
-      exclude: ['src/**/generated/**', 'docs/licences.md'],
+      exclude: ['**/{generated,node_modules,dist,.next}/**', 'docs/licences.md', 'test/{docs/words,fixtures/release}*'],
     },
   )
   const found = files.flatMap((file) => {
@@ -36,5 +45,20 @@ it.each(retired)('nothing says "%s"', (word) => {
       .split('\n')
       .flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1} ${line.trim()}`] : []))
   })
+  expect(found).toEqual([])
+})
+
+it('no comment is longer than 120 columns', () => {
+  const files = globSync('{src,test,bench,tools}/**/*.{ts,js}', {
+    cwd: projectRoot,
+    exclude: ['**/{generated,node_modules}/**', '**/*.generated.ts'],
+  })
+  const found = files.flatMap((file) =>
+    readFileSync(path.join(projectRoot, file), 'utf8')
+      .split('\n')
+      .flatMap((line, index) =>
+        line.length > 120 && /^ *(\/\/|\/?\*)/.test(line) && !line.includes('://') ? [`${file}:${index + 1}`] : [],
+      ),
+  )
   expect(found).toEqual([])
 })

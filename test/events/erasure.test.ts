@@ -109,7 +109,7 @@ it('the deletion of a user erases the responses, payloads and results that name 
   expect(await app.database.prisma.user.count({ where: { email } })).toBe(0)
 
   await app.database.prisma.job.deleteMany({ where: { id: { in: [later, ids.elsewhere] } } })
-  await app.database.prisma.idempotentAnswer.deleteMany({ where: { answer: { contains: 'deletedUserId' } } })
+  await app.database.prisma.idempotentResponse.deleteMany({ where: { response: { contains: 'deletedUserId' } } })
   expect(await columnsNaming(userId)).toEqual([])
   expect(await columnsNaming(userId, email)).toEqual(['job.payload'])
 })
@@ -135,13 +135,21 @@ it('thousands of names of a user are looked up in long payloads', async () => {
   const { prisma } = app.database
   await prisma.account.createMany({
     data: accountIds.map((id) => ({
-      ...{ tenantAppId, id, userId, platform: 'X', platformAccountId: id, displayName: 'x', updatedAt: new Date() },
+      tenantAppId,
+      id,
+      userId,
+      platform: 'X',
+      platformAccountId: id,
+      displayName: 'x',
+      updatedAt: new Date(),
     })),
   })
   const text = 'some words '.repeat(6_000)
   await prisma.job.createMany({
     data: Array.from({ length: 100 }, (_, index) => ({
-      ...{ tenantAppId, id: `job_long_${index}`, payload: { text: `${text}${index === 99 ? accountIds[1_999] : ''}` } },
+      tenantAppId,
+      id: `job_long_${index}`,
+      payload: { text: `${text}${index === 99 ? accountIds[1_999] : ''}` },
     })),
   })
   await app.graphql(tenant, deleteUser, { id: userId })
@@ -170,11 +178,9 @@ it('all jobs of a tenant are read, in pages, and short ids only match whole stri
   await app.database.prisma.user.create({ data: { tenantAppId, id: '42', name: 'n', email: 'forty@example.com' } })
   await app.database.prisma.job.createMany({
     data: Array.from({ length: 1_500 }, (_, index) => ({
-      ...{
-        tenantAppId,
-        id: `job_page_${index}`,
-        payload: { count: 42, text: 'at 42', user: index === 1_499 ? '42' : '43' },
-      },
+      tenantAppId,
+      id: `job_page_${index}`,
+      payload: { count: 42, text: 'at 42', user: index === 1_499 ? '42' : '43' },
     })),
   })
   await app.database.prisma.user.delete({ where: { tenantAppId_id: { tenantAppId, id: '42' } } })

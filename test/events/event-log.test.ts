@@ -141,7 +141,13 @@ describe('the event log', () => {
       await call('completeJob', { ...(await work()), result: {} })
     })
     expect(typesOf(events)).toEqual([
-      ...['JOB_CREATED', 'JOB_STARTED', 'JOB_UPDATED', 'JOB_FAILED', 'JOB_RETRIED', 'JOB_STARTED', 'JOB_SUCCEEDED'],
+      'JOB_CREATED',
+      'JOB_STARTED',
+      'JOB_UPDATED',
+      'JOB_FAILED',
+      'JOB_RETRIED',
+      'JOB_STARTED',
+      'JOB_SUCCEEDED',
     ])
     expect(events.every(({ keyId, userId }) => keyId === tenant.keyId && userId === null)).toBe(true)
   })
@@ -158,8 +164,13 @@ describe('the event log', () => {
       await app.database.sql.executeScript(`UPDATE "user" SET name = 'C' WHERE id LIKE 'usr_bulk_%'`)
     })
     expect(typesOf(events)).toEqual([
-      ...['USER_CREATED', 'ACCOUNT_LINKED', 'PROFILE_SYNCED', 'USER_CREATED', 'USER_CREATED'],
-      ...['USER_UPDATED', 'USER_UPDATED'],
+      'USER_CREATED',
+      'ACCOUNT_LINKED',
+      'PROFILE_SYNCED',
+      'USER_CREATED',
+      'USER_CREATED',
+      'USER_UPDATED',
+      'USER_UPDATED',
     ])
     expect(events.every(({ keyId, requestId }) => keyId === null && requestId === null)).toBe(true)
   })

@@ -26,8 +26,13 @@ it('events lists the log of a tenant, and selects by resource, key and time', as
     .map((line) => JSON.parse(line))
   expect(lines.map(({ id }) => id)).toEqual(lines.map(({ id }) => id).sort())
   expect(lines[0]).toEqual({
-    ...{ id: expect.stringMatching(/^evt_/), type: 'USER_CREATED', resourceId: expect.stringMatching(/^usr_/) },
-    ...{ userId: lines[0].resourceId, createdAt: expect.any(String), keyId: null, requestId: null },
+    id: expect.stringMatching(/^evt_/),
+    type: 'USER_CREATED',
+    resourceId: expect.stringMatching(/^usr_/),
+    userId: lines[0].resourceId,
+    createdAt: expect.any(String),
+    keyId: null,
+    requestId: null,
   })
   const history = await events('--resource', lines[0].resourceId)
   expect(history.stdout).toMatch(/^evt_\w+\t\S+\tUSER_CREATED\tusr_\S+\tusr_\S+\t-\t-\n$/)

@@ -53,7 +53,11 @@ describe('subscription { events }', () => {
     const { id } = await nextEvent(first)
     first.close()
     const users = Array.from({ length: 1_700 }, (_, index) => ({
-      ...{ tenantAppId: tenant.tenantAppId, id: `usr_behind_${index}`, name: 'A', email: 'a', updatedAt: new Date() },
+      tenantAppId: tenant.tenantAppId,
+      id: `usr_behind_${index}`,
+      name: 'A',
+      email: 'a',
+      updatedAt: new Date(),
     }))
     await app.database.insertRows('User', users.slice(0, 850))
     await app.database.insertRows('User', users.slice(850))
@@ -75,7 +79,11 @@ describe('subscription { events }', () => {
     await settleEvents(app)
     const { data } = await app.graphql<{ events: { nodes: [Event] } }>(own, '{ events(first: 1) { nodes { id } } }')
     const users = Array.from({ length: 2 * maxEvents + 1 }, (_, index) => ({
-      ...{ tenantAppId, id: `usr_priced_${index}`, name: 'A', email: 'a', updatedAt: new Date() },
+      tenantAppId,
+      id: `usr_priced_${index}`,
+      name: 'A',
+      email: 'a',
+      updatedAt: new Date(),
     }))
     await app.database.insertRows('User', users)
     await settleEvents(app)

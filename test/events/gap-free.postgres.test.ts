@@ -37,8 +37,8 @@ function openPool(): pg.Pool {
 const insert = `INSERT INTO "user" (tenant_app_id, id, name, email, updated_at) VALUES ($1, $2, 'A', 'a', now())`
 
 /**
- * Writes users in transactions that stay open for a while, in which the first write can be long before the last one, and of which a third is
- * rolled back.
+ * Writes users in transactions that stay open for a while, in which the first write can be long before the last one,
+ * and of which a third is rolled back.
  *
  * @returns the ids of the users that exist
  */
@@ -308,7 +308,8 @@ describe('a database that has crashed', () => {
     const { database, services } = app
     const log = createEventLog(database)
     let hasCrashed = false
-    // As after a crash: the horizon goes back behind transactions that were seen before it, and have written nothing that is left.
+    // As after a crash: the horizon goes back behind transactions that were seen before it, and have written nothing
+    // that is left.
     const beforeCrash = {
       ...log,
       readNew: async (ends: Parameters<typeof log.readNew>[0]) => {
@@ -318,8 +319,11 @@ describe('a database that has crashed', () => {
       },
     }
     const feed = createEventFeed({
-      ...{ log: beforeCrash, driver: database.driver, queue: services.queues.searches },
-      ...{ onStall: () => undefined, onError: () => undefined },
+      log: beforeCrash,
+      driver: database.driver,
+      queue: services.queues.searches,
+      onStall: () => undefined,
+      onError: () => undefined,
     })
     const follower = await feed.follow(tenant)
     const first = follower.next()

@@ -43,7 +43,8 @@ describe.skipIf(!canCreateClusters || !canCreateNetworks)('a network that swallo
 
   function createUser({ address }: RunningGateway, signal?: AbortSignal): Promise<Response> {
     return fetch(`${address}/users`, {
-      ...{ method: 'POST', signal: signal ?? null },
+      method: 'POST',
+      signal: signal ?? null,
       headers: { 'x-api-key': key, 'content-type': 'application/json', 'idempotency-key': 'black-hole' },
       body: JSON.stringify({ name: 'Ada', email: 'ada@example.com', phone: '1' }),
     })
@@ -62,14 +63,14 @@ describe.skipIf(!canCreateClusters || !canCreateNetworks)('a network that swallo
     await session.query('ROLLBACK')
     await session.end()
 
-    const answers: number[] = []
-    for (let answer = await createUser(near); answers.at(-1) !== 201; answer = await createUser(near)) {
-      answers.push(answer.status)
-      await answer.text()
+    const responses: number[] = []
+    for (let response = await createUser(near); responses.at(-1) !== 201; response = await createUser(near)) {
+      responses.push(response.status)
+      await response.text()
     }
     // 4 s is the time of a statement, after which the far gateway gives up. Without a limit the server waits for 30 s.
     expect(performance.now() - swallowed).toBeLessThan(8_000)
-    expect(new Set(answers)).toEqual(new Set([409, 201]))
+    expect(new Set(responses)).toEqual(new Set([409, 201]))
     client.abort()
     await lost
   })

@@ -132,7 +132,8 @@ describe.skipIf(!canCreateClusters)('a follower of the event log', () => {
       [tenantAppId],
     )
     const expected = await sql(cluster, 'SELECT id FROM event WHERE tenant_app_id = $1 AND id > $2 ORDER BY id', [
-      ...[tenantAppId, after],
+      tenantAppId,
+      after,
     ])
     const ids = 'subscription ($after: ID) { events(after: $after) { id } }'
     const ends: string[] = []

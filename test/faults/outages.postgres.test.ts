@@ -57,7 +57,7 @@ afterAll(async () => {
   await cluster.remove()
 })
 
-interface Answer {
+interface GatewayResponse {
   readonly kind: string
   /** The normal response, a response that the database is unavailable, or an invalid one. */
   readonly outcome: 'done' | 'unavailable' | 'wrong'
@@ -65,18 +65,20 @@ interface Answer {
   readonly milliseconds: number
 }
 
-async function send(kind: string, path: string, method: string, body?: object): Promise<Answer> {
+async function send(kind: string, path: string, method: string, body?: object): Promise<GatewayResponse> {
   const startedAt = performance.now()
-  const answer = await fetch(gateway.address + path, {
-    ...{ method, headers, signal: AbortSignal.timeout(10_000) },
+  const response = await fetch(gateway.address + path, {
+    method,
+    headers,
+    signal: AbortSignal.timeout(10_000),
     ...(body && { body: JSON.stringify(body) }),
   })
-  const text = await answer.text()
+  const text = await response.text()
   const milliseconds = performance.now() - startedAt
-  return { kind, outcome: outcomeOf(answer, text, method), summary: `${answer.status} ${text}`, milliseconds }
+  return { kind, outcome: outcomeOf(response, text, method), summary: `${response.status} ${text}`, milliseconds }
 }
 
-function outcomeOf({ status, headers }: Response, text: string, method: string): Answer['outcome'] {
+function outcomeOf({ status, headers }: Response, text: string, method: string): GatewayResponse['outcome'] {
   const hasRetryAfter = Number(headers.get('retry-after')) > 0
   if (status === 503) return hasRetryAfter ? 'unavailable' : 'wrong'
   const { errors } = JSON.parse(text) as { errors?: { extensions: { code: string } }[] }
@@ -97,7 +99,7 @@ const nested = '{ users(first: 5) { nodes { id accounts { id profile { id emails
 const sync = 'mutation { syncProfile(input: { accountId: "acc_1", username: "ada" }) { profile { id } } }'
 const createJob = 'mutation { createJob(input: { jobType: "none" }) { job { id } } }'
 
-function kindsOfRequest(creations: Creations): Record<string, () => Promise<Answer>> {
+function kindsOfRequest(creations: Creations): Record<string, () => Promise<GatewayResponse>> {
   return {
     list: () => send('list', '/users?limit=5', 'GET'),
     nested: () => send('nested', '/graphql', 'POST', { query: nested }),
@@ -109,44 +111,44 @@ function kindsOfRequest(creations: Creations): Record<string, () => Promise<Answ
       users += 1
       const email = `made${users}@example.com`
       creations.set(email, false)
-      const answer = await send('create', '/users', 'POST', { name: 'Ada', email, phone: '1' })
-      creations.set(email, answer.outcome === 'done')
-      return answer
+      const response = await send('create', '/users', 'POST', { name: 'Ada', email, phone: '1' })
+      creations.set(email, response.outcome === 'done')
+      return response
     },
   }
 }
 
 /** Starts clients that repeat their requests, two for each kind of request. */
 function startClients(creations: Creations) {
-  const answers: Answer[] = []
+  const responses: GatewayResponse[] = []
   let sent = 0
   let isOver = false
   let wake = () => {}
-  async function client(request: () => Promise<Answer>): Promise<void> {
+  async function client(request: () => Promise<GatewayResponse>): Promise<void> {
     while (!isOver) {
       sent += 1
-      answers.push(await request())
+      responses.push(await request())
       wake()
     }
   }
   const kinds = kindsOfRequest(creations)
   const clients = Object.values(kinds).flatMap((request) => [client(request), client(request)])
   return {
-    answers,
+    responses,
     sent: () => sent,
     /** Waits until each kind of request has this outcome, from now on. */
-    async untilEachIs(outcome: Answer['outcome']): Promise<void> {
-      const from = answers.length
+    async untilEachIs(outcome: GatewayResponse['outcome']): Promise<void> {
+      const from = responses.length
       const left = new Set(Object.keys(kinds))
       for (let next = from; left.size > 0; ) {
-        if (next === answers.length) {
+        if (next === responses.length) {
           await new Promise<void>((resolve) => {
             wake = resolve
           })
         }
-        const answer = answers[next++]
-        if (answer?.outcome === 'wrong') throw new Error(`Invalid response: ${answer.kind} ${answer.summary}`)
-        if (answer?.outcome === outcome) left.delete(answer.kind)
+        const reply = responses[next++]
+        if (reply?.outcome === 'wrong') throw new Error(`Invalid response: ${reply.kind} ${reply.summary}`)
+        if (reply?.outcome === outcome) left.delete(reply.kind)
       }
     },
     async stop(): Promise<void> {
@@ -157,9 +159,9 @@ function startClients(creations: Creations) {
 }
 
 async function probe(path: '/health' | '/ready'): Promise<number> {
-  const answer = await fetch(gateway.address + path)
-  await answer.text()
-  return answer.status
+  const response = await fetch(gateway.address + path)
+  await response.text()
+  return response.status
 }
 
 interface Outage {
@@ -183,7 +185,9 @@ const killAll = `
 const killOne = `${killAll} AND usename = 'postgres'`
 
 /** Runs `fault` while clients send requests, and compares their responses with the rows of the table. */
-async function runWithClients(fault: (clients: ReturnType<typeof startClients>) => Promise<void>): Promise<Answer[]> {
+async function runWithClients(
+  fault: (clients: ReturnType<typeof startClients>) => Promise<void>,
+): Promise<GatewayResponse[]> {
   const creations: Creations = new Map()
   const clients = startClients(creations)
   try {
@@ -192,10 +196,10 @@ async function runWithClients(fault: (clients: ReturnType<typeof startClients>) 
   } finally {
     await clients.stop()
   }
-  const { answers } = clients
-  expect(answers).toHaveLength(clients.sent())
-  expect(answers.filter(({ outcome }) => outcome === 'wrong').map(({ summary }) => summary)).toEqual([])
-  expect(Math.max(...answers.map(({ milliseconds }) => milliseconds))).toBeLessThan(longestMilliseconds)
+  const { responses } = clients
+  expect(responses).toHaveLength(clients.sent())
+  expect(responses.filter(({ outcome }) => outcome === 'wrong').map(({ summary }) => summary)).toEqual([])
+  expect(Math.max(...responses.map(({ milliseconds }) => milliseconds))).toBeLessThan(longestMilliseconds)
   expect(gateway.log.filter(({ msg }) => msg === 'unexpected error')).toEqual([])
 
   const rows = await query('SELECT email, count(*)::int AS count FROM "user" WHERE email LIKE $1 GROUP BY email', [
@@ -206,7 +210,7 @@ async function runWithClients(fault: (clients: ReturnType<typeof startClients>) 
   expect(lost).toEqual([])
   expect([...written].filter(([, count]) => count !== 1)).toEqual([])
   expect([...creations.values()]).toContain(true)
-  return answers
+  return responses
 }
 
 describe.skipIf(!canCreateClusters)(
@@ -258,13 +262,13 @@ describe.skipIf(!canCreateClusters)(
     })
 
     it('is slow, and each response is the normal one', async () => {
-      const answers = await runWithClients(async (clients) => {
+      const responses = await runWithClients(async (clients) => {
         proxy.delay(20)
         await clients.untilEachIs('done')
         await clients.untilEachIs('done')
         proxy.restore()
       })
-      expect(answers.filter(({ outcome }) => outcome !== 'done')).toEqual([])
+      expect(responses.filter(({ outcome }) => outcome !== 'done')).toEqual([])
     })
   },
 )
@@ -303,8 +307,8 @@ describe.skipIf(!canCreateClusters)('500 clients that send their headers a byte 
     const times: number[] = []
     while (!isCut) {
       const sent = performance.now()
-      const answer = await fetch(`${slow.address}/users?limit=5`, { headers })
-      expect([answer.status, await answer.json()]).toMatchObject([200, { users: [{}, {}, {}, {}, {}] }])
+      const response = await fetch(`${slow.address}/users?limit=5`, { headers })
+      expect([response.status, await response.json()]).toMatchObject([200, { users: [{}, {}, {}, {}, {}] }])
       times.push(performance.now() - sent)
     }
     expect(times.length).toBeGreaterThan(10)

@@ -21,11 +21,11 @@ beforeAll(async () => {
 afterAll(() => cluster?.remove())
 
 async function get(path: string) {
-  const answer = await fetch(gateway.address + path, { headers })
-  const body = (await answer.json()) as { code?: string }
+  const response = await fetch(gateway.address + path, { headers })
+  const body = (await response.json()) as { code?: string }
   return {
-    status: answer.status,
-    retryAfter: answer.headers.get('retry-after'),
+    status: response.status,
+    retryAfter: response.headers.get('retry-after'),
     body,
   }
 }
@@ -66,7 +66,7 @@ describe.skipIf(!canCreateClusters)('an overloaded gateway', () => {
       expect((await get('/health')).status).toBe(200)
       return waiting
     })
-    for (const answer of await Promise.all(accepted)) expect(answer.status).toBe(404)
+    for (const response of await Promise.all(accepted)) expect(response.status).toBe(404)
     const shed = gateway.log.filter(({ status }) => status === 503)
     expect(shed).toHaveLength(50)
     expect(new Set(shed.map(({ sql }) => sql))).toEqual(new Set([0]))
@@ -135,8 +135,8 @@ describe.skipIf(!canCreateClusters)('a gateway with few descriptors', () => {
     )
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     const askOnOpenConnection = async () => {
-      const [answer] = await once(request(`${limited.address}/users?limit=1`, { agent, headers }), 'response')
-      return answer.resume().statusCode
+      const [response] = await once(request(`${limited.address}/users?limit=1`, { agent, headers }), 'response')
+      return response.resume().statusCode
     }
     const askOnNewConnection = async () =>
       (await fetch(`${limited.address}/users?limit=1`, { headers: { ...headers, connection: 'close' } })).status
@@ -164,8 +164,8 @@ describe.skipIf(!canCreateClusters)('a gateway with few descriptors', () => {
       execFileSync('prlimit', ['--pid', String(limited.child.pid), `--nofile=${descriptors}:`])
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     const ask = async () => {
-      const [answer] = await once(request(`${limited.address}/users?limit=1`, { agent, headers }), 'response')
-      return answer.resume().statusCode
+      const [response] = await once(request(`${limited.address}/users?limit=1`, { agent, headers }), 'response')
+      return response.resume().statusCode
     }
     expect(await ask()).toBe(200)
     allow(3)

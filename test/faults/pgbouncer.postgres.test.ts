@@ -40,13 +40,13 @@ afterAll(async () => {
 })
 
 async function send(path: string, body?: object, headers: Record<string, string> = {}) {
-  const answer = await fetch(gateway.address + path, {
+  const response = await fetch(gateway.address + path, {
     method: body ? 'POST' : 'GET',
     headers: { 'x-api-key': key, 'content-type': 'application/json', ...headers },
     ...(body && { body: JSON.stringify(body) }),
   })
-  expect(answer.status).toBeLessThan(300)
-  return answer.json() as Promise<Record<string, never>>
+  expect(response.status).toBeLessThan(300)
+  return response.json() as Promise<Record<string, never>>
 }
 const graphql = async (query: string, headers?: Record<string, string>) => {
   const { data, errors } = await send('/graphql', { query }, headers)
@@ -107,12 +107,12 @@ describe.skipIf(!canRun)('PgBouncer in transaction mode', () => {
     const locking = new pg.Client({ connectionString: cluster.adminUrl })
     await locking.connect()
     await locking.query('BEGIN; LOCK TABLE account IN ACCESS EXCLUSIVE MODE')
-    const answer = await fetch(`${gateway.address}/graphql`, {
+    const response = await fetch(`${gateway.address}/graphql`, {
       method: 'POST',
       headers: { 'x-api-key': key, 'content-type': 'application/json' },
       body: JSON.stringify({ query: '{ users(first: 1) { nodes { accounts { id } } } }' }),
     })
-    expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'SERVICE_UNAVAILABLE' } }] })
+    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'SERVICE_UNAVAILABLE' } }] })
     await locking.query('ROLLBACK')
     await locking.end()
     await graphql('{ users(first: 1) { nodes { accounts { id } } } }')

@@ -87,15 +87,15 @@ function send(key: string, method: string, path: string, body?: object) {
 }
 
 async function create(): Promise<string> {
-  const answer = await send(writer, 'POST', '/users', { name: 'Ada', email: 'ada@example.com', phone: '1' })
-  return ((await answer.json()) as { id: string }).id
+  const response = await send(writer, 'POST', '/users', { name: 'Ada', email: 'ada@example.com', phone: '1' })
+  return ((await response.json()) as { id: string }).id
 }
 
 const statusOf = async (key: string, id: string) => (await send(key, 'GET', `/users/${id}`)).status
 
 async function nameOf(key: string, id: string): Promise<unknown> {
-  const answer = await send(key, 'POST', '/graphql', { query: `{ user(id: "${id}") { name } }` })
-  return ((await answer.json()) as { data: { user: unknown } }).data.user
+  const response = await send(key, 'POST', '/graphql', { query: `{ user(id: "${id}") { name } }` })
+  return ((await response.json()) as { data: { user: unknown } }).data.user
 }
 
 describe.skipIf(!canCreateClusters)('a replica', () => {
@@ -154,8 +154,8 @@ describe.skipIf(!canCreateClusters)('a replica', () => {
     // The lock is replicated, too.
     const isLocked = `SELECT count(*) FROM pg_locks WHERE relation = 'account'::regclass AND mode = 'AccessExclusiveLock'`
     await query(replica, `DO $$ BEGIN WHILE (${isLocked}) = 0 LOOP PERFORM pg_sleep(0.01); END LOOP; END $$`)
-    const answer = await send(reader, 'POST', '/graphql', { query: `{ user(id: "${id}") { accounts { id } } }` })
-    expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'SERVICE_UNAVAILABLE' } }] })
+    const response = await send(reader, 'POST', '/graphql', { query: `{ user(id: "${id}") { accounts { id } } }` })
+    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'SERVICE_UNAVAILABLE' } }] })
     expect(states.at(-1)).toBe(true)
     await lock.query('ROLLBACK')
     await lock.end()

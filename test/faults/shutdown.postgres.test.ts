@@ -28,9 +28,9 @@ type Outcome = 'answered' | 'refused' | 'unanswered'
 function send(address: string, agent: Agent, path: string, id: string): Promise<Outcome> {
   return new Promise((resolve) => {
     const headers = { 'x-api-key': key, 'x-request-id': id }
-    const sent = request(address + path, { agent, headers }, async (answer) => {
-      const body = await text(answer).catch(() => '')
-      resolve(body.endsWith('}') && answer.statusCode === 200 ? 'answered' : 'unanswered')
+    const sent = request(address + path, { agent, headers }, async (response) => {
+      const body = await text(response).catch(() => '')
+      resolve(body.endsWith('}') && response.statusCode === 200 ? 'answered' : 'unanswered')
     })
     sent.on('error', ({ code }: NodeJS.ErrnoException) => resolve(code === 'ECONNREFUSED' ? 'refused' : 'unanswered'))
     sent.end()
@@ -94,8 +94,8 @@ describe.skipIf(!canCreateClusters)('SIGTERM', () => {
     const { code, milliseconds } = await stopped
     expect(code).toBe(0)
     expect(milliseconds).toBeLessThan(10_000)
-    // A connection may close while a request is sent on it, or before the gateway has accepted it. Such a request is unknown to
-    // the gateway, and the client can send it again.
+    // A connection may close while a request is sent on it, or before the gateway has accepted it. Such a request is
+    // unknown to the gateway, and the client can send it again.
     const known = unanswered.filter((id) => gateway.output().includes(id))
     expect(known).toEqual([])
     expect(gateway.output().match(/"requestId":"asked-\d+-"/g)).toHaveLength(answered)

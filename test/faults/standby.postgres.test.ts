@@ -23,12 +23,16 @@ afterAll(async () => {
 })
 
 async function send(path: string, body?: object) {
-  const answer = await fetch(gateway.address + path, {
+  const response = await fetch(gateway.address + path, {
     method: body ? 'POST' : 'GET',
     headers: { 'x-api-key': key, ...(body && { 'content-type': 'application/json' }) },
     ...(body && { body: JSON.stringify(body) }),
   })
-  return { status: answer.status, retryAfter: answer.headers.get('retry-after'), body: (await answer.json()) as object }
+  return {
+    status: response.status,
+    retryAfter: response.headers.get('retry-after'),
+    body: (await response.json()) as object,
+  }
 }
 
 const user = { name: 'Ada', email: 'ada@example.com', phone: '+1 555 0100' }

@@ -35,9 +35,9 @@ async function whileLocked<Result>(table: string, work: () => Promise<Result>): 
 
 async function get(path: string) {
   const startedAt = performance.now()
-  const answer = await fetch(gateway.address + path, { headers })
-  const body = (await answer.json()) as { code?: string }
-  return { status: answer.status, answer, body, milliseconds: performance.now() - startedAt }
+  const response = await fetch(gateway.address + path, { headers })
+  const body = (await response.json()) as { code?: string }
+  return { status: response.status, response, body, milliseconds: performance.now() - startedAt }
 }
 
 describe.skipIf(!canCreateClusters)('a request gets 503 with Retry-After when', () => {
@@ -45,7 +45,7 @@ describe.skipIf(!canCreateClusters)('a request gets 503 with Retry-After when', 
     gateway = await listen(cluster.url, { pool: { statementMilliseconds: 300 } })
     const late = await whileLocked('"user"', () => get('/users/usr_1'))
     expect(late).toMatchObject({ status: 503, body: { code: 'SERVICE_UNAVAILABLE' } })
-    expect(late.answer.headers.get('retry-after')).toBe('5')
+    expect(late.response.headers.get('retry-after')).toBe('5')
     expect(late.milliseconds).toBeGreaterThan(290)
     expect((await get('/users/usr_1')).status).toBe(404)
   })
@@ -56,7 +56,7 @@ describe.skipIf(!canCreateClusters)('a request gets 503 with Retry-After when', 
       keyCacheMilliseconds: 60_000,
     })
     await get('/users/usr_1')
-    const answers = whileLocked('"user"', async () => {
+    const responses = whileLocked('"user"', async () => {
       const held = [get('/users/usr_1'), get('/users/usr_2')]
       while (gateway.database.driver.connections().inUse < 2) await new Promise(setImmediate)
       const rejected = await get('/users/usr_3')
@@ -65,7 +65,7 @@ describe.skipIf(!canCreateClusters)('a request gets 503 with Retry-After when', 
       expect(rejected.milliseconds).toBeLessThan(3_000)
       return held
     })
-    for (const answer of await answers) expect((await answer).status).toBe(404)
+    for (const response of await responses) expect((await response).status).toBe(404)
   })
 
   it('the server accepts the connection but does not answer', async () => {

@@ -19,8 +19,10 @@ const startWorker = () =>
   startCommand(
     ['work'],
     {
-      ...{ DATABASE_URL: app.database.url ?? '', WEBHOOK_SECRET_KEY: app.webhookKey },
-      ...{ FETCH_PRIVATE_NETWORKS: 'on', LOG_LEVEL: 'info' },
+      DATABASE_URL: app.database.url ?? '',
+      SECRET_KEYS: app.webhookKey,
+      FETCH_PRIVATE_NETWORKS: 'on',
+      LOG_LEVEL: 'info',
     },
     'working',
   )
@@ -59,8 +61,8 @@ it('a worker that is killed between a delivery and its record loses none: anothe
 })
 
 it('a worker that is told to stop records the deliveries that it makes', async () => {
-  const answers: (() => void)[] = []
-  const receiver = await startReceiver((response) => void answers.push(() => response.writeHead(204).end()))
+  const pending: (() => void)[] = []
+  const receiver = await startReceiver((response) => void pending.push(() => response.writeHead(204).end()))
   const client = webhookClient(app, tenant)
   const { id } = await client.create(receiver.url)
   await factoriesFor(app, tenant).user()
@@ -68,7 +70,7 @@ it('a worker that is told to stop records the deliveries that it makes', async (
   await receiver.received(1)
   const stopped = worker.stop()
   await expect.poll(worker.output).toContain('stopping')
-  for (const answer of answers) answer()
+  for (const respond of pending) respond()
   expect(await stopped).toBe(0)
   expect(await client.deliveries(id)).toMatchObject([{ status: 'SUCCEEDED', attempts: 1 }])
   await receiver.close()

@@ -36,7 +36,10 @@ const accepted: readonly Decision[] = [
   },
 ]
 
-/** Compares two schemas. Returns the breaking changes that no decision accepts, and the decided changes that are missing. */
+/**
+ * Compares two schemas. Returns the breaking changes that no decision accepts, and the decided changes that are
+ * missing.
+ */
 async function compare(before: string, after: string, decisions: readonly Decision[]) {
   const changes = await diff(buildSchema(before), buildSchema(after))
   const breaking = changes.filter(({ criticality }) => criticality.level === CriticalityLevel.Breaking)

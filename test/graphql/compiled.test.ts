@@ -24,6 +24,7 @@ import {
 import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createOneOfEach } from '../support/factories.ts'
+import { runs } from '../support/runs.ts'
 
 const { schema } = schemas
 
@@ -149,19 +150,19 @@ async function executeBoth(text: string, variables: Record<string, unknown>, gra
   if (!compiled || compiled.coerce(variables).errors) return undefined
   // An operation is not compiled for a viewer who lacks one of its scopes.
   const client = { ...viewer, scopes: hasScopes({ ...viewer, scopes: granted }, compiled) ? granted : scopes }
-  const answers: Answer[] = []
+  const responses: GatewayResponse[] = []
   for (const operation of [{ ...compiled, compiled: () => undefined }, compiled]) {
     const context = createContext(app.services, { viewer: client, log: silentLog, statements: { statements: 0 } })
-    answers.push(JSON.parse(JSON.stringify(await executeOperation({ operation, variables, context }))))
+    responses.push(JSON.parse(JSON.stringify(await executeOperation({ operation, variables, context }))))
   }
-  const [expected, actual] = answers as [Answer, Answer]
+  const [expected, actual] = responses as [GatewayResponse, GatewayResponse]
   return [
     expected,
     { ...actual, ...(actual.errors && { errors: alignErrors(actual, expected.errors ?? []) }) },
   ] as const
 }
 
-interface Answer {
+interface GatewayResponse {
   readonly data?: unknown
   readonly errors?: readonly { readonly path?: readonly (string | number)[] }[]
 }
@@ -171,7 +172,7 @@ interface Answer {
  * non-null field removes its parent, graphql-js may omit other errors within that parent. Such additional errors of the
  * compiled operation are removed.
  */
-function alignErrors({ data, errors = [] }: Answer, expected: NonNullable<Answer['errors']>) {
+function alignErrors({ data, errors = [] }: GatewayResponse, expected: NonNullable<GatewayResponse['errors']>) {
   const isExpected = (error: object) => expected.some((other) => isDeepStrictEqual(other, error))
   const shared = expected.filter((other) => errors.some((error) => isDeepStrictEqual(other, error)))
   const others = errors.filter((error) => !isExpected(error))
@@ -190,7 +191,7 @@ function isWithinNull(data: unknown, path: readonly (string | number)[]): boolea
 describe('a compiled operation returns the same data and errors as graphql-js', () => {
   it('for generated queries', async () => {
     // Each run compares a valid operation. About four of five drafts are not valid, and are not counted.
-    const runs = Number(process.env['COMPILED_RUNS'] ?? 450)
+    const count = Number(process.env['COMPILED_RUNS'] ?? runs(450))
     const variables = fc.record({
       // Variables of the wrong type reach neither executor, because coercion rejects them first.
       id: fc.constantFrom(undefined, 0, 1, 2, 3, 4, 1.5),
@@ -209,12 +210,12 @@ describe('a compiled operation returns the same data and errors as graphql-js', 
             Array.isArray(value) ? value.map(toId) : (ids[value as number] ?? value)
           const entries = Object.entries({ ...chosen, id: toId(chosen.id), list: toId(chosen.list) })
           const present = entries.filter(([, value]) => value !== undefined)
-          const answers = await executeBoth(text, Object.fromEntries(present), granted)
-          fc.pre(answers !== undefined)
-          expect(answers[1]).toEqual(answers[0])
+          const responses = await executeBoth(text, Object.fromEntries(present), granted)
+          fc.pre(responses !== undefined)
+          expect(responses[1]).toEqual(responses[0])
         },
       ),
-      { numRuns: runs },
+      { numRuns: count },
     )
   })
 
@@ -229,8 +230,8 @@ describe('a compiled operation returns the same data and errors as graphql-js', 
     ['it counts a list', '{ users(first: 1) { nodes { id } totalCount } }'],
   ])('when %s', async (_, text) => {
     for (const granted of [scopes, ['jobs:read'], []]) {
-      const answers = await executeBoth(text, {}, granted)
-      expect(answers?.[1]).toEqual(answers?.[0] ?? 'a response')
+      const responses = await executeBoth(text, {}, granted)
+      expect(responses?.[1]).toEqual(responses?.[0] ?? 'a response')
     }
   })
 })

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { factoriesFor } from '../support/factories.ts'
+import { runs } from '../support/runs.ts'
 
 let app: TestApp
 let tenant: TestTenant
@@ -79,7 +80,7 @@ describe('a connection', () => {
           expect(users.pageInfo.endCursor).toBe(users.edges.at(-1)?.cursor ?? null)
         },
       ),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     )
   })
 

@@ -74,16 +74,16 @@ describe('automatic persisted queries', () => {
       const again = await post(app, tenant, { extensions: persisted('{ nobody }') })
       expect(again.json().errors[0].message).toBe('PersistedQueryNotFound')
       for (const sha256Hash of [5, {}, []]) {
-        const answer = await post(app, tenant, { extensions: { persistedQuery: { version: 1, sha256Hash } } })
-        expect(answer.statusCode).toBe(400)
+        const response = await post(app, tenant, { extensions: { persistedQuery: { version: 1, sha256Hash } } })
+        expect(response.statusCode).toBe(400)
       }
     }))
 
   it('belong to their tenant', () =>
     withApp({}, async (app, tenant) => {
       await post(app, tenant, { query, extensions: persisted(query) })
-      const answer = await post(app, await app.createTenant(), { extensions: persisted(query) })
-      expect(answer.json().errors[0].message).toBe('PersistedQueryNotFound')
+      const response = await post(app, await app.createTenant(), { extensions: persisted(query) })
+      expect(response.json().errors[0].message).toBe('PersistedQueryNotFound')
       expect((await post(app, tenant, { extensions: persisted(query) })).json().errors).toBeUndefined()
     }))
 
@@ -148,11 +148,11 @@ describe('trusted documents', () => {
       ]
       const statements = await app.statementsOf(async () => {
         for (const body of others) {
-          for (const answer of [await post(app, tenant, body), await get(app, tenant, body)]) {
-            expect(answer.statusCode).toBe(403)
+          for (const response of [await post(app, tenant, body), await get(app, tenant, body)]) {
+            expect(response.statusCode).toBe(403)
             const name = body.query === undefined ? JSON.stringify(body.documentId ?? '') : sha256(body.query)
-            const message = answer.json().errors[0].message
-            expect(answer.json().errors).toEqual([{ message, extensions: { code: 'DOCUMENT_NOT_TRUSTED' } }])
+            const message = response.json().errors[0].message
+            expect(response.json().errors).toEqual([{ message, extensions: { code: 'DOCUMENT_NOT_TRUSTED' } }])
             expect(message).toMatch(
               /^Only trusted documents are executed, and .* TRUSTED_DOCUMENTS and restart the gateway\.$/,
             )

@@ -33,15 +33,25 @@ beforeAll(async () => {
     data: {
       ...Object.fromEntries([...texts, ...others].map((field) => [field, field])),
       ...Object.fromEntries(counts.map((field, index) => [field, index + 1])),
-      ...{ watchTimeInHours: 1.5, verified: true, joinedAt: new Date(), dateOfBirth: new Date('2000-01-01') },
-      ...{ phoneNumbers: [{ a: 1 }], addresses: [{ b: 2 }] },
+      watchTimeInHours: 1.5,
+      verified: true,
+      joinedAt: new Date(),
+      dateOfBirth: new Date('2000-01-01'),
+      phoneNumbers: [{ a: 1 }],
+      addresses: [{ b: 2 }],
     },
   })
   await app.database.prisma.job.updateMany({
     where: { id: job.id },
     data: {
-      ...{ result: { a: 1 }, maxAttempts: 3, progress: 0.5, progressMessage: 'half', attempts: 1 },
-      ...{ runAt: new Date(), startedAt: new Date(), finishedAt: new Date() },
+      result: { a: 1 },
+      maxAttempts: 3,
+      progress: 0.5,
+      progressMessage: 'half',
+      attempts: 1,
+      runAt: new Date(),
+      startedAt: new Date(),
+      finishedAt: new Date(),
       error: { code: 'X', message: 'x', attempt: 1, at: new Date().toISOString() },
     },
   })

@@ -5,6 +5,7 @@ import { type Scope, scopes, userScopes } from '../../src/engine/auth/scopes.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { factoriesFor } from '../support/factories.ts'
 import { createPeople, type FilterOf, filters, isSelected, type Kind, type People, sizeOf } from '../support/filters.ts'
+import { runs } from '../support/runs.ts'
 
 let app: TestApp
 let tenant: TestTenant
@@ -35,7 +36,9 @@ async function store(owner: TestTenant, { User, Account, Profile }: People): Pro
   for (const { userId, ...row } of Account) await create.account(userId, row)
   const { prisma } = app.database
   const data = Profile.map(({ followersCount, ...row }) => ({
-    ...{ ...row, tenantAppId: owner.tenantAppId, platformAccountId: row.accountId },
+    ...row,
+    tenantAppId: owner.tenantAppId,
+    platformAccountId: row.accountId,
     followersCount: followersCount === null ? null : BigInt(followersCount),
   }))
   await prisma.profile.createMany({ data })
@@ -111,7 +114,7 @@ describe.each(kinds)('a random filter of the type %s', (kind) => {
           if (viewer === tenant) seen[expected.length === 0 ? 'none' : isAll ? 'all' : 'some'] += 1
         }
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     )
     for (const count of [seen.all, seen.some, seen.none]) expect(count).toBeGreaterThan(5)
   })
@@ -138,7 +141,7 @@ describe.each(kinds)('a random filter of the type %s', (kind) => {
         }
         expect(found.toSorted()).toEqual(expected)
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     )
   })
 })
@@ -173,9 +176,9 @@ describe('a filter', () => {
   it('costs 50 points more if it searches, negates, has alternatives or looks at related rows', async () => {
     const costOf = async (filter: object, text = '$filter') => {
       const query = `query ($filter: UserFilter!) { users(first: 2, filter: ${text}) { nodes { id } } }`
-      const answer = await app.rest(tenant, 'POST', '/graphql', { query, variables: { filter } })
-      expect(answer.json().errors).toBeUndefined()
-      return answer.headers['x-cost']
+      const response = await app.rest(tenant, 'POST', '/graphql', { query, variables: { filter } })
+      expect(response.json().errors).toBeUndefined()
+      return response.headers['x-cost']
     }
     for (const filter of [{ ids: ['usr_1'] }, { and: [{ email: 'a' }, { ids: [] }] }, { and: [] }]) {
       expect(await costOf(filter)).toBe('2')

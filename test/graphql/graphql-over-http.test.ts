@@ -47,21 +47,21 @@ describe('/graphql', () => {
     ['text', 'text/plain', '{"query":"{__typename}"}'],
     ['bare GraphQL', 'application/graphql', '{__typename}'],
   ])('answers 415 to a body of %s', async (_name, type, body) => {
-    const answer = await post(body, { 'content-type': type })
-    expect(answer.status).toBe(415)
-    expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'UNSUPPORTED_MEDIA_TYPE' } }] })
+    const response = await post(body, { 'content-type': type })
+    expect(response.status).toBe(415)
+    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'UNSUPPORTED_MEDIA_TYPE' } }] })
   })
 
   it.each(['', '{', '[]', '{}', '5', 'null', '"x"', '{"query":5}', '{"query":"{__typename}","variables":[]}'])(
     'answers 400 to the body %j',
     async (body) => {
-      const answer = await send({
+      const response = await send({
         method: 'POST',
         body,
         headers: { ...json, accept: 'application/graphql-response+json' },
       })
-      expect(answer.status).toBe(400)
-      const { errors } = (await answer.json()) as { errors: { message: string; extensions: object }[] }
+      expect(response.status).toBe(400)
+      const { errors } = (await response.json()) as { errors: { message: string; extensions: object }[] }
       expect(errors[0]?.message).not.toMatch(/unexpected|token|stack/i)
       expect(Object.keys(errors[0]?.extensions ?? {})).toEqual(['code'])
     },
@@ -78,9 +78,9 @@ describe('/graphql', () => {
 
   it('answers 405 to a mutation by GET and writes nothing', async () => {
     const search = `?query=${encodeURIComponent('mutation{createUser(input:{name:"a",email:"a@b",phone:"1"}){user{id}}}')}`
-    const answer = await send({ search })
-    expect(answer.status).toBe(405)
-    expect(answer.headers.get('allow')).toContain('POST')
+    const response = await send({ search })
+    expect(response.status).toBe(405)
+    expect(response.headers.get('allow')).toContain('POST')
     expect(await app.database.prisma.user.count()).toBe(0)
   })
 
@@ -88,26 +88,26 @@ describe('/graphql', () => {
     'answers 406 to a mutation of a client that accepts only %s, and writes nothing',
     async (accept) => {
       const query = 'mutation{createUser(input:{name:"a",email:"a@b",phone:"1"}){user{id}}}'
-      const answer = await post(JSON.stringify({ query }), { ...json, accept })
-      expect(answer.status).toBe(406)
-      expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'NOT_ACCEPTABLE' } }] })
+      const response = await post(JSON.stringify({ query }), { ...json, accept })
+      expect(response.status).toBe(406)
+      expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'NOT_ACCEPTABLE' } }] })
       expect(await app.database.prisma.user.count()).toBe(0)
     },
   )
 
   it('forbids framing and foreign content on its HTML page', async () => {
-    const answer = await fetch(url, { headers: { accept: 'text/html' } })
-    expect(answer.headers.get('content-type')).toContain('text/html')
-    expect(answer.headers.get('content-security-policy')).toMatch(/default-src 'none'.*frame-ancestors 'none'/)
-    expect(answer.headers.get('content-security-policy')).not.toMatch(/https?:|\*/)
-    expect(answer.headers.get('x-frame-options')).toBe('DENY')
-    await answer.body?.cancel()
+    const response = await fetch(url, { headers: { accept: 'text/html' } })
+    expect(response.headers.get('content-type')).toContain('text/html')
+    expect(response.headers.get('content-security-policy')).toMatch(/default-src 'none'.*frame-ancestors 'none'/)
+    expect(response.headers.get('content-security-policy')).not.toMatch(/https?:|\*/)
+    expect(response.headers.get('x-frame-options')).toBe('DENY')
+    await response.body?.cancel()
   })
 
   it('answers 413 to a body over 1 MiB', async () => {
-    const answer = await post(JSON.stringify({ query: `{__typename} #${'x'.repeat(1_048_576)}` }))
-    expect(answer.status).toBe(413)
-    expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'PAYLOAD_TOO_LARGE' } }] })
+    const response = await post(JSON.stringify({ query: `{__typename} #${'x'.repeat(1_048_576)}` }))
+    expect(response.status).toBe(413)
+    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'PAYLOAD_TOO_LARGE' } }] })
   })
 
   it.each([
@@ -115,9 +115,9 @@ describe('/graphql', () => {
     ['lists', `{ users(filter: ${'['.repeat(20_000)}${']'.repeat(20_000)}) { nodes { id } } }`],
     ['types', `query ($a: ${'['.repeat(20_000)}Int${']'.repeat(20_000)}) { viewer { keyName } }`],
   ])('rejects %s nested 20,000 deep with BAD_USER_INPUT', async (_name, query) => {
-    const answer = await post(JSON.stringify({ query }))
-    expect(answer.status).toBeLessThan(500)
-    expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: 'BAD_USER_INPUT' } }] })
+    const response = await post(JSON.stringify({ query }))
+    expect(response.status).toBeLessThan(500)
+    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'BAD_USER_INPUT' } }] })
   })
 
   it.each(['createdAfter', 'email'])(
@@ -156,10 +156,10 @@ describe('/graphql', () => {
     'sends either a length or chunks, never both, to a client that accepts %s',
     async (accept) => {
       // fetch fails on a response that has both.
-      const answer = await post('{"query":"{ __typename }"}', { ...json, accept })
-      expect(answer.status).toBe(200)
-      expect(await answer.text()).toContain('Query')
-      expect(answer.headers.get('cache-control')).toBe('no-store')
+      const reply = await post('{"query":"{ __typename }"}', { ...json, accept })
+      expect(reply.status).toBe(200)
+      expect(await reply.text()).toContain('Query')
+      expect(reply.headers.get('cache-control')).toBe('no-store')
     },
   )
 

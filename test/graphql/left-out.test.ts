@@ -74,7 +74,8 @@ describe.each([
   const rejects = (...fields: string[]) => ({
     [count]: null,
     userErrors: fields.map((field) => ({
-      ...{ code: 'REQUIRED', field: ['filter', field] },
+      code: 'REQUIRED',
+      field: ['filter', field],
       message: expect.stringContaining('must not be null or a variable without a value'),
     })),
   })
@@ -137,7 +138,8 @@ describe('a credential', () => {
   const rejects = (field: string) => ({
     userErrors: [
       {
-        ...{ code: 'REQUIRED', field: [field] },
+        code: 'REQUIRED',
+        field: [field],
         message: expect.stringContaining('must not be null or a variable without a value'),
       },
     ],

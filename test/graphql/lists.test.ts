@@ -36,16 +36,19 @@ beforeAll(async () => {
     await create.user({ id, name, email, ...times })
     for (const platform of platforms) {
       const account = await create.account(id, {
-        ...{
-          id: `acc_${index + 1}_${platform}`,
-          platform,
-          platformAccountId: `${platform.toLowerCase()}-${id}`,
-          displayName: `@${name}`,
-        },
-        ...{ status: index === 0 ? 'EXPIRED' : 'CONNECTED', ...times },
+        id: `acc_${index + 1}_${platform}`,
+        platform,
+        platformAccountId: `${platform.toLowerCase()}-${id}`,
+        displayName: `@${name}`,
+        status: index === 0 ? 'EXPIRED' : 'CONNECTED',
+        ...times,
       })
       await create.profile(account, {
-        ...{ id: `prf_${index + 1}_${platform}`, username: name, followersCount, ...profile, ...times },
+        id: `prf_${index + 1}_${platform}`,
+        username: name,
+        followersCount,
+        ...profile,
+        ...times,
       })
     }
   }
@@ -214,13 +217,13 @@ describe('the filter', () => {
     const costOf = async (list: string, filter: object) => {
       const query = `query ($filter: ${types[list]}Filter) { ${list}(first: 2, filter: $filter) { nodes { id } } }`
       const payload = { query, variables: { filter } }
-      const answer = await app.app.inject({
+      const response = await app.app.inject({
         method: 'POST',
         url: '/graphql',
         headers: { 'x-api-key': tenant.key },
         payload,
       })
-      return answer.headers['x-cost']
+      return response.headers['x-cost']
     }
     expect(await costOf('users', { search: 'a', platform: 'X' })).toBe('52')
     expect(await costOf('users', { email: 'a', updatedAfter: day(1) })).toBe('2')
@@ -250,7 +253,9 @@ describe('tenantStats', () => {
     await factoriesFor(app, tenant).job({ status: 'FAILED' })
     expect((await app.graphql(tenant, query)).data).toEqual({
       tenantStats: {
-        ...{ users: 4, accounts: 4, profiles: 4 },
+        users: 4,
+        accounts: 4,
+        profiles: 4,
         accountsByPlatform: [
           { platform: 'X', count: 2 },
           { platform: 'YOUTUBE', count: 2 },

@@ -17,12 +17,17 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-/** Sends an operation as text, so that the order of keys and a `__proto__` stay, and returns the text of each of three responses. */
+/**
+ * Sends an operation as text, so that the order of keys and a `__proto__` stay, and returns the text of each of three
+ * responses.
+ */
 async function send(query: string, variables = '{}'): Promise<string[]> {
   const texts: string[] = []
   for (const _time of [1, 2, 3]) {
     const { body } = await app.app.inject({
-      ...{ method: 'POST', url: '/graphql', payload: `{"query":${JSON.stringify(query)},"variables":${variables}}` },
+      method: 'POST',
+      url: '/graphql',
+      payload: `{"query":${JSON.stringify(query)},"variables":${variables}}`,
       headers: { 'x-api-key': tenant.key, 'content-type': 'application/json' },
     })
     texts.push(body)

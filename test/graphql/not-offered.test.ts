@@ -31,10 +31,10 @@ describe('what the gateway does not offer', () => {
     ['@defer', { query: '{ viewer { ... @defer { keyName } } }' }, 'Request the deferred fields in another operation.'],
     ['@stream', { query: '{ users { nodes @stream { id } } }' }, 'in pages, with first and after.'],
   ])('is refused with the way to do without: %s', async (_name, payload, advice) => {
-    const answer = await post(payload, 'multipart/mixed;deferSpec=20220824, application/json')
-    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
-    expect(answer.json().errors).toHaveLength(1)
-    expect(answer.json().errors[0].message).toContain(advice)
+    const response = await post(payload, 'multipart/mixed;deferSpec=20220824, application/json')
+    expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
+    expect(response.json().errors).toHaveLength(1)
+    expect(response.json().errors[0].message).toContain(advice)
   })
 
   it.each([
@@ -42,11 +42,11 @@ describe('what the gateway does not offer', () => {
     ['application/json', 200, 'application/json'],
     ['application/graphql-response+json', 400, 'application/graphql-response+json'],
   ])('is refused with an error for each operation: a batch, accepting %s', async (accept, status, type) => {
-    const answer = await post([{ query: '{ viewer { keyName } }' }, { query: 'nonsense' }, 5], accept ?? '*/*')
-    expect([answer.statusCode, answer.headers['content-type']]).toEqual([status, `${type}; charset=utf-8`])
+    const response = await post([{ query: '{ viewer { keyName } }' }, { query: 'nonsense' }, 5], accept ?? '*/*')
+    expect([response.statusCode, response.headers['content-type']]).toEqual([status, `${type}; charset=utf-8`])
     const message = 'Batching is not supported. Send each operation in a request of its own.'
     const result = { errors: [{ message, extensions: { code: 'MALFORMED_REQUEST' } }] }
-    expect(answer.json()).toEqual([result, result, result])
+    expect(response.json()).toEqual([result, result, result])
   })
 
   it('can be read by its clients: a batch and an upload of Apollo Client', async () => {
@@ -85,10 +85,10 @@ describe('what the gateway does not offer', () => {
   it.each(['application/json', 'multipart/mixed', 'multipart/mixed;deferSpec=20220824', 'text/event-stream;q=0, */*'])(
     'is refused with the accepted media type: a subscription as %s',
     async (accept) => {
-      const answer = await post({ query: 'subscription { jobs { id } }' }, accept)
-      expect(answer.statusCode).toBe(406)
-      expect(answer.json().errors).toMatchObject([{ extensions: { code: 'NOT_ACCEPTABLE' } }])
-      expect(answer.json().errors[0].message).toContain('Accept text/event-stream.')
+      const response = await post({ query: 'subscription { jobs { id } }' }, accept)
+      expect(response.statusCode).toBe(406)
+      expect(response.json().errors).toMatchObject([{ extensions: { code: 'NOT_ACCEPTABLE' } }])
+      expect(response.json().errors[0].message).toContain('Accept text/event-stream.')
     },
   )
 })

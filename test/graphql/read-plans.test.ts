@@ -28,11 +28,11 @@ afterAll(() => app.close())
 
 /** Runs a query, and counts its statements. */
 async function run(query: string, variables: Record<string, unknown> = {}, viewer = tenant) {
-  let answer = { data: {} as unknown, errors: undefined as unknown }
+  let response = { data: {} as unknown, errors: undefined as unknown }
   const statements = await app.statementsOf(async () => {
-    answer = await app.graphql(viewer, query, variables)
+    response = await app.graphql(viewer, query, variables)
   })
-  return { ...answer, statements }
+  return { ...response, statements }
 }
 
 const tree = 'accounts { id platform user { name } profile { username emails { value profile { id } } } }'
@@ -46,7 +46,9 @@ async function readByLevels(userId: string) {
     include: { accounts: { ...byAge, include: { profile: { include: { emails: byAge } } } } },
   })
   return user.accounts.map(({ id, platform, profile }) => ({
-    ...{ id, platform, user: { name: user.name } },
+    id,
+    platform,
+    user: { name: user.name },
     profile: profile && {
       username: profile.username,
       emails: profile.emails.map(({ value }) => ({ value, profile: { id: profile.id } })),
@@ -268,8 +270,11 @@ describe('a tree is one snapshot', () => {
     const seen = new Set<string>()
     for (let version = 1; version <= 50; version += 1) {
       const query = '{ user(id: "torn") { name accounts { displayName } } }'
-      const [, ...answers] = await Promise.all([write(String(version)), ...Array.from({ length: 4 }, () => run(query))])
-      for (const { data } of answers) {
+      const [, ...responses] = await Promise.all([
+        write(String(version)),
+        ...Array.from({ length: 4 }, () => run(query)),
+      ])
+      for (const { data } of responses) {
         const { name, accounts } = (data as { user: { name: string; accounts: { displayName: string }[] } }).user
         expect(accounts).toEqual([{ displayName: name }])
         seen.add(name)

@@ -26,7 +26,9 @@ afterAll(() => app.close())
 
 async function post(body: string | Buffer, headers: Record<string, string> = {}) {
   const response = await app.app.inject({
-    ...{ method: 'POST', url: '/graphql', payload: body },
+    method: 'POST',
+    url: '/graphql',
+    payload: body,
     headers: { 'x-api-key': tenant.key, 'content-type': 'application/json', ...headers },
   })
   return { status: response.statusCode, ...response.json() }
@@ -67,8 +69,9 @@ describe('a value in the document that a scalar rejects', () => {
     const { errors } = await post(JSON.stringify({ query }))
     expect(errors).toMatchObject([
       {
-        ...{ message: expect.stringContaining(`${subject} got an invalid value; `) },
-        ...{ locations: [{ line: 1, column }], extensions: { code: 'BAD_USER_INPUT' } },
+        message: expect.stringContaining(`${subject} got an invalid value; `),
+        locations: [{ line: 1, column }],
+        extensions: { code: 'BAD_USER_INPUT' },
       },
     ])
   })
@@ -122,18 +125,18 @@ describe('a number that JavaScript cannot hold', () => {
     const client = await initSocket(address, tenant.key)
     client.send(`{"type":"subscribe","id":"1","payload":${withPayload('{"n":1e999}')}}`)
     expect(await client.next()).toMatchObject({
-      ...{ type: 'error', id: '1', payload: [{ extensions: { code: 'BAD_USER_INPUT' } }] },
+      type: 'error',
+      id: '1',
+      payload: [{ extensions: { code: 'BAD_USER_INPUT' } }],
     })
     client.send(`{"type":"subscribe","id":"1","payload":{"query":"{ __typename }"}}`)
     expect(await client.next()).toMatchObject({ type: 'next', id: '1' })
     client.socket.close()
 
     const rest = await app.app.inject({
-      ...{
-        method: 'POST',
-        url: '/users',
-        payload: '{"name":"A","email":"a@example.com","phone":12345678901234567890}',
-      },
+      method: 'POST',
+      url: '/users',
+      payload: '{"name":"A","email":"a@example.com","phone":12345678901234567890}',
       headers: { 'x-api-key': tenant.key, 'content-type': 'application/json' },
     })
     expect(rest.json()).toMatchObject({

@@ -95,8 +95,8 @@ describe('REST', () => {
     ['/users', 1],
   ])('GET %s sends %i statements', async (url, expected) => {
     const statements = await app.statementsOf(async () => {
-      const answer = await app.rest(tenant, 'GET', url)
-      expect(answer.statusCode).toBe(200)
+      const response = await app.rest(tenant, 'GET', url)
+      expect(response.statusCode).toBe(200)
     })
     expect(statements).toHaveLength(expected)
   })

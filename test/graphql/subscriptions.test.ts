@@ -172,8 +172,8 @@ describe('subscription { job }', () => {
 
   it('is rejected with 406 by GET if the client does not accept events', async () => {
     const url = `/graphql?query=${encodeURIComponent('subscription { job(id: "x") { id } }')}`
-    const answer = await app.app.inject({ url, headers: { 'x-api-key': tenant.key, accept: 'application/json' } })
-    expect(answer.statusCode).toBe(406)
+    const response = await app.app.inject({ url, headers: { 'x-api-key': tenant.key, accept: 'application/json' } })
+    expect(response.statusCode).toBe(406)
   })
 })
 

@@ -2,12 +2,11 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { readConfig } from '../../src/config.ts'
 import { schemas } from '../../src/domain/schema.graphql.ts'
 import { readTrustedDocuments } from '../../src/engine/graphql/http/trusted-documents.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
-import { startGateway } from '../support/cli.ts'
-import { createDataDir } from '../support/data-dir.ts'
 
 let shared: TestApp
 let tenant: TestTenant
@@ -125,21 +124,11 @@ it('a ConfigMap of Kubernetes can be read, whose files are links into a hidden f
   expect(read(folder).trustedDocuments.byId).toEqual(new Map([['web', keyName]]))
 })
 
-it('`fusion serve` takes several files and folders', async () => {
-  const [dataDir, web] = [createDataDir(), write('web.json', { web: keyName })]
+it('the gateway takes several files and folders', async () => {
+  const web = write('web.json', { web: keyName })
   mkdirSync(path.join(folder, 'apps'))
   write('apps/app.json', { app: scopes })
-  const paths = `${web}, ${path.join(folder, 'apps')}`
-  const gateway = await startGateway({ DATA_DIR: dataDir, TRUSTED_DOCUMENTS: paths })
-  onTestFinished(async () => {
-    await gateway.stop()
-    rmSync(dataDir, { recursive: true })
-  })
-  const key = /x-api-key: (\S+)/.exec(gateway.output())?.[1] ?? ''
-  const send = async (documentId: string) => {
-    const headers = { 'content-type': 'application/json', 'x-api-key': key }
-    const body = JSON.stringify({ documentId })
-    return (await fetch(`${gateway.address}/graphql`, { method: 'POST', headers, body })).status
-  }
-  expect(await Promise.all(['web', 'app', 'other'].map(send))).toEqual([200, 200, 403])
+  const { trusted } = readConfig({ TRUSTED_DOCUMENTS: `${web}, ${path.join(folder, 'apps')}` })
+  await using gateway = await start(...(trusted?.paths ?? []))
+  expect(await Promise.all(['web', 'app', 'other'].map(gateway.send))).toEqual([200, 200, 403])
 })

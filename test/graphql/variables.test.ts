@@ -21,8 +21,8 @@ describe('an operation with every argument in a variable', () => {
     'returns the same response three times: query %s',
     async (_, field) => {
       const { query, variables } = operationOf('query', field, ids)
-      const answers = [1, 2, 3].map(() => app.graphql(tenant, query, variables))
-      const [first, second, third] = [await answers[0], await answers[1], await answers[2]]
+      const responses = [1, 2, 3].map(() => app.graphql(tenant, query, variables))
+      const [first, second, third] = [await responses[0], await responses[1], await responses[2]]
       expect(first?.errors).toBeUndefined()
       expect([second, third]).toEqual([first, first])
     },

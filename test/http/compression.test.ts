@@ -39,7 +39,8 @@ async function createUsers({ tenantAppId }: TestTenant, count: number, phoneByte
         id: `user-${from + index}`,
         // Not the name, which an index has all parts of.
         phone: randomBytes(phoneBytes).toString('base64'),
-        ...{ name: 'Ada', email: 'a@example.com' },
+        name: 'Ada',
+        email: 'a@example.com',
       })),
     })
   }
@@ -158,12 +159,12 @@ describe('the streamed list, compressed', () => {
     const requested = once(app.app.server, 'request')
     const streamed = await app.statementsOf(async () => {
       const response = await send('/users', 'br', { key: large.key })
-      const [, answer] = (await requested) as [unknown, http.ServerResponse]
-      while (!answer.writableNeedDrain) await setImmediate()
+      const [, reply] = (await requested) as [unknown, http.ServerResponse]
+      while (!reply.writableNeedDrain) await setImmediate()
       // Time in which the rest could be read.
       for (let index = 0; index < pages; index += 1) await buffer(await send('/users?limit=400', 'identity'))
       response.destroy()
-      await once(answer, 'close')
+      await once(reply, 'close')
     })
     expect(app.log.filter(({ level }) => Number(level) >= 50)).toEqual([])
     expect(streamed.length - pages).toBeLessThan(pages)
@@ -200,9 +201,9 @@ describe('the streamed list, compressed', () => {
         })(),
       )
     server.get('/', { onSend: compressResponse }, (_request, reply) => reply.type('application/json').send(failing()))
-    const answer = await server.inject({ url: '/', headers: { 'accept-encoding': 'br' } })
-    expect([answer.statusCode, answer.headers['content-encoding']]).toEqual([500, undefined])
-    expect(answer.json()).toMatchObject({ code: 'INTERNAL' })
+    const response = await server.inject({ url: '/', headers: { 'accept-encoding': 'br' } })
+    expect([response.statusCode, response.headers['content-encoding']]).toEqual([500, undefined])
+    expect(response.json()).toMatchObject({ code: 'INTERNAL' })
   })
 })
 

@@ -13,15 +13,15 @@ afterAll(() => app.close())
 describe('the probes', () => {
   it('/health answers 200 without a statement', async () => {
     const statements = await app.statementsOf(async () => {
-      const answer = await app.app.inject({ url: '/health' })
-      expect([answer.statusCode, answer.json()]).toEqual([200, { status: 'ok' }])
+      const response = await app.app.inject({ url: '/health' })
+      expect([response.statusCode, response.json()]).toEqual([200, { status: 'ok' }])
     })
     expect(statements).toEqual([])
   })
 
   it('/ready answers 200 if the database answers and has every migration', async () => {
-    const answer = await app.app.inject({ url: '/ready' })
-    expect([answer.statusCode, answer.json()]).toEqual([200, { status: 'ready' }])
+    const response = await app.app.inject({ url: '/ready' })
+    expect([response.statusCode, response.json()]).toEqual([200, { status: 'ready' }])
   })
 
   it('/ready answers 503 while a migration is missing, and names the reason only in the log', async () => {
@@ -30,10 +30,10 @@ describe('the probes', () => {
       { migration_name: string }[]
     >`SELECT migration_name FROM _prisma_migrations`
     await runAsOwner('UPDATE _prisma_migrations SET rolled_back_at = now()')
-    const answer = await app.app.inject({ url: '/ready' })
+    const response = await app.app.inject({ url: '/ready' })
     await runAsOwner('UPDATE _prisma_migrations SET rolled_back_at = NULL')
-    expect([answer.statusCode, answer.json()]).toEqual([503, { status: 'not ready' }])
-    expect(answer.headers['retry-after']).toBe('5')
+    expect([response.statusCode, response.json()]).toEqual([503, { status: 'not ready' }])
+    expect(response.headers['retry-after']).toBe('5')
     expect(JSON.stringify(app.log)).toContain(migration?.migration_name)
   })
 
@@ -41,9 +41,9 @@ describe('the probes', () => {
     const { runAsOwner } = app.database
     await runAsOwner(`
       INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at) VALUES ('newer', '', '99990101000000_newer', now())`)
-    const answer = await app.app.inject({ url: '/ready' })
+    const response = await app.app.inject({ url: '/ready' })
     await runAsOwner("DELETE FROM _prisma_migrations WHERE id = 'newer'")
-    expect(answer.statusCode).toBe(200)
+    expect(response.statusCode).toBe(200)
   })
 
   it('/ready answers 503 and /health answers 200 while the database fails', async () => {
@@ -68,8 +68,8 @@ describe('the log', () => {
   it('has one line per request with the tenant, key, route, status, duration and number of statements', async () => {
     // The first request of a key in a minute sends one more statement, which stores the time of the last use.
     await app.rest(tenant, 'GET', '/users/nobody')
-    const answer = await app.rest(tenant, 'GET', '/users/nobody')
-    expect(lineOf(answer.headers['x-request-id'])).toMatchObject({
+    const response = await app.rest(tenant, 'GET', '/users/nobody')
+    expect(lineOf(response.headers['x-request-id'])).toMatchObject({
       tenant: tenant.tenantAppId,
       key: `key of ${tenant.name}`,
       route: 'GET /users/:id',

@@ -85,7 +85,8 @@ it('the query string of a GET can have any names', async () => {
   const query = 'query ($__proto__: Int!) { users(first: $__proto__) { __typename } }'
   const search = new URLSearchParams({ query, variables: '{"__proto__":1}', toString: 'x', constructor: 'y' })
   const { body } = await app.app.inject({
-    ...{ method: 'GET', url: `/graphql?__proto__=1&${search}` },
+    method: 'GET',
+    url: `/graphql?__proto__=1&${search}`,
     headers: { 'x-api-key': tenant.key },
   })
   expect(JSON.parse(body)).toMatchObject({ data: { users: { __typename: 'UserConnection' } } })
@@ -95,7 +96,8 @@ it('the query string of a GET can have any names', async () => {
 
 it('the body of a REST request takes no field from a key __proto__', async () => {
   const { body } = await app.app.inject({
-    ...{ method: 'POST', url: '/users' },
+    method: 'POST',
+    url: '/users',
     headers: { 'x-api-key': tenant.key, 'content-type': 'application/json' },
     payload: '{"__proto__":{"name":"A"},"email":"a@example.com","phone":"1"}',
   })
@@ -128,6 +130,8 @@ it('clients, operations, tenants and keys can have any names', async () => {
   const read = '{ usage(first: 500) { nodes { clientName clientVersion operationName } } }'
   const { data } = await app.graphql<{ usage: { nodes: object[] } }>(tenant, read)
   expect(data.usage.nodes).toContainEqual({
-    ...{ clientName: '__proto__', clientVersion: 'toString', operationName: 'constructor' },
+    clientName: '__proto__',
+    clientVersion: 'toString',
+    operationName: 'constructor',
   })
 })

@@ -21,14 +21,19 @@ const pages = ['/', '/docs', '/graphql', '/console']
 describe('/', () => {
   it('tells clients in JSON where everything is', async () => {
     for (const accept of [undefined, '*/*', 'application/json']) {
-      const answer = await app.app.inject({ url: '/', headers: { ...(accept && { accept }) } })
-      expect([answer.statusCode, answer.headers['vary']]).toEqual([200, 'accept'])
-      expect(answer.json()).toEqual({
+      const response = await app.app.inject({ url: '/', headers: { ...(accept && { accept }) } })
+      expect([response.statusCode, response.headers['vary']]).toEqual([200, 'accept'])
+      expect(response.json()).toEqual({
         name: 'Fusion Gateway',
         version: packageJson.version,
         links: {
-          ...{ graphql: '/graphql', graphiql: '/graphql', console: '/console', documentation: '/docs' },
-          ...{ openapi: '/openapi.json', health: '/health', ready: '/ready' },
+          graphql: '/graphql',
+          graphiql: '/graphql',
+          console: '/console',
+          documentation: '/docs',
+          openapi: '/openapi.json',
+          health: '/health',
+          ready: '/ready',
         },
       })
     }
@@ -40,9 +45,9 @@ describe('/', () => {
     expect(body).toContain(`version ${packageJson.version}`)
     const links = new Set([...body.matchAll(/href="([^"]+)"/g)].map(([, link = '']) => link))
     expect([...links]).toEqual(
-      expect.arrayContaining(['/graphql', '/docs', '/openapi.json', '/health', '/favicon.svg']),
+      expect.arrayContaining(['./graphql', './docs', './openapi.json', './health', './favicon.svg']),
     )
-    for (const link of links) expect((await open(link)).statusCode, link).toBe(200)
+    for (const link of links) expect((await open(link.slice(1))).statusCode, link).toBe(200)
   })
 
   it('shows requests of both APIs, with a placeholder where the key is not shown', async () => {
@@ -79,6 +84,22 @@ describe('a page', () => {
     expect(body).not.toMatch(/(?:src|href)="(?:https?:)?\/\//)
   })
 
+  it.each([...pages, '/console/jobs', '/console/jobs/job_1', '/guides', '/guides/rest', '/guides/recipes/relay'])(
+    'has only links that are relative, so that a proxy can serve it below a path: %s',
+    async (url) => {
+      const { body } = await open(url)
+      const html = body.replaceAll(/<script type="importmap">(.*?)<\/script>/g, (_, map) =>
+        map.replaceAll('":"', '" href="'),
+      )
+      const links = [...html.matchAll(/ (?:href|src)="([^"]+)"/g)].map(([, link = '']) => link)
+      expect(links.length).toBeGreaterThan(4)
+      const root = '../'.repeat(url.split('/').length - 2) || './'
+      for (const link of links) {
+        if (!/^(?:\w+:|#)/.test(link)) expect(link, link).toMatch(new RegExp(`^${root.replaceAll('.', '\\.')}(?!\\.)`))
+      }
+    },
+  )
+
   it.each(pages)('has the demo key only for browsers on this machine: %s', async (url) => {
     const hasKey = async (host: string, remoteAddress = '127.0.0.1') => {
       const { body } = await app.app.inject({ url, remoteAddress, headers: { accept: 'text/html', host } })
@@ -101,9 +122,24 @@ describe('a page', () => {
   })
 
   it.each([
-    ...['Forwarded', 'Via', 'X-Forwarded-For', 'X-Forwarded-Port', 'X-Forwarded-Client-Cert', 'X-Original-URL'],
-    ...['X-Real-IP', 'X-Client-IP', 'X-Cluster-Client-IP', 'True-Client-IP', 'CF-Connecting-IP', 'CF-Ray', 'CDN-Loop'],
-    ...['Fastly-Client-IP', 'X-Envoy-External-Address', 'X-Amzn-Trace-Id', 'X-Amz-Cf-Id', 'X-Azure-ClientIP'],
+    'Forwarded',
+    'Via',
+    'X-Forwarded-For',
+    'X-Forwarded-Port',
+    'X-Forwarded-Client-Cert',
+    'X-Original-URL',
+    'X-Real-IP',
+    'X-Client-IP',
+    'X-Cluster-Client-IP',
+    'True-Client-IP',
+    'CF-Connecting-IP',
+    'CF-Ray',
+    'CDN-Loop',
+    'Fastly-Client-IP',
+    'X-Envoy-External-Address',
+    'X-Amzn-Trace-Id',
+    'X-Amz-Cf-Id',
+    'X-Azure-ClientIP',
   ])('has no demo key for a request with a header of proxies: %s', async (header) => {
     for (const url of pages) expect((await open(url, { [header]: 'x' })).body).not.toContain('fus_demo')
   })
@@ -137,8 +173,8 @@ describe('a page', () => {
   it('responds to HEAD, and not to other methods', async () => {
     for (const url of ['/', '/docs', '/favicon.ico']) {
       expect((await app.app.inject({ method: 'HEAD', url })).statusCode).toBe(200)
-      const answer = await app.app.inject({ method: 'POST', url })
-      expect([answer.statusCode, answer.headers['allow']]).toEqual([405, 'GET, HEAD'])
+      const response = await app.app.inject({ method: 'POST', url })
+      expect([response.statusCode, response.headers['allow']]).toEqual([405, 'GET, HEAD'])
     }
   })
 })
@@ -187,11 +223,11 @@ describe('the header server-timing', () => {
     const headers = { 'x-api-key': tenant.key, origin: 'https://app.example.com' }
     // The first request of a key stores the time of its use too.
     await app.rest(tenant, 'GET', '/users?limit=1')
-    const answer = await app.app.inject({ method: 'POST', url: '/graphql', headers, payload })
+    const response = await app.app.inject({ method: 'POST', url: '/graphql', headers, payload })
     // The key, the page and the count.
-    expect(countIn(answer.headers['server-timing'])).toBe(3)
-    expect(answer.headers['access-control-expose-headers']).toContain('server-timing')
-    const line = app.log.find(({ requestId }) => requestId === answer.headers['x-request-id'])
+    expect(countIn(response.headers['server-timing'])).toBe(3)
+    expect(response.headers['access-control-expose-headers']).toContain('server-timing')
+    const line = app.log.find(({ requestId }) => requestId === response.headers['x-request-id'])
     expect(line).toMatchObject({ sql: 3 })
     const rest = await app.rest(tenant, 'GET', '/users?limit=1')
     expect(countIn(rest.headers['server-timing'])).toBe(2)
@@ -203,14 +239,14 @@ describe('the header server-timing', () => {
 })
 
 it('choosing the encoding of a file takes a few milliseconds for a header of 16 KiB', async () => {
-  const [, url = ''] = /href="(\/docs\/files\/[^"]+)"/.exec((await open('/docs')).body) ?? []
+  const [, url = ''] = /href="\.(\/docs\/files\/[^"]+)"/.exec((await open('/docs')).body) ?? []
   const runs: number[] = []
   for (let run = 0; run < 5; run += 1) {
     const began = process.threadCpuUsage()
-    const answer = await open(url, { 'accept-encoding': `gzip,${'x,'.repeat(7_800)}` })
+    const response = await open(url, { 'accept-encoding': `gzip,${'x,'.repeat(7_800)}` })
     const { user, system } = process.threadCpuUsage(began)
     runs.push((user + system) / 1_000)
-    expect(answer.headers['content-encoding']).toBe('gzip')
+    expect(response.headers['content-encoding']).toBe('gzip')
   }
   // The fastest run, because a garbage collection can slow down the others. Choosing took 8 ms.
   expect(Math.min(...runs)).toBeLessThan(5)

@@ -28,7 +28,10 @@ async function send(bytes: string): Promise<string> {
   return text(socket)
 }
 
-/** Sends a request with a key and `connection: close`, and waits: the gateway stops working for a client that ends the connection. */
+/**
+ * Sends a request with a key and `connection: close`, and waits: the gateway stops working for a client that ends the
+ * connection.
+ */
 async function sendAndWait(request: string): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   socket.write(request)
@@ -40,6 +43,10 @@ describe('an invalid HTTP request', () => {
     ['nonsense', 'nonsense\r\n\r\n', 400],
     ['a header without a colon', 'GET / HTTP/1.1\r\nhost: x\r\nnonsense\r\n\r\n', 400],
     ['two lengths', 'POST /users HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab', 400],
+    ['no host', 'GET /health HTTP/1.1\r\n\r\n', 400],
+    ['an unknown expectation', 'GET /health HTTP/1.1\r\nhost: x\r\nexpect: gold\r\n\r\n', 417],
+    ['a tunnel', 'CONNECT example.com:443 HTTP/1.1\r\nhost: x\r\n\r\n', 405],
+    ['an unknown method', 'FOO /users HTTP/1.1\r\nhost: x\r\n\r\n', 400],
     ['two hosts', 'GET /health HTTP/1.1\r\nhost: x\r\nHost: y\r\n\r\n', 400],
     ['another version', 'GET /health HTTP/2.0\r\nhost: x\r\n\r\n', 400],
     ['two encodings', 'POST /users HTTP/1.1\r\nhost: x\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n', 400],
@@ -51,9 +58,9 @@ describe('an invalid HTTP request', () => {
     ['headers over 16 KiB', `GET / HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(17_000)}\r\n\r\n`, 431],
     ['a URL over 16 KiB', `GET /${'x'.repeat(17_000)} HTTP/1.1\r\nhost: x\r\n\r\n`, 431],
   ])('gets a problem document: %s', async (_name, bytes, status) => {
-    const answer = await send(bytes)
-    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
-    const [head = '', body = ''] = answer.split('\r\n\r\n')
+    const response = await send(bytes)
+    expect(response).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+    const [head = '', body = ''] = response.split('\r\n\r\n')
     const requestId = /x-request-id: (\S+)/.exec(head)?.[1]
     expect(head).toContain('content-type: application/problem+json')
     expect(JSON.parse(body)).toMatchObject({ status, request_id: requestId })
@@ -67,6 +74,19 @@ it('what is not a request gets its response after a second, so that clients that
   expect(performance.now() - startedAt).toBeGreaterThan(950)
 })
 
+it('a CONNECT is refused and its connection closed, whether its client closes it or breaks it off', async () => {
+  const line = 'CONNECT example.com:443 HTTP/1.1\r\nhost: x\r\n\r\n'
+  const waiting = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  waiting.write(line)
+  expect(await text(waiting)).toMatch(/^HTTP\/1.1 405 .*allow: GET, HEAD, POST, PUT\r\n/s)
+  const connections = () => new Promise((resolve) => app.app.server.getConnections((_, count) => resolve(count)))
+  await expect.poll(connections).toBe(0)
+  waiting.destroy()
+  const leaving = connect(port, '127.0.0.1', () => leaving.write(line, () => leaving.resetAndDestroy()))
+  await once(leaving, 'close')
+  expect(await send('GET /health HTTP/1.1\r\nhost: x\r\n\r\n')).toMatch(/^HTTP\/1.1 200 /)
+})
+
 it('a request in chunks is read, also if their name is in capital letters', async () => {
   const chunked = 'POST /users HTTP/1.1\r\nhost: x\r\nconnection: close\r\ntransfer-encoding: CHUNKED\r\n'
   const body = 'content-type: application/json\r\n\r\n2\r\n{}\r\n0\r\n\r\n'
@@ -76,8 +96,10 @@ it('a request in chunks is read, also if their name is in capital letters', asyn
 it.each(['POST /users', 'POST /graphql', 'GET /missing'])(
   'a compressed body is refused with the encoding that is accepted: %s',
   async (target) => {
-    const answer = await send(`${target} HTTP/1.1\r\nhost: x\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\n{}`)
-    expect(answer).toMatch(/^HTTP\/1.1 415 .*accept-encoding: identity\r\n.*without the header content-encoding/s)
+    const response = await send(
+      `${target} HTTP/1.1\r\nhost: x\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\n{}`,
+    )
+    expect(response).toMatch(/^HTTP\/1.1 415 .*accept-encoding: identity\r\n.*without the header content-encoding/s)
   },
 )
 
@@ -120,10 +142,10 @@ describe('a WebSocket', () => {
   })
 
   it('is refused only if the client asks for one', async () => {
-    const answer = await send(
+    const response = await send(
       'GET /health HTTP/1.1\r\nhost: x\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\n\r\n',
     )
-    expect(answer).toMatch(/^HTTP\/1.1 200 /)
+    expect(response).toMatch(/^HTTP\/1.1 200 /)
   })
 })
 
@@ -178,9 +200,9 @@ describe('clients that connect at the same time', () => {
     const [accepted, read] = [note('accepted'), note('read')]
     app.app.server.on('connection', accepted).on('request', read)
     const sockets = Array.from({ length: 5 }, () => connect(port, '127.0.0.1'))
-    const answers = sockets.map((socket) => text(socket))
+    const responses = sockets.map((socket) => text(socket))
     for (const socket of sockets) socket.write('GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
-    for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1.1 200 /)
+    for (const response of await Promise.all(responses)) expect(response).toMatch(/^HTTP\/1.1 200 /)
     app.app.server.off('connection', accepted).off('request', read)
     expect(events).toEqual([...Array(5).fill('accepted'), ...Array(5).fill('read')])
   })
@@ -262,9 +284,9 @@ describe('a page of another origin', () => {
         'x-tracking',
       ]),
     )
-    const answer = await request('https://app.example.com', 'GET')
-    expect(answer.headers['access-control-allow-origin']).toBe('https://app.example.com')
-    expect(answer.headers['access-control-expose-headers']).toContain('link')
+    const response = await request('https://app.example.com', 'GET')
+    expect(response.headers['access-control-allow-origin']).toBe('https://app.example.com')
+    expect(response.headers['access-control-expose-headers']).toContain('link')
   })
 
   it('gets no CORS headers if the origin is not configured', async () => {

@@ -83,7 +83,9 @@ describe('cancelJobs', () => {
     [{ jobType: 'nobody' }, []],
   ])('cancels the jobs that match %j', async (filter, ids) => {
     expect(await call('cancelJobs', { filter })).toEqual({
-      ...{ cancelledCount: ids.length, remainingCount: 0, userErrors: [] },
+      cancelledCount: ids.length,
+      remainingCount: 0,
+      userErrors: [],
     })
     expect(await jobsIn('CANCELLED')).toEqual(ids)
   })
@@ -257,7 +259,8 @@ describe('a bulk action', () => {
     for (const second of [1, 2, 3]) await createJob('PENDING', second)
     const send = () =>
       app.app.inject({
-        ...{ method: 'POST', url: '/graphql' },
+        method: 'POST',
+        url: '/graphql',
         headers: { 'x-api-key': tenant.key, 'idempotency-key': 'bulk' },
         payload: { query: textOf('cancelJobs'), variables: { input: { filter: {}, limit: 1 } } },
       })

@@ -8,7 +8,9 @@ const read = (feed: string | Uint8Array, contentType?: string) =>
 
 const rss = (items: string, declaration = '') =>
   `${declaration}<rss version="2.0"><channel><link>https://feed.example/</link>${items}</channel></rss>`
-const atom = (entries: string) => `<feed xmlns="http://www.w3.org/2005/Atom"><id>feed</id>${entries}</feed>`
+const atom = (entries: string, namespace = 'http://www.w3.org/2005/Atom') =>
+  `<feed xmlns="${namespace}"><id>feed</id>${entries}</feed>`
+const atom03 = 'http://purl.org/atom/ns#'
 const rdf = (items: string) =>
   `<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/"><channel/>${items}</rdf:RDF>`
 const json = (items: unknown) => JSON.stringify({ version: 'https://jsonfeed.org/version/1.1', items })
@@ -88,7 +90,8 @@ describe('a feed is decoded by', () => {
   it('is rejected if an id cannot be decoded, because two could become one', async () => {
     const items = '<item><guid>K\xe4se</guid></item><item><guid>K\xf6se</guid></item>'
     await expect(read(latin(rss(items)))).rejects.toMatchObject({
-      ...{ name: 'PermanentError', message: expect.stringContaining('An id in the feed cannot be decoded') },
+      name: 'PermanentError',
+      message: expect.stringContaining('An id in the feed cannot be decoded'),
     })
     await expect(read(latin(rss(items)), 'text/xml; charset=x-none')).rejects.toThrow('The encoding x-none is unknown')
   })
@@ -110,6 +113,36 @@ describe('an item has the id', () => {
       'of any link in Atom',
       atom('<entry><link rel="related" href="https://a.example/2"/></entry>'),
       ['https://a.example/2'],
+    ],
+    [
+      'of its link in Atom 0.3',
+      atom('<entry><link rel="related" href="r"/><link rel="alternate" href="https://a.example/0"/></entry>', atom03),
+      ['https://a.example/0'],
+    ],
+    [
+      'of the text of its link in Atom',
+      atom('<entry><link rel="enclosure">e</link><link rel="alternate"> https://a.example/t </link></entry>'),
+      ['https://a.example/t'],
+    ],
+    [
+      'of the href of its link in RSS, if the link has no text',
+      rss('<item><link href="https://a.example/h"/></item><item><link href="h">https://a.example/i</link></item>'),
+      ['https://a.example/h', 'https://a.example/i'],
+    ],
+    [
+      'outside the channel',
+      '<rss version="0.91"><item><link>l1</link></item><channel><title>t</title></channel><item><guid>2</guid></item></rss>',
+      ['l1', '2'],
+    ],
+    [
+      'before the channel of RDF',
+      '<r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><item xmlns="http://purl.org/rss/1.0/" r:about="urn:9"/></r:RDF>',
+      ['urn:9'],
+    ],
+    [
+      'with ampersands that begin no entity',
+      rss('<item><guid>https://a.example/?a=1&b=2&amp;c=3&copy=4</guid></item>'),
+      ['https://a.example/?a=1&b=2&c=3&copy=4'],
     ],
     [
       'of a link of Atom in RSS',
@@ -157,15 +190,49 @@ describe('an item has the id', () => {
 
   it('or is counted', async () => {
     expect(await read(rss('<item><title>t</title></item><item/><item><guid>1</guid></item>'))).toEqual({
-      ...{ contentIds: ['1'], contentGroupIds: ['https://feed.example/'], itemsWithoutId: 2 },
+      contentIds: ['1'],
+      contentGroupIds: ['https://feed.example/'],
+      itemsWithoutId: 2,
     })
   })
+})
+
+it.each([
+  ['of Atom 0.3 has the id of its link', `<feed xmlns="${atom03}"><link href="https://a.example/"/></feed>`],
+  [
+    'of RSS has the id of a link of Atom',
+    '<rss xmlns:a="http://www.w3.org/2005/Atom"><channel><a:link rel="hub" href="h"/><a:link href="https://a.example/"/></channel></rss>',
+  ],
+  [
+    'of RSS has the id of its own link rather than of one of Atom',
+    '<rss xmlns:a="http://www.w3.org/2005/Atom"><channel><a:link href="a"/><link>https://a.example/</link></channel></rss>',
+  ],
+])('a feed %s', async (_, feed) => {
+  expect((await read(feed)).contentGroupIds).toEqual(['https://a.example/'])
+})
+
+it.each([
+  ['unclosed tags', '<a>'.repeat(20_000)],
+  ['unclosed tags with namespaces', '<a xmlns:b="c">'.repeat(100_000)],
+])('%s are rejected before they take much time or memory', async (_, tags) => {
+  await expect(read(rss(tags))).rejects.toMatchObject({
+    name: 'PermanentError',
+    message: 'The URL did not answer with an RSS, Atom or JSON feed',
+  })
+})
+
+it('tags that the texts of items leave open are accepted', async () => {
+  const items = ['1', '2', '3'].map((id) => {
+    return `<item><description>${'line<br>'.repeat(5_000)}</description><guid>${id}</guid></item>`
+  })
+  expect((await read(rss(items.join('')))).contentIds).toEqual(['1', '2', '3'])
 })
 
 it('a thread may use a time of the CPU, not of the clock', async () => {
   const items = Array.from({ length: 60_000 }, (_, index) => `<item><guid>${index}</guid></item>`)
   const limits = { cpuSeconds: 0.01, memoryMib: 256 }
   await expect(readFeed({ bytes: Buffer.from(rss(items.join(''))) }, signal, limits)).rejects.toMatchObject({
-    ...{ name: 'PermanentError', message: 'Parsing the feed takes more than 0.01 s of CPU time' },
+    name: 'PermanentError',
+    message: 'Parsing the feed takes more than 0.01 s of CPU time',
   })
 })

@@ -16,8 +16,8 @@ afterEach(() => {
   }
 })
 
-async function serve(answer: RequestListener): Promise<string> {
-  const server = createServer(answer)
+async function serve(response: RequestListener): Promise<string> {
+  const server = createServer(response)
   servers.push(server)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -54,7 +54,9 @@ describe('fetch_content', () => {
     [
       'JSON',
       JSON.stringify({
-        ...{ version: 'https://jsonfeed.org/version/1.1', title: 't', feed_url: 'https://feed.example/feed.json' },
+        version: 'https://jsonfeed.org/version/1.1',
+        title: 't',
+        feed_url: 'https://feed.example/feed.json',
         items: [{ id: '1' }, { id: '2' }],
       }),
       ['1', '2'],
@@ -220,18 +222,23 @@ describe('a limited fetch', () => {
 
 describe('private addresses', () => {
   it.each([
-    ...[
-      '127.0.0.1',
-      '10.1.2.3',
-      '172.16.0.1',
-      '172.31.255.255',
-      '192.168.1.1',
-      '169.254.169.254',
-      '0.0.0.0',
-      '100.64.0.1',
-      '168.63.129.16',
-    ],
-    ...['::1', '::', 'fe80::1', 'fd00::1', '::ffff:127.0.0.1', '::ffff:10.0.0.1', '64:ff9b::7f00:1', '2002:7f00:1::'],
+    '127.0.0.1',
+    '10.1.2.3',
+    '172.16.0.1',
+    '172.31.255.255',
+    '192.168.1.1',
+    '169.254.169.254',
+    '0.0.0.0',
+    '100.64.0.1',
+    '168.63.129.16',
+    '::1',
+    '::',
+    'fe80::1',
+    'fd00::1',
+    '::ffff:127.0.0.1',
+    '::ffff:10.0.0.1',
+    '64:ff9b::7f00:1',
+    '2002:7f00:1::',
   ])('include %s', (address) => {
     expect(createPrivateNetworks().check(address, address.includes(':') ? 'ipv6' : 'ipv4')).toBe(true)
   })
@@ -253,7 +260,8 @@ describe('private addresses', () => {
     for (const host of ['127.0.0.1', 'localhost', '2130706433', '0x7f.1', '[::ffff:127.0.0.1]', '[::1]']) {
       for (const scheme of ['http', 'https']) {
         await expect(run(fetchPublic, { url: `${scheme}://${host}:${port}/` })).rejects.toMatchObject({
-          ...{ name: 'PermanentError', message: 'The URL leads to an address that is not public' },
+          name: 'PermanentError',
+          message: 'The URL leads to an address that is not public',
         })
       }
     }

@@ -112,7 +112,10 @@ describe('an isolated handler', () => {
   it('can block its thread past the lease: the result of the first attempt is stored', async () => {
     const job = await run('busy', ended, { milliseconds: leaseSeconds * 1_000 + 1_000 })
     expect(job).toMatchObject({
-      ...{ status: 'SUCCEEDED', attempts: 1, progress: 0.75, progressMessage: 'done' },
+      status: 'SUCCEEDED',
+      attempts: 1,
+      progress: 0.75,
+      progressMessage: 'done',
       result: { attempt: 1, thread: true, at: '1970-01-01T00:00:00.000Z' },
     })
   })

@@ -63,8 +63,8 @@ describe('createJob', () => {
 
   it('creates one job for ten concurrent calls with one key', async () => {
     const input = { jobType: 'greet', idempotencyKey: 'k10' }
-    const answers = await Promise.all(Array.from({ length: 10 }, () => call('createJob', input)))
-    expect(new Set(answers.map(({ job }) => job?.id)).size).toBe(1)
+    const responses = await Promise.all(Array.from({ length: 10 }, () => call('createJob', input)))
+    expect(new Set(responses.map(({ job }) => job?.id)).size).toBe(1)
     expect(await app.database.prisma.job.count({ where: { idempotencyKey: 'k10' } })).toBe(1)
   })
 
@@ -113,8 +113,8 @@ describe('createJob', () => {
 
   it('keeps the documented keys in REST', async () => {
     const { id } = await create({ payload: { to: 'you' } })
-    const answer = await app.rest(tenant, 'GET', `/fusion/jobs/${id}`)
-    expect(Object.keys(answer.json())).toEqual([
+    const response = await app.rest(tenant, 'GET', `/fusion/jobs/${id}`)
+    expect(Object.keys(response.json())).toEqual([
       'id',
       'status',
       'job_type',

@@ -5,6 +5,7 @@ import { leaseLost } from '../../src/domain/job/worker/maintenance.ts'
 import type { JobStatus } from '../../src/engine/db/generated/prisma/enums.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { jobClient, present } from '../support/jobs.ts'
+import { runs } from '../support/runs.ts'
 
 let app: TestApp
 let tenant: TestTenant
@@ -155,7 +156,7 @@ describe('a job', () => {
           }
         },
       ),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     )
   })
 })

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { leaseLost } from '../../src/domain/job/worker/maintenance.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
-import { type JobAnswer, jobClient, present } from '../support/jobs.ts'
+import { type JobResponse, jobClient, present } from '../support/jobs.ts'
 
 let app: TestApp
 let tenant: TestTenant
@@ -19,15 +19,15 @@ afterAll(() => app.close())
 
 /** A worker outside of the gateway, with nothing but HTTP and its key. */
 function createHttpWorker(key: string) {
-  return async (mutation: string): Promise<JobAnswer> => {
+  return async (mutation: string): Promise<JobResponse> => {
     const response = await fetch(`${address}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-api-key': key },
-      body: JSON.stringify({ query: `mutation { answer: ${mutation} }` }),
+      body: JSON.stringify({ query: `mutation { response: ${mutation} }` }),
     })
-    const { data, errors } = (await response.json()) as { data: { answer: JobAnswer }; errors?: unknown }
+    const { data, errors } = (await response.json()) as { data: { response: JobResponse }; errors?: unknown }
     if (errors) throw new Error(JSON.stringify(errors))
-    return data.answer
+    return data.response
   }
 }
 

@@ -54,7 +54,8 @@ describe('a file of handlers', () => {
     ['exports no handler', () => save('export const limit = 3'), 'exports no handler'],
   ])('that %s is rejected with its path', async (_, file, message) => {
     await expect(loadHandlers(file())).rejects.toMatchObject({
-      ...{ name: 'OperatorError', message: expect.stringMatching(new RegExp(`^/.*handlers.*${message}`)) },
+      name: 'OperatorError',
+      message: expect.stringMatching(new RegExp(`^/.*handlers.*${message}`)),
     })
   })
 })

@@ -2,25 +2,34 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { maxMessageLength } from '../../src/domain/job/job.input.ts'
 import { type JobHandler, PermanentError } from '../../src/domain/job/worker/handler.ts'
 import { startWorker } from '../../src/domain/job/worker/worker.ts'
+import { createServices } from '../../src/domain/services.ts'
+import type { Services } from '../../src/engine/context.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { follow } from '../support/events.ts'
 import { jobClient, present, type ShownJob } from '../support/jobs.ts'
+import { settings } from '../support/settings.ts'
 import { silentLog } from '../support/webhooks.ts'
 
 let app: TestApp
 let tenant: TestTenant
 let call: ReturnType<typeof jobClient>
+/** With them a job is not tried again before the test has seen its first attempt. */
+let services: Services
 
 beforeAll(async () => {
   app = await startTestApp()
   tenant = await app.createTenant()
   call = jobClient(app, tenant)
+  services = createServices(app.database, { ...settings, backoff: { delaySeconds: 3_600, maxDelaySeconds: 3_600 } })
 })
-afterAll(() => app.close())
+afterAll(async () => {
+  await services.events.close()
+  await app.close()
+})
 
 /** Runs a handler on one job. Returns the job after its first attempt. */
 async function run(handler: JobHandler): Promise<ShownJob> {
-  const { jobs, events } = app.services
+  const { jobs, events } = services
   const handlers = new Map([['odd', handler]])
   const worker = startWorker({ jobs, events, handlers, log: silentLog, concurrency: 1, leaseSeconds: 30 })
   const { id } = present((await call('createJob', { jobType: 'odd' })).job)

@@ -74,7 +74,8 @@ describe('a worker in the process of the gateway', () => {
     })
     const [flaky, hopeless] = await Promise.all([create('flaky'), create('hopeless')])
     expect(await waitForJob(hopeless, ({ status }) => status === 'FAILED')).toMatchObject({
-      ...{ attempts: 1, error: { code: 'PermanentError', message: 'never', attempt: 1 } },
+      attempts: 1,
+      error: { code: 'PermanentError', message: 'never', attempt: 1 },
     })
     expect(await waitForJob(flaky, ({ status }) => status === 'SUCCEEDED')).toMatchObject({ attempts: 3, error: null })
     expect(attempts).toEqual([1, 2, 3])

@@ -16,14 +16,19 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-/** Sends a request to /graphql over a socket, and reads the response only if the test does. The body may be incomplete. */
+/**
+ * Sends a request to /graphql over a socket, and reads the response only if the test does. The body may be incomplete.
+ */
 async function sendRaw(gateway: TestApp, { key }: TestTenant, body: string, length = body.length, accept = '*/*') {
   const { port, hostname } = new URL(await addressOf(gateway))
   const socket = connect(Number(port), hostname)
   const received = once(gateway.app.server, 'request')
   const headers = [
-    ...['host: x', `x-api-key: ${key}`, `accept: ${accept}`],
-    ...['content-type: application/json', `content-length: ${length}`],
+    'host: x',
+    `x-api-key: ${key}`,
+    `accept: ${accept}`,
+    'content-type: application/json',
+    `content-length: ${length}`,
   ]
   socket.write(`POST /graphql HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n${body}`)
   await received
@@ -50,8 +55,13 @@ describe('what one request may create', () => {
     const mine = await app.createTenant()
     await app.database.prisma.job.createMany({
       data: Array.from({ length: 70 }, (_, index) => ({
-        ...{ tenantAppId: mine.tenantAppId, id: `job_${index}`, jobType: 'long', maxAttempts: 3, runAt: new Date(0) },
-        ...{ payload: { text: 'x'.repeat(60_000) }, result: { text: 'y'.repeat(200_000) } },
+        tenantAppId: mine.tenantAppId,
+        id: `job_${index}`,
+        jobType: 'long',
+        maxAttempts: 3,
+        runAt: new Date(0),
+        payload: { text: 'x'.repeat(60_000) },
+        result: { text: 'y'.repeat(200_000) },
       })),
     })
     const ask = (first: number) => app.graphql(mine, `{ jobs(first: ${first}) { nodes { payload result } } }`)
@@ -150,11 +160,13 @@ describe('what a key has at a time', () => {
     const address = await addressOf(gateway)
     const query = 'subscription { jobs { id } }'
     for (let count = 0; count < 3; count += 1) {
-      const answer = await gateway.app.inject({
-        ...{ method: 'POST', url: '/graphql', payload: { query } },
+      const response = await gateway.app.inject({
+        method: 'POST',
+        url: '/graphql',
+        payload: { query },
         headers: { 'x-api-key': tenant.key, accept: 'application/json' },
       })
-      expect(answer.statusCode).toBe(406)
+      expect(response.statusCode).toBe(406)
     }
     const events = await subscribe(address, tenant.key, query)
     expect(events.status).toBe(200)
@@ -207,9 +219,9 @@ describe('what a key has at a time', () => {
     ])
     socket.destroy()
     // The place is free when the gateway has noticed that the client has gone.
-    let answer = await send()
-    while (answer.status !== 200) answer = await send()
-    expect(JSON.stringify(await answer.json()).length).toBeGreaterThan(7_000_000)
+    let response = await send()
+    while (response.status !== 200) response = await send()
+    expect(JSON.stringify(await response.json()).length).toBeGreaterThan(7_000_000)
     await gateway.close()
   })
 
@@ -218,7 +230,11 @@ describe('what a key has at a time', () => {
     const mine = await gateway.createTenant()
     await gateway.database.prisma.job.createMany({
       data: Array.from({ length: 100 }, (_, index) => ({
-        ...{ tenantAppId: mine.tenantAppId, id: `job_${index}`, jobType: 'long', maxAttempts: 3, runAt: new Date(0) },
+        tenantAppId: mine.tenantAppId,
+        id: `job_${index}`,
+        jobType: 'long',
+        maxAttempts: 3,
+        runAt: new Date(0),
         payload: { text: 'x'.repeat(64_000), more: 'x'.repeat(100_000) },
       })),
     })
@@ -228,6 +244,7 @@ describe('what a key has at a time', () => {
     await once(socket, 'readable')
     const rejected = await gateway.graphql(mine, '{ viewer { keyName } }')
     expect(rejected.errors?.[0]?.extensions['code']).toBe('RATE_LIMITED')
+    await expect.poll(() => gateway.log.at(-1)).toMatchObject({ status: 429, limit: 'unsent_of_key' })
     socket.destroy()
     while ((await gateway.graphql(mine, '{ viewer { keyName } }')).errors);
     await gateway.close()
@@ -273,9 +290,10 @@ describe('what a key has at a time', () => {
     let rejected = await gateway.rest(tenant, 'GET', '/users/nobody')
     while (rejected.statusCode === 404) rejected = await gateway.rest(tenant, 'GET', '/users/nobody')
     expect([rejected.statusCode, rejected.json().code]).toEqual([429, 'RATE_LIMITED'])
+    await expect.poll(() => gateway.log.at(-1)).toMatchObject({ status: 429, limit: 'arriving_of_key' })
     for (const socket of sockets) socket.destroy()
-    let answer = await gateway.rest(tenant, 'GET', '/users/nobody')
-    while (answer.statusCode !== 404) answer = await gateway.rest(tenant, 'GET', '/users/nobody')
+    let response = await gateway.rest(tenant, 'GET', '/users/nobody')
+    while (response.statusCode !== 404) response = await gateway.rest(tenant, 'GET', '/users/nobody')
     await gateway.close()
   })
 

@@ -126,7 +126,7 @@ describe('a fair queue', () => {
 
 describe('the permits', () => {
   it('are rejected after a second if the key has none left, and free again when released', async () => {
-    const limit = createConcurrencyLimit(2, 'requests', 'MAX_IN_FLIGHT_PER_KEY')
+    const limit = createConcurrencyLimit('in_flight_of_key', 2, 'requests', 'MAX_IN_FLIGHT_PER_KEY')
     const release = await limit.take(keyOf('a'))
     await limit.take(keyOf('a'))
     const startedAt = performance.now()
@@ -144,7 +144,7 @@ describe('the permits', () => {
   })
 
   it('of a tenant are twice those of a key, however many keys it has', async () => {
-    const limit = createConcurrencyLimit(2, 'requests', 'MAX_IN_FLIGHT_PER_KEY')
+    const limit = createConcurrencyLimit('in_flight_of_key', 2, 'requests', 'MAX_IN_FLIGHT_PER_KEY')
     for (const key of ['1', '2']) expect(await limit.take(keyOf('a', key), 2)).toBeTypeOf('function')
     await expect(limit.take(keyOf('a', '3'))).rejects.toThrow(
       "The tenant has 4 requests, the most at a time: twice a key's (MAX_IN_FLIGHT_PER_KEY).",
@@ -153,7 +153,7 @@ describe('the permits', () => {
   })
 
   it('of a user of tokens are a quarter of those of a key, of all users together those of a key, and the key keeps its own', async () => {
-    const limit = createConcurrencyLimit(8, 'requests', 'MAX_IN_FLIGHT_PER_KEY')
+    const limit = createConcurrencyLimit('in_flight_of_key', 8, 'requests', 'MAX_IN_FLIGHT_PER_KEY')
     const releases = [await limit.take(userOf('a', 'ada')), await limit.take(userOf('a', 'ada', 'other key'))]
     await expect(limit.take(userOf('a', 'ada'))).rejects.toThrow('The user has 2 requests')
     for (const user of ['bob', 'cleo', 'dan']) expect(await limit.take(userOf('a', user), 2)).toBeTypeOf('function')

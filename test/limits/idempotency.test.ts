@@ -29,12 +29,14 @@ async function send(
   key: string,
   client: { key: string } = tenant,
 ) {
-  const answer = await app.app.inject({
-    ...{ method, url, payload },
+  const response = await app.app.inject({
+    method,
+    url,
+    payload,
     headers: { 'x-api-key': client.key, 'idempotency-key': key },
   })
-  const { 'idempotent-replayed': replayed, location } = answer.headers
-  return { status: answer.statusCode, body: answer.json(), replayed, location }
+  const { 'idempotent-replayed': replayed, location } = response.headers
+  return { status: response.statusCode, body: response.json(), replayed, location }
 }
 
 const post = (email: string, key: string, client?: { key: string }) =>
@@ -81,9 +83,9 @@ describe('a request with an idempotency key', () => {
 
   it('is rejected while the first request still runs', async () => {
     const { key, email } = newKey()
-    const answers = await Promise.all(Array.from({ length: 10 }, () => post(email, key)))
-    const created = answers.filter(({ status }) => status === 201)
-    const rejected = answers.filter(({ status }) => status === 409)
+    const responses = await Promise.all(Array.from({ length: 10 }, () => post(email, key)))
+    const created = responses.filter(({ status }) => status === 201)
+    const rejected = responses.filter(({ status }) => status === 409)
     expect(created.length).toBeGreaterThan(0)
     expect(created.length + rejected.length).toBe(10)
     for (const { body } of rejected) expect(body.code).toBe('IDEMPOTENCY_KEY_IN_USE')
@@ -136,14 +138,14 @@ describe('a request with an idempotency key', () => {
     const { key, email } = newKey()
     const { prisma } = app.database
     await post(email, key)
-    const [answer] = await prisma.idempotentAnswer.findMany({ orderBy: { createdAt: 'desc' }, take: 1 })
-    if (!answer) throw new Error('No response was stored')
-    await prisma.idempotentAnswer.update({
-      where: { tenantAppId_id: { tenantAppId: answer.tenantAppId, id: answer.id } },
+    const [reply] = await prisma.idempotentResponse.findMany({ orderBy: { createdAt: 'desc' }, take: 1 })
+    if (!reply) throw new Error('No response was stored')
+    await prisma.idempotentResponse.update({
+      where: { tenantAppId_id: { tenantAppId: reply.tenantAppId, id: reply.id } },
       data: { tenantAppId: other.tenantAppId },
     })
     expect(await post(email, key)).toMatchObject({ status: 201, replayed: undefined })
-    expect(await prisma.idempotentAnswer.count({ where: { id: answer.id } })).toBe(2)
+    expect(await prisma.idempotentResponse.count({ where: { id: reply.id } })).toBe(2)
   })
 
   it('runs again when its response has expired after a day', async () => {
@@ -153,7 +155,7 @@ describe('a request with an idempotency key', () => {
     expect(await post(email, key)).toMatchObject({ status: 201, replayed: undefined })
     expect(await countOf(email)).toBe(2)
     await removeExpiredResponses(app.database)
-    expect(await app.database.prisma.idempotentAnswer.count()).toBe(1)
+    expect(await app.database.prisma.idempotentResponse.count()).toBe(1)
     expect(await post(email, key)).toMatchObject({ replayed: 'true' })
   })
 
@@ -266,7 +268,9 @@ describe('a GraphQL request with an idempotency key', () => {
       const { key } = newKey()
       const sendTo = (gateway: TestApp) =>
         gateway.app.inject({
-          ...{ method: 'POST', url: '/graphql', payload: { query, variables } },
+          method: 'POST',
+          url: '/graphql',
+          payload: { query, variables },
           headers: { 'x-api-key': writer.key, 'idempotency-key': key },
         })
       const first = await sendTo(app)

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { schemas } from '../../src/domain/schema.graphql.ts'
 import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
@@ -32,11 +32,11 @@ function post(query: string, variables?: object, to: TestApp = app, key = tenant
 }
 
 describe('a point counter', () => {
-  const purse = [{ name: 'tenant', points: 100 }]
+  const limits = [{ name: 'tenant', points: 100 }]
 
   it('takes nothing for a rejected operation, so the budget of others does not change', async () => {
     const take = createMemoryCounter()
-    const outcomes = await Promise.all([take(purse, 90), take(purse, 100), take(purse, 10)])
+    const outcomes = await Promise.all([take(limits, 90), take(limits, 100), take(limits, 10)])
     expect(outcomes.map(({ isTaken, spent }) => [isTaken, spent[0]?.spent])).toEqual([
       [true, 90],
       [false, 90],
@@ -47,20 +47,20 @@ describe('a point counter', () => {
   it('starts each minute with exactly the whole budget, also after rejected operations', async () => {
     let now = 0
     const take = createMemoryCounter(() => now)
-    await take(purse, 60)
+    await take(limits, 60)
     now = 59_999
-    expect(await take(purse, 60)).toMatchObject({ isTaken: false, spent: [{ spent: 60, resetMilliseconds: 1 }] })
+    expect(await take(limits, 60)).toMatchObject({ isTaken: false, spent: [{ spent: 60, resetMilliseconds: 1 }] })
     now = 60_000
-    expect(await take(purse, 100)).toMatchObject({ isTaken: true, spent: [{ spent: 100 }] })
-    expect(await take(purse, 1)).toMatchObject({ isTaken: false, spent: [{ spent: 100 }] })
+    expect(await take(limits, 100)).toMatchObject({ isTaken: true, spent: [{ spent: 100 }] })
+    expect(await take(limits, 1)).toMatchObject({ isTaken: false, spent: [{ spent: 100 }] })
     expect(await take([{ name: 'other', points: 100 }], 1)).toMatchObject({ isTaken: true, spent: [{ spent: 1 }] })
   })
 })
 
 describe('the cost of bytes', () => {
   const log = { error: () => undefined, warn: () => undefined }
-  const remainingOf = (answer: { headers: Record<string, unknown> }) =>
-    Number(/r=(\d+)/.exec(String(answer.headers['ratelimit']))?.[1])
+  const remainingOf = (response: { headers: Record<string, unknown> }) =>
+    Number(/r=(\d+)/.exec(String(response.headers['ratelimit']))?.[1])
   let limited: TestApp
   beforeAll(async () => {
     limited = await app.startAnother({ rateLimit: createRateLimit(10_000, { log }) })
@@ -98,12 +98,16 @@ describe('the cost of bytes', () => {
     const read = await post('query ($id: ID!) { job(id: $id) { payload } }', { id }, limited, mine.key)
     expect([read.headers['x-cost'], remainingOf(read)]).toEqual(['50', 9_900])
     const stored = await limited.app.inject({
-      ...{ method: 'POST', url: '/graphql', payload: { query, variables: { payload } } },
+      method: 'POST',
+      url: '/graphql',
+      payload: { query, variables: { payload } },
       headers: { 'x-api-key': mine.key, 'idempotency-key': 'k' },
     })
     expect([stored.headers['x-cost'], remainingOf(stored)]).toEqual(['500', 9_400])
     const replayed = await limited.app.inject({
-      ...{ method: 'POST', url: '/graphql', payload: { query, variables: { payload } } },
+      method: 'POST',
+      url: '/graphql',
+      payload: { query, variables: { payload } },
       headers: { 'x-api-key': mine.key, 'idempotency-key': 'k' },
     })
     expect([replayed.headers['idempotent-replayed'], replayed.headers['x-cost']]).toEqual(['true', '50'])
@@ -143,24 +147,26 @@ describe('the cost of bytes', () => {
   })
 
   it('is a point for 100 characters of a new document with errors. A key without points cannot send one', async () => {
-    const { key } = await limited.createTenant()
+    const poor = await app.startAnother({ rateLimit: createRateLimit(1_000, { log }) })
+    onTestFinished(() => poor.close())
+    const { key } = await poor.createTenant()
     const invalid = (name: string, fields: number) =>
       `query ${name} { ${Array.from({ length: fields }, (_, index) => `nobody_${index}`).join(' ')} }`
     const points = Math.floor(invalid('a0', 900).length / 100)
-    const budget = async () => remainingOf(await post('{ viewer { keyName } }', {}, limited, key))
+    const budget = async () => remainingOf(await post('{ viewer { keyName } }', {}, poor, key))
     const before = await budget()
     for (let copy = 0; copy < 2; copy += 1) {
-      expect((await post(invalid('a0', 900), {}, limited, key)).json().errors[0].message).toContain('nobody_0')
+      expect((await post(invalid('a0', 900), {}, poor, key)).json().errors[0].message).toContain('nobody_0')
     }
     expect(before - (await budget())).toBe(points + 1)
-    let answer = await post(invalid('b0', 900), {}, limited, key)
-    for (let index = 1; answer.statusCode === 200; index += 1)
-      answer = await post(invalid(`b${index}`, 900), {}, limited, key)
-    expect([answer.statusCode, answer.json().errors[0].message]).toEqual([
+    let response = await post(invalid('b0', 900), {}, poor, key)
+    for (let index = 1; response.statusCode === 200; index += 1)
+      response = await post(invalid(`b${index}`, 900), {}, poor, key)
+    expect([response.statusCode, response.json().errors[0].message]).toEqual([
       429,
       'The tenant has no points left in this minute.',
     ])
-    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0)
+    expect(Number(response.headers['retry-after'])).toBeGreaterThan(0)
   })
 })
 
@@ -235,9 +241,9 @@ describe('the cost', () => {
 
   it('is returned with the response, next to the actual cost', async () => {
     for (let run = 0; run < 3; run += 1) {
-      const answer = await post('{ users(first: 4) { nodes { accounts { profile { emails { id } } } } } }')
-      expect(answer.headers['x-cost']).toBe('84')
-      expect(answer.json().extensions).toEqual({ cost: { requested: 84, actual: 4, remaining: null } })
+      const response = await post('{ users(first: 4) { nodes { accounts { profile { emails { id } } } } } }')
+      expect(response.headers['x-cost']).toBe('84')
+      expect(response.json().extensions).toEqual({ cost: { requested: 84, actual: 4, remaining: null } })
     }
     const nothing = await post('query ($id: ID!) { node(id: $id) { ... on User { accounts { id } } } }', {
       id: 'nobody',
@@ -267,8 +273,8 @@ describe('the cost', () => {
 
   it('of fragments that expand exponentially is rejected by the limit of fields', async () => {
     const chain = Array.from({ length: 120 }, (_, at) => `fragment F${at} on Viewer { ...F${at + 1} ...F${at + 1} }`)
-    const answer = await post(`{ viewer { ...F0 } } ${chain.join(' ')} fragment F120 on Viewer { keyName }`)
-    expect(answer.json().errors[0].message).toMatch(/^The operation selects more than 5000 fields/)
+    const response = await post(`{ viewer { ...F0 } } ${chain.join(' ')} fragment F120 on Viewer { keyName }`)
+    expect(response.json().errors[0].message).toMatch(/^The operation selects more than 5000 fields/)
   })
 
   it('of a large tree below an empty list is rejected by the limits of fields and aliases', async () => {
@@ -281,8 +287,8 @@ describe('the cost', () => {
     )
     const query = `{ nodes(ids: []) { ...F0 } } ${chain.join(' ')} fragment F10 on Account { id }`
     for (let run = 0; run < 3; run += 1) {
-      const answer = await post(query)
-      expect(answer.json().errors[0].message).toMatch(/more than 5000 fields|more than 60 aliases/)
+      const response = await post(query)
+      expect(response.json().errors[0].message).toMatch(/more than 5000 fields|more than 60 aliases/)
     }
   })
 
@@ -291,9 +297,9 @@ describe('the cost', () => {
     [61, false],
   ])('is computed for %d aliases: %s', async (count, isAllowed) => {
     const aliases = Array.from({ length: count }, (_, at) => `a${at}: viewer { keyName }`)
-    const answer = await post(`{ ${aliases.join(' ')} }`)
-    expect(answer.json().errors === undefined).toBe(isAllowed)
-    if (!isAllowed) expect(answer.json().errors[0].message).toBe('The document has more than 60 aliases.')
+    const response = await post(`{ ${aliases.join(' ')} }`)
+    expect(response.json().errors === undefined).toBe(isAllowed)
+    if (!isAllowed) expect(response.json().errors[0].message).toBe('The document has more than 60 aliases.')
   })
 })
 

@@ -96,7 +96,9 @@ it('a long message costs points', async () => {
   const search = async (text: string) => {
     const params = { name: 'search_schema', arguments: { search: text } }
     const { statusCode } = await limited.app.inject({
-      ...{ method: 'POST', url: '/mcp', payload: { ...ping, method: 'tools/call', params } },
+      method: 'POST',
+      url: '/mcp',
+      payload: { ...ping, method: 'tools/call', params },
       headers: { accept: 'application/json, text/event-stream', 'x-api-key': tenant.key },
     })
     return statusCode

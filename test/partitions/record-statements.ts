@@ -1,5 +1,5 @@
-// Loaded first in each process of a partitioned run (`node --import`). It writes down the statements of the gateway, with the parameters
-// of the first time, for explain-statements.ts.
+// Loaded first in each process of a partitioned run (`node --import`). It writes down the statements of the gateway,
+// with the parameters of the first time, for explain-statements.ts.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { tracingChannel } from 'node:diagnostics_channel'
 import { appendFileSync } from 'node:fs'
@@ -9,8 +9,8 @@ import pg from 'pg'
 const file = path.join(process.env['TEST_STATEMENTS'] ?? '.', `${process.pid}.ndjson`)
 const recorded = new Set<string>()
 
-// In a process of the test runner, tests send statements over the connections of the gateway too, by Prisma Client or as text. The
-// gateway names its own statements, and otherwise sends them while it handles a request.
+// In a process of the test runner, tests send statements over the connections of the gateway too, by Prisma Client or
+// as text. The gateway names its own statements, and otherwise sends them while it handles a request.
 const isCommand = /(?:bin\/fusion\.js|src\/cli\.ts)$/.test(process.argv[1] ?? '')
 const requests = new AsyncLocalStorage<unknown>()
 tracingChannel('fastify.request.handler').start.bindStore(requests, (context) => context)

@@ -17,10 +17,15 @@ interface Payload {
   readonly profile?: Record<string, unknown> | null
 }
 
-/** Runs a mutation. `answer` selects fields of its payload, such as `account { id }`. */
-async function mutate(name: string, input: Record<string, unknown>, answer: string, client = tenant): Promise<Payload> {
+/** Runs a mutation. `response` selects fields of its payload, such as `account { id }`. */
+async function mutate(
+  name: string,
+  input: Record<string, unknown>,
+  response: string,
+  client = tenant,
+): Promise<Payload> {
   const type = `${name.charAt(0).toUpperCase()}${name.slice(1)}Input`
-  const query = `mutation ($input: ${type}!) { ${name}(input: $input) { ${answer} userErrors { code field message } } }`
+  const query = `mutation ($input: ${type}!) { ${name}(input: $input) { ${response} userErrors { code field message } } }`
   const { data, errors } = await app.graphql<Record<string, Payload>>(client, query, { input })
   expect(errors).toBeUndefined()
   return data[name] as Payload
@@ -63,8 +68,13 @@ describe('linkAccount', () => {
     const platform = 'YOUTUBE'
     await app.database.prisma.account.createMany({
       data: Array.from({ length: 999 }, (_, index) => ({
-        ...{ tenantAppId, id: `acc_many_${index}`, userId, platform, platformAccountId: `many-${index}` },
-        ...{ displayName: 'Ada', updatedAt: new Date() },
+        tenantAppId,
+        id: `acc_many_${index}`,
+        userId,
+        platform,
+        platformAccountId: `many-${index}`,
+        displayName: 'Ada',
+        updatedAt: new Date(),
       })),
     })
     const input = { userId, scopes: ['users:read', 'users:write'] }
@@ -74,7 +84,9 @@ describe('linkAccount', () => {
     const query = `mutation ($inputs: [LinkAccountInput!]!) {
       linkAccounts(inputs: $inputs) { results { account { platformAccountId } userErrors { code field message } } } }`
     const { body } = await app.app.inject({
-      ...{ method: 'POST', url: '/graphql', payload: { query, variables: { inputs } } },
+      method: 'POST',
+      url: '/graphql',
+      payload: { query, variables: { inputs } },
       headers: { authorization: `Bearer ${data.createAccessToken.accessToken}` },
     })
     expect(JSON.parse(body).data.linkAccounts.results).toEqual([
@@ -137,9 +149,9 @@ describe('linkAccount', () => {
     [{ userId: 'nobody' }, ['userId']],
   ])('rejects %.60j', async (wrong, fields) => {
     const { id: userId } = await factoriesFor(app, tenant).user()
-    const answer = await link({ userId, ...accountInput('refused'), ...wrong })
-    expect(answer.account).toBeNull()
-    expect(answer.userErrors.map(({ field }) => field.join('.'))).toEqual(fields)
+    const response = await link({ userId, ...accountInput('refused'), ...wrong })
+    expect(response.account).toBeNull()
+    expect(response.userErrors.map(({ field }) => field.join('.'))).toEqual(fields)
   })
 })
 
@@ -154,8 +166,8 @@ describe('updateAccount, unlinkAccount, deleteUser', () => {
 
   it('unlinkAccount deletes the account, its profile and its emails, and nothing else', async () => {
     const [one, other] = [await createOneOfEach(app, tenant), await createOneOfEach(app, tenant)]
-    const answer = await mutate('unlinkAccount', { id: one.account.id }, 'unlinkedAccountId')
-    expect(answer).toEqual({ unlinkedAccountId: one.account.id, userErrors: [] })
+    const response = await mutate('unlinkAccount', { id: one.account.id }, 'unlinkedAccountId')
+    expect(response).toEqual({ unlinkedAccountId: one.account.id, userErrors: [] })
     const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }'
     const ids = [one.account, one.profile, one.email, one.user, other.email].map(({ id }) => id)
     const { data } = await app.graphql(tenant, query, { ids })
@@ -165,8 +177,8 @@ describe('updateAccount, unlinkAccount, deleteUser', () => {
   it('deleteUser deletes the user and all its rows with one statement', async () => {
     const [one, other] = [await createOneOfEach(app, tenant), await createOneOfEach(app, tenant)]
     const statements = await app.statementsOf(async () => {
-      const answer = await mutate('deleteUser', { id: one.user.id }, 'deletedUserId')
-      expect(answer).toEqual({ deletedUserId: one.user.id, userErrors: [] })
+      const response = await mutate('deleteUser', { id: one.user.id }, 'deletedUserId')
+      expect(response).toEqual({ deletedUserId: one.user.id, userErrors: [] })
     })
     expect(statements.filter((sql) => /DELETE/.test(sql))).toHaveLength(1)
     const { prisma } = app.database
@@ -178,12 +190,12 @@ describe('updateAccount, unlinkAccount, deleteUser', () => {
     ['updateAccount', 'account { id }'],
     ['unlinkAccount', 'unlinkedAccountId'],
     ['deleteUser', 'deletedUserId'],
-  ])('%s reports NOT_FOUND for a missing id and for an id of another tenant', async (name, answer) => {
+  ])('%s reports NOT_FOUND for a missing id and for an id of another tenant', async (name, response) => {
     const other = await app.createTenant()
     const { user, account, email } = await createOneOfEach(app, other)
     const id = name === 'deleteUser' ? user.id : account.id
-    const foreign = await mutate(name, { id }, answer)
-    expect(foreign).toEqual(await mutate(name, { id: 'nobody' }, answer))
+    const foreign = await mutate(name, { id }, response)
+    expect(foreign).toEqual(await mutate(name, { id: 'nobody' }, response))
     expect(foreign.userErrors).toMatchObject([{ code: 'NOT_FOUND', field: ['id'] }])
     expect(await app.database.prisma.emailRecord.count({ where: { id: email.id } })).toBe(1)
   })
@@ -260,8 +272,8 @@ describe('syncProfile', () => {
   it('does not mix the emails of concurrent calls for one account', async () => {
     const { id: accountId } = await newAccount()
     const lists = ['a', 'b', 'c', 'd'].map((name) => [1, 2, 3].map((n) => ({ value: `${name}${n}@example.com` })))
-    const answers = await Promise.all(lists.map((emails) => sync({ accountId, emails })))
-    expect(new Set(answers.map(({ profile }) => profile?.['id'])).size).toBe(1)
+    const responses = await Promise.all(lists.map((emails) => sync({ accountId, emails })))
+    expect(new Set(responses.map(({ profile }) => profile?.['id'])).size).toBe(1)
     const { profile } = await sync({ accountId })
     const kept = profile?.['emails'] as { value: string }[] | undefined
     const names = (kept ?? []).map(({ value }) => value.charAt(0))
@@ -285,9 +297,9 @@ describe('syncProfile', () => {
     [{ accountId: 'nobody' }, ['accountId']],
   ])('rejects %.70j and writes nothing', async (wrong, expected) => {
     const { id: accountId } = await newAccount()
-    const answer = await sync({ accountId, username: 'never', ...wrong })
-    expect(answer.profile).toBeNull()
-    expect(answer.userErrors.map(({ field }) => field.join('.'))).toEqual(expected)
+    const response = await sync({ accountId, username: 'never', ...wrong })
+    expect(response.profile).toBeNull()
+    expect(response.userErrors.map(({ field }) => field.join('.'))).toEqual(expected)
     expect(await app.database.prisma.profile.count({ where: { accountId } })).toBe(0)
   })
 

@@ -29,15 +29,15 @@ function send(options: InjectOptions) {
 
 /** Sends a request, and expects a problem document of RFC 9457 with this status. */
 async function expectProblem(status: number, options: InjectOptions) {
-  const answer = await send(options)
-  expect(answer.statusCode, answer.body).toBe(status)
-  expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8')
-  const problem = answer.json()
-  expect(problem).toMatchObject({ status, request_id: answer.headers['x-request-id'] })
+  const response = await send(options)
+  expect(response.statusCode, response.body).toBe(status)
+  expect(response.headers['content-type']).toBe('application/problem+json; charset=utf-8')
+  const problem = response.json()
+  expect(problem).toMatchObject({ status, request_id: response.headers['x-request-id'] })
   expect(problem.type).toMatch(/^urn:fusion-gateway:problem:[a-z-]+$/)
   for (const key of ['title', 'detail', 'instance', 'code']) expect(problem[key]).toBeTypeOf('string')
   expect('errors' in problem).toBe(status === 422)
-  return { problem, answer }
+  return { problem, response }
 }
 
 const json = { 'content-type': 'application/json' }
@@ -125,9 +125,11 @@ describe('an unsupported method', () => {
     ['DELETE', '/openapi.json', 'GET, HEAD'],
     ['PROPFIND', '/users', 'GET, HEAD, POST'],
     ['OPTIONS', '/users', 'GET, HEAD, POST'],
+    ['QUERY', '/users', 'GET, HEAD, POST'],
+    ['QUERY', '/metrics', 'GET, HEAD'],
   ] as const)('gets 405 with the allowed methods: %s %s', async (method, url, allow) => {
-    const { answer } = await expectProblem(405, { method: method as 'GET', url })
-    const allowed = String(answer.headers['allow']).split(', ').sort().join(', ')
+    const { response } = await expectProblem(405, { method: method as 'GET', url })
+    const allowed = String(response.headers['allow']).split(', ').sort().join(', ')
     expect(allowed).toBe(allow)
   })
 })

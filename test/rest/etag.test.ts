@@ -24,25 +24,25 @@ const send = (url: string, headers: Record<string, string> = {}, method: 'GET' |
 
 describe.each(['a user', 'a page of users', 'profiles', 'a job'])('%s', (name) => {
   it('has a weak ETag, and may be stored by its client if it is validated before each use', async () => {
-    const answer = await send(urls[name] ?? '')
-    expect(answer.statusCode).toBe(200)
-    expect(answer.headers['etag']).toMatch(/^W\/"[\w-]+"$/)
-    expect(answer.headers['cache-control']).toBe('private, no-cache')
-    expect(answer.headers['vary']).toBe('Origin, accept-encoding, authorization, x-api-key')
-    expect((await send(urls[name] ?? '')).headers['etag']).toBe(answer.headers['etag'])
+    const response = await send(urls[name] ?? '')
+    expect(response.statusCode).toBe(200)
+    expect(response.headers['etag']).toMatch(/^W\/"[\w-]+"$/)
+    expect(response.headers['cache-control']).toBe('private, no-cache')
+    expect(response.headers['vary']).toBe('Origin, accept-encoding, authorization, x-api-key')
+    expect((await send(urls[name] ?? '')).headers['etag']).toBe(response.headers['etag'])
   })
 
   it.each(['GET', 'HEAD'] as const)('is 304 without a body for a client that has it: %s', async (method) => {
     const url = urls[name] ?? ''
     const { headers } = await send(url)
-    const answer = await send(url, { 'if-none-match': String(headers['etag']) }, method)
-    expect(answer.statusCode).toBe(304)
-    expect(answer.body).toBe('')
+    const response = await send(url, { 'if-none-match': String(headers['etag']) }, method)
+    expect(response.statusCode).toBe(304)
+    expect(response.body).toBe('')
     const { etag, vary, 'cache-control': cacheControl, 'x-cost': cost } = headers
-    expect(answer.headers).toMatchObject({ etag, vary, 'cache-control': cacheControl, 'x-cost': cost })
-    expect(answer.headers['ratelimit-policy']).toBe(headers['ratelimit-policy'])
-    expect(answer.headers).not.toHaveProperty('content-length')
-    expect(answer.headers).not.toHaveProperty('content-type')
+    expect(response.headers).toMatchObject({ etag, vary, 'cache-control': cacheControl, 'x-cost': cost })
+    expect(response.headers['ratelimit-policy']).toBe(headers['ratelimit-policy'])
+    expect(response.headers).not.toHaveProperty('content-length')
+    expect(response.headers).not.toHaveProperty('content-type')
   })
 })
 
@@ -79,10 +79,10 @@ describe('the ETag', () => {
     const url = urls['a user'] ?? ''
     const tag = String((await send(url)).headers['etag'])
     await app.rest(tenant, 'PUT', url, { name: 'Another' })
-    const answer = await send(url, { 'if-none-match': tag })
-    expect(answer.statusCode).toBe(200)
-    expect(answer.json()).toMatchObject({ name: 'Another' })
-    expect(answer.headers['etag']).not.toBe(tag)
+    const response = await send(url, { 'if-none-match': tag })
+    expect(response.statusCode).toBe(200)
+    expect(response.json()).toMatchObject({ name: 'Another' })
+    expect(response.headers['etag']).not.toBe(tag)
   })
 
   it('of a page changes when the link to the next page appears', async () => {
@@ -99,16 +99,16 @@ describe('the ETag', () => {
   })
 
   it('is missing on what is streamed or written', async () => {
-    const answers = [
+    const responses = [
       await send('/users'),
       await send('/users', {}, 'HEAD'),
       await app.rest(tenant, 'PUT', urls['a user'] ?? '', {}),
       await app.rest(tenant, 'POST', '/users', { name: 'A', email: 'a@b', phone: '1' }),
     ]
-    for (const answer of answers) {
-      expect(answer.statusCode).toBeLessThan(300)
-      expect(answer.headers['etag']).toBeUndefined()
-      expect(answer.headers['cache-control']).toBe('no-store')
+    for (const response of responses) {
+      expect(response.statusCode).toBeLessThan(300)
+      expect(response.headers['etag']).toBeUndefined()
+      expect(response.headers['cache-control']).toBe('no-store')
     }
   })
 })

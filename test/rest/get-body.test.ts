@@ -80,9 +80,9 @@ describe('GET /fusion/profiles with a JSON body', () => {
   })
 
   it('can omit the body despite its content type', async () => {
-    const answer = await fetch(`${url}?account_ids=${accountId}`, {
+    const response = await fetch(`${url}?account_ids=${accountId}`, {
       headers: { 'x-api-key': tenant.key, 'content-type': 'application/json' },
     })
-    expect(answer.status).toBe(200)
+    expect(response.status).toBe(200)
   })
 })

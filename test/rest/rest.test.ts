@@ -16,9 +16,13 @@ const iso = at.toISOString()
 
 describe('POST /users', () => {
   it('returns 201 with the user without accounts, and its Location', async () => {
-    const answer = await app.rest(tenant, 'POST', '/users', { name: ' Ada ', email: 'ada@example.com', phone: '+44 1' })
-    expect(answer.statusCode).toBe(201)
-    const user = answer.json()
+    const response = await app.rest(tenant, 'POST', '/users', {
+      name: ' Ada ',
+      email: 'ada@example.com',
+      phone: '+44 1',
+    })
+    expect(response.statusCode).toBe(201)
+    const user = response.json()
     expect(Object.keys(user)).toEqual(['id', 'created_at', 'updated_at', 'name', 'email', 'phone', 'tenant_app_id'])
     expect(user).toMatchObject({
       name: 'Ada',
@@ -28,17 +32,17 @@ describe('POST /users', () => {
     })
     expect(user.id).toMatch(/^usr_[0-9a-f-]{36}$/)
     expect(user.created_at).toBe(user.updated_at)
-    expect(answer.headers['location']).toBe(`/users/${user.id}`)
-    expect((await app.rest(tenant, 'GET', `${answer.headers['location']}`)).json()).toEqual({ ...user, accounts: [] })
+    expect(response.headers['location']).toBe(`/users/${user.id}`)
+    expect((await app.rest(tenant, 'GET', `${response.headers['location']}`)).json()).toEqual({ ...user, accounts: [] })
   })
 
   it('ignores unknown fields', async () => {
     const body = '{"name":"A","email":"a@b","phone":"1","id":"mine","tenant_app_id":"x","__proto__":{"phone":2},"z":{}}'
     const headers = { 'x-api-key': tenant.key, 'content-type': 'application/json' }
-    const answer = await app.app.inject({ method: 'POST', url: '/users', headers, payload: body })
-    expect(answer.statusCode).toBe(201)
-    expect(answer.json()).toMatchObject({ phone: '1', tenant_app_id: tenant.tenantAppId })
-    expect(answer.json().id).not.toBe('mine')
+    const response = await app.app.inject({ method: 'POST', url: '/users', headers, payload: body })
+    expect(response.statusCode).toBe(201)
+    expect(response.json()).toMatchObject({ phone: '1', tenant_app_id: tenant.tenantAppId })
+    expect(response.json().id).not.toBe('mine')
   })
 })
 
@@ -52,9 +56,9 @@ describe('GET /users/{id}', () => {
       platformAccountId: 'tt-1',
       displayName: 'On TikTok',
     })
-    const answer = await app.rest(tenant, 'GET', `/users/${encodeURIComponent(user.id)}`)
-    expect(answer.statusCode).toBe(200)
-    expect(answer.body).toBe(
+    const response = await app.rest(tenant, 'GET', `/users/${encodeURIComponent(user.id)}`)
+    expect(response.statusCode).toBe(200)
+    expect(response.body).toBe(
       JSON.stringify({
         id: user.id,
         created_at: iso,
@@ -83,11 +87,11 @@ describe('PUT /users/{id}', () => {
     const create = factoriesFor(app, tenant)
     const user = await create.user({ createdAt: at, updatedAt: at })
     await create.account(user.id)
-    const answer = await app.rest(tenant, 'PUT', `/users/${user.id}`, { name: 'New', phone: '2' })
-    expect(answer.statusCode).toBe(200)
-    expect(answer.json()).toMatchObject({ name: 'New', email: user.email, phone: '2', created_at: iso })
-    expect(answer.json().accounts).toHaveLength(1)
-    expect(Date.parse(answer.json().updated_at)).toBeGreaterThan(at.getTime())
+    const response = await app.rest(tenant, 'PUT', `/users/${user.id}`, { name: 'New', phone: '2' })
+    expect(response.statusCode).toBe(200)
+    expect(response.json()).toMatchObject({ name: 'New', email: user.email, phone: '2', created_at: iso })
+    expect(response.json().accounts).toHaveLength(1)
+    expect(Date.parse(response.json().updated_at)).toBeGreaterThan(at.getTime())
   })
 
   it.each([
@@ -98,10 +102,10 @@ describe('PUT /users/{id}', () => {
   ])('%s', async (_name, body, changed) => {
     const user = await factoriesFor(app, tenant).user({ phone: '1', createdAt: at, updatedAt: at })
     const { name, email, phone } = user
-    const answer = await app.rest(tenant, 'PUT', `/users/${user.id}`, body)
-    expect(answer.statusCode).toBe(200)
-    expect(answer.json()).toMatchObject({ id: user.id, name, email, phone, ...changed })
-    if (Object.keys(changed).length === 0) expect(answer.json().updated_at).toBe(iso)
+    const response = await app.rest(tenant, 'PUT', `/users/${user.id}`, body)
+    expect(response.statusCode).toBe(200)
+    expect(response.json()).toMatchObject({ id: user.id, name, email, phone, ...changed })
+    if (Object.keys(changed).length === 0) expect(response.json().updated_at).toBe(iso)
   })
 })
 
@@ -113,12 +117,12 @@ describe('GET /users', () => {
     await create.user({ id: 'c', createdAt: at })
     await create.user({ id: 'a', createdAt: later })
     await create.user({ id: 'b', createdAt: at })
-    const answer = await app.rest(other, 'GET', '/users')
-    expect(answer.statusCode).toBe(200)
-    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
-    expect(Object.keys(answer.json())).toEqual(['users'])
-    expect(answer.json().users.map(({ id }: { id: string }) => id)).toEqual(['b', 'c', 'a'])
-    expect(answer.json().users[0].accounts).toEqual([])
+    const response = await app.rest(other, 'GET', '/users')
+    expect(response.statusCode).toBe(200)
+    expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
+    expect(Object.keys(response.json())).toEqual(['users'])
+    expect(response.json().users.map(({ id }: { id: string }) => id)).toEqual(['b', 'c', 'a'])
+    expect(response.json().users[0].accounts).toEqual([])
   })
 
   it('returns an empty list for a tenant without users', async () => {
@@ -132,11 +136,11 @@ describe('GET /users', () => {
     const seen: string[] = []
     let url: string | undefined = '/users?limit=2'
     while (url) {
-      const answer = await app.rest(other, 'GET', url)
-      expect(answer.statusCode).toBe(200)
-      seen.push(...answer.json().users.map(({ id }: { id: string }) => id))
+      const response = await app.rest(other, 'GET', url)
+      expect(response.statusCode).toBe(200)
+      seen.push(...response.json().users.map(({ id }: { id: string }) => id))
       if (seen.length === 2) await app.database.prisma.user.deleteMany({ where: { id: 'b' } })
-      url = /^<([^>]+)>; rel="next"$/.exec(String(answer.headers['link'] ?? ''))?.[1]
+      url = /^<([^>]+)>; rel="next"$/.exec(String(response.headers['link'] ?? ''))?.[1]
     }
     expect(seen).toEqual(['a', 'b', 'c', 'd', 'e'])
   })
@@ -184,8 +188,8 @@ describe('GET /fusion/profiles', () => {
       verified: false,
     })
     const email = await create.email(profile.id, { isPrimary: true, createdAt: at, updatedAt: at })
-    const answer = await app.rest(tenant, 'GET', '/fusion/profiles', [account.id])
-    expect(answer.body).toBe(
+    const response = await app.rest(tenant, 'GET', '/fusion/profiles', [account.id])
+    expect(response.body).toBe(
       JSON.stringify({
         profiles: [
           {
@@ -237,9 +241,14 @@ describe('GET /fusion/profiles', () => {
     const create = factoriesFor(app, tenant)
     const account = await create.account((await create.user()).id)
     await create.profile(account)
-    const answer = await app.rest(tenant, 'GET', '/fusion/profiles', [account.id])
-    expect(Object.keys(answer.json().profiles[0])).toEqual([
-      ...['id', 'user_platform', 'platform_account_id', 'emails', 'phone_numbers', 'addresses'],
+    const response = await app.rest(tenant, 'GET', '/fusion/profiles', [account.id])
+    expect(Object.keys(response.json().profiles[0])).toEqual([
+      'id',
+      'user_platform',
+      'platform_account_id',
+      'emails',
+      'phone_numbers',
+      'addresses',
     ])
   })
 
@@ -252,14 +261,14 @@ describe('GET /fusion/profiles', () => {
     const ids = [two.id, 'unknown', one.id, two.id]
     const json = encodeURIComponent(JSON.stringify(ids))
     const repeated = ids.map((id) => `account_ids=${encodeURIComponent(id)}`).join('&')
-    const answers = [
+    const responses = [
       await app.rest(tenant, 'GET', '/fusion/profiles', ids),
       await app.rest(tenant, 'GET', `/fusion/profiles?account_ids=${json}`),
       await app.rest(tenant, 'GET', `/fusion/profiles?${repeated}`),
       await app.rest(tenant, 'GET', `/fusion/profiles?account_ids=${encodeURIComponent(ids.join(','))}`),
     ]
-    for (const answer of answers) {
-      expect(answer.json().profiles.map(({ id }: { id: string }) => id)).toEqual([second.id, first.id])
+    for (const response of responses) {
+      expect(response.json().profiles.map(({ id }: { id: string }) => id)).toEqual([second.id, first.id])
     }
   })
 
@@ -278,8 +287,8 @@ describe('GET /fusion/jobs/{id}', () => {
       createdAt: at,
       updatedAt: at,
     })
-    const answer = await app.rest(tenant, 'GET', `/fusion/jobs/${job.id}`)
-    expect(answer.body).toBe(
+    const response = await app.rest(tenant, 'GET', `/fusion/jobs/${job.id}`)
+    expect(response.body).toBe(
       JSON.stringify({
         id: job.id,
         status: 'succeeded',
@@ -297,9 +306,9 @@ describe('every response', () => {
   it.each(['/users', '/users/nobody', '/nowhere', '/health'])(
     'has a request id and, without an ETag, forbids caching: %s',
     async (url) => {
-      const answer = await app.rest(tenant, 'GET', url)
-      expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
-      expect(answer.headers['cache-control']).toBe('no-store')
+      const response = await app.rest(tenant, 'GET', url)
+      expect(response.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
+      expect(response.headers['cache-control']).toBe('no-store')
     },
   )
 

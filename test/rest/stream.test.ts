@@ -76,7 +76,7 @@ describe(`GET /users of ${userCount} users`, () => {
   it.runIf(isWhole)('reads only as fast as the client receives, and stops when the client disconnects', async () => {
     let response: http.IncomingMessage | undefined
     const aborted = new Promise<void>((resolve) => {
-      app.app.server.once('request', (_request, answer) => answer.once('close', resolve))
+      app.app.server.once('request', (_request, response) => response.once('close', resolve))
     })
     const statements = await app.statementsOf(async () => {
       response = await openUsers()
@@ -130,18 +130,18 @@ describe(`GET /users of ${userCount} users`, () => {
 
   it('returns 500 when the first page fails', async () => {
     await app.database.runAsOwner('ALTER TABLE "user" RENAME TO user_away')
-    const answer = await app.rest(tenant, 'GET', '/users')
+    const response = await app.rest(tenant, 'GET', '/users')
     await app.database.runAsOwner('ALTER TABLE user_away RENAME TO "user"')
-    expect(answer.statusCode).toBe(500)
-    expect(answer.json()).toMatchObject({ code: 'INTERNAL' })
-    expect(answer.body).not.toMatch(/user_away|relation|SELECT/)
+    expect(response.statusCode).toBe(500)
+    expect(response.json()).toMatchObject({ code: 'INTERNAL' })
+    expect(response.body).not.toMatch(/user_away|relation|SELECT/)
   })
 
   it('answers HEAD after one page, without a body', async () => {
     const statements = await app.statementsOf(async () => {
-      const answer = await app.rest(tenant, 'HEAD', '/users')
-      expect(answer.statusCode).toBe(200)
-      expect(answer.body).toBe('')
+      const response = await app.rest(tenant, 'HEAD', '/users')
+      expect(response.statusCode).toBe(200)
+      expect(response.body).toBe('')
     })
     expect(statements).toHaveLength(1)
   })

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 export const inspectorOptions = '--inspect=127.0.0.1:0'
 
 /**
- * Collects the garbage of a gateway five times, and returns the smallest used heap in bytes. `/metrics` has the heap too, but
- * gives the same response for a second.
+ * Collects the garbage of a gateway five times, and returns the smallest used heap in bytes. `/metrics` has the heap
+ * too, but gives the same response for a second.
  *
  * @param output the output of the process, which contains the address of its inspector
  */

@@ -28,7 +28,7 @@ export interface SoakSummary {
   readonly unavailable: number
   readonly aborted: number
   readonly kills: number
-  /** Answers with the mark of their own tenant. If there are some, the search for foreign marks works. */
+  /** Responses with the mark of their own tenant. If there are some, the search for foreign marks works. */
   readonly marked: number
   readonly heapBefore: number
   readonly heapAfter: number
@@ -76,19 +76,21 @@ export async function runSoak({ seconds, print, ...options }: SoakOptions): Prom
         const signal = willAbort ? AbortSignal.timeout(random.below(20)) : null
         const startedAt = performance.now()
         try {
-          const answer = await fetch(`${gateway.address}/graphql`, {
-            ...{ method: 'POST', headers: { 'x-api-key': key, 'content-type': 'application/json' }, signal },
+          const response = await fetch(`${gateway.address}/graphql`, {
+            method: 'POST',
+            headers: { 'x-api-key': key, 'content-type': 'application/json' },
+            signal,
             body: JSON.stringify({ query, variables }),
           })
-          checkAnswer(answer, await answer.text(), { number, query, startedAt })
+          checkResponse(response, await response.text(), { number, query, startedAt })
         } catch (error) {
           if (signal?.aborted) counts.aborted += 1
           else note(`${error} ${(error as Error).cause ?? ''}\n${query}`)
         }
       }
 
-      function checkAnswer(
-        answer: Response,
+      function checkResponse(
+        response: Response,
         text: string,
         request: { number: number; query: string; startedAt: number },
       ): void {
@@ -97,11 +99,11 @@ export async function runSoak({ seconds, print, ...options }: SoakOptions): Prom
         if (found.delete(request.number)) counts.marked += 1
         if (found.size > 0) note(`Tenant ${request.number} got rows of ${[...found]}:\n${request.query}\n${text}`)
         const { errors } = JSON.parse(text) as { errors?: { extensions: { code: string } }[] }
-        const isValid = answer.status === 200 || (answer.status === 503 && answer.headers.has('retry-after'))
+        const isValid = response.status === 200 || (response.status === 503 && response.headers.has('retry-after'))
         const isUnavailable = errors?.every(({ extensions }) => extensions.code === 'SERVICE_UNAVAILABLE') ?? false
         if (isValid && isUnavailable && request.startedAt - lastKill < recoveryMilliseconds) counts.unavailable += 1
         else if (isValid && isUnavailable && lastKill > request.startedAt) counts.unavailable += 1
-        else if (answer.status !== 200 || errors) note(`${answer.status} ${text}\n${request.query}`)
+        else if (response.status !== 200 || errors) note(`${response.status} ${text}\n${request.query}`)
       }
 
       async function kill(): Promise<void> {

@@ -1,6 +1,6 @@
-// Runs a gateway under load on a PostgreSQL server of its own, while clients disconnect and database connections are killed.
-// Checks that no tenant gets rows of another one, that every request is answered, and that no memory or connection leaks.
-// Exits with 1 if it finds a problem.
+// Runs a gateway under load on a PostgreSQL server of its own, while clients disconnect and database connections are
+// killed. Checks that no tenant gets rows of another one, that every request is answered, and that no memory or
+// connection leaks. Exits with 1 if it finds a problem.
 //
 //   npm run test:soak [-- --minutes N]
 import { parseArgs } from 'node:util'
@@ -35,7 +35,13 @@ if (values.help) {
   process.exitCode = 1
 } else {
   const { problems, heapBefore, heapAfter, ...counts } = await runSoak({
-    ...{ seconds: minutes * 60, shapes: 1_000, warmUpRounds: 20, maxGrowth: 0.1, tenants: 50, clients: 16, print },
+    seconds: minutes * 60,
+    shapes: 1_000,
+    warmUpRounds: 20,
+    maxGrowth: 0.1,
+    tenants: 50,
+    clients: 16,
+    print,
   })
   for (const [name, count] of Object.entries(counts)) print(`${name.padEnd(12)} ${count}`)
   print(`${'heap'.padEnd(12)} ${megabytes(heapBefore)} → ${megabytes(heapAfter)}`)

@@ -27,8 +27,8 @@ export function tenantsIn(text: string): Set<number> {
 }
 
 /**
- * Migrates a database and creates tenants, each with users, accounts and profiles. One user of each tenant has ids that all
- * tenants use, so a read by id alone returns rows of another tenant.
+ * Migrates a database and creates tenants, each with users, accounts and profiles. One user of each tenant has ids that
+ * all tenants use, so a read by id alone returns rows of another tenant.
  */
 export async function createMarkedTenants(
   { url, ownerUrl }: Pick<Cluster, 'url' | 'ownerUrl'>,
@@ -46,20 +46,29 @@ export async function createMarkedTenants(
     const platform = { tenantAppId, platform: 'TWITCH' }
     await prisma.user.createMany({
       data: rows.map((row) => ({
-        ...{ tenantAppId, id: idOf('usr', number, row) },
-        ...{ name: `Ada${mark}${row}`, email: `ada${mark}${row}@example.com` },
+        tenantAppId,
+        id: idOf('usr', number, row),
+        name: `Ada${mark}${row}`,
+        email: `ada${mark}${row}@example.com`,
       })),
     })
     await prisma.account.createMany({
       data: rows.map((row) => ({
-        ...{ ...platform, id: idOf('acc', number, row), userId: idOf('usr', number, row) },
-        ...{ platformAccountId: `ada${mark}${row}`, displayName: `Ada${mark}` },
+        ...platform,
+        id: idOf('acc', number, row),
+        userId: idOf('usr', number, row),
+        platformAccountId: `ada${mark}${row}`,
+        displayName: `Ada${mark}`,
       })),
     })
     await prisma.profile.createMany({
       data: rows.map((row) => ({
-        ...{ ...platform, id: idOf('prf', number, row), accountId: idOf('acc', number, row) },
-        ...{ platformAccountId: `ada${mark}${row}`, username: `ada${mark}`, fullName: `Ada${mark}` },
+        ...platform,
+        id: idOf('prf', number, row),
+        accountId: idOf('acc', number, row),
+        platformAccountId: `ada${mark}${row}`,
+        username: `ada${mark}`,
+        fullName: `Ada${mark}`,
       })),
     })
     tenants.push({ number, key: (await createKey(database, { tenantAppId, name: 'soak' })).key })

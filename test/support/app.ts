@@ -6,6 +6,7 @@ import { createServices } from '../../src/domain/services.ts'
 import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
 import type { Services } from '../../src/engine/context.ts'
 import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
+import { createKeyRing, type KeyRing } from '../../src/engine/secrets/key-ring.ts'
 import { createLogger } from '../../src/engine/telemetry/logger.ts'
 import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
@@ -28,7 +29,7 @@ function credentialsOf({ key, token }: TestTenant): Record<string, string> {
 }
 
 /** The response of a GraphQL request. */
-export interface GraphQLAnswer<Data> {
+export interface GraphQLResponse<Data> {
   readonly data: Data
   readonly errors:
     | readonly { message: string; path?: (string | number)[]; extensions: Record<string, unknown> }[]
@@ -40,8 +41,10 @@ export interface TestApp {
   readonly app: FastifyInstance
   readonly database: TestDatabase
   readonly services: Services
-  /** The value of WEBHOOK_SECRET_KEY. */
+  /** The value of SECRET_KEYS. */
   readonly webhookKey: string
+  /** What encrypts stored secrets. */
+  readonly keyRing: KeyRing
   /** The lines of the log, parsed. */
   readonly log: Record<string, unknown>[]
   createTenant(name?: string): Promise<TestTenant>
@@ -50,7 +53,7 @@ export interface TestApp {
     tenant: TestTenant,
     query: string,
     variables?: Record<string, unknown>,
-  ): Promise<GraphQLAnswer<Data>>
+  ): Promise<GraphQLResponse<Data>>
   /** Sends a REST request with a JSON body. */
   rest(tenant: TestTenant, method: string, url: string, body?: unknown): Promise<LightMyRequestResponse>
   /** The SQL statements that `work` sends, without those that read keys. */
@@ -82,6 +85,7 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
   const logs: object[] = []
 
   const webhookKey = randomBytes(32)
+  const keyRing = createKeyRing([webhookKey])
 
   const first = await start(options)
   return {
@@ -102,7 +106,7 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
     const services = createServices(database, {
       ...settings,
       backoff: { delaySeconds: 1, maxDelaySeconds: 1 },
-      webhookKeys: [webhookKey],
+      keyRing,
       // Receivers of tests are on this machine.
       fetchPrivateNetworks: true,
       metrics,
@@ -119,7 +123,13 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
       ...own,
     })
     return {
-      ...{ app, database, services, webhookKey: webhookKey.toString('base64'), log, ...clientOf(app) },
+      app,
+      database,
+      services,
+      webhookKey: webhookKey.toString('base64'),
+      keyRing,
+      log,
+      ...clientOf(app),
       startAnother: start,
       async close() {
         await app.close()
@@ -141,16 +151,16 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
       },
 
       async graphql<Data>(tenant: TestTenant, query: string, variables?: Record<string, unknown>) {
-        const answer = await app.inject({
+        const response = await app.inject({
           method: 'POST',
           url: '/graphql',
           headers: credentialsOf(tenant),
           payload: { query, variables },
         })
-        if (!answer.body.startsWith('{')) {
-          throw new Error(`${answer.statusCode} ${answer.headers['x-request-id']}\n${query}\n${answer.body}`)
+        if (!response.body.startsWith('{')) {
+          throw new Error(`${response.statusCode} ${response.headers['x-request-id']}\n${query}\n${response.body}`)
         }
-        return answer.json() as GraphQLAnswer<Data>
+        return response.json() as GraphQLResponse<Data>
       },
 
       rest: (tenant, method, url, body) =>

@@ -4,7 +4,10 @@ import { connect, type Socket } from 'node:net'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 
-/** The gateway that is attacked, and the credential with which. Its tenant has the user `usr_1`, the job `job_1` and others. */
+/**
+ * The gateway that is attacked, and the credential with which. Its tenant has the user `usr_1`, the job `job_1` and
+ * others.
+ */
 export interface Target {
   readonly address: string
   /** The headers with the key or token. */
@@ -57,9 +60,9 @@ async function repeat(
         method: body ? 'POST' : 'GET',
         headers: { 'content-type': 'application/json', ...credential, ...headers },
       })
-      sent.once('response', (answer) => {
-        onAnswer?.(answer.statusCode ?? 0)
-        answer.resume().once('close', resolve)
+      sent.once('response', (response) => {
+        onAnswer?.(response.statusCode ?? 0)
+        response.resume().once('close', resolve)
       })
       sent.once('error', () => setTimeout(failureMilliseconds).then(resolve))
       sent.end(body && JSON.stringify(body))
@@ -117,7 +120,9 @@ async function reconnect(
 const headOf = (request: string, headers: Readonly<Record<string, string>>) =>
   `${[request, 'host: x', ...Object.entries(headers).map((header) => header.join(': '))].join('\r\n')}\r\n\r\n`
 
-/** Opens WebSockets, again and again when they are closed, and sends messages over each as fast as the gateway reads. */
+/**
+ * Opens WebSockets, again and again when they are closed, and sends messages over each as fast as the gateway reads.
+ */
 async function floodSockets(
   { address, headers, part = 1 }: Target,
   count: number,
@@ -243,14 +248,14 @@ const attacksOfHolders: Readonly<Record<string, Attack>> = {
     }),
   'keys that spend points and are revoked': async (target, signal) => {
     const ask = async (query: string, headers: Readonly<Record<string, string>>): Promise<unknown> => {
-      const answer = await fetch(`${target.address}/graphql`, {
+      const response = await fetch(`${target.address}/graphql`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', ...headers },
         body: JSON.stringify({ query }),
         signal,
       })
-      target.onAnswer?.(answer.status)
-      return ((await answer.json()) as { data?: unknown }).data
+      target.onAnswer?.(response.status)
+      return ((await response.json()) as { data?: unknown }).data
     }
     const client = async () => {
       const create = 'mutation { createApiKey(input: { name: "another" }) { key apiKey { id } } }'

@@ -6,7 +6,8 @@ import { projectRoot } from './docs.ts'
 const dashboard = path.join(projectRoot, 'examples/creator-dashboard')
 
 /**
- * Whether the packages of the dashboard are installed, axe among them. Without them, prints to stderr which tests are skipped.
+ * Whether the packages of the dashboard are installed, axe among them. Without them, prints to stderr which tests are
+ * skipped.
  *
  * @throws Error in CI if they are missing, because CI must not skip tests
  */

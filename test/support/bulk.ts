@@ -3,7 +3,10 @@ import type { TestApp, TestTenant } from './app.ts'
 
 type Results = Record<string, unknown>[]
 
-/** Creates the function that sends bulk mutations and returns their results, which have `userErrors` and what is `selected`. */
+/**
+ * Creates the function that sends bulk mutations and returns their results, which have `userErrors` and what is
+ * `selected`.
+ */
 export function createBulk(app: TestApp, tenant: TestTenant) {
   /** The same, with the errors of the whole call. */
   function send(name: string, inputs: readonly object[], selected = '') {

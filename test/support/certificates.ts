@@ -12,7 +12,10 @@ export function createAuthority(folder: string, name: string): void {
   openssl(folder, `req -x509 ${newKey} -days 2 -subj /CN=${name} -keyout ${name}.key -out ${name}.crt`)
 }
 
-/** Creates the certificate of a server of this machine, signed by the authority in the same folder: `server.crt` and `server.key`. */
+/**
+ * Creates the certificate of a server of this machine, signed by the authority in the same folder: `server.crt` and
+ * `server.key`.
+ */
 export function createServerCertificate(folder: string, authority: string): void {
   openssl(folder, `req ${newKey} -subj /CN=localhost -keyout server.key -out server.csr`)
   writeFileSync(path.join(folder, 'names'), 'subjectAltName=DNS:localhost,IP:127.0.0.1')

@@ -53,7 +53,7 @@ export function launchChromium(executablePath: string): Promise<Browser> {
 /** Opens GraphiQL, and waits for the response to its introspection query. */
 export async function visitGraphiql(browser: Browser, gateway: string, scheme?: 'light' | 'dark'): Promise<Visit> {
   const visit = await openPage(browser, gateway, scheme)
-  await Promise.all([answerTo('schema', visit.page), visit.page.goto(`${gateway}/graphql`)])
+  await Promise.all([responseTo('schema', visit.page), visit.page.goto(`${gateway}/graphql`)])
   return visit
 }
 
@@ -88,8 +88,11 @@ export async function openPage(
   return { page, foreignRequests, errors }
 }
 
-/** Waits for the next response to the page: to its introspection query (`schema`), or to an operation that was run (`run`). */
-export async function answerTo(kind: 'schema' | 'run', page: Page): Promise<unknown> {
+/**
+ * Waits for the next response to the page: to its introspection query (`schema`), or to an operation that was run
+ * (`run`).
+ */
+export async function responseTo(kind: 'schema' | 'run', page: Page): Promise<unknown> {
   const response = await page.waitForResponse((candidate) => {
     const sent = candidate.request().postData()
     return sent !== null && sent.includes('IntrospectionQuery') === (kind === 'schema')

@@ -10,7 +10,7 @@ const entry = path.resolve(import.meta.dirname, '../../bin/fusion.js')
 /** The environment of a command: that of this process, without the configuration of a gateway. */
 function environment(env: Record<string, string>): NodeJS.ProcessEnv {
   const { DATABASE_URL: _url, DATA_DIR: _dir, PORT: _port, OTEL_EXPORTER_OTLP_ENDPOINT: _, ...rest } = process.env
-  return { ...rest, LOG_LEVEL: 'info', ...env }
+  return { ...rest, LOG_LEVEL: 'info', DATABASE_WAIT: '0', DRAIN_DELAY: '0', ...env }
 }
 
 /** What a command has written when it has ended, and its exit code. */
@@ -21,8 +21,8 @@ interface Ended {
 }
 
 /**
- * Runs `fusion …` to its end. A command that uses more of its process than streams has one of its own: it waits for signals, or packages read
- * the environment for it (`PGPASSWORD`, `HOME`).
+ * Runs `fusion …` to its end. A command that uses more of its process than streams has one of its own: it waits for
+ * signals, or packages read the environment for it (`PGPASSWORD`, `HOME`).
  */
 export function fusion(args: readonly string[], env: Record<string, string>): Promise<Ended> {
   const [command = ''] = args
@@ -65,13 +65,15 @@ export interface RunningGateway {
  * Starts `fusion serve` on a free port and waits until it listens. Rejects with its output if it exits instead.
  *
  * @param within a command that runs another one, which is that of the gateway
+ * @param command the file of the command `fusion`, of another version for example
  */
 export async function startGateway(
   env: Record<string, string>,
   args: readonly string[] = [],
   within: readonly string[] = [],
+  command = entry,
 ): Promise<RunningGateway> {
-  const [program, ...rest] = [...within, process.execPath, entry, 'serve', ...args] as [string, ...string[]]
+  const [program, ...rest] = [...within, process.execPath, command, 'serve', ...args] as [string, ...string[]]
   const child = spawn(program, rest, {
     // A busy machine delays every event loop. A gateway that is late must not reject what a test sends.
     env: environment({ PORT: '0', MAX_EVENT_LOOP_DELAY: '60', ...env }),
@@ -124,8 +126,12 @@ export async function startCommand(
   args: readonly string[],
   env: Record<string, string>,
   until: string,
+  command = entry,
 ): Promise<RunningCommand> {
-  const child = spawn(process.execPath, [entry, ...args], { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [command, ...args], {
+    env: environment(env),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   let output = ''
   // After the last line.
   const ended = once(child, 'close')

@@ -33,7 +33,10 @@ export interface Cluster {
   thaw(): void
   /** Reads the log of the server. */
   readLog(): string
-  /** Runs a shell script as the user who owns the data, with PostgreSQL's programs, in a folder that is removed with the server. */
+  /**
+   * Runs a shell script as the user who owns the data, with PostgreSQL's programs, in a folder that is removed with the
+   * server.
+   */
   runScript(script: string, env: Readonly<Record<string, string>>): Promise<void>
   /** Creates and starts a replica of this server with pg_basebackup. */
   createReplica(): Promise<Cluster>
@@ -70,7 +73,10 @@ async function copy(from: string, to: string): Promise<void> {
 /** The names of the roles need quotes. */
 const roles = { adminUrl: 'postgres', ownerUrl: 'fusion-owner', url: 'fusion-app' }
 
-/** The roles' password. It has every character that means something in a URL, in SQL or in a shell, and a letter outside ASCII. */
+/**
+ * The roles' password. It has every character that means something in a URL, in SQL or in a shell, and a letter outside
+ * ASCII.
+ */
 export const awkwardPassword = `p@ss:w/r%d#?&'"$\\ß`
 
 /** What every server has. The files of its certificate are next to the folder of its data. */
@@ -84,8 +90,12 @@ ssl_cert_file = '../server.crt'
 ssl_key_file = '../server.key'
 `
 
-/** Only the administrator may connect without TLS, as benchmarks do, and the role in compose.yaml, whose server has none. */
+/**
+ * Only the administrator may connect without TLS, as benchmarks do, and the role in compose.yaml, whose server has
+ * none.
+ */
 const hostBasedAccess = `
+local all all scram-sha-256
 hostssl all,replication all all scram-sha-256
 hostnossl all ${roles.adminUrl},fusion all scram-sha-256
 `

@@ -35,8 +35,9 @@ export async function createTestDatabase(
 }
 
 /**
- * Runs work that writes many rows with sessions of its own, as a command does. PostgreSQL keeps the plans of a session. Those that it made
- * for foreign keys while a partition was empty are slow when the partition is filled (docs/decisions/0016-partitions.md).
+ * Runs work that writes many rows with sessions of its own, as a command does. PostgreSQL keeps the plans of a session.
+ * Those that it made for foreign keys while a partition was empty are slow when the partition is filled
+ * (docs/decisions/0016-partitions.md).
  */
 export async function withNewSessions<Result>(
   database: TestDatabase,
@@ -51,7 +52,9 @@ export async function withNewSessions<Result>(
   }
 }
 
-/** Creates a database by running a script, such as a dump, and opens it as its owner. Closing the database removes it. */
+/**
+ * Creates a database by running a script, such as a dump, and opens it as its owner. Closing the database removes it.
+ */
 export async function createDatabaseFrom(script: string): Promise<TestDatabase> {
   if (!hasServer) {
     const pglite = await createPglite({})

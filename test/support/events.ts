@@ -63,7 +63,10 @@ async function* readEvents({ body }: Response): AsyncGenerator<ServerSentEvent, 
   return undefined
 }
 
-/** Waits until all events so far can be read: until the transactions that run now have ended, those of other tests on the server too. */
+/**
+ * Waits until all events so far can be read: until the transactions that run now have ended, those of other tests on
+ * the server too.
+ */
 export async function settleEvents({ database }: TestApp): Promise<void> {
   const readHorizon = async () => {
     const [row] = await database.prisma.$queryRaw<{ complete: string; begun: string }[]>`SELECT * FROM event_horizon()`

@@ -47,7 +47,10 @@ export function factoriesFor({ database: { prisma } }: TestApp, { tenantAppId }:
     },
     job: (given: Given<Prisma.JobUncheckedCreateInput> = {}) =>
       prisma.job.create({ data: { id: jobIds.create(), jobType: 'fetch_content', ...given, tenantAppId } }),
-    /** A webhook that is never served, because it waits for events of the end of time, and a delivery to it that has ended. */
+    /**
+     * A webhook that is never served, because it waits for events of the end of time, and a delivery to it that has
+     * ended.
+     */
     webhook: async (given: Given<Prisma.WebhookUncheckedCreateInput> = {}) => {
       const data = { id: webhookIds.create(), url: 'https://example.com', eventTypes: ['USER_CREATED'], keyId: 'key_1' }
       const webhook = await prisma.webhook.create({
@@ -56,8 +59,13 @@ export function factoriesFor({ database: { prisma } }: TestApp, { tenantAppId }:
       const eventId = `evt_${'f'.repeat(24)}`
       await prisma.webhookDelivery.create({
         data: {
-          ...{ tenantAppId, id: `dlv_${webhook.id}`, webhookId: webhook.id, eventId, eventType: 'USER_CREATED' },
-          ...{ status: 'FAILED', error: webhook.description },
+          tenantAppId,
+          id: `dlv_${webhook.id}`,
+          webhookId: webhook.id,
+          eventId,
+          eventType: 'USER_CREATED',
+          status: 'FAILED',
+          error: webhook.description,
         },
       })
       return webhook

@@ -65,14 +65,21 @@ export async function listen(
   const app = await createApp({
     ...settings,
     graphiql: false,
-    ...{ services, meter, logger: createLogger({ logLevel: 'info' }, { write }) },
+    services,
+    meter,
+    logger: createLogger({ logLevel: 'info' }, { write }),
     recentWrites: replicas && createRecentWrites(replicas.lagMilliseconds),
     load: patientLoad,
     ...options,
   })
   const address = await app.listen({ host: '127.0.0.1', port: 0 })
   return {
-    ...{ app, database, services, address, log, statements },
+    app,
+    database,
+    services,
+    address,
+    log,
+    statements,
     logged: (matches) =>
       new Promise((resolve) => {
         const look = () => {

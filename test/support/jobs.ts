@@ -19,30 +19,30 @@ export const jobFields = `id status attempts maxAttempts result error { code mes
   runAt startedAt finishedAt`
 
 /** The payload of a mutation of jobs. */
-export interface JobAnswer {
+export interface JobResponse {
   readonly job: ShownJob | null
   readonly lease: { leaseToken: string; expiresAt: string; job: ShownJob } | null
   readonly leases: { leaseToken: string; expiresAt: string; job: ShownJob }[] | null
   readonly userErrors: { code: string; field: string[]; message: string }[]
 }
 
-const answers: Record<string, string> = {
+const responses: Record<string, string> = {
   claimJobs: `leases { leaseToken expiresAt job { ${jobFields} } }`,
   extendJobLease: `lease { leaseToken expiresAt job { ${jobFields} } }`,
 }
 
 /** Calls the mutations of jobs as a client does. */
 export function jobClient(app: Pick<TestApp, 'graphql'>, tenant: TestTenant) {
-  return async function call(mutation: string, input: Record<string, unknown>): Promise<JobAnswer> {
+  return async function call(mutation: string, input: Record<string, unknown>): Promise<JobResponse> {
     const type = `${mutation.charAt(0).toUpperCase()}${mutation.slice(1)}Input`
-    const answer = answers[mutation] ?? `job { ${jobFields} }`
-    const { data, errors } = await app.graphql<Record<string, JobAnswer>>(
+    const response = responses[mutation] ?? `job { ${jobFields} }`
+    const { data, errors } = await app.graphql<Record<string, JobResponse>>(
       tenant,
-      `mutation ($input: ${type}!) { ${mutation}(input: $input) { ${answer} userErrors { code field message } } }`,
+      `mutation ($input: ${type}!) { ${mutation}(input: $input) { ${response} userErrors { code field message } } }`,
       { input },
     )
     if (errors) throw new Error(JSON.stringify(errors))
-    return data[mutation] as JobAnswer
+    return data[mutation] as JobResponse
   }
 }
 

@@ -1,7 +1,10 @@
 import type { Connector } from '../../src/engine/db/adapter.ts'
 import type { Driver } from '../../src/engine/db/driver.ts'
 
-/** A driver whose migrating session ends after `steps` statements, as if its process were killed: none follows, and none reports. */
+/**
+ * A driver whose migrating session ends after `steps` statements, as if its process were killed: none follows, and none
+ * reports.
+ */
 export function killedAfter(driver: Driver, steps: number): Driver {
   let left = steps
   async function step<Result>(send: () => Promise<Result>): Promise<Result> {

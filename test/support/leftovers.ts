@@ -2,8 +2,8 @@ import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, inject } from 'vitest'
 
-// After each file: no process that it started runs on, and no folder that it created is left. Both are removed, so that the next file is not
-// blamed for them. Databases on a server are counted at the end of the run (template.ts).
+// After each file: no process that it started runs on, and no folder that it created is left. Both are removed, so that
+// the next file is not blamed for them. Databases on a server are counted at the end of the run (template.ts).
 
 const folder = path.join(inject('template').folder, `worker-${process.env['VITEST_POOL_ID']}`)
 mkdirSync(folder, { recursive: true })

@@ -189,7 +189,7 @@ export interface components {
              * @description The error code.
              * @enum {string}
              */
-            code: "MALFORMED_REQUEST" | "TOO_EXPENSIVE" | "BAD_USER_INPUT" | "UNAUTHENTICATED" | "PERSISTED_QUERY_NOT_FOUND" | "DOCUMENT_NOT_TRUSTED" | "FORBIDDEN" | "NOT_FOUND" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "METHOD_NOT_ALLOWED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL" | "SERVICE_UNAVAILABLE";
+            code: "MALFORMED_REQUEST" | "TOO_EXPENSIVE" | "BAD_USER_INPUT" | "UNAUTHENTICATED" | "PERSISTED_QUERY_NOT_FOUND" | "DOCUMENT_NOT_TRUSTED" | "FORBIDDEN" | "NOT_FOUND" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "METHOD_NOT_ALLOWED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "EXPECTATION_FAILED" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL" | "SERVICE_UNAVAILABLE";
             /** @description The id of the request in the log. */
             request_id: string;
             /** @description The cost in points, with `TOO_EXPENSIVE` and `RATE_LIMITED`. */
@@ -227,10 +227,7 @@ export interface components {
             updated_at: string;
             /** @description The full name. */
             name: string;
-            /**
-             * Format: email
-             * @description The email address. Needs the scope `contacts:read`.
-             */
+            /** @description The email address. Needs the scope `contacts:read`. */
             email: string;
             /** @description The phone number. Needs the scope `contacts:read`. */
             phone: string | null;
@@ -262,10 +259,7 @@ export interface components {
             updated_at: string;
             /** @description The full name. */
             name: string;
-            /**
-             * Format: email
-             * @description The email address. Needs the scope `contacts:read`.
-             */
+            /** @description The email address. Needs the scope `contacts:read`. */
             email: string;
             /** @description The phone number. Needs the scope `contacts:read`. */
             phone: string | null;
@@ -275,10 +269,7 @@ export interface components {
             accounts: components["schemas"]["Account"][];
         };
         EmailRecord: {
-            /**
-             * Format: email
-             * @description The email address.
-             */
+            /** @description The email address. */
             value: string;
             /** @description The kind of address, such as `personal` or `work`. */
             type?: string;
@@ -484,6 +475,27 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description Request not complete in time: `REQUEST_TIMEOUT`. */
+        RequestTimeout: {
+            headers: {
+                "x-request-id": components["headers"]["x-request-id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "urn:fusion-gateway:problem:request-timeout",
+                 *       "title": "Request not complete in time",
+                 *       "status": 408,
+                 *       "detail": "The request was not complete in time.",
+                 *       "instance": "urn:fusion-gateway:request:019a9d6e-0000-7000-8000-000000000000",
+                 *       "code": "REQUEST_TIMEOUT",
+                 *       "request_id": "019a9d6e-0000-7000-8000-000000000000"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description The first request with this key is still running: `IDEMPOTENCY_KEY_IN_USE`. */
         Conflict: {
             headers: {
@@ -542,6 +554,27 @@ export interface components {
                  *       "detail": "Send the body as application/json.",
                  *       "instance": "urn:fusion-gateway:request:019a9d6e-0000-7000-8000-000000000000",
                  *       "code": "UNSUPPORTED_MEDIA_TYPE",
+                 *       "request_id": "019a9d6e-0000-7000-8000-000000000000"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Expectation failed: `EXPECTATION_FAILED`. */
+        ExpectationFailed: {
+            headers: {
+                "x-request-id": components["headers"]["x-request-id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "urn:fusion-gateway:problem:expectation-failed",
+                 *       "title": "Expectation failed",
+                 *       "status": 417,
+                 *       "detail": "The only supported value of the header expect is 100-continue.",
+                 *       "instance": "urn:fusion-gateway:request:019a9d6e-0000-7000-8000-000000000000",
+                 *       "code": "EXPECTATION_FAILED",
                  *       "request_id": "019a9d6e-0000-7000-8000-000000000000"
                  *     }
                  */
@@ -720,9 +753,13 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
             431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getHealth: {
@@ -744,8 +781,10 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
+            408: components["responses"]["RequestTimeout"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
             431: components["responses"]["RequestHeaderFieldsTooLarge"];
         };
     };
@@ -768,8 +807,10 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
+            408: components["responses"]["RequestTimeout"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
             431: components["responses"]["RequestHeaderFieldsTooLarge"];
             /** @description Not ready. */
             503: {
@@ -863,8 +904,10 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["RequestHeaderFieldsTooLarge"];
@@ -893,10 +936,7 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /**
-                     * Format: email
-                     * @description The email address: up to 320 characters.
-                     */
+                    /** @description The email address: up to 320 characters. */
                     email: string;
                     /** @description The full name: 1–200 characters, trimmed. */
                     name: string;
@@ -936,9 +976,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["RequestHeaderFieldsTooLarge"];
@@ -1019,8 +1061,10 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["RequestHeaderFieldsTooLarge"];
             500: components["responses"]["InternalServerError"];
@@ -1053,10 +1097,7 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /**
-                     * Format: email
-                     * @description The email address: up to 320 characters. Null keeps it.
-                     */
+                    /** @description The email address: up to 320 characters. Null keeps it. */
                     email?: string | null;
                     /** @description The full name: 1–200 characters, trimmed. Null keeps it. */
                     name?: string | null;
@@ -1104,9 +1145,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["RequestHeaderFieldsTooLarge"];
@@ -1239,8 +1282,10 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["RequestHeaderFieldsTooLarge"];
@@ -1324,8 +1369,10 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["RequestHeaderFieldsTooLarge"];
             500: components["responses"]["InternalServerError"];

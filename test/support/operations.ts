@@ -63,7 +63,9 @@ const valueByType: Record<string, unknown> = {
   String: 'a text',
 }
 
-/** @param isInner whether the value is within a filter. Filters in it are empty, because it has at most 20 conditions */
+/**
+ * @param isInner whether the value is within a filter. Filters in it are empty, because it has at most 20 conditions
+ */
 function sampleOf(type: GraphQLInputType, name: string, ids: SampleIds, isInner = false): unknown {
   const known = valueByName(name, ids)
   if (known !== undefined) return known

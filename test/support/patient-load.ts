@@ -1,6 +1,8 @@
-import type { LoadLimits } from '../../src/engine/http/plugins/load-shedding.ts'
+import type { LoadLimits } from '../../src/engine/limits/places.ts'
 
-/** Limits for a gateway that shares its thread with the test, and often with the database, which delay its event loop. */
+/**
+ * Limits for a gateway that shares its thread with the test, and often with the database, which delay its event loop.
+ */
 export const patientLoad: LoadLimits = {
   maxInFlight: 500,
   maxInFlightPerKey: 500,

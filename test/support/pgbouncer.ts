@@ -19,12 +19,17 @@ export interface PgBouncer {
 }
 
 /**
- * Starts PgBouncer in transaction mode.
+ * Starts PgBouncer. Clients connect to it without TLS.
  *
  * @param cluster the server behind it
  * @param sessions how many sessions of the server its clients share
+ * @param mode when a client gets another session: `session` is never
  */
-export async function startPgBouncer(cluster: Cluster, sessions: number): Promise<PgBouncer> {
+export async function startPgBouncer(
+  cluster: Cluster,
+  sessions: number,
+  mode: 'session' | 'transaction' | 'statement' = 'transaction',
+): Promise<PgBouncer> {
   const { hostname, port } = new URL(cluster.url)
   const folder = mkdtempSync(path.join(tmpdir(), 'fusion-pgbouncer-'))
   const ownPort = await freePort()
@@ -32,10 +37,15 @@ export async function startPgBouncer(cluster: Cluster, sessions: number): Promis
     path.join(folder, name),
   ) as [string, string, string]
   const settings = {
-    ...{ listen_addr: '127.0.0.1', listen_port: ownPort, unix_socket_dir: '' },
-    ...{ auth_type: 'scram-sha-256', auth_file: users },
-    ...{ server_tls_sslmode: 'verify-full', server_tls_ca_file: authority },
-    ...{ pool_mode: 'transaction', default_pool_size: sessions },
+    listen_addr: '127.0.0.1',
+    listen_port: ownPort,
+    unix_socket_dir: '',
+    auth_type: 'scram-sha-256',
+    auth_file: users,
+    server_tls_sslmode: 'verify-full',
+    server_tls_ca_file: authority,
+    pool_mode: mode,
+    default_pool_size: sessions,
   }
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`)
   const database = `* = host=${hostname} port=${port}`

@@ -3,12 +3,14 @@ import pg from 'pg'
 import { awkwardPassword, canCreateClusters, createCluster } from './cluster.ts'
 
 /**
- * Whether the suite runs on a PostgreSQL server: TEST_DATABASE_URL is the URL of a user who can create databases and roles. Otherwise it
- * runs on PGlite.
+ * Whether the suite runs on a PostgreSQL server: TEST_DATABASE_URL is the URL of a user who can create databases and
+ * roles. Otherwise it runs on PGlite.
  */
 export const hasServer = Boolean(process.env['TEST_DATABASE_URL'])
 
-/** The URL of a database on the server, for the user who created it. {@link prepareServer} may have replaced the server. */
+/**
+ * The URL of a database on the server, for the user who created it. {@link prepareServer} may have replaced the server.
+ */
 export function adminUrl(database?: string): string {
   const url = new URL(process.env['TEST_DATABASE_URL'] ?? '')
   if (database !== undefined) url.pathname = `/${database}`
@@ -83,8 +85,8 @@ export async function run(connectionString: string, sql: string): Promise<void> 
 }
 
 /**
- * Prepares the server of TEST_DATABASE_URL for a run, before its processes start: creates the roles. A server that lets everybody in hides
- * defects, so it is replaced by one that asks for passwords and TLS.
+ * Prepares the server of TEST_DATABASE_URL for a run, before its processes start: creates the roles. A server that lets
+ * everybody in hides defects, so it is replaced by one that asks for passwords and TLS.
  *
  * @returns removes what was created
  */

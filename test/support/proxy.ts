@@ -9,7 +9,9 @@ export interface TcpProxy {
   cut(): void
   /** Resets every connection (RST), and every new one until `restore`. */
   reset(): void
-  /** Accepts connections and data, and holds back the responses after the first few of each connection, until `restore`. */
+  /**
+   * Accepts connections and data, and holds back the responses after the first few of each connection, until `restore`.
+   */
   hang(after?: number): void
   /** Delays each chunk until `restore`. */
   delay(milliseconds: number): void
@@ -27,7 +29,7 @@ export async function startProxy(target: number): Promise<TcpProxy> {
   let rejectConnection: ((socket: Socket) => void) | undefined
   let milliseconds = 0
   let untilOpen = immediately
-  let answersBefore = 0
+  let responsesBefore = 0
   let open = () => {}
 
   const delayed = () =>
@@ -39,16 +41,16 @@ export async function startProxy(target: number): Promise<TcpProxy> {
     })
   /** Counts the responses of a connection: what comes after data of the client, in one or more chunks. */
   const gate = (client: Socket) => {
-    let answers = 0
+    let responses = 0
     let isAsked = false
     client.on('data', () => {
       isAsked = true
     })
     return new Transform({
       transform(chunk, _encoding, pass) {
-        if (isAsked) answers += 1
+        if (isAsked) responses += 1
         isAsked = false
-        if (answers <= answersBefore) pass(null, chunk)
+        if (responses <= responsesBefore) pass(null, chunk)
         else untilOpen.then(() => pass(null, chunk))
       },
     })
@@ -91,7 +93,7 @@ export async function startProxy(target: number): Promise<TcpProxy> {
       closeAll(reset)
     },
     hang(after = 0) {
-      answersBefore = after
+      responsesBefore = after
       untilOpen = new Promise((resolve) => {
         open = resolve
       })

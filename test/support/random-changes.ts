@@ -5,8 +5,8 @@ const platforms = ['YOUTUBE', 'TIKTOK', 'X']
 const quote = (value: string | number | null) => (value === null ? 'NULL' : `'${value}'`)
 
 /**
- * Random changes of a tenant as SQL statements, each of which changes something. Ids come from small pools, so that they are used again
- * after a deletion, by other users too.
+ * Random changes of a tenant as SQL statements, each of which changes something. Ids come from small pools, so that
+ * they are used again after a deletion, by other users too.
  *
  * @param prefix of all ids, so that several writers can change one tenant
  */

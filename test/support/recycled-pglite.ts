@@ -16,7 +16,8 @@ const idle: Kept[] = []
 const maxIdle = 2
 
 /**
- * Takes an embedded database in memory that is migrated and empty: one that an earlier test file of the worker has used, or a new one.
+ * Takes an embedded database in memory that is migrated and empty: one that an earlier test file of the worker has
+ * used, or a new one.
  *
  * @returns the database, and what gives it back instead of closing it
  */

@@ -57,8 +57,15 @@ export interface MutationCase {
 
 /** A valid value of each scalar. */
 const samples: Record<string, unknown> = {
-  ...{ String: 'x', Int: 5, Float: 0.5, Boolean: true, DateTime: '2026-01-01T00:00:00.000Z', Date: '2026-01-01' },
-  ...{ SafeInt: 5, JSONObject: {}, ID: 'nobody' },
+  String: 'x',
+  Int: 5,
+  Float: 0.5,
+  Boolean: true,
+  DateTime: '2026-01-01T00:00:00.000Z',
+  Date: '2026-01-01',
+  SafeInt: 5,
+  JSONObject: {},
+  ID: 'nobody',
 }
 
 /**
@@ -79,14 +86,17 @@ export function mutationCases(known: Record<string, unknown>): MutationCase[] {
     if (!isInputObjectType(input)) throw new Error(`${name} takes no input`)
     const ids = Object.values(input.getFields()).filter(({ type }) => getNamedType(type).name === 'ID')
     return ids.map((field) => ({
-      ...{ name: `${name}(${field.name})`, mutation: name, query: queryOf(name, args[0], input), field: field.name },
+      name: `${name}(${field.name})`,
+      mutation: name,
+      query: queryOf(name, args[0], input),
+      field: field.name,
       required: sample(input) as Record<string, unknown>,
     }))
   })
 }
 
 /** A mutation with the variable `input`, which selects its errors. A bulk mutation gets a list of one input. */
-export function queryOf(
+function queryOf(
   name: string,
   argument: GraphQLArgument | undefined,
   input: GraphQLInputObjectType,
@@ -97,7 +107,10 @@ export function queryOf(
   return `mutation ($input: ${input.name}!) { ${name}${call} }`
 }
 
-/** A query of a connection, with the variables `filter`, `after` and `before`, and the fields of its filter that are texts. */
+/**
+ * A query of a connection, with the variables `filter`, `after` and `before`, and the fields of its filter that are
+ * texts.
+ */
 export function listCase({ name, args }: GraphQLField<unknown, unknown>, selected: string) {
   const filter = args.find((arg) => arg.name === 'filter')?.type
   const filterType = filter && getNamedType(filter)

@@ -65,7 +65,10 @@ async function createEmbedded(folder: string): Promise<Pick<Template, 'dataDir' 
   return { dataDir, dumpFile }
 }
 
-/** Dumps a folder without the databases that no test connects to. They are half of the dump, which every test file loads. */
+/**
+ * Dumps a folder without the databases that no test connects to. They are half of the dump, which every test file
+ * loads.
+ */
 async function dump(folder: string): Promise<Buffer> {
   const pglite = await PGlite.create(folder)
   await pglite.exec('UPDATE pg_database SET datistemplate = false')

@@ -1,5 +1,5 @@
-// A client in a thread of its own, which sends a request every 50 ms, however long the responses take. What the test does
-// meanwhile does not delay it.
+// A client in a thread of its own, which sends a request every 50 ms, however long the responses take. What the test
+// does meanwhile does not delay it.
 import { Agent, get } from 'node:http'
 import { parentPort, workerData } from 'node:worker_threads'
 
@@ -25,7 +25,7 @@ function send(): Promise<void> {
       times.push(performance.now() - startedAt)
       resolve()
     }
-    get(url, { agent, headers }, (answer) => answer.resume().once('end', () => end(answer.statusCode ?? 0))).once(
+    get(url, { agent, headers }, (response) => response.resume().once('end', () => end(response.statusCode ?? 0))).once(
       'error',
       ({ message }) => end(message),
     )

@@ -34,7 +34,8 @@ function createPipe(name: string) {
 
 /** Starts the fixture that logs lines. */
 function logLines(stdout: number, count: number, length: number, end = 'return') {
-  // A small heap, collected by the thread that fills it, so that the garbage of a busy machine does not count as memory of the log.
+  // A small heap, collected by the thread that fills it, so that the garbage of a busy machine does not count as memory
+  // of the log.
   const options = ['--max-old-space-size=48', '--single-threaded-gc']
   const args = [...options, 'test/fixtures/log-lines.ts', String(count), String(length), end]
   const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', stdout, 'pipe'] })
@@ -75,8 +76,8 @@ async function startGateway(stdout: number) {
       const socket = connect(port, '127.0.0.1')
       for (let sent = 0; sent < count; sent += 20) {
         socket.write(request.repeat(20))
-        let answers = ''
-        while (answers.split('HTTP/1.1 ').length <= 20) answers += (await once(socket, 'data'))[0]
+        let responses = ''
+        while (responses.split('HTTP/1.1 ').length <= 20) responses += (await once(socket, 'data'))[0]
       }
       socket.destroy()
     },

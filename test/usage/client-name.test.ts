@@ -14,7 +14,9 @@ const name = { 'graphql-client-name': 'web' }
 
 const query = (headers: object) =>
   app.app.inject({
-    ...{ method: 'POST', url: '/graphql', payload: { query: '{ users { nodes { id } } }' } },
+    method: 'POST',
+    url: '/graphql',
+    payload: { query: '{ users { nodes { id } } }' },
     headers: { 'x-api-key': tenant.key, ...headers },
   })
 

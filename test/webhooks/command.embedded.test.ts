@@ -1,19 +1,23 @@
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fusion, type RunningGateway, startCommand, startGateway } from '../support/cli.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { fusion, startCommand } from '../support/cli.ts'
+import { addressOf } from '../support/events.ts'
 import { type ReceivedMessage, type Receiver, startReceiver } from '../support/webhooks.ts'
 
-let gateway: RunningGateway
+let app: TestApp
+let address: string
 let receiver: Receiver
 let key: string
 
 beforeAll(async () => {
-  gateway = await startGateway({ DATA_DIR: 'memory' })
-  key = /x-api-key: (\S+)/.exec(gateway.output())?.[1] ?? ''
+  app = await startTestApp()
+  address = await addressOf(app)
+  key = (await app.createTenant()).key
   receiver = await startReceiver((response, { path }) => response.writeHead(path === '/hook' ? 204 : 500).end())
 })
 afterAll(async () => {
-  await gateway.stop()
+  await app.close()
   await receiver.close()
 })
 
@@ -25,14 +29,16 @@ function verify(secret: string, { body, headers }: ReceivedMessage): unknown {
 
 describe('webhooks listen', () => {
   it('prints and forwards events, signed with the secret that it shows', async () => {
-    const args = ['webhooks', 'listen', '--url', gateway.address, '--forward', receiver.url, '--types', 'USER_CREATED']
+    const args = ['webhooks', 'listen', '--url', address, '--forward', receiver.url, '--types', 'USER_CREATED']
     const command = await startCommand(args, { FUSION_API_KEY: key }, 'Listening')
     const before = receiver.messages.length
     // The subscription begins a moment after the connection.
     while (receiver.messages.length === before) {
       const body = JSON.stringify({ name: 'Ada', email: 'ada@example.com', phone: '1' })
-      await fetch(`${gateway.address}/users`, {
-        ...{ method: 'POST', body, headers: { 'x-api-key': key, 'content-type': 'application/json' } },
+      await fetch(`${address}/users`, {
+        method: 'POST',
+        body,
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
       })
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
@@ -46,7 +52,7 @@ describe('webhooks listen', () => {
   it('says what is wrong', async () => {
     const missing = await webhooks(['listen'])
     expect(missing).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('FUSION_API_KEY') })
-    const wrong = await webhooks(['listen', '--url', gateway.address], { FUSION_API_KEY: 'fk_wrong' })
+    const wrong = await webhooks(['listen', '--url', address], { FUSION_API_KEY: 'fk_wrong' })
     expect(wrong).toMatchObject({ code: 1, stderr: expect.stringMatching(/^The gateway refused: /) })
     for (const args of [
       ['--types', 'USER_EATEN'],
@@ -64,7 +70,8 @@ describe('webhooks trigger', () => {
     const { code, stdout } = await webhooks(['trigger', 'JOB_FAILED', '--forward', receiver.url, '--secret', secret])
     expect([code, stdout]).toEqual([0, '204\n'])
     expect(verify(secret, receiver.messages.at(-1) as ReceivedMessage)).toMatchObject({
-      ...{ type: 'job.failed', data: { resourceId: 'job_example', userId: null } },
+      type: 'job.failed',
+      data: { resourceId: 'job_example', userId: null },
     })
   })
 

@@ -7,10 +7,13 @@ afterEach(async () => {
   for (const close of closes.splice(0)) await close()
 })
 
-type Answer = 'respond' | 'reset' | 'close'
+type GatewayResponse = 'respond' | 'reset' | 'close'
 
-/** Starts an endpoint that answers its messages so, in their order. Returns its URL and the numbers of the connections of the messages. */
-async function receive(answers: readonly Answer[]) {
+/**
+ * Starts an endpoint that answers its messages so, in their order. Returns its URL and the numbers of the connections
+ * of the messages.
+ */
+async function receive(responses: readonly GatewayResponse[]) {
   const connections: number[] = []
   const bodies: string[] = []
   const sockets = new Set<Socket>()
@@ -27,9 +30,9 @@ async function receive(answers: readonly Answer[]) {
         received = ''
         connections.push(connection)
         bodies.push(body)
-        const answer = answers[connections.length - 1]
-        if (answer === 'reset') socket.resetAndDestroy()
-        else if (answer === 'close') socket.end()
+        const response = responses[connections.length - 1]
+        if (response === 'reset') socket.resetAndDestroy()
+        else if (response === 'close') socket.end()
         else socket.write('HTTP/1.1 204 No Content\r\n\r\n')
       })
   })
@@ -53,10 +56,10 @@ function sender() {
 }
 
 describe('a connection that the endpoint closes', () => {
-  it.each<Answer>(['reset', 'close'])(
+  it.each<GatewayResponse>(['reset', 'close'])(
     'when it is used again: the message is sent at once on a new one: %s',
-    async (answer) => {
-      const endpoint = await receive(['respond', answer, 'respond'])
+    async (response) => {
+      const endpoint = await receive(['respond', response, 'respond'])
       const send = sender()
       expect(await send(endpoint.url, 1)).toMatchObject({ isAccepted: true })
       expect(await send(endpoint.url, 2)).toMatchObject({ isAccepted: true, status: 204 })
@@ -76,9 +79,12 @@ describe('a connection that the endpoint closes', () => {
     expect(endpoint.connections).toEqual([1, 1, 2])
   })
 
-  it.each<Answer>(['reset', 'close'])('and not if it was new: the attempt has failed: %s', async (answer) => {
-    const endpoint = await receive([answer, 'respond'])
-    expect(await sender()(endpoint.url, 1)).toMatchObject({ isAccepted: false, status: null })
-    expect(endpoint.connections).toEqual([1])
-  })
+  it.each<GatewayResponse>(['reset', 'close'])(
+    'and not if it was new: the attempt has failed: %s',
+    async (response) => {
+      const endpoint = await receive([response, 'respond'])
+      expect(await sender()(endpoint.url, 1)).toMatchObject({ isAccepted: false, status: null })
+      expect(endpoint.connections).toEqual([1])
+    },
+  )
 })

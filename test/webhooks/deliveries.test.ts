@@ -115,8 +115,13 @@ describe('a message', () => {
       type: 'user.created',
       timestamp: expect.stringMatching(/Z$/),
       data: {
-        ...{ id: first.headers['webhook-id'], type: 'USER_CREATED', resourceId: userId, userId },
-        ...{ createdAt: event['timestamp'], keyId: tenant.keyId, requestId: expect.any(String) },
+        id: first.headers['webhook-id'],
+        type: 'USER_CREATED',
+        resourceId: userId,
+        userId,
+        createdAt: event['timestamp'],
+        keyId: tenant.keyId,
+        requestId: expect.any(String),
       },
     })
     expect((await client.deliveries(id)).map(({ eventType }) => eventType)).toEqual(['USER_CREATED', 'USER_CREATED'])
@@ -190,7 +195,10 @@ describe('a failed attempt', () => {
     const { id, secret } = await client.create(receiver.url)
     await create.user()
     expect(await untilDelivery(id, attempted)).toMatchObject({
-      ...{ status: 'PENDING', attempts: 1, responseStatus: 500, error: 'status 500' },
+      status: 'PENDING',
+      attempts: 1,
+      responseStatus: 500,
+      error: 'status 500',
     })
     const seconds = await secondsUntilNext()
     expect(seconds).toBeGreaterThanOrEqual(5)
@@ -228,7 +236,8 @@ describe('a failed attempt', () => {
     const where = { tenantAppId: tenant.tenantAppId }
     await app.database.prisma.webhookDelivery.updateMany({ where, data: { attempts: 9, nextAttemptAt: new Date(0) } })
     expect(await untilDelivery(id, ({ attempts }) => attempts === 10)).toMatchObject({
-      ...{ status: 'FAILED', nextAttemptAt: null },
+      status: 'FAILED',
+      nextAttemptAt: null,
     })
   })
 

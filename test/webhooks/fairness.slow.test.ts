@@ -54,8 +54,14 @@ async function createUsers({ tenantAppId }: Pick<TestTenant, 'tenantAppId'>, cou
 /** Creates webhooks whose deliveries nothing sends. */
 async function insertWebhooks(tenantAppId: string, count: number): Promise<void> {
   const data = Array.from({ length: count }, (_, number) => ({
-    ...{ tenantAppId, id: `whk_${number}`, url: 'http://127.0.0.1:9', eventTypes: ['USER_CREATED'] },
-    ...{ keyId: 'key_1', scopes: [], secret: '', cursor: '' },
+    tenantAppId,
+    id: `whk_${number}`,
+    url: 'http://127.0.0.1:9',
+    eventTypes: ['USER_CREATED'],
+    keyId: 'key_1',
+    scopes: [],
+    secret: '',
+    cursor: '',
   }))
   await app.database.prisma.webhook.createMany({ data })
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
+import { createKeyRing } from '../../src/engine/secrets/key-ring.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { webhookClient } from '../support/webhooks.ts'
 
@@ -28,13 +29,20 @@ async function withScopes(scopes: readonly string[]): Promise<TestTenant> {
 describe('createWebhook', () => {
   it('returns the webhook, and a secret that is shown only then', async () => {
     const { webhook, secret, userErrors } = await client.call('createWebhook', {
-      ...{ url, eventTypes: ['USER_CREATED', 'JOB_FAILED', 'USER_CREATED'], description: 'Sync' },
+      url,
+      eventTypes: ['USER_CREATED', 'JOB_FAILED', 'USER_CREATED'],
+      description: 'Sync',
     })
     expect(userErrors).toEqual([])
     expect(secret).toMatch(/^whsec_[\w+/]{43}=$/)
     expect(webhook).toEqual({
-      ...{ id: expect.stringMatching(/^whk_/), url, eventTypes: ['USER_CREATED', 'JOB_FAILED'], query: null },
-      ...{ description: 'Sync', enabled: true, disabledReason: null },
+      id: expect.stringMatching(/^whk_/),
+      url,
+      eventTypes: ['USER_CREATED', 'JOB_FAILED'],
+      query: null,
+      description: 'Sync',
+      enabled: true,
+      disabledReason: null,
     })
     expect(await client.show(webhook?.id ?? '')).toEqual(webhook)
     const { data } = await app.graphql(tenant, '{ webhooks { nodes { id } } }')
@@ -110,7 +118,7 @@ describe('createWebhook', () => {
       services: { ...app.services, webhooks: { ...webhooks, secrets: undefined } },
     })
     const create = webhookClient(keyless, tenant).call('createWebhook', { url, eventTypes: ['USER_CREATED'] })
-    await expect(create).rejects.toThrow(/WEBHOOK_SECRET_KEY.*FORBIDDEN/)
+    await expect(create).rejects.toThrow(/SECRET_KEYS.*FORBIDDEN/)
     await keyless.close()
   })
 })
@@ -180,11 +188,9 @@ it.each([
 })
 
 it('the secret of a webhook is stored so that another webhook cannot use it, and older keys still decrypt', async () => {
-  const { createSecrets } = await import('../../src/domain/webhook/secrets.ts')
   const [one, other] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
-  const owner = { tenantAppId: 'ten_1', id: 'whk_1' }
-  const stored = createSecrets([one]).encrypt('whsec_x', owner)
-  expect(createSecrets([other, one]).decrypt(stored, owner)).toBe('whsec_x')
-  expect(() => createSecrets([one]).decrypt(stored, { ...owner, id: 'whk_2' })).toThrow('cannot be read at the moment')
-  expect(() => createSecrets([other]).decrypt(stored, owner)).toThrow('cannot be read at the moment')
+  const stored = createKeyRing([one]).encrypt('whsec_x', 'ten_1 whk_1')
+  expect(createKeyRing([other, one]).decrypt(stored, 'ten_1 whk_1')).toBe('whsec_x')
+  expect(() => createKeyRing([one]).decrypt(stored, 'ten_1 whk_2')).toThrow('cannot be read at the moment')
+  expect(() => createKeyRing([other]).decrypt(stored, 'ten_1 whk_1')).toThrow('cannot be read at the moment')
 })

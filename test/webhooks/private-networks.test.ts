@@ -5,6 +5,7 @@ import { readConfig } from '../../src/config.ts'
 import { createServices } from '../../src/domain/services.ts'
 import { createSender } from '../../src/domain/webhook/delivery/send.ts'
 import type { AllowedNetworks } from '../../src/engine/network/private-networks.ts'
+import { createKeyRing } from '../../src/engine/secrets/key-ring.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { settings } from '../support/settings.ts'
 import { webhookClient } from '../support/webhooks.ts'
@@ -69,27 +70,35 @@ describe('a webhook', () => {
 
   /** A client of a gateway that allows these networks. */
   async function clientOf(fetchPrivateNetworks: AllowedNetworks) {
-    const webhookKeys = [Buffer.from(app.webhookKey, 'base64')]
-    const services = createServices(app.database, { ...settings, webhookKeys, fetchPrivateNetworks })
+    const keyRing = createKeyRing([Buffer.from(app.webhookKey, 'base64')])
+    const services = createServices(app.database, { ...settings, keyRing, fetchPrivateNetworks })
     const started = await app.startAnother({ services })
     apps.push(started)
     return webhookClient(started, tenant)
   }
 
   const refusal = {
-    ...{ code: 'OUT_OF_RANGE', field: ['url'] },
+    code: 'OUT_OF_RANGE',
+    field: ['url'],
     message:
       'must not lead to an address that is not public. The operator can allow its network with FETCH_PRIVATE_NETWORKS',
   }
 
   it.each([
-    ...['http://127.0.0.1:4000/', 'http://[::1]/', 'https://10.1.2.3/hook', 'http://169.254.169.254/latest'],
-    ...['http://2130706433/', 'http://localhost:3000/hook', 'http://[::ffff:192.168.1.1]/'],
+    'http://127.0.0.1:4000/',
+    'http://[::1]/',
+    'https://10.1.2.3/hook',
+    'http://169.254.169.254/latest',
+    'http://2130706433/',
+    'http://localhost:3000/hook',
+    'http://[::ffff:192.168.1.1]/',
   ])('for an address that is not public is refused when it is made, and when it is changed: %s', async (url) => {
     const client = await clientOf(false)
     const eventTypes = ['USER_CREATED']
     expect(await client.call('createWebhook', { url, eventTypes })).toMatchObject({
-      ...{ webhook: null, secret: null, userErrors: [refusal] },
+      webhook: null,
+      secret: null,
+      userErrors: [refusal],
     })
     const { id } = await client.create('https://1.1.1.1/hook')
     expect((await client.call('updateWebhook', { id, url })).userErrors).toEqual([refusal])

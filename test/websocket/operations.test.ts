@@ -51,7 +51,10 @@ describe('an operation over a socket', () => {
     const client = await open()
     const query = '{ users(first: 2) { nodes { name } } viewer { keyName } }'
     const response = await app.app.inject({
-      ...{ method: 'POST', url: '/graphql', headers: { 'x-api-key': tenant.key }, payload: { query } },
+      method: 'POST',
+      url: '/graphql',
+      headers: { 'x-api-key': tenant.key },
+      payload: { query },
     })
     const [message] = await execute(client, query)
     const { extensions, ...rest } = present(message).payload as { extensions: { cost: object } }
@@ -146,7 +149,9 @@ describe('an operation over a socket', () => {
     const dataOf = (message?: Message) => (message?.payload as { data: object } | undefined)?.data
     expect(dataOf(again)).toEqual(dataOf(first))
     const response = await app.app.inject({
-      ...{ method: 'POST', url: '/graphql', payload: { query } },
+      method: 'POST',
+      url: '/graphql',
+      payload: { query },
       headers: { 'x-api-key': tenant.key, 'idempotency-key': 'socket-1' },
     })
     expect(response.headers['idempotent-replayed']).toBe('true')

@@ -118,10 +118,23 @@ describe('the gateway closes a socket', () => {
     expect(await client.closed).toMatchObject({ code: 1009 })
   })
 
-  it('that sends more than 16 KiB without a credential', async () => {
+  it.each([20_000, 100_000, 1024 * 1024 + 1, 8 * 1024 * 1024])(
+    'with 1009 for %i bytes without a credential, and the client need not read before it has sent them',
+    async (length) => {
+      const client = await openSocket(address)
+      client.socket.pause()
+      const sent = new Promise((resolve) => client.socket.send(' '.repeat(length), resolve))
+      expect(await sent).toBeFalsy()
+      client.socket.resume()
+      const reason = 'Before connection_ack, messages have at most 16 KiB together.'
+      expect(await client.closed).toEqual({ code: 1009, reason })
+    },
+  )
+
+  it('with 1009 for a long connection_init', async () => {
     const client = await openSocket(address)
-    client.send(' '.repeat(100_000))
-    expect(await client.closed).toMatchObject({ code: 1006 })
+    client.send({ type: 'connection_init', payload: { 'x-api-key': tenant.key, more: 'x'.repeat(20_000) } })
+    expect(await client.closed).toMatchObject({ code: 1009 })
   })
 })
 

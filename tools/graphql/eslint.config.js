@@ -1,36 +1,45 @@
 import graphql from '@graphql-eslint/eslint-plugin'
 
+const schema = 'schema.graphql'
 const operations = ['src/engine/graphql/http/graphiql-tabs/*.graphql', 'tools/graphql/operations/*.graphql']
+const consoleOperations = ['src/console/operations/*.graphql']
+
+/** The operations of a project have different names. */
+const projects = {
+  console: { schema, documents: consoleOperations, include: consoleOperations },
+  default: { schema, documents: operations },
+}
 
 const shared = {
   plugins: { '@graphql-eslint': graphql },
   languageOptions: {
     parser: graphql.parser,
-    parserOptions: { graphQLConfig: { schema: 'schema.graphql', documents: operations } },
+    parserOptions: { graphQLConfig: { projects } },
   },
 }
 
 export default [
   {
     ...shared,
-    files: ['schema.graphql'],
+    files: [schema],
     rules: {
       ...graphql.configs['flat/schema-relay'].rules,
-      // Short lists, such as a user's accounts and the errors of a mutation, are no connections, and connections also have `nodes`.
-      // An event is found by its place in the log, and is no `Node`.
+      // Short lists, such as a user's accounts and the errors of a mutation, are no connections, and connections also
+      // have `nodes`. An event is found by its place in the log, and is no `Node`.
       '@graphql-eslint/relay-edge-types': ['error', { listTypeCanWrapOnlyEdgeType: false, shouldImplementNode: false }],
     },
   },
   {
     ...shared,
-    files: operations,
+    files: operations.concat(consoleOperations),
     rules: {
       ...graphql.configs['flat/operations-recommended'].rules,
       '@graphql-eslint/naming-convention': [
         'error',
         {
           VariableDefinition: 'camelCase',
-          // `Get` is allowed: the log, the metrics and OpenAPI have called the operations of REST GetUser, GetProfiles and GetJob.
+          // `Get` is allowed: the log, the metrics and OpenAPI have called the operations of REST GetUser, GetProfiles
+          // and GetJob.
           OperationDefinition: { style: 'PascalCase', forbiddenSuffixes: ['Query', 'Mutation', 'Subscription'] },
           FragmentDefinition: { style: 'PascalCase', forbiddenSuffixes: ['Fragment'] },
         },

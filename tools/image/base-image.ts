@@ -10,8 +10,8 @@ const standIn = `localhost/fusion-gateway-base:node-${process.versions.node}`
 const certificates = '/usr/local/share/certificates.crt'
 
 /**
- * Finds the image that a Dockerfile builds on: the one in buildah's storage, or the one in the registry. Where neither is at hand, creates
- * a stand-in from Debian's packages, with the Node of this process and the npm of this machine.
+ * Finds the image that a Dockerfile builds on: the one in buildah's storage, or the one in the registry. Where neither
+ * is at hand, creates a stand-in from Debian's packages, with the Node of this process and the npm of this machine.
  *
  * @param name such as `node:24-slim`
  * @returns the name of an image in buildah's storage

@@ -9,8 +9,8 @@ import { type RunningCommand, startCommand } from './running-command.ts'
 const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 
 /**
- * Builds the files of the image as the Dockerfile does, without a container engine. Its commands are started as a container would: without
- * npm, as an unprivileged user, from files that the user cannot change.
+ * Builds the files of the image as the Dockerfile does, without a container engine. Its commands are started as a
+ * container would: without npm, as an unprivileged user, from files that the user cannot change.
  */
 export function buildTree(): Image {
   const folder = mkdtempSync(path.join(tmpdir(), 'fusion-image-'))

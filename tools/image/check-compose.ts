@@ -20,8 +20,8 @@ interface Started {
 }
 
 /**
- * Starts the services of compose.yaml, uses them, and stops them. Two things differ from Compose: the containers share the network of this
- * machine, so each has a port of its own; and the worker may fetch from it.
+ * Starts the services of compose.yaml, uses them, and stops them. Two things differ from Compose: the containers share
+ * the network of this machine, so each has a port of its own; and the worker may fetch from it.
  *
  * @returns how long the services took, for a reader
  */
@@ -76,7 +76,8 @@ async function startService(
   const running = container.start(service.command ?? ['serve'], env)
   await running.written(/Server listening|"working"/)
   return {
-    ...{ container, env },
+    container,
+    env,
     address: `http://127.0.0.1:${PORT}`,
     metricsUrl: `http://127.0.0.1:${METRICS_PORT}/metrics`,
     async stop() {
@@ -89,9 +90,11 @@ async function startService(
 /** The files of pages are in the image. */
 async function checkPages({ address }: Started): Promise<void> {
   const page = await (await fetch(`${address}/docs`)).text()
-  const files = page.matchAll(/(?:src|href)="(\/[^"]+\.(?:js|css))"/g)
-  for (const path of ['/', '/openapi.json', ...Array.from(files, ([, file]) => file)]) {
-    assert.equal((await fetch(`${address}${path}`)).status, 200, path)
+  const files = page.matchAll(/(?:src|href)="([^"]+\.(?:js|css))"/g)
+  const links = Array.from(files, ([, file = '']) => file)
+  assert.equal(links.length, 4, page)
+  for (const link of ['.', 'openapi.json', ...links]) {
+    assert.equal((await fetch(new URL(link, `${address}/docs`))).status, 200, link)
   }
 }
 

@@ -1,7 +1,8 @@
-// Builds the image and uses it as a container engine would. Prints its size, the time until it is ready, and its peak memory.
+// Builds the image and uses it as a container engine would. Prints its size, the time until it is ready, and its peak
+// memory.
 //
-// Where buildah is installed and this process is root, deploy/image/Dockerfile is built, and the services of compose.yaml are started from it.
-// Otherwise only the files of the image are built, and started without a container.
+// Where buildah is installed and this process is root, deploy/image/Dockerfile is built, and the services of
+// compose.yaml are started from it. Otherwise only the files of the image are built, and started without a container.
 //
 //   TEST_DATABASE_URL=postgresql://… npm run check:image
 import assert from 'node:assert/strict'

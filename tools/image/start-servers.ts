@@ -23,8 +23,9 @@ export function canStartServers(): boolean {
 }
 
 /**
- * Starts the PostgreSQL and the Redis of compose.yaml from Debian's packages. Each has a loopback address of its own, because the ports are
- * taken on 127.0.0.1 where servers of the system run. PostgreSQL demands the password, as its container does.
+ * Starts the PostgreSQL and the Redis of compose.yaml from Debian's packages. Each has a loopback address of its own,
+ * because the ports are taken on 127.0.0.1 where servers of the system run. PostgreSQL demands the password, as its
+ * container does.
  */
 export async function startServers({ postgres }: Compose): Promise<Servers> {
   const network = `127.${100 + (process.pid % 100)}.${Math.floor(process.pid / 100) % 250}`

@@ -8,7 +8,9 @@ import ts from 'typescript'
  */
 const root = path.resolve(import.meta.dirname, '../..')
 
-/** No name comes from a caller here: rows have those of the data model; commands and documents, those of this project. */
+/**
+ * No name comes from a caller here: rows have those of the data model; commands and documents, those of this project.
+ */
 const exempt = /^src\/(engine\/own\.ts|engine\/db\/|cli\/|rest\/openapi\/|console\/)/
 
 const textFlags = ts.TypeFlags.StringLike | ts.TypeFlags.Any | ts.TypeFlags.Unknown

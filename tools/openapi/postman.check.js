@@ -28,7 +28,9 @@ function requestsOf({ item, request }) {
 /** Optional parameters without an example. Postman invents values for them. */
 const ofOneClient = ['idempotency-key', 'if-none-match', 'cursor']
 
-/** Sends a request as Postman does when its user has filled in the base URL and the key, and cleared these parameters. */
+/**
+ * Sends a request as Postman does when its user has filled in the base URL and the key, and cleared these parameters.
+ */
 async function send({ method, url, header = [], body }) {
   const isSent = ({ key, disabled }) => !disabled && !ofOneClient.includes(key)
   const pairsOf = (entries) => entries.filter(isSent).map(({ key, value }) => [key, value])

@@ -35,7 +35,10 @@ afterAll(async () => {
   await demo.close()
 })
 
-/** Sends a request through Prism. Returns the response of the gateway, and where the request and the response differ from the document. */
+/**
+ * Sends a request through Prism. Returns the response of the gateway, and where the request and the response differ
+ * from the document.
+ */
 async function send(method, url, { body, headers = {}, key = demo.key } = {}) {
   const response = await fetch(`${address}${url}`, {
     method,

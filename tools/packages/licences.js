@@ -1,5 +1,5 @@
-// Checks the packages of all lock files: each has a hash, and those that the gateway runs with have an allowed licence. Lists the
-// licences in docs/licences.md. Exits with 1 if a check fails.
+// Checks the packages of all lock files: each has a hash, and those that the gateway runs with have an allowed licence.
+// Lists the licences in docs/licences.md. Exits with 1 if a check fails.
 //
 //   node tools/packages/licences.js [--write]
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
@@ -8,9 +8,20 @@ import path from 'node:path'
 const root = path.resolve(import.meta.dirname, '../..')
 const page = path.join(root, 'docs/licences.md')
 
-/** Licences that allow use in a closed product, and ask for no more than their text and notices. EPL-2.0 asks for the source of changes. */
+/**
+ * Licences that allow use in a closed product, and ask for no more than their text and notices. EPL-2.0 asks for the
+ * source of changes.
+ */
 const allowed = new Set([
-  ...['MIT', 'Apache-2.0', 'ISC', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD', 'BlueOak-1.0.0', 'Unlicense', 'EPL-2.0'],
+  'MIT',
+  'Apache-2.0',
+  'ISC',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  '0BSD',
+  'BlueOak-1.0.0',
+  'Unlicense',
+  'EPL-2.0',
   'MIT and ISC',
 ])
 

@@ -1,5 +1,5 @@
-// Prints a bill of materials of the packages that the gateway runs with (CycloneDX). `npm sbom --omit dev` would leave out packages that
-// others want as peers, such as graphql.
+// Prints a bill of materials of the packages that the gateway runs with (CycloneDX). `npm sbom --omit dev` would leave
+// out packages that others want as peers, such as graphql.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'

@@ -39,7 +39,10 @@ export async function createBackend(settings: Settings): Promise<FastifyInstance
   await app.register(cookie, { secret: randomBytes(32) })
   // No GET: on a demo database the gateway answers browsers with GraphiQL, which has the API key.
   await app.register(proxy, {
-    ...{ upstream: settings.gatewayUrl, prefix: '/graphql', rewritePrefix: '/graphql', httpMethods: ['POST'] },
+    upstream: settings.gatewayUrl,
+    prefix: '/graphql',
+    rewritePrefix: '/graphql',
+    httpMethods: ['POST'],
     replyOptions: { onError: (reply, { error }) => reply.send(proxyProblem(error)) },
   })
   await app.register(files, {
@@ -62,7 +65,10 @@ export async function createBackend(settings: Settings): Promise<FastifyInstance
   app.post<{ Body: Grant }>('/api/session', { schema: { body: grantSchema } }, async (request, reply) => {
     const session = await openSession(request.body)
     reply.setCookie('session', JSON.stringify(request.body), {
-      ...{ signed: true, httpOnly: true, sameSite: 'strict', maxAge: secondsOfSession },
+      signed: true,
+      httpOnly: true,
+      sameSite: 'strict',
+      maxAge: secondsOfSession,
       ...cookieOptions(request),
     })
     return session

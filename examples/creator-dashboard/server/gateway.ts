@@ -61,7 +61,7 @@ export function createGateway({ gatewayUrl, apiKey }: Settings): Gateway {
       throw new GatewayProblem(`The gateway does not answer at ${gatewayUrl}.`, 503)
     })
     const { data, errors } = await response.json().then(
-      (body: Answer<Data>) => body,
+      (body: GraphQLResponse<Data>) => body,
       () => {
         // A proxy in front of the gateway has answered.
         throw new GatewayProblem(`${gatewayUrl} answered ${response.status} without JSON.`)
@@ -89,7 +89,7 @@ export function createGateway({ gatewayUrl, apiKey }: Settings): Gateway {
   }
 }
 
-interface Answer<Data> {
+interface GraphQLResponse<Data> {
   readonly data?: Data | null
   readonly errors?: readonly Problem[]
 }

@@ -1,5 +1,4 @@
--- CreateSchema
-CREATE SCHEMA IF NOT EXISTS "public";
+-- The schema "public" exists. `CREATE SCHEMA IF NOT EXISTS` would need CREATE on the database all the same.
 
 -- CreateEnum
 CREATE TYPE "job_status" AS ENUM ('PENDING', 'RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED');

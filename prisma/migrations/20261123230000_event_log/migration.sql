@@ -232,10 +232,8 @@ CREATE TRIGGER "updated" AFTER UPDATE ON "email_record" REFERENCING NEW TABLE AS
 CREATE TRIGGER "deleted" AFTER DELETE ON "email_record" REFERENCING OLD TABLE AS changed_rows
   FOR EACH STATEMENT EXECUTE FUNCTION "write_email_events"();
 
--- The log replaces the notifications of each change of a job.
-DROP TRIGGER "job_created_or_removed" ON "job";
-DROP TRIGGER "job_changed" ON "job";
-DROP FUNCTION "notify_job_changed"();
+-- The log replaces the notifications of each change of a job. Gateways of the previous release listen to them: the next release drops
+-- their triggers.
 
 CREATE TRIGGER "inserted" AFTER INSERT ON "job" REFERENCING NEW TABLE AS new_rows
   FOR EACH STATEMENT EXECUTE FUNCTION "write_job_events"();

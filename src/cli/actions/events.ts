@@ -33,7 +33,10 @@ const header = ['ID', 'TIME', 'TYPE', 'RESOURCE', 'USER', 'KEY', 'REQUEST']
 
 function printLines(stdout: Output, events: readonly Event[], isFirst: boolean): void {
   const rows = events.map(({ id, createdAt, type, resourceId, userId, keyId, requestId }) => [
-    ...[id, createdAt.toISOString(), type, resourceId],
+    id,
+    createdAt.toISOString(),
+    type,
+    resourceId,
     ...[userId, keyId, requestId].map((value) => value ?? '-'),
   ])
   printTable(stdout, isFirst ? header : [], rows)

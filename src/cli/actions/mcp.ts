@@ -22,7 +22,8 @@ function createSender(url: string, key: string) {
   const isToken = /^[\w-]+\.[\w-]+\.[\w-]+$/.test(key)
   const headers = {
     ...(isToken ? { authorization: `Bearer ${key}` } : { 'x-api-key': key }),
-    ...{ accept: 'application/json, text/event-stream', 'content-type': 'application/json' },
+    accept: 'application/json, text/event-stream',
+    'content-type': 'application/json',
   }
   return async <Result>(method: string, params: object): Promise<Result> => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })

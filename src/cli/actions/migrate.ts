@@ -1,5 +1,6 @@
 import { readConfig } from '../../config.ts'
 import { type Database, openDatabase } from '../../engine/db/database.ts'
+import { contract, readContractions } from '../../engine/db/migrations/contract.ts'
 import { grantsFor } from '../../engine/db/migrations/grants.ts'
 import {
   createMigration,
@@ -12,14 +13,30 @@ import { OperatorError } from '../../engine/errors.ts'
 import type { Io } from '../io.ts'
 import { patient, reportCopyTo, requireMigrations, withDatabase } from './with-database.ts'
 
-/** @param role gets the statements that let it run all other commands */
-export async function deploy(io: Io, role: string | undefined): Promise<void> {
+/**
+ * @param role gets the statements that let it run all other commands
+ * @param lockMilliseconds how long it waits for others that apply migrations
+ */
+export async function deploy(io: Io, role: string | undefined, lockMilliseconds: number): Promise<void> {
   if (role !== undefined) requireServer(io, 'has no roles')
   await withMigrations(io, async (database) => {
-    const applied = await deployMigrations(database, reportCopyTo(io))
+    const applied = await deployMigrations(database, { onCopy: reportCopyTo(io), lockMilliseconds })
     const lines = applied.length === 0 ? ['Nothing to apply.'] : applied.map((name) => `Applied ${name}`)
+    if ((await readContractions(database.sql)).length > 0) lines.push(contractLater)
     for (const line of lines) io.stdout.write(role === undefined ? `${line}\n` : `-- ${line}\n`)
     if (role !== undefined) io.stdout.write(await grantsFor(database.sql, role))
+  })
+}
+
+const contractLater =
+  'When no gateway or worker of the previous version runs, drop what only it needs: npm run fusion -- migrate contract. The next release does it too.'
+
+export function contractNow(io: Io): Promise<void> {
+  return withMigrations(io, async ({ driver, sql }) => {
+    await requireMigrations({ sql })
+    const names = await readContractions(sql)
+    await driver.exclusively((connector) => contract(connector, sql))
+    io.stdout.write(names.length === 0 ? 'Nothing to drop.\n' : names.map((name) => `Dropped ${name}\n`).join(''))
   })
 }
 

@@ -1,5 +1,7 @@
+import { readConfig } from '../../config.ts'
 import { listSigningKeys, rotateSigningKey } from '../../engine/auth/tokens/signing-keys.ts'
 import type { Io } from '../io.ts'
+import { keyRingOf } from '../process/key-ring-of.ts'
 import { printTable } from './terminal.ts'
 import { withMigratedDatabase } from './with-database.ts'
 
@@ -18,6 +20,6 @@ export function printSigningKeys(io: Io): Promise<void> {
 
 export function replaceSigningKey(io: Io): Promise<void> {
   return withMigratedDatabase(io, async (database) => {
-    io.stdout.write(`${await rotateSigningKey(database)}\n`)
+    io.stdout.write(`${await rotateSigningKey(database, keyRingOf(readConfig(io.env)))}\n`)
   })
 }

@@ -51,9 +51,18 @@ async function readOperations(usage: UsageReader, selection: UsageSelection) {
   const rows = await usage.operations(selection)
   return rows.map(
     ({ tenant, operationName, operationHash, clientName, clientVersion, keyId, keyName, durations, ...row }) => ({
-      ...{ tenant, operationName, operationHash, clientName, clientVersion, key: keyName ?? keyId },
-      ...{ requests: row.requests, errors: row.errors, points: row.points },
-      ...{ p50: quantileOf(0.5, durations), p95: quantileOf(0.95, durations), lastUsedAt: row.lastUsedAt },
+      tenant,
+      operationName,
+      operationHash,
+      clientName,
+      clientVersion,
+      key: keyName ?? keyId,
+      requests: row.requests,
+      errors: row.errors,
+      points: row.points,
+      p50: quantileOf(0.5, durations),
+      p95: quantileOf(0.95, durations),
+      lastUsedAt: row.lastUsedAt,
     }),
   )
 }
@@ -68,7 +77,10 @@ async function readDeprecated(usage: UsageReader, selection: UsageSelection) {
   })
 }
 
-/** Says whether a field may be removed. Counts of short periods prove little, so it says since when requests are counted. */
+/**
+ * Says whether a field may be removed. Counts of short periods prove little, so it says since when requests are
+ * counted.
+ */
 async function summarize(usage: UsageReader, selection: UsageSelection, field: string): Promise<string> {
   const found = (await usage.fields(selection)).find((row) => row.field === field)
   const since = `since ${(await usage.firstDay()) ?? 'now'}, when the first request was counted`

@@ -6,7 +6,10 @@ import { OperatorError } from '../../engine/errors.ts'
 import type { Io } from '../io.ts'
 
 interface CommandOptions extends DatabaseOptions {
-  /** How long a statement may take and wait for a connection, instead of the timeouts of requests, such as DATABASE_STATEMENT_TIMEOUT. */
+  /**
+   * How long a statement may take and wait for a connection, instead of the timeouts of requests, such as
+   * DATABASE_STATEMENT_TIMEOUT.
+   */
   readonly statementMilliseconds?: number
 }
 
@@ -47,7 +50,8 @@ export function withMigratedDatabase<Result>(
   return withDatabase(
     io,
     async (database) => {
-      if (readConfig(io.env).database.kind === 'embedded') await deployMigrations(database, reportCopyTo(io))
+      if (readConfig(io.env).database.kind === 'embedded')
+        await deployMigrations(database, { onCopy: reportCopyTo(io) })
       await requireMigrations(database)
       return work(database)
     },
@@ -67,8 +71,8 @@ export function reportCopyTo({ stderr }: Pick<Io, 'stderr'>) {
  *
  * @throws OperatorError naming the missing migrations and the command that applies them
  */
-export async function requireMigrations(database: Database): Promise<void> {
-  const { pending } = await readMigrationStatus(database.sql)
+export async function requireMigrations({ sql }: Pick<Database, 'sql'>): Promise<void> {
+  const { pending } = await readMigrationStatus(sql)
   if (pending.length > 0) {
     throw new OperatorError(
       `The database lacks ${pending.length} migration(s): ${pending.join(', ')}\n` +

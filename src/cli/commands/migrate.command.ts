@@ -9,9 +9,15 @@ export function migrateCommand(io: Io): Command {
     .command('deploy')
     .description('apply the pending migrations. Several processes may do so at the same time')
     .option('--grants <role>', 'also print the statements that let a role run all other commands. The output is SQL')
-    .action(async ({ grants }: { readonly grants?: string }) =>
-      (await import('../actions/migrate.ts')).deploy(io, grants),
+    .option('--lock-timeout <seconds>', 'how long it waits for others that do so', wholeNumber(0, 86_400), 60)
+    .action(async ({ grants, lockTimeout }: { readonly grants?: string; readonly lockTimeout: number }) =>
+      (await import('../actions/migrate.ts')).deploy(io, grants, lockTimeout * 1_000),
     )
+
+  command
+    .command('contract')
+    .description('drop what only the previous version needs, when none of its gateways and workers runs')
+    .action(async () => (await import('../actions/migrate.ts')).contractNow(io))
 
   command
     .command('status')

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import type { ErasureOptions } from '../actions/verify-erasure.ts'
+import type { SecretsOptions } from '../actions/verify-secrets.ts'
 import type { Io } from '../io.ts'
 import { readFilledText } from './option-values.ts'
 
@@ -14,6 +15,13 @@ export function verifyCommand(io: Io): Command {
     .option('--json', 'print a JSON object per line')
     .action(async (options: ErasureOptions) =>
       (await import('../actions/verify-erasure.ts')).verifyErasure(io, options),
+    )
+  command
+    .command('secrets')
+    .description('say how stored secrets are encrypted. Exits with 1 unless all are, with the first key of SECRET_KEYS')
+    .option('--encrypt', 'encrypt the others with it first. No process may lack the key')
+    .action(async (options: SecretsOptions) =>
+      (await import('../actions/verify-secrets.ts')).verifySecrets(io, options),
     )
   return command
 }

@@ -5,8 +5,9 @@ import type { Worker } from '../../domain/job/worker/worker.ts'
 const recordMilliseconds = 3_000
 
 /**
- * Ends the process when nothing catches an error, as Node does by default, but with one line in the log instead of a bare stack. The line has the
- * jobs that were running, because most such errors are promises of handlers that nothing awaits. Their attempts are ended before.
+ * Ends the process when nothing catches an error, as Node does by default, but with one line in the log instead of a
+ * bare stack. The line has the jobs that were running, because most such errors are promises of handlers that nothing
+ * awaits. Their attempts are ended before.
  *
  * @param crash ends them, if this process runs jobs
  */

@@ -2,7 +2,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import type { Config } from '../../config.ts'
 import { maxMetricsConnections } from '../../engine/http/plugins/metrics.ts'
 
-/** Descriptors of the process itself: standard streams, the event loop, Redis, traces, and files that it opens for a moment. */
+/**
+ * Descriptors of the process itself: standard streams, the event loop, Redis, traces, and files that it opens for a
+ * moment.
+ */
 const ownDescriptors = 64
 
 /** PGlite keeps up to 100 files open (`max_files_per_process`). */
@@ -23,8 +26,8 @@ function reservedDescriptors({ database, metricsPort }: Pick<Config, 'database' 
 }
 
 /**
- * The number of client connections that leaves enough descriptors for the database and everything else. A process without a free
- * descriptor can neither connect to the database again nor open a file.
+ * The number of client connections that leaves enough descriptors for the database and everything else. A process
+ * without a free descriptor can neither connect to the database again nor open a file.
  *
  * @param config of the process
  * @param limit how many descriptors the process may have
@@ -39,8 +42,8 @@ export function maxConnectionsOf(
 }
 
 /**
- * Reads how many descriptors this process may have; undefined where the system does not say. Node raises the soft limit to the
- * hard one when it starts.
+ * Reads how many descriptors this process may have; undefined where the system does not say. Node raises the soft limit
+ * to the hard one when it starts.
  */
 function readDescriptorLimit(): number | undefined {
   const limits = '/proc/self/limits'

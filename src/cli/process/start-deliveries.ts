@@ -7,7 +7,8 @@ import { createRunQuery } from '../../domain/webhook/webhook-query.graphql.ts'
 import { createValidKeys } from '../../engine/auth/valid-keys.ts'
 import type { Services } from '../../engine/context.ts'
 import type { StatementMeter } from '../../engine/db/statement-meter.ts'
-import { createOperations } from '../../engine/graphql/operation/run.ts'
+import { createOperations } from '../../engine/graphql/operation/operations.ts'
+import { createOperationLimits } from '../../engine/limits/limits.ts'
 import type { RateLimit } from '../../engine/limits/rate-limit.ts'
 import type { Logger } from '../../engine/telemetry/logger.ts'
 import type { Tracing } from '../../engine/telemetry/tracing.ts'
@@ -37,10 +38,11 @@ export function startDeliveries(services: Services, options: StartDeliveriesOpti
   const { deliveries, events, database, webhooks } = services
   const { logger: log, fetchPrivateNetworks: allowPrivateNetworks, keyCacheMilliseconds } = options
   if (!webhooks.secrets) {
-    log.warn({}, 'WEBHOOK_SECRET_KEY is not set: this process delivers no events to webhooks')
+    log.warn({}, 'SECRET_KEYS is not set: this process delivers no events to webhooks')
     return undefined
   }
-  const operations = createOperations({ ...options, schemas, services, introspection: false })
+  const limits = createOperationLimits({ ...options, queues: services.queues })
+  const operations = createOperations({ ...options, schemas, services, limits, introspection: false })
   const keys = createValidKeys(database, log, keyCacheMilliseconds)
   const { send, close } = createSender({ allowPrivateNetworks, timeoutMilliseconds })
   const runQuery = createRunQuery({ services, operations, log })

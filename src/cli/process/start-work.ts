@@ -38,7 +38,10 @@ interface StartWorkOptions
 export interface Work {
   /** Resolves when the last job and the last delivery have ended. */
   stop(): Promise<void>
-  /** Ends the attempts of jobs because of an error that nothing has caught. Undefined if this process runs no jobs. See `Worker`. */
+  /**
+   * Ends the attempts of jobs because of an error that nothing has caught. Undefined if this process runs no jobs. See
+   * `Worker`.
+   */
   readonly crash: Worker['crash'] | undefined
 }
 

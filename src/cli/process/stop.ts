@@ -1,7 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from '../../engine/telemetry/logger.ts'
 
-/** Further signals within this time belong to the first one: npm passes on a Ctrl-C that this process has received too. */
+/**
+ * Further signals within this time belong to the first one: npm passes on a Ctrl-C that this process has received too.
+ */
 const sameRequestMilliseconds = 500
 
 /** The exit code of a process that Ctrl-C has ended. */
@@ -18,7 +20,8 @@ export function createStopRequests() {
 
   return {
     /**
-     * Receives a request. Only the first `stop` counts: a signal to all processes and the supervisor's message are one request.
+     * Receives a request. Only the first `stop` counts: a signal to all processes and the supervisor's message are one
+     * request.
      *
      * @returns whether something waited for it
      */
@@ -41,47 +44,85 @@ export function createStopRequests() {
   }
 }
 
-/** Calls `stop` at the first of these signals, and `stopAtOnce` at later ones. */
+/** What a process does when it is told to stop. */
+export interface Stopping {
+  /** Says that it will stop, and goes on. */
+  drain(): unknown
+  stop(): unknown
+  stopAtOnce(): unknown
+}
+
+/**
+ * Obeys the signals that tell this process to stop. At SIGTERM, which a platform sends, it drains first: load balancers
+ * have `drainMilliseconds` to learn of it. Later signals end that time, and call `stopAtOnce` then. Ctrl-C does not
+ * wait.
+ */
 export function obeySignals(
   signals: readonly NodeJS.Signals[],
-  { stop, stopAtOnce }: { stop(): unknown; stopAtOnce(): unknown },
+  { drain, stop, stopAtOnce }: Stopping,
+  drainMilliseconds: number,
 ): void {
   let toldAt: number | undefined
-  function receive(): void {
+  let timer: NodeJS.Timeout | undefined
+  function stopNow(): void {
+    clearTimeout(timer)
+    timer = undefined
+    stop()
+  }
+  function receive(signal: NodeJS.Signals): void {
     const now = performance.now()
-    toldAt ??= now
-    if (toldAt === now) stop()
-    else if (now - toldAt > sameRequestMilliseconds) stopAtOnce()
+    if (toldAt === undefined) {
+      toldAt = now
+      if (signal !== 'SIGTERM' || drainMilliseconds === 0) stop()
+      else {
+        drain()
+        timer = setTimeout(stopNow, drainMilliseconds)
+      }
+    } else if (now - toldAt > sameRequestMilliseconds) {
+      if (timer === undefined) stopAtOnce()
+      else stopNow()
+    }
   }
   for (const signal of signals) process.on(signal, receive)
 }
 
 /**
- * Receives the signals that tell this process to stop; SIGHUP comes when its terminal is closed. Called first, so that writes under way
- * finish. A later request that nothing waits for ends the process at once.
+ * Receives the signals that tell this process to stop; SIGHUP comes when its terminal is closed. Called first, so that
+ * writes under way finish. A later request that nothing waits for ends the process at once.
+ *
+ * @param drainMilliseconds see {@link obeySignals}
+ * @returns the requests to stop, and a signal that is aborted before, when this process begins to drain
  */
-export function receiveStopSignals(): OnStopRequest {
-  const { receive, onNext } = createStopRequests()
-  obeySignals(['SIGINT', 'SIGTERM', 'SIGHUP'], {
+export function receiveStopSignals(drainMilliseconds = 0): {
+  readonly onStopRequest: OnStopRequest
+  readonly draining: AbortSignal
+} {
+  const { receive, onNext: onStopRequest } = createStopRequests()
+  const draining = new AbortController()
+  const stopping = {
+    drain: () => draining.abort(),
     stop: () => receive('stop'),
     stopAtOnce() {
       if (!receive('stopAtOnce')) process.exit(interrupted)
     },
-  })
-  return onNext
+  }
+  obeySignals(['SIGINT', 'SIGTERM', 'SIGHUP'], stopping, drainMilliseconds)
+  return { onStopRequest, draining: draining.signal }
 }
 
 /** The part of the time for stopping that is reserved for closing the database. */
 const closingMilliseconds = 1_000
 
-/** How long requests and jobs under way may take to end, in milliseconds, if stopping may take `shutdownMilliseconds`. */
+/**
+ * How long requests and jobs under way may take to end, in milliseconds, if stopping may take `shutdownMilliseconds`.
+ */
 export function graceOf(shutdownMilliseconds: number): number {
   return Math.max(0, shutdownMilliseconds - closingMilliseconds)
 }
 
 /**
- * Stops answering: accepts no new connections and answers the requests under way. Closes their connections if they take too
- * long, or at the second request to stop.
+ * Stops answering: accepts no new connections and answers the requests under way. Closes their connections if they take
+ * too long, or at the second request to stop.
  *
  * @returns when the last connection is closed
  */

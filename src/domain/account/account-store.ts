@@ -15,7 +15,8 @@ export function createAccountStore({ sql, model }: Pick<Database, 'sql' | 'model
     .map((column) => `account.${column}`)
     .join(', ')
 
-  // One look-up in the unique index per account. With a list of ids, PostgreSQL may compare the trigrams of each id instead.
+  // One look-up in the unique index per account. With a list of ids, PostgreSQL may compare the trigrams of each id
+  // instead.
   const findByPlatform = statement(`
     SELECT ${columns} FROM unnest($2::text[], $3::text[]) AS wanted (platform, platform_account_id)
     JOIN account ON account.tenant_app_id = $1 AND account.platform = wanted.platform

@@ -12,10 +12,11 @@ import { accountIds } from './account.ts'
 import { platformNameOf } from './account-store.ts'
 
 /**
- * Links platform accounts to users. Linking an account to the same user again returns the first link unchanged. Runs in a transaction.
+ * Links platform accounts to users. Linking an account to the same user again returns the first link unchanged. Runs in
+ * a transaction.
  *
- * An input is rejected with NOT_FOUND for the user, CONFLICT if another user has the platform account or another account has the id, and
- * TOO_LONG if the token of a user would link more than 1,000 accounts.
+ * An input is rejected with NOT_FOUND for the user, CONFLICT if another user has the platform account or another
+ * account has the id, and TOO_LONG if the token of a user would link more than 1,000 accounts.
  */
 export function linkAccounts(context: Context, inputs: readonly z.input<typeof accountLink>[]) {
   return writeEach(inputs, {
@@ -31,7 +32,10 @@ export function linkAccounts(context: Context, inputs: readonly z.input<typeof a
 
 export const linkAccount = writeOne(linkAccounts)
 
-/** The most accounts that a user can link with a token. Lists of users return all accounts, so many of one user would make them unreadable. */
+/**
+ * The most accounts that a user can link with a token. Lists of users return all accounts, so many of one user would
+ * make them unreadable.
+ */
 const maxAccountsOfToken = 1_000
 
 type NewAccount = Omit<Account, 'tenantAppId' | 'createdAt' | 'updatedAt'>
@@ -94,7 +98,8 @@ export async function updateAccount(
 }
 
 /**
- * Unlinks accounts. Foreign keys delete their profiles and emails in the same statement. An input is rejected with NOT_FOUND for `id`.
+ * Unlinks accounts. Foreign keys delete their profiles and emails in the same statement. An input is rejected with
+ * NOT_FOUND for `id`.
  *
  * @returns the ids of the accounts
  */

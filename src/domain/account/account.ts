@@ -10,9 +10,9 @@ export const accountsOfUser = many('Account', 'userId')
 
 export const accountSeed: Seed = {
   model: 'Account',
-  rowsOf({ tenantAppId, idOf, accounts, createdAt, randomOf }) {
+  rowsOf({ tenantAppId, idOf, accounts, randomOf }) {
     const random = randomOf('account')
-    return accounts.map(({ number, platform, platformAccountId, displayName }) => ({
+    return accounts.map(({ number, platform, platformAccountId, displayName, linkedAt }) => ({
       tenantAppId,
       id: idOf(accountIds, number),
       userId: idOf(userIds),
@@ -20,8 +20,8 @@ export const accountSeed: Seed = {
       platformAccountId,
       displayName,
       status: random.pick(statuses),
-      createdAt,
-      updatedAt: createdAt,
+      createdAt: linkedAt,
+      updatedAt: linkedAt,
     }))
   },
 }

@@ -37,8 +37,8 @@ const defaultSeconds = 3_600
 /**
  * Creates an access token, for a user or for the tenant. It does not outlive the key or the token of the viewer.
  *
- * @throws GatewayError BAD_USER_INPUT: a scope that the viewer or a token for a user cannot have, OUT_OF_RANGE for the lifetime,
- *   NOT_FOUND for the user
+ * @throws GatewayError BAD_USER_INPUT: a scope that the viewer or a token for a user cannot have, OUT_OF_RANGE for the
+ *   lifetime, NOT_FOUND for the user
  */
 export async function createAccessToken(
   { viewer, prisma, tokens }: Context,

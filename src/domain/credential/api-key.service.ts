@@ -30,8 +30,9 @@ const newApiKey = z.object({
  * Creates a key of the viewer's tenant, within a transaction. It does not outlive the key or the token of the viewer.
  *
  * @returns the row, and the key itself, which is stored nowhere
- * @throws GatewayError BAD_USER_INPUT naming every invalid field; OUT_OF_RANGE for scopes, a lifetime or a rate limit beyond those of the
- *   viewer; CONFLICT if the tenant has created as many keys as it can; UNAUTHENTICATED if the viewer's key has just been revoked
+ * @throws GatewayError BAD_USER_INPUT naming every invalid field; OUT_OF_RANGE for scopes, a lifetime or a rate limit
+ *   beyond those of the viewer; CONFLICT if the tenant has created as many keys as it can; UNAUTHENTICATED if the
+ *   viewer's key has just been revoked
  */
 export async function createApiKey(
   { viewer, prisma }: Context,
@@ -59,7 +60,10 @@ export async function createApiKey(
   return createKey(
     { prisma },
     {
-      ...{ tenantAppId, name, scopes: granted, creatorId },
+      tenantAppId,
+      name,
+      scopes: granted,
+      creatorId,
       expiresAt: expiresAt ?? latest,
       pointsPerMinute: pointsPerMinute ?? most,
     },
@@ -90,9 +94,11 @@ async function requireRoom({ viewer, prisma }: Pick<Context, 'viewer' | 'prisma'
 }
 
 /**
- * Revokes a key of the viewer's tenant, and the keys that it has created, within a transaction. Revoking it again changes nothing.
+ * Revokes a key of the viewer's tenant, and the keys that it has created, within a transaction. Revoking it again
+ * changes nothing.
  *
- * @throws GatewayError BAD_USER_INPUT: NOT_FOUND for `id`; FORBIDDEN if the key has scopes that the viewer does not have
+ * @throws GatewayError BAD_USER_INPUT: NOT_FOUND for `id`; FORBIDDEN if the key has scopes that the viewer does not
+ *   have
  */
 export async function revokeApiKey({ viewer, prisma }: Context, { id }: { readonly id: string }): Promise<ApiKey> {
   const where = { tenantAppId: viewer.tenantAppId, id }

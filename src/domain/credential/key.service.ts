@@ -61,7 +61,8 @@ export async function createKey(
 }
 
 /**
- * Creates the successor of a key, with the same name, scopes, lifetime, creator and rate limit. The old key stays valid for a while.
+ * Creates the successor of a key, with the same name, scopes, lifetime, creator and rate limit. The old key stays valid
+ * for a while.
  *
  * @param graceMilliseconds how long the old key stays valid, unless it expires earlier; 0 ends it now
  * @returns the row of the new key, and the key itself, which is stored nowhere
@@ -88,7 +89,11 @@ export async function rotateKey(
     const successor = await createKey(
       { prisma },
       {
-        ...{ tenantAppId, name, scopes, creatorId, pointsPerMinute },
+        tenantAppId,
+        name,
+        scopes,
+        creatorId,
+        pointsPerMinute,
         expiresAt: lifetime === undefined ? undefined : new Date(now + lifetime),
       },
     )
@@ -112,8 +117,9 @@ export function listKeys({ prisma }: Pick<Database, 'prisma'>) {
 }
 
 /**
- * Makes a transaction that creates or revokes keys of a tenant wait for others that do. Otherwise a key could be created while its creator
- * is revoked, or while others take the last place. Rows that refer to the tenant can still be inserted.
+ * Makes a transaction that creates or revokes keys of a tenant wait for others that do. Otherwise a key could be
+ * created while its creator is revoked, or while others take the last place. Rows that refer to the tenant can still be
+ * inserted.
  */
 export async function lockKeys({ prisma }: Pick<Database, 'prisma'>, tenantAppId: string): Promise<void> {
   await prisma.$queryRaw`SELECT id FROM tenant_app WHERE id = ${tenantAppId} FOR NO KEY UPDATE`
@@ -132,7 +138,10 @@ export async function revokeKey({ prisma, transact }: Pick<Database, 'prisma' | 
   return transact(() => revokeTree({ prisma }, key))
 }
 
-/** Revokes a key and all that descend from it, within a transaction. Returns the ids of those that were not revoked before. */
+/**
+ * Revokes a key and all that descend from it, within a transaction. Returns the ids of those that were not revoked
+ * before.
+ */
 export async function revokeTree(
   { prisma }: Pick<Database, 'prisma'>,
   { tenantAppId, id }: Pick<ApiKey, 'tenantAppId' | 'id'>,

@@ -12,9 +12,9 @@ const types = ['personal', 'work']
 
 export const emailRecordSeed: Seed = {
   model: 'EmailRecord',
-  rowsOf({ tenantAppId, idOf, accounts, handle, createdAt, randomOf }) {
+  rowsOf({ tenantAppId, idOf, accounts, handle, randomOf }) {
     const random = randomOf('email')
-    return accounts.flatMap(({ number }) =>
+    return accounts.flatMap(({ number, syncedAt }) =>
       types.map((type, index) => ({
         tenantAppId,
         id: idOf(emailRecordIds, number, index + 1),
@@ -23,8 +23,8 @@ export const emailRecordSeed: Seed = {
         type,
         isVerified: random.next() < 0.7,
         isPrimary: index === 0,
-        createdAt,
-        updatedAt: createdAt,
+        createdAt: syncedAt,
+        updatedAt: syncedAt,
       })),
     )
   },

@@ -31,10 +31,9 @@ const claim = statement(`
   ) RETURNING tenant_app_id, id, deleted_at::text`)
 
 /**
- * Reads the rows after an id, and finds those that name users. The ids of accounts and profiles are looked up for each id in a text, because a
- * user can have had thousands.
- * Parameters: tenant, id, ids of users as patterns of LIKE, as regular expressions, and when each was deleted; ids of accounts and profiles,
- * and when the user of each was deleted.
+ * Reads the rows after an id, and finds those that name users. The ids of accounts and profiles are looked up for each
+ * id in a text, because a user can have had thousands. Parameters: tenant, id, ids of users as patterns of LIKE, as
+ * regular expressions, and when each was deleted; ids of accounts and profiles, and when the user of each was deleted.
  */
 const page = (table: string, text: string, before: '<' | '<=') => `
   page AS (SELECT id, created_at, ${text} AS text FROM ${table} WHERE tenant_app_id = $1 AND id > $2 ORDER BY id LIMIT ${pageSize}),
@@ -82,16 +81,17 @@ const removeCompleted = statement(`
     SELECT FROM job WHERE job.tenant_app_id = erasure.tenant_app_id AND job.id = ANY (erasure.jobs) AND ${isNamed})`)
 
 /**
- * Erases what still names users who were deleted: stored responses, and the payloads and results of jobs, if they were written before
- * the deletion. Searches for at most 20 users of one tenant, and for none while transactions run that began before the deletion was noted. Any
- * number of processes may do so at the same time.
+ * Erases what still names users who were deleted: stored responses, and the payloads and results of jobs, if they were
+ * written before the deletion. Searches for at most 20 users of one tenant, and for none while transactions run that
+ * began before the deletion was noted. Any number of processes may do so at the same time.
  */
 export async function eraseUsers({ sql }: Pick<Database, 'sql'>): Promise<void> {
   const [[isNeeded] = []] = await query(sql, isErasing)
   if (isNeeded !== true) return
   await execute(sql, note)
   const [first, ...others] = (await query(sql, claim)).map(([tenantAppId, userId, deletedAt]) => ({
-    ...{ tenantAppId: String(tenantAppId), userId: String(userId) },
+    tenantAppId: String(tenantAppId),
+    userId: String(userId),
     deletedAt: String(deletedAt),
   }))
   if (first) await searchTenant({ sql }, [first, ...others])
@@ -107,8 +107,11 @@ async function searchTenant({ sql }: Pick<Database, 'sql'>, erasures: readonly [
   const deletedAt = (user: unknown) => erasures.find(({ userId }) => userId === user)?.deletedAt ?? null
   const related = names.filter(([, userId, name]) => name !== userId)
   const values = [
-    ...[users.map((id) => likePatternOf(id)), users.map((id) => patternOf(id)), users.map(deletedAt)],
-    ...[related.map(([, , name]) => String(name)), related.map(([, userId]) => deletedAt(userId))],
+    users.map((id) => likePatternOf(id)),
+    users.map((id) => patternOf(id)),
+    users.map(deletedAt),
+    related.map(([, , name]) => String(name)),
+    related.map(([, userId]) => deletedAt(userId)),
   ]
   const search = async (sent: Statement): Promise<string[]> => {
     const found: string[] = []

@@ -20,8 +20,8 @@ const listColumns = statement(`
 const listTenants = statement('SELECT id FROM tenant_app WHERE $1::text IS NULL OR id = $1')
 
 /**
- * Looks through every column of every table for the id of a user, the ids of the accounts and profiles that the event log knows
- * of the user, and further texts, such as an email address.
+ * Looks through every column of every table for the id of a user, the ids of the accounts and profiles that the event
+ * log knows of the user, and further texts, such as an email address.
  *
  * @param tenantAppId the tenant of the user. All tenants if absent
  */

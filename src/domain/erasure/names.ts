@@ -6,9 +6,9 @@ import { profileIds } from '../profile/profile.ts'
 const createdId = `(?:${accountIds.prefix}|${profileIds.prefix})[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`
 
 /**
- * The ids of a user, and of the accounts and profiles that the user has had, as far as the event log and the deletion know them. Ids that
- * clients have chosen for accounts and profiles are left out: users with tokens could choose words that other payloads have.
- * Parameters: users, and the tenant of each.
+ * The ids of a user, and of the accounts and profiles that the user has had, as far as the event log and the deletion
+ * know them. Ids that clients have chosen for accounts and profiles are left out: users with tokens could choose words
+ * that other payloads have. Parameters: users, and the tenant of each.
  */
 export const readNames = statement(`
   SELECT DISTINCT erased.tenant_app_id, erased.user_id, name
@@ -28,7 +28,10 @@ export const isCertain = (name: string) => name.length >= minIdLength
 const start = String.raw`(?:(?<![\w.+-])|(?<=\\[bfnrt])|(?<=\\u[0-9a-fA-F]{4}))`
 const end = String.raw`(?![\w-]|\.\w)`
 
-/** A regular expression of PostgreSQL for the ids of accounts and profiles in a text, as words, that the gateway has created. */
+/**
+ * A regular expression of PostgreSQL for the ids of accounts and profiles in a text, as words, that the gateway has
+ * created.
+ */
 export const createdIdPattern = `${start}(${createdId})${end}`
 
 /** A regular expression of PostgreSQL for text and JSON that has a name, as a word or as a whole JSON string. */

@@ -3,8 +3,9 @@ import { query, type Statement, statement } from '../../engine/db/statement.ts'
 import { OperatorError } from '../../engine/errors.ts'
 import type { EventType } from './event.ts'
 
-// What has changed since a position in the log. Unlike followers, a delta reads the rows and the log in one snapshot, and so also the
-// events at the end before which others can still appear: these are read again after the next position, and nothing is missed.
+// What has changed since a position in the log. Unlike followers, a delta reads the rows and the log in one snapshot,
+// and so also the events at the end before which others can still appear: these are read again after the next position,
+// and nothing is missed.
 
 /** Each event leads to at most two ids, and a list reads at most 500. */
 const maxEvents = 250
@@ -16,7 +17,8 @@ export interface LogRange {
 }
 
 /**
- * Reads a position after which the log has every change that rows do not show if they are read afterwards, or in the same snapshot.
+ * Reads a position after which the log has every change that rows do not show if they are read afterwards, or in the
+ * same snapshot.
  *
  * @param since the position from which a delta continues
  * @returns the greatest id that an event before it can have, whether one has it or not
@@ -40,8 +42,8 @@ export function changedResources(database: Pick<Database, 'sql'>, range: LogRang
 }
 
 /**
- * Reads the ids of the users whom events concern, in pages: users who have changed, and users whose accounts and profiles have. A user who
- * has an account that was unlinked before from another user is among them.
+ * Reads the ids of the users whom events concern, in pages: users who have changed, and users whose accounts and
+ * profiles have. A user who has an account that was unlinked before from another user is among them.
  */
 export function changedUsers(database: Pick<Database, 'sql'>, range: LogRange) {
   return readIds(database, range, userIds)
@@ -65,7 +67,8 @@ async function* readIds(
 const readEnd = statement(`
   SELECT complete, begun, events_removed_to FROM event_horizon(), tenant_app WHERE tenant_app.id = $1`)
 
-// Whether an event is the last one of its resource is a look-up in an index, so memory is bounded, however many resources have changed.
+// Whether an event is the last one of its resource is a look-up in an index, so memory is bounded, however many
+// resources have changed.
 const lastOf = (condition: string) => `
   (SELECT id FROM event AS last WHERE last.tenant_app_id = $1 AND ${condition} ORDER BY last.id DESC LIMIT 1)`
 
@@ -75,8 +78,8 @@ const resourceIds = statement(`
     AND event.id = ${lastOf('last.resource_id = event.resource_id AND last.type = ANY ($3::text[])')}
   ORDER BY event.id LIMIT ${maxEvents}`)
 
-// A transaction can link an account after one with a greater number has unlinked it. Its event can then come before the position, and only
-// the event of the other one after it.
+// A transaction can link an account after one with a greater number has unlinked it. Its event can then come before the
+// position, and only the event of the other one after it.
 const userIds = statement(`
   SELECT event.id, event.user_id, owner.user_id FROM event
   LEFT JOIN account AS owner ON owner.tenant_app_id = $1 AND owner.id = event.account_id AND owner.user_id <> event.user_id

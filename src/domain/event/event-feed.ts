@@ -46,17 +46,21 @@ const maxPauseAfterFailure = 5_000
 
 const isStopping = 'The gateway is stopping.'
 
-/** How often a log that is followed is read without an announcement: a transaction that announces for others can be rolled back. */
+/**
+ * How often a log that is followed is read without an announcement: a transaction that announces for others can be
+ * rolled back.
+ */
 const pollMilliseconds = 500
 /**
- * How long a process waits after an announcement before it reads. For about as long other transactions do not announce their events (migration
- * rarer_announcements). Some of these end later, so the process reads again after the same pause, twice that pause, and so on.
+ * How long a process waits after an announcement before it reads. For about as long other transactions do not announce
+ * their events (migration rarer_announcements). Some of these end later, so the process reads again after the same
+ * pause, twice that pause, and so on.
  */
 const restMilliseconds = 10
 
 /**
- * Creates the feed of a process: it reads the log once for all followers, over any connection to the primary. It listens on one
- * connection, and reads only while someone follows.
+ * Creates the feed of a process: it reads the log once for all followers, over any connection to the primary. It
+ * listens on one connection, and reads only while someone follows.
  */
 export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOptions) {
   const tails = new Map<string, TenantTail>()
@@ -136,7 +140,8 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
      *
      * @param after the id of the last event that the follower knows
      * @param onPage called before each page that is read for this follower alone, because it is far behind
-     * @throws GatewayError BAD_USER_INPUT if `after` is not an id of the log. Reading throws it if later events have been removed
+     * @throws GatewayError BAD_USER_INPUT if `after` is not an id of the log. Reading throws it if later events have
+     *   been removed
      * @throws Interruption if the feed was closed
      * @throws if the database cannot be reached
      */

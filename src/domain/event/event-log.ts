@@ -117,8 +117,8 @@ export function createEventLog({ sql, model }: Pick<Database, 'sql' | 'model'>) 
     },
 
     /**
-     * Reads where a follower of a tenant starts: the id of the last event that can be read, and which transactions have not ended: those in
-     * `running` and those that write ids from `begun` on.
+     * Reads where a follower of a tenant starts: the id of the last event that can be read, and which transactions have
+     * not ended: those in `running` and those that write ids from `begun` on.
      */
     async readStart(tenantAppId: string) {
       const [[last, begun, running] = []] = await query(sql, readStart, [tenantAppId])
@@ -198,7 +198,8 @@ const oldestWriter = statement(`
 
 const cutoff = 'now() - make_interval(days => $1::integer)'
 
-// A tenant remembers what was removed, so that a follower which continues after an older id learns that it has missed events.
+// A tenant remembers what was removed, so that a follower which continues after an older id learns that it has missed
+// events.
 const remove = statement(`
   WITH removed AS (
     DELETE FROM event WHERE (tenant_app_id, id) IN (

@@ -19,7 +19,11 @@ export const EventType = builder.enumType('EventType', {
 
 /** The types of the resources that events are about, by the first word of the event's type. */
 const resources: Readonly<Record<string, string>> = {
-  ...{ USER: 'User', ACCOUNT: 'Account', PROFILE: 'Profile', JOB: 'Job', WEBHOOK: 'Webhook' },
+  USER: 'User',
+  ACCOUNT: 'Account',
+  PROFILE: 'Profile',
+  JOB: 'Job',
+  WEBHOOK: 'Webhook',
 }
 
 const Event = builder.objectRef<EventRow>('Event').implement({

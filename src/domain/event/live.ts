@@ -14,11 +14,16 @@ interface LiveOptions<Value> {
   readonly after: (events: readonly Event[]) => Promise<readonly Value[]>
   /** Whether there can be no more values. */
   readonly isOver?: () => boolean
-  /** The id of the event that a value is, for a client that continues after it. Without it, a client subscribes again. */
+  /**
+   * The id of the event that a value is, for a client that continues after it. Without it, a client subscribes again.
+   */
   readonly eventIdOf?: (value: Value) => string
 }
 
-/** The values of a subscription that follows the log. An iterator, because a generator that waits for events cannot be ended before there are some. */
+/**
+ * The values of a subscription that follows the log. An iterator, because a generator that waits for events cannot be
+ * ended before there are some.
+ */
 export function liveValues<Value>(
   follower: EventFollower,
   { first, after, isOver = () => false, eventIdOf }: LiveOptions<Value>,

@@ -2,7 +2,10 @@ import type { EventLog } from './event-log.ts'
 
 const stallMilliseconds = 30_000
 
-/** Called with how long the log has waited for a transaction, in seconds, and what is known of it; with 0 when it waits no longer. */
+/**
+ * Called with how long the log has waited for a transaction, in seconds, and what is known of it; with 0 when it waits
+ * no longer.
+ */
 export type OnStall = (seconds: number, writer?: string) => void
 
 /** Creates the watch over a log that waits for a transaction. */

@@ -9,8 +9,9 @@ import { type LiveValues, liveValues } from '../event/live.ts'
 import { isFinished } from './store/transitions.ts'
 
 /**
- * Follows a job until it is finished: a value for each change, or for several at once. If the tenant has no job with this id, or no
- * longer has it, the last value is null. The values have no more than the id, because the job may have hundreds of KiB of JSON.
+ * Follows a job until it is finished: a value for each change, or for several at once. If the tenant has no job with
+ * this id, or no longer has it, the last value is null. The values have no more than the id, because the job may have
+ * hundreds of KiB of JSON.
  */
 export async function followJob(
   { viewer, jobs, events }: Context,
@@ -40,8 +41,8 @@ export interface JobSelection {
 }
 
 /**
- * Follows the tenant's jobs that match a filter: first the newest ones, then those that change. A job that no longer has
- * the state of the filter is included once more.
+ * Follows the tenant's jobs that match a filter: first the newest ones, then those that change. A job that no longer
+ * has the state of the filter is included once more.
  */
 export async function followJobs(
   { viewer, loaders, events }: Context,

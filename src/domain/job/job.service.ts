@@ -13,8 +13,8 @@ import { canMake, rejectedTransition, type Transition } from './store/transition
 type NewJob = z.input<JobRules['newJob']>
 
 /**
- * Creates jobs. For an idempotency key that a job of the tenant has, returns that job. An input is rejected with CONFLICT if its key was used
- * with another job type or payload.
+ * Creates jobs. For an idempotency key that a job of the tenant has, returns that job. An input is rejected with
+ * CONFLICT if its key was used with another job type or payload.
  */
 export function createJobs(context: Context, inputs: readonly NewJob[]): Promise<Outcome<Job>[]> {
   return writeEach(inputs, {
@@ -87,8 +87,8 @@ export async function cancelJob(context: Context, { id }: { id: string }): Promi
 /**
  * Makes a failed or cancelled job due again, with its remaining attempts, but at least one.
  *
- * @throws GatewayError BAD_USER_INPUT: NOT_FOUND, or CONFLICT if the job is in another state or has a type that no worker
- *   can name
+ * @throws GatewayError BAD_USER_INPUT: NOT_FOUND, or CONFLICT if the job is in another state or has a type that no
+ *   worker can name
  */
 export async function retryJob(context: Context, { id }: { id: string }): Promise<Job> {
   const { viewer, jobs } = context

@@ -90,8 +90,8 @@ export const jobTransfer: Transfer<JobRecord> = {
 export const jobDeletion: Deletion = { delete: deleteJobs }
 
 /**
- * Writes jobs. A record without a creation time gets the current time. Jobs that workers of this database run are skipped
- * if the record equals them.
+ * Writes jobs. A record without a creation time gets the current time. Jobs that workers of this database run are
+ * skipped if the record equals them.
  *
  * @throws RecordError if the record of such a job differs from it
  */
@@ -129,8 +129,18 @@ async function writeJobs(database: Database, tenantAppId: string, jobs: readonly
 
 /** The fields that a record has. The others are those with which a database runs a job. */
 const fields = [
-  ...['status', 'jobType', 'payload', 'result', 'attempts', 'error', 'progress', 'progressMessage'],
-  ...['startedAt', 'finishedAt', 'createdAt', 'updatedAt'],
+  'status',
+  'jobType',
+  'payload',
+  'result',
+  'attempts',
+  'error',
+  'progress',
+  'progressMessage',
+  'startedAt',
+  'finishedAt',
+  'createdAt',
+  'updatedAt',
 ]
 
 const toJson = (value: object | null) => value && JSON.stringify(value)
@@ -139,7 +149,7 @@ const toJson = (value: object | null) => value && JSON.stringify(value)
 async function deleteJobs(database: Database, tenantAppId: string, ids: readonly string[]): Promise<void> {
   for (const job of (await readJobs(database, tenantAppId, ids)).values())
     if (job.runAt !== null) throw notImported(job)
-  await database.prisma.job.deleteMany({ where: { tenantAppId, id: { in: [...ids] } } })
+  await database.rowsOf({ tenantAppId }).delete('Job', ids)
 }
 
 async function readJobs({ reads }: Database, tenantAppId: string, ids: readonly string[]): Promise<Map<string, Job>> {

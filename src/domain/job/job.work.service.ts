@@ -15,8 +15,9 @@ import {
 } from './job.input.ts'
 import { type HeldJob, type JobLease, jobNotFound, leaseOf } from './store/job-store.ts'
 
-// The API of workers outside of this process: the operations of store/job-store.ts, for the viewer's tenant, with validation.
-// Each throws BAD_USER_INPUT naming every invalid field, with NOT_FOUND for a missing job and CONFLICT for a stale token.
+// The API of workers outside of this process: the operations of store/job-store.ts, for the viewer's tenant, with
+// validation. Each throws BAD_USER_INPUT naming every invalid field, with NOT_FOUND for a missing job and CONFLICT for
+// a stale token.
 
 /** How many jobs the fields of an operation have requested. Their payloads are in one response. */
 const claimed = new WeakMap<Context, number>()

@@ -7,8 +7,9 @@ import type { JobStore } from './store/job-store.ts'
 const maxAgeMilliseconds = 10_000
 
 /**
- * Adds the jobs of all tenants to the metrics of a process. A scrape gets the numbers of the scrape before and starts to read new ones, so
- * that it does not wait for a database that hangs. While the database fails, the metrics have no numbers.
+ * Adds the jobs of all tenants to the metrics of a process. A scrape gets the numbers of the scrape before and starts
+ * to read new ones, so that it does not wait for a database that hangs. While the database fails, the metrics have no
+ * numbers.
  */
 export function measureJobs({ registry }: Metrics, jobs: Pick<JobStore, 'count'>, meter: StatementMeter): void {
   const options = { aggregator: 'max' as const, registers: [registry] }

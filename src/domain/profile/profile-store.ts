@@ -37,7 +37,10 @@ const changeable = [...Object.keys(profileFields), 'phoneNumbers', 'addresses', 
 /** What a new profile has in columns that are never null. */
 const whenMissing: Change = { phoneNumbers: '[]', addresses: '[]', unsupportedFields: [] }
 
-/** Creates the store of profiles. Each function sends one statement for any number of profiles, whose accounts must be locked. */
+/**
+ * Creates the store of profiles. Each function sends one statement for any number of profiles, whose accounts must be
+ * locked.
+ */
 export function createProfileStore({ sql, model }: Pick<Database, 'sql' | 'model'>) {
   const table = model('Profile')
   const { list, toRow } = selectColumns(table)
@@ -102,8 +105,8 @@ export function createProfileStore({ sql, model }: Pick<Database, 'sql' | 'model
   }
 }
 
-// New ids are in the order of the emails. The nth of several equal emails of a profile is the nth of the stored ones. A full join is never a
-// nested loop, which would take quadratic time.
+// New ids are in the order of the emails. The nth of several equal emails of a profile is the nth of the stored ones. A
+// full join is never a nested loop, which would take quadratic time.
 const replaceEmails = statement(`
   WITH given AS (
     SELECT given.*, coalesce('=' || given_type, '') AS kind,

@@ -20,7 +20,9 @@ import {
 
 const hours = z.number().min(0, 'must be 0 or more').lt(1e15, 'must be less than 10^15')
 
-/** The fields of a profile that clients set, as the database stores them. The emails and other lists are not among them. */
+/**
+ * The fields of a profile that clients set, as the database stores them. The emails and other lists are not among them.
+ */
 export const profileFields = {
   username: storableText,
   url: httpUrl,

@@ -11,8 +11,8 @@ import { type Email, profileChange } from './profile.input.ts'
 type SyncInput = z.input<typeof profileChange> & { readonly accountId: string }
 
 /**
- * Creates or changes the profiles of accounts. An email that stays (same value and type) keeps its id and creation time. Runs in a
- * transaction. An input is rejected with NOT_FOUND for `accountId`.
+ * Creates or changes the profiles of accounts. An email that stays (same value and type) keeps its id and creation
+ * time. Runs in a transaction. An input is rejected with NOT_FOUND for `accountId`.
  */
 export function syncProfiles(context: Context, inputs: readonly SyncInput[]): Promise<Outcome<Profile>[]> {
   return writeEach(inputs, {

@@ -111,7 +111,9 @@ export const profileTransfer: Transfer<ProfileRecord> = {
   recognisedBy: 'user_platform',
   // An account has a platform and a display name too. REST leaves out fields without a value, but not lists.
   withOneOf: [
-    ...['emails', 'phone_numbers', 'addresses'],
+    'emails',
+    'phone_numbers',
+    'addresses',
     ...Object.keys(scalarsOfRecord).filter((key) => key !== 'display_name'),
   ],
   record: profileRecord,

@@ -15,7 +15,7 @@ export const profileSeed: Seed = {
   rowsOf({ tenantAppId, idOf, accounts, handle, gender, fullName, firstName, lastName, phone, createdAt, randomOf }) {
     const random = randomOf('profile')
     const dateOfBirth = new Date(Date.UTC(1960 + random.below(45), random.below(12), 1 + random.below(28)))
-    return accounts.map(({ number, platform, platformAccountId, displayName }) => {
+    return accounts.map(({ number, platform, platformAccountId, displayName, syncedAt }) => {
       const url = `https://${platform.toLowerCase()}.example/${handle}`
       const category = random.pick(categories)
       const country = random.pick(countries)
@@ -45,8 +45,9 @@ export const profileSeed: Seed = {
         watchTimeInHours: random.below(1_000_000) / 100,
         joinedAt: new Date(createdAt.getTime() - random.below(4_000) * dayMilliseconds),
         verified: random.next() < 0.2,
-        createdAt,
-        updatedAt: createdAt,
+        syncedAt,
+        createdAt: syncedAt,
+        updatedAt: syncedAt,
       }
     })
   },

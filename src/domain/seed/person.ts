@@ -8,26 +8,34 @@ export interface PersonOptions {
   readonly tenantAppId: string
   readonly seed: number
   readonly idScheme: IdScheme
+  /** The creation time of a person. */
+  createdAt(number: number): Date
 }
 
 const accountsPerPerson = 3
 
-/** The creation time of the first person. Each further person was created a second later. */
-const firstCreatedAt = Date.parse('2026-01-01T00:00:00.000Z')
+/** How long a person takes to link an account, and the gateway's client to read its profile. */
+const linkMilliseconds = 97_000
+const syncMilliseconds = 4_200
 
 /** Generates a person. The same seed and number generate the same person. */
-export function createPerson({ tenantAppId, seed, idScheme }: PersonOptions, number: number): Person {
+export function createPerson(options: PersonOptions, number: number): Person {
+  const { tenantAppId, seed, idScheme } = options
+  const createdAt = options.createdAt(number)
   const randomOf = (resource: string) => createRandom(hash(`${seed}/${number}/${resource}`))
   const random = randomOf('person')
   const firstName = random.pick(firstNames.split(' '))
   const lastName = random.pick(lastNames.split(' '))
   const accounts = Array.from({ length: accountsPerPerson }, (_, index): PersonAccount => {
     const platform = platforms[(number + index + 1) % platforms.length] ?? 'YOUTUBE'
+    const linkedAt = new Date(createdAt.getTime() + (index + 1) * linkMilliseconds)
     return {
       number: index + 1,
       platform,
       platformAccountId: `${platform.toLowerCase()}-${idScheme('acc_', number, index + 1)}`,
       displayName: `${firstName} on ${platform.charAt(0)}${platform.slice(1).toLowerCase()}`,
+      linkedAt,
+      syncedAt: new Date(linkedAt.getTime() + syncMilliseconds),
     }
   })
   return {
@@ -38,7 +46,7 @@ export function createPerson({ tenantAppId, seed, idScheme }: PersonOptions, num
     handle: `${firstName}.${lastName}.${number}`.toLowerCase(),
     gender: random.pick(['FEMALE', 'MALE', 'OTHER']),
     phone: `+1555${String(random.below(10_000_000)).padStart(7, '0')}`,
-    createdAt: new Date(firstCreatedAt + number * 1_000),
+    createdAt,
     accounts,
     idOf: ({ prefix }, ...numbers) => idScheme(prefix, number, ...numbers),
     randomOf,

@@ -13,18 +13,21 @@ export interface SeedOptions {
   readonly onProgress?: (users: number) => void
 }
 
+/** A person was created a second after the one before. */
+const createdAt = (number: number) => new Date(Date.UTC(2026, 0) + number * 1_000)
+
 const batchSize = 1_000
 const writers = 3
 
 /**
- * Fills a tenant with generated users, each with accounts, profiles and emails. Rows that exist are skipped, so running it
- * again with the same seed changes nothing.
+ * Fills a tenant with generated users, each with accounts, profiles and emails. Rows that exist are skipped, so running
+ * it again with the same seed changes nothing.
  *
  * @returns the number of rows that were written
  */
 export async function seedTenant(database: Database, options: SeedOptions): Promise<number> {
   const { tenantAppId, users, seed, onProgress = () => undefined } = options
-  const people: PersonOptions = { tenantAppId, seed, idScheme: uuidScheme(seed) }
+  const people: PersonOptions = { tenantAppId, seed, idScheme: uuidScheme(seed), createdAt }
   let written = 0
   let done = 0
   let next = 0
@@ -64,9 +67,8 @@ export async function writePeople(
 function uuidScheme(seed: number): IdScheme {
   return (prefix, ...numbers) => {
     const hex = hash('sha256', [prefix, seed, ...numbers].join())
-    const milliseconds = Date.UTC(2026, 0) + (numbers[0] ?? 0) * 1_000
     const variant = 8 | (Number.parseInt(hex.slice(4, 5), 16) & 3)
     const end = `${variant.toString(16)}${hex.slice(5, 8)}-${hex.slice(8, 20)}`
-    return prefix + formatUuid(milliseconds, Number.parseInt(hex.slice(1, 4), 16), end)
+    return prefix + formatUuid(createdAt(numbers[0] ?? 0).getTime(), Number.parseInt(hex.slice(1, 4), 16), end)
   }
 }

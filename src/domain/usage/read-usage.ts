@@ -92,7 +92,10 @@ export function createUsageReader({ sql }: Pick<Database, 'sql'>) {
     page({ after, before, notBefore, notAfter, fromEnd, limit, ...selection }: UsagePage): Promise<DailyUsage[]> {
       const text = (where: string) => readPage(where, fromEnd ? 'ASC' : 'DESC', limit)
       return read(text, selection, {
-        ...{ 'u.id < $': after, 'u.id > $': before, 'u.id <= $': notBefore, 'u.id >= $': notAfter },
+        'u.id < $': after,
+        'u.id > $': before,
+        'u.id <= $': notBefore,
+        'u.id >= $': notAfter,
       })
     },
 

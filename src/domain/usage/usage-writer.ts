@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Services } from '../../engine/context.ts'
+import { repeat } from '../../engine/repeat.ts'
 import type { Logger } from '../../engine/telemetry/logger.ts'
 import { writeUsage } from './write-usage.ts'
 
@@ -9,8 +9,8 @@ interface WriterOptions {
 }
 
 /**
- * Starts to write the usage that this process counts, every minute. Without the database the counts grow within their bounds, and are
- * written later.
+ * Starts to write the usage that this process counts, every minute. Without the database the counts grow within their
+ * bounds, and are written later.
  *
  * @returns stops it, and resolves when the last counts are written
  */
@@ -19,7 +19,6 @@ export function startUsageWriter(
   { log, intervalMilliseconds = 60_000 }: WriterOptions,
 ): () => Promise<void> {
   const stopping = new AbortController()
-  const { signal } = stopping
 
   async function write(): Promise<void> {
     for (let counts = usageCounts.take(); counts.length > 0; counts = usageCounts.take()) {
@@ -33,16 +32,13 @@ export function startUsageWriter(
     }
   }
 
-  async function repeat(): Promise<void> {
-    while (!signal.aborted) {
-      await sleep(intervalMilliseconds, undefined, { signal, ref: false }).catch(() => undefined)
-      await write()
-    }
-  }
-
-  const stopped = repeat()
-  return () => {
+  const stopped = repeat(() => write().then(() => intervalMilliseconds), {
+    signal: stopping.signal,
+    onError: () => intervalMilliseconds,
+  })
+  return async () => {
     stopping.abort()
-    return stopped
+    await stopped
+    await write()
   }
 }

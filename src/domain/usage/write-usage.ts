@@ -19,8 +19,8 @@ interface Row {
 }
 
 /**
- * Adds counts to those of the current day. A tenant has at most 1,000 operations a day, and further ones count as others: clients choose the
- * names, and could fill the disk.
+ * Adds counts to those of the current day. A tenant has at most 1,000 operations a day, and further ones count as
+ * others: clients choose the names, and could fill the disk.
  */
 export async function writeUsage({ sql }: Pick<Database, 'sql'>, counts: readonly TenantCount[]): Promise<void> {
   const rows = counts.flatMap(({ tenantAppId, operations }) =>
@@ -55,8 +55,15 @@ function withoutExcess(rows: readonly Row[], excess: ReadonlySet<string>): Row[]
 function toJson({ tenantAppId, id, count }: Row) {
   const { keyId, clientName, clientVersion, operationName, operationHash, fields, ...numbers } = count
   return {
-    ...{ tenant_app_id: tenantAppId, id, key_id: keyId, client_name: clientName, client_version: clientVersion },
-    ...{ operation_name: operationName, operation_hash: operationHash, fields: [...fields].sort(), ...numbers },
+    tenant_app_id: tenantAppId,
+    id,
+    key_id: keyId,
+    client_name: clientName,
+    client_version: clientVersion,
+    operation_name: operationName,
+    operation_hash: operationHash,
+    fields: [...fields].sort(),
+    ...numbers,
   }
 }
 
@@ -74,7 +81,8 @@ const findExcess = statement(`
   ) AS known ON known.tenant_app_id = new.tenant_app_id
   WHERE new.number + coalesce(known.count, 0) > ${maxOperations.ofTenant}`)
 
-// Gateways write the rows in the same order, so none waits for another in a circle. A tenant may have been deleted meanwhile.
+// Gateways write the rows in the same order, so none waits for another in a circle. A tenant may have been deleted
+// meanwhile.
 const add = statement(`
   WITH operations AS (
     INSERT INTO operation_usage AS u (tenant_app_id, id, day, key_id, client_name, client_version, operation_name, operation_hash,

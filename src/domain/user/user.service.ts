@@ -48,7 +48,9 @@ function toNewUser({ viewer }: Context, input: NewUser): User {
   return { ...parseInput(newUser, input), id: userIds.create(), tenantAppId, createdAt: now, updatedAt: now }
 }
 
-/** Changes users of the viewer's tenant. Absent fields keep their value. An input is rejected with NOT_FOUND for `id`. */
+/**
+ * Changes users of the viewer's tenant. Absent fields keep their value. An input is rejected with NOT_FOUND for `id`.
+ */
 export function updateUsers({ rows }: Context, inputs: readonly UserChange[]): Promise<Outcome<User>[]> {
   return writeEach(inputs, {
     parse({ id, ...input }) {
@@ -67,8 +69,8 @@ export function updateUsers({ rows }: Context, inputs: readonly UserChange[]): P
 export const updateUser = writeOne(updateUsers)
 
 /**
- * Deletes users of the viewer's tenant. Foreign keys delete their accounts, profiles and emails in the same statement. An input is rejected
- * with NOT_FOUND for `id`.
+ * Deletes users of the viewer's tenant. Foreign keys delete their accounts, profiles and emails in the same statement.
+ * An input is rejected with NOT_FOUND for `id`.
  *
  * @returns the ids of the deleted users
  */

@@ -80,8 +80,8 @@ export const userTransfer: Transfer<UserRecord> = {
 /** The accounts of a user, with their profiles and emails, are deleted with the user. */
 export const userDeletion: Deletion = {
   event: 'USER_DELETED',
-  async delete({ prisma }, tenantAppId, ids) {
-    await prisma.user.deleteMany({ where: { tenantAppId, id: { in: [...ids] } } })
+  async delete({ rowsOf }, tenantAppId, ids) {
+    await rowsOf({ tenantAppId }).delete('User', ids)
   },
 }
 
@@ -121,7 +121,8 @@ async function writeUsers(database: Database, tenantAppId: string, users: readon
     accounts.map(({ user, account, index }) => {
       const { id, user_platform: platform, platform_account_id: platformAccountId, display_name: displayName } = account
       const row = byId.get(id)
-      // A record of REST does not have the creation time of an account, but its position in the list, which follows that time.
+      // A record of REST does not have the creation time of an account, but its position in the list, which follows
+      // that time.
       const createdAt =
         account.created_at ?? row?.createdAt ?? new Date(Math.min(user.created_at.getTime() + index, lastTime))
       return {

@@ -1,10 +1,12 @@
 import { print } from 'graphql'
 import { createContext, type Services } from '../../engine/context.ts'
 import { GatewayError, invalidField } from '../../engine/errors.ts'
+import type { Operations } from '../../engine/graphql/operation/operations.ts'
 import { createPreparer } from '../../engine/graphql/operation/prepare/prepare.ts'
-import type { Operations } from '../../engine/graphql/operation/run.ts'
+import { Held } from '../../engine/limits/held.ts'
 import type { Logger } from '../../engine/telemetry/logger.ts'
 import type { Metrics } from '../../engine/telemetry/metrics.ts'
+import { Refusal } from '../../engine/telemetry/refusal.ts'
 import { schemas } from '../schema.graphql.ts'
 import type { RunQuery } from './delivery/attempt.ts'
 import type { CheckQuery } from './webhook.ts'
@@ -40,7 +42,7 @@ const client = { name: 'webhook', version: undefined }
 
 interface RunQueryOptions {
   readonly services: Services
-  readonly operations: Pick<Operations, 'prepare' | 'run'>
+  readonly operations: Pick<Operations, 'prepare' | 'runOperation'>
   readonly log: Logger
 }
 
@@ -51,11 +53,18 @@ export function createRunQuery({ services, operations, log }: RunQueryOptions): 
     if (!operation) return { error: 'is no longer valid' }
     const statements = { statements: 0 }
     const context = createContext(services, { viewer, log, statements, client })
-    const { result } = await operations.run({
-      ...{ operation, context, statements, variables: { id }, bodyLength: 0 },
-      onSent: (done) => done(),
-    })
+    const refusal = new Refusal(services.metrics)
+    const held = new Held()
+    const toRun = { operation, context, statements, held, variables: { id }, bodyLength: 0 }
+    const { result } = await operations
+      .runOperation(toRun)
+      .catch((thrown: unknown) => {
+        refusal.note(thrown)
+        throw thrown
+      })
+      .finally(() => held.end())
     const [error] = result.errors ?? []
+    refusal.note(error)
     if (error?.extensions['code'] === 'SERVICE_UNAVAILABLE')
       throw new GatewayError('SERVICE_UNAVAILABLE', error.message)
     return error ? { error: error.message } : { data: result.data }

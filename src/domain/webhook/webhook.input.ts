@@ -30,7 +30,10 @@ export const newWebhook = z.object({
   description: description.nullish(),
 })
 
-/** The input of `updateWebhook`. Null leaves `url`, `eventTypes` and `enabled` unchanged, and clears `query` and `description`. */
+/**
+ * The input of `updateWebhook`. Null leaves `url`, `eventTypes` and `enabled` unchanged, and clears `query` and
+ * `description`.
+ */
 export const webhookChange = z.object({
   url: webhookUrl.nullish(),
   eventTypes: eventTypes.nullish(),

@@ -4,9 +4,10 @@ import type { Webhook } from '../../engine/db/generated/prisma/client.ts'
 import { isPossibleId } from '../../engine/db/ids.ts'
 import { GatewayError, invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/parse-input.ts'
+import type { KeyRing } from '../../engine/secrets/key-ring.ts'
 import { lockKeys } from '../credential/key.service.ts'
 import { isEventId } from '../event/event.ts'
-import { generateSecret, type Secrets } from './secrets.ts'
+import { generateSecret, secretOwnerOf } from './secrets.ts'
 import { newWebhook, redelivery, webhookChange, webhookUrl } from './webhook.input.ts'
 import { webhookIds } from './webhook.ts'
 
@@ -20,7 +21,8 @@ export interface WebhookSecret {
 }
 
 /**
- * Checks the URL of a webhook, before the transaction because names are looked up. A URL that is invalid otherwise is left to `run`.
+ * Checks the URL of a webhook, before the transaction because names are looked up. A URL that is invalid otherwise is
+ * left to `run`.
  *
  * @throws GatewayError BAD_USER_INPUT if the deliveries would be refused
  */
@@ -35,8 +37,8 @@ export async function checkAddress({ webhooks }: Context, { url }: { readonly ur
 /**
  * Creates a webhook of the viewer's tenant, within a transaction. It receives the events from now on.
  *
- * @throws GatewayError BAD_USER_INPUT naming every invalid field; CONFLICT if the tenant has as many webhooks as it can; FORBIDDEN if the
- *   viewer has no API key, or the operator has set no key for secrets
+ * @throws GatewayError BAD_USER_INPUT naming every invalid field; CONFLICT if the tenant has as many webhooks as it
+ *   can; FORBIDDEN if the viewer has no API key, or the operator has set no key for secrets
  */
 export async function createWebhook(context: Context, input: z.input<typeof newWebhook>): Promise<WebhookSecret> {
   const { viewer, prisma, webhooks } = context
@@ -53,18 +55,27 @@ export async function createWebhook(context: Context, input: z.input<typeof newW
   const secret = generateSecret()
   const webhook = await prisma.webhook.create({
     data: {
-      ...{ ...given, query, description, tenantAppId, id, cursor: horizon?.complete ?? '' },
-      ...{ keyId, scopes: [...viewer.scopes], secret: secrets.encrypt(secret, { tenantAppId, id }) },
+      ...given,
+      query,
+      description,
+      tenantAppId,
+      id,
+      cursor: horizon?.complete ?? '',
+      keyId,
+      scopes: [...viewer.scopes],
+      secret: secrets.encrypt(secret, secretOwnerOf({ tenantAppId, id })),
     },
   })
   return { webhook, secret }
 }
 
 /**
- * Changes a webhook of the viewer's tenant, within a transaction. Absent fields keep their value. A change of what is sent, or where to, makes
- * the viewer's key the one whose scopes count. Otherwise a key with few scopes could direct the data of another key to itself.
+ * Changes a webhook of the viewer's tenant, within a transaction. Absent fields keep their value. A change of what is
+ * sent, or where to, makes the viewer's key the one whose scopes count. Otherwise a key with few scopes could direct
+ * the data of another key to itself.
  *
- * @throws GatewayError BAD_USER_INPUT naming every invalid field; NOT_FOUND for `id`; FORBIDDEN if the viewer has no API key
+ * @throws GatewayError BAD_USER_INPUT naming every invalid field; NOT_FOUND for `id`; FORBIDDEN if the viewer has no
+ *   API key
  */
 export async function updateWebhook(
   context: Context,
@@ -79,11 +90,10 @@ export async function updateWebhook(
     if (executed !== null) webhooks.checkQuery(viewer, executed)
   }
   const data = {
-    ...{
-      ...(url != null && { url, failingSince: null, pausedUntil: null }),
-      ...(eventTypes != null && { eventTypes }),
-    },
-    ...{ ...(query !== undefined && { query }), ...(description !== undefined && { description }) },
+    ...(url != null && { url, failingSince: null, pausedUntil: null }),
+    ...(eventTypes != null && { eventTypes }),
+    ...(query !== undefined && { query }),
+    ...(description !== undefined && { description }),
     ...(enabled != null && { enabled, disabledReason: null, failingSince: null, pausedUntil: null }),
     ...(isRedirected && { keyId: await requireKey(context), scopes: [...viewer.scopes] }),
   }
@@ -121,7 +131,7 @@ export async function rotateWebhookSecret(context: Context, { id }: { readonly i
   const { prisma } = context
   const { tenantAppId } = await findWebhook(context, 'id', id)
   const secret = generateSecret()
-  const stored = requireSecrets(context).encrypt(secret, { tenantAppId, id })
+  const stored = requireSecrets(context).encrypt(secret, secretOwnerOf({ tenantAppId, id }))
   // One statement, so that two rotations at the same time do not lose a secret that was shown.
   await prisma.$executeRaw`
     UPDATE webhook SET previous_secret = secret, previous_secret_until = now() + interval '24 hours', secret = ${stored}, updated_at = now()
@@ -130,7 +140,8 @@ export async function rotateWebhookSecret(context: Context, { id }: { readonly i
 }
 
 /**
- * Sends events to a webhook again: those with given ids, whatever their type, or all of its types after an id. Within a transaction.
+ * Sends events to a webhook again: those with given ids, whatever their type, or all of its types after an id. Within a
+ * transaction.
  *
  * @throws GatewayError BAD_USER_INPUT: NOT_FOUND for the webhook or an event, CONFLICT if the webhook is disabled
  */
@@ -177,14 +188,14 @@ function webhookNotFound(field: string): GatewayError {
   return invalidField(field, 'NOT_FOUND', 'is not the id of a webhook')
 }
 
-function requireSecrets({ webhooks }: Context): Secrets {
+function requireSecrets({ webhooks }: Context): KeyRing {
   if (webhooks.secrets) return webhooks.secrets
-  throw new GatewayError('FORBIDDEN', 'This gateway has no webhooks: its operator has not set WEBHOOK_SECRET_KEY.')
+  throw new GatewayError('FORBIDDEN', 'This gateway has no webhooks: its operator has not set SECRET_KEYS.')
 }
 
 /**
- * Requires that the viewer has an API key, itself or as the creator of its token, because a webhook ends with its key. Webhooks of a
- * tenant are created one at a time, and not while a key is revoked.
+ * Requires that the viewer has an API key, itself or as the creator of its token, because a webhook ends with its key.
+ * Webhooks of a tenant are created one at a time, and not while a key is revoked.
  *
  * @returns the id of the key, or of its last successor if it has been rotated and is only valid for a while
  */

@@ -2,7 +2,7 @@ import type { Viewer } from '../../engine/auth/viewer.ts'
 import { idsWithPrefix } from '../../engine/db/ids.ts'
 import { one } from '../../engine/db/read/relation.ts'
 import type { IsBlocked } from '../../engine/network/address-check.ts'
-import type { Secrets } from './secrets.ts'
+import type { KeyRing } from '../../engine/secrets/key-ring.ts'
 
 export const webhookIds = idsWithPrefix('whk')
 
@@ -21,15 +21,15 @@ export type DeliveryStatus = keyof typeof deliveryStatuses
 /**
  * Checks the query of a webhook.
  *
- * @throws GatewayError BAD_USER_INPUT for `query` if it is something else, is invalid, costs too much, or needs scopes that the viewer
- *   does not have
+ * @throws GatewayError BAD_USER_INPUT for `query` if it is something else, is invalid, costs too much, or needs scopes
+ *   that the viewer does not have
  */
 export type CheckQuery = (viewer: Viewer, text: string) => void
 
 /** What the requests about webhooks need besides the database. */
 export interface WebhookServices {
   /** Encrypts the secrets of webhooks. Undefined if the operator has set no key: then no webhook can be created. */
-  readonly secrets: Secrets | undefined
+  readonly secrets: KeyRing | undefined
   readonly checkQuery: CheckQuery
   /** Whether deliveries to a URL would be refused because of its address. */
   readonly isBlocked: IsBlocked

@@ -12,8 +12,9 @@ const checksumLength = 6
 const pattern = new RegExp(`^${keyPrefix}[0-9A-Za-z]{${secretLength + checksumLength}}$`)
 
 /**
- * Generates a key: `fus_`, 32 random bytes in base62 (43 characters), and the CRC-32 of both in base62 (6 characters). With
- * the prefix a scanner finds leaked keys, and with the checksum the gateway rejects mistyped keys without a statement.
+ * Generates a key: `fus_`, 32 random bytes in base62 (43 characters), and the CRC-32 of both in base62 (6 characters).
+ * With the prefix a scanner finds leaked keys, and with the checksum the gateway rejects mistyped keys without a
+ * statement.
  */
 export function generateApiKey(): string {
   const body = keyPrefix + toBase62(BigInt(`0x${randomBytes(32).toString('hex')}`), secretLength)

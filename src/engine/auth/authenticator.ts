@@ -19,8 +19,8 @@ export type Authenticator = ReturnType<typeof createAuthenticator>
 export function createAuthenticator(keys: ValidKeys, tokens: TokenVerifier) {
   return {
     /**
-     * @throws GatewayError UNAUTHENTICATED, the same for a missing, malformed, unknown, revoked and expired key, and for any invalid
-     *   token; MALFORMED_REQUEST for a key and a token together
+     * @throws GatewayError UNAUTHENTICATED, the same for a missing, malformed, unknown, revoked and expired key, and
+     *   for any invalid token; MALFORMED_REQUEST for a key and a token together
      */
     async authenticate({ apiKey, authorization }: Credentials): Promise<Viewer> {
       const token = tokenIn(authorization)
@@ -64,8 +64,8 @@ const checkMilliseconds = 1_000
 /**
  * Checks a key or token each second, for streams that may have nothing to send for a long time.
  *
- * @param check rejects with UNAUTHENTICATED when it is no longer valid. After other errors, such as a database that does not answer, it
- *   is checked again
+ * @param check rejects with UNAUTHENTICATED when it is no longer valid. After other errors, such as a database that
+ *   does not answer, it is checked again
  * @param onInvalid called once
  * @returns stops checking
  */

@@ -27,8 +27,8 @@ const updateLastUse = statement(`
 const maxCached = 10_000
 
 /**
- * Reads the keys that are valid now. Each is read once in a few seconds, and its time of last use is updated at most once a minute,
- * without delaying the request.
+ * Reads the keys that are valid now. Each is read once in a few seconds, and its time of last use is updated at most
+ * once a minute, without delaying the request.
  *
  * @param cacheMilliseconds how long a key is cached, so how late a revocation can take effect; 0: not at all
  */

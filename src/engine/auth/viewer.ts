@@ -17,15 +17,16 @@ export interface Viewer {
 }
 
 /**
- * Identifies the viewers who may see the stored responses of a viewer: the key, or all tokens of the key for the same user with the same
- * scopes.
+ * Identifies the viewers who may see the stored responses of a viewer: the key, or all tokens of the key for the same
+ * user with the same scopes.
  */
 export function holderOf({ keyId, hasToken, userId, scopes }: Viewer): string {
   return hasToken ? JSON.stringify([keyId, userId, scopes]) : keyId
 }
 
 /**
- * The condition of Prisma on the rows that a viewer may change: those of the tenant and, for a token that is bound to a user, of the user.
+ * The condition of Prisma on the rows that a viewer may change: those of the tenant and, for a token that is bound to a
+ * user, of the user.
  *
  * @param field the field that holds the id of the user
  */

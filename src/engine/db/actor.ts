@@ -1,8 +1,9 @@
 import type { SqlQuery, SqlResultSet } from '@prisma/driver-adapter-utils'
 import { statementNameOf } from './statement.ts'
 
-// The triggers of the event log store who changed a row. They read the setting `fusion.actor` of the transaction. A write sets it by
-// its RETURNING clause, which PostgreSQL evaluates before it runs the triggers, so this needs no statement of its own.
+// The triggers of the event log store who changed a row. They read the setting `fusion.actor` of the transaction. A
+// write sets it by its RETURNING clause, which PostgreSQL evaluates before it runs the triggers, so this needs no
+// statement of its own.
 
 const write = /^\s*(?:WITH\b.*\)\s+)?(?:INSERT INTO|UPDATE|DELETE FROM)\s/is
 const returning = /\bRETURNING\b/i
@@ -21,7 +22,10 @@ export function createActorQueries() {
     return text
   }
 
-  /** Adds the actor to a write: `UPDATE … RETURNING id` ⇒ `UPDATE … RETURNING id, set_config('fusion.actor', $3, true) IS NULL`. */
+  /**
+   * Adds the actor to a write: `UPDATE … RETURNING id` ⇒ `UPDATE … RETURNING id, set_config('fusion.actor', $3, true)
+   * IS NULL`.
+   */
   function withActor(actor: string, query: SqlQuery): SqlQuery {
     const name = statementNameOf(query)
     const sql = textOf(query, name)

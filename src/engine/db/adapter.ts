@@ -24,8 +24,8 @@ export type StatementObserver = (sql: string) => StatementEnd | undefined
 export interface Connector {
   readonly factory: SqlMigrationAwareDriverAdapterFactory
   /**
-   * Runs a script of several statements. adapter-pg 7.10 splits a script at each semicolon, even in a comment or a string;
-   * pglite-prisma-adapter 0.7 neither awaits it nor reports its error.
+   * Runs a script of several statements. adapter-pg 7.10 splits a script at each semicolon, even in a comment or a
+   * string; pglite-prisma-adapter 0.7 neither awaits it nor reports its error.
    */
   runScript(script: string): Promise<void>
   /** Opens an empty database in memory, in which the schema engine replays migrations. */
@@ -43,9 +43,9 @@ export interface AdapterOptions {
 }
 
 /**
- * Creates the driver adapters that every statement passes: those of Prisma Client, of this gateway's own reads and writes,
- * and of the schema engine. They observe each statement and send it to the current transaction, to a replica, or to the
- * primary.
+ * Creates the driver adapters that every statement passes: those of Prisma Client, of this gateway's own reads and
+ * writes, and of the schema engine. They observe each statement and send it to the current transaction, to a replica,
+ * or to the primary.
  */
 export function createAdapters(
   connector: Connector,

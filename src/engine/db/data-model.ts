@@ -1,5 +1,5 @@
-import { getDatamodel } from './generated/pothos.ts'
-import type { Prisma, PrismaClient } from './generated/prisma/client.ts'
+import type { Prisma } from './generated/prisma/client.ts'
+import { tables as generated } from './generated/tables.ts'
 
 /** The name of a model of schema.prisma. */
 export type Model = Prisma.ModelName
@@ -30,87 +30,21 @@ export interface Table {
 /** Returns the table of a model. */
 export type DataModel = (model: Model) => Table
 
-interface RuntimeField {
-  readonly name: string
-  readonly kind: string
-  readonly type: string
-  readonly dbName?: string | null
-  /** Only in the data model for Pothos, like the next one. */
-  readonly relationFromFields?: readonly string[]
-  readonly isList?: boolean
+/** The tables by their models. Prisma's generator writes them from schema.prisma, where alone they are named. */
+export const dataModel: DataModel = (model) => {
+  const table = tables.get(model)
+  if (!table) throw new Error(`There is no model ${model}`)
+  return table
 }
 
-interface RuntimeModel {
-  readonly dbName?: string | null
-  readonly fields: readonly RuntimeField[]
-}
-
-/**
- * Reads tables and columns from the data model in the generated Prisma Client, so that they are named in schema.prisma
- * alone. Prisma keeps the data model in an undocumented property, which Pothos reads too; test/db/batched-read.test.ts
- * fails if it changes.
- */
-export function readDataModel(prisma: PrismaClient): DataModel {
-  const { models } = (prisma as unknown as { _runtimeDataModel: { models: Record<string, RuntimeModel> } })
-    ._runtimeDataModel
-  const tables = new Map(Object.entries(models).map(([name, model]) => [name, toTable(name, model)]))
-  return (model) => {
-    const table = tables.get(model)
-    if (!table) throw new Error(`There is no model ${model}`)
-    return table
-  }
-}
-
-const sqlTypes: Record<string, string> = {
-  String: 'text',
-  Int: 'integer',
-  BigInt: 'bigint',
-  Float: 'double precision',
-  Boolean: 'boolean',
-  DateTime: 'timestamptz',
-  Json: 'json',
-}
-
-function sqlTypeOf({ kind, type }: RuntimeField): string {
-  // schema.prisma maps enums to their names in snake case. Prisma's data model does not have the mapping.
-  if (kind === 'enum') return type.replace(/(?<!^)[A-Z]/g, '_$&').toLowerCase()
-  const name = sqlTypes[type]
-  if (name === undefined) throw new Error(`Add PostgreSQL's name of the type ${type} to sqlTypes`)
-  return name
-}
-
-/** The fields of a model in the data model for Pothos, which has foreign keys and lists, unlike that of Prisma Client. */
-function pothosFieldsOf(modelName: string): readonly RuntimeField[] {
-  const { models } = (getDatamodel() as unknown as { datamodel: { models: Record<string, RuntimeModel> } }).datamodel
-  return models[modelName]?.fields ?? []
-}
-
-/** The foreign keys `(tenantAppId, field)` of a model. */
-function parentsOf(fields: readonly RuntimeField[]): Table['parents'] {
-  return fields.flatMap(({ kind, type, relationFromFields: [tenant, field] = [] }) =>
-    kind === 'object' && tenant === 'tenantAppId' && field !== undefined ? [{ model: type as Model, field }] : [],
-  )
-}
-
-function toTable(modelName: string, model: RuntimeModel): Table {
-  const pothosFields = pothosFieldsOf(modelName)
-  const lists = new Set(pothosFields.flatMap(({ name, isList }) => (isList ? [name] : [])))
-  const columns = model.fields
-    .filter(({ kind }) => kind !== 'object')
-    .map((field) => ({
-      field: field.name,
-      column: field.dbName ?? field.name,
-      type: field.type,
-      sqlType: sqlTypeOf(field) + (lists.has(field.name) ? '[]' : ''),
-    }))
-  return {
-    name: model.dbName ?? modelName,
-    columns,
-    parents: parentsOf(pothosFields),
-    columnOf(fieldName) {
-      const column = columns.find(({ field }) => field === fieldName)
-      if (!column) throw new Error(`${modelName} has no column ${fieldName}`)
+const tables = new Map<string, Table>(
+  Object.entries(generated).map(([model, { name, columns, parents }]) => {
+    const byField = new Map<string, Column>(columns.map((column) => [column.field, column]))
+    function columnOf(field: string): Column {
+      const column = byField.get(field)
+      if (!column) throw new Error(`${model} has no column ${field}`)
       return column
-    },
-  }
-}
+    }
+    return [model, { name, columns, parents, columnOf }]
+  }),
+)

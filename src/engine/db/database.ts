@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { SqlDriverAdapter } from '@prisma/driver-adapter-utils'
 import { type AdapterOptions, createAdapters, type StatementObserver } from './adapter.ts'
-import { type DataModel, readDataModel } from './data-model.ts'
+import { type DataModel, dataModel } from './data-model.ts'
 import type { Driver } from './driver.ts'
 import { PrismaClient } from './generated/prisma/client.ts'
 import type { JoinedTransaction } from './joined-transaction.ts'
@@ -28,7 +28,10 @@ export interface Database extends Inserts {
 
 export interface DatabaseOptions extends PostgresObservers, Pick<AdapterOptions, 'actorOf'> {
   readonly observe?: StatementObserver
-  /** Whether a new embedded database may have all migrations from the start: it is then a copy of an image, which takes less time. */
+  /**
+   * Whether a new embedded database may have all migrations from the start: it is then a copy of an image, which takes
+   * less time.
+   */
   readonly usesImage?: boolean
   /** Called with the number of keys of each batched read. */
   readonly onBatch?: (size: number) => void
@@ -53,15 +56,14 @@ export async function createDatabase(
   const adapters = createAdapters(driver, { current, actorOf, ...(observe && { observe }) })
   const prisma = new PrismaClient({ adapter: adapters })
   const sql = await adapters.connect()
-  const model = readDataModel(prisma)
   return {
-    ...createInserts(sql, model),
+    ...createInserts(sql, dataModel),
     prisma,
     sql,
-    reads: createReads(sql, model, onBatch),
-    rowsOf: createOwnedRows(sql, model),
+    reads: createReads(sql, dataModel, onBatch),
+    rowsOf: createOwnedRows(sql, dataModel),
     transact: createTransact(sql, current),
-    model,
+    model: dataModel,
     driver,
     async close() {
       await prisma.$disconnect()

@@ -21,15 +21,27 @@ export interface Connections {
 
 /** An open database: PostgreSQL and PGlite look the same from here on. */
 export interface Driver extends Connector {
-  /** Whether the server gathers the statistics that plans are chosen by. The embedded database has no process that does. */
+  /**
+   * Whether the server gathers the statistics that plans are chosen by. The embedded database has no process that does.
+   */
   readonly gathersStatistics: boolean
 
   /**
-   * Runs `work` on a single session while no other gateway does the same, and waits for others to finish. Migrations use it.
+   * Runs `work` on a single session while no other gateway does the same, and waits for others to finish. Migrations
+   * use it.
    *
    * @param work receives a connector whose statements all go to that session
+   * @param lockMilliseconds how long it waits for others: 60 s
+   * @throws OperatorError naming who holds the lock, if that takes too long
    */
-  exclusively<Result>(work: (connector: Connector) => Promise<Result>): Promise<Result>
+  exclusively<Result>(work: (connector: Connector) => Promise<Result>, lockMilliseconds?: number): Promise<Result>
+
+  /**
+   * Opens and ends a session of DATABASE_DIRECT_URL. Absent if it is not set.
+   *
+   * @throws OperatorError if it is a pooler that shares sessions
+   */
+  reachDirectly?(): Promise<void>
 
   /**
    * Listens to a notification channel.
@@ -39,7 +51,8 @@ export interface Driver extends Connector {
   listen(channel: string, events: ListenerEvents): Promise<Listener>
 
   /**
-   * Copies the files of the database within its folder, unless the copy exists. Absent if this process does not own the files.
+   * Copies the files of the database within its folder, unless the copy exists. Absent if this process does not own the
+   * files.
    *
    * @returns the folder of the copy
    */

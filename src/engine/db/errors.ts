@@ -1,13 +1,31 @@
-// A failed statement reaches this gateway in several shapes: an error of node-postgres, of a driver adapter, or of Prisma
-// Client, each the cause of the next. The functions here look through all of them.
+// A failed statement reaches this gateway in several shapes: an error of node-postgres, of a driver adapter, or of
+// Prisma Client, each the cause of the next. The functions here look through all of them.
 
-/** No connection to the server could be opened. The message tells operators why; the cause is the error of node-postgres. */
+/**
+ * No connection to the server could be opened. The message tells operators why; the cause is the error of
+ * node-postgres.
+ */
 export class ConnectError extends Error {
   override readonly name = 'ConnectError'
 }
 
 /**
- * SQLSTATEs after which the same request may succeed later: whole classes, or single codes. After any other, the statement itself is wrong.
+ * Whether no connection could be opened for a reason that can pass by itself: the server does not run yet, or has no
+ * name yet.
+ */
+export function isNotThereYet(error: unknown): boolean {
+  const connectError = failuresOf(error).find((failure) => failure instanceof ConnectError)
+  const cause = connectError?.cause as (NodeJS.ErrnoException & { readonly severity?: string }) | undefined
+  if (cause === undefined) return false
+  // The server itself refuses: it starts, stops, or has no connection left.
+  if (cause.severity !== undefined) return /^(57P0[1-3]|53300)$/.test(String(cause.code))
+  const isOfNetwork = cause.syscall !== undefined || cause instanceof AggregateError
+  return isOfNetwork || /^(timeout expired|Connection terminated)/.test(cause.message)
+}
+
+/**
+ * SQLSTATEs after which the same request may succeed later: whole classes, or single codes. After any other, the
+ * statement itself is wrong.
  *
  * @see https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
@@ -92,6 +110,11 @@ export function isPermissionDenied(error: unknown): boolean {
   return hasState(error, '42501')
 }
 
+/** Whether the database has no such table, column or function: it is not that of this version. */
+export function isUnknownObject(error: unknown): boolean {
+  return ['42P01', '42703', '42883'].some((state) => hasState(error, state))
+}
+
 /**
  * Whether a write failed because the row that it refers to is missing.
  *
@@ -101,7 +124,10 @@ export function isForeignKeyViolation(error: unknown): boolean {
   return hasState(error, '23503') || failuresOf(error).some(({ code }) => code === 'P2003')
 }
 
-/** Classes of SQLSTATEs about the row of a write: a value is invalid or out of range, violates a constraint, or is too long for an index. */
+/**
+ * Classes of SQLSTATEs about the row of a write: a value is invalid or out of range, violates a constraint, or is too
+ * long for an index.
+ */
 const refusedRow = /^(21|22|23|54)/
 
 /** What the database says about a row that it cannot store; undefined if the error is not about the row. */
@@ -134,8 +160,8 @@ function failuresOf(error: unknown): Failure[] {
 }
 
 /**
- * The SQLSTATE of an error, not of its causes: `'28P01'`. Five characters, but not a code of Prisma Client (`P2002`) or of a
- * socket (`EPIPE`).
+ * The SQLSTATE of an error, not of its causes: `'28P01'`. Five characters, but not a code of Prisma Client (`P2002`) or
+ * of a socket (`EPIPE`).
  */
 function stateOf({ code, originalCode, message = '' }: Failure): string | undefined {
   // A raw statement of Prisma Client has the SQLSTATE only in its message.

@@ -19,8 +19,8 @@ export function idsWithPrefix(name: string): Ids {
 const maxIdLength = 128
 
 /**
- * Whether a row can have this id: 1–128 characters that PostgreSQL can store. Other ids are not found, and no statement is
- * sent for them.
+ * Whether a row can have this id: 1–128 characters that PostgreSQL can store. Other ids are not found, and no statement
+ * is sent for them.
  */
 export function isPossibleId(id: string): boolean {
   return id.length > 0 && id.length <= maxIdLength && isStorableText(id)
@@ -30,7 +30,8 @@ export function isPossibleId(id: string): boolean {
 const maxSequence = 0xfff
 
 /**
- * Creates a source of UUIDv7: ids that sort by the time of their creation, also within a millisecond. Node's own does not do that.
+ * Creates a source of UUIDv7: ids that sort by the time of their creation, also within a millisecond. Node's own does
+ * not do that.
  *
  * @see https://www.rfc-editor.org/rfc/rfc9562#section-5.7
  */
@@ -58,7 +59,8 @@ function createUuids(): () => string {
  * Formats a UUIDv7.
  *
  * @param sequence 12 bits
- * @param end the last 64 bits, which mean the same as in Node's UUIDs: `8b1d-4c9e52f07a63`, a variant and 62 random bits
+ * @param end the last 64 bits, which mean the same as in Node's UUIDs: `8b1d-4c9e52f07a63`, a variant and 62 random
+ *   bits
  */
 export function formatUuid(milliseconds: number, sequence: number, end: string): string {
   const time = milliseconds.toString(16).padStart(12, '0')

@@ -10,8 +10,8 @@ export class JoinedTransaction implements SqlQueryable {
   private hasEnded = false
   private savepoints = 0
   /**
-   * The error of a statement after which no savepoint was restored. PostgreSQL can then only roll back: even COMMIT rolls back,
-   * without an error.
+   * The error of a statement after which no savepoint was restored. PostgreSQL can then only roll back: even COMMIT
+   * rolls back, without an error.
    */
   failure: { readonly error: unknown } | undefined
   /** The error of a statement that conflicted with another transaction, even if a sender caught it. */

@@ -56,7 +56,8 @@ export type StatementMeter = ReturnType<typeof createStatementMeter>
 const endings = /^(COMMIT|ROLLBACK|RELEASE)\b/
 
 /**
- * Creates the meter of a process, which attributes statements to requests. Statements sent outside of `run` belong to no request.
+ * Creates the meter of a process, which attributes statements to requests. Statements sent outside of `run` belong to
+ * no request.
  *
  * @param onEnd called with the duration of each statement and whether it failed
  */

@@ -59,7 +59,10 @@ function toQuery({ text, name }: Statement, parameters: readonly Parameter[]): N
   }
 }
 
-/** The name that a query is prepared under; undefined for those that are too many to prepare, such as the queries of Prisma Client. */
+/**
+ * The name that a query is prepared under; undefined for those that are too many to prepare, such as the queries of
+ * Prisma Client.
+ */
 export function statementNameOf(query: SqlQuery): string | undefined {
   return (query as NamedQuery).statementName
 }

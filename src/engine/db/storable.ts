@@ -4,8 +4,8 @@ export function isStorableText(text: string): boolean {
 }
 
 /**
- * The text as PostgreSQL can store it, and at most `max` characters of it: U+FFFD replaces NUL and unpaired surrogates. For texts of handlers
- * and other programs, which must not prevent that what they belong to is stored.
+ * The text as PostgreSQL can store it, and at most `max` characters of it: U+FFFD replaces NUL and unpaired surrogates.
+ * For texts of handlers and other programs, which must not prevent that what they belong to is stored.
  */
 export function toStorableText(text: string, max: number): string {
   // A character has at most two code units. The rest of a long text is not read.

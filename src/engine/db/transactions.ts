@@ -7,13 +7,14 @@ import { JoinedTransaction } from './joined-transaction.ts'
 type TransactionControl = Pick<JoinedTransaction, 'undo'>
 
 /**
- * Runs work in a transaction. Every statement that the work sends belongs to it, whether through Prisma Client or not. If
- * the work fails, nothing is written. A call within a transaction is a savepoint of it.
+ * Runs work in a transaction. Every statement that the work sends belongs to it, whether through Prisma Client or not.
+ * If the work fails, nothing is written. A call within a transaction is a savepoint of it.
  *
  * Work that conflicts with another transaction (deadlock, serialization failure) is rolled back and run again, at most
  * three times in all. Otherwise only workers try again, when they store the outcome of a job.
  *
- * @param options.hasOneWrite whether the work writes with one statement, which is a transaction by itself: BEGIN and COMMIT are not sent
+ * @param options.hasOneWrite whether the work writes with one statement, which is a transaction by itself: BEGIN and
+ *   COMMIT are not sent
  */
 export type Transact = <Result>(
   work: (transaction: TransactionControl) => Promise<Result>,

@@ -8,14 +8,14 @@ import { choosePreferred } from './quality-values.ts'
 const threshold = 1_024
 
 /**
- * Responses up to this length, in bytes, are compressed synchronously: that takes less than 0.5 ms, and setting up a stream takes about as
- * long. Longer ones are compressed on other threads, as fast as the client reads.
+ * Responses up to this length, in bytes, are compressed synchronously: that takes less than 0.5 ms, and setting up a
+ * stream takes about as long. Longer ones are compressed on other threads, as fast as the client reads.
  */
 const syncThreshold = 64 * 1024
 
 /**
- * The levels are the lowest, because the gateway's CPU is scarcer than the network: at level 4, Brotli makes JSON a tenth shorter and takes
- * two to three times as long. docs/performance.md has the measurement.
+ * The levels are the lowest, because the gateway's CPU is scarcer than the network: at level 4, Brotli makes JSON a
+ * tenth shorter and takes two to three times as long. docs/performance.md has the measurement.
  */
 const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
 const gzip = { level: 1 }
@@ -34,8 +34,8 @@ export type Encoding = keyof typeof encoders
 const compressibleType = /^text\/(?!event-stream)|[/+]json\b/
 
 /**
- * The `onSend` hook of routes whose responses are compressed if the client accepts it and `cache-control` has no `no-transform`. Request bodies may not be compressed: a short one
- * could become very long.
+ * The `onSend` hook of routes whose responses are compressed if the client accepts it and `cache-control` has no
+ * `no-transform`. Request bodies may not be compressed: a short one could become very long.
  */
 export const compressResponse: onSendHookHandler<unknown> = (request, reply, payload, done) => {
   const encoding = chooseEncoding(request, reply)
@@ -73,7 +73,9 @@ export function preferredEncoding(accepted: string | string[]): Encoding | undef
 /** How many encodings of a header are read. Choosing among the thousands for which a header has room takes 8 ms. */
 const maxEncodings = 20
 
-/** The choices for headers that were sent recently: clients send only a few different ones. Long headers are not kept. */
+/**
+ * The choices for headers that were sent recently: clients send only a few different ones. Long headers are not kept.
+ */
 const choices = new LRUCache<string, { readonly encoding: Encoding | undefined }>({
   max: 100,
   maxEntrySize: 500,

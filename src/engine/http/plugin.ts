@@ -3,8 +3,8 @@ import type { FastifyInstance, FastifyPluginCallback, HTTPMethods } from 'fastif
 import { GatewayError } from '../errors.ts'
 
 /**
- * Creates a Fastify plugin whose hooks apply to the app that registers it, and not only to routes of the plugin, as with the package
- * fastify-plugin.
+ * Creates a Fastify plugin whose hooks apply to the app that registers it, and not only to routes of the plugin, as
+ * with the package fastify-plugin.
  *
  * @param name for Fastify's messages
  * @see https://fastify.dev/docs/latest/Guides/Plugins-Guide/#how-to-handle-encapsulation-and-distribution
@@ -41,6 +41,8 @@ export function registerRoutes(app: FastifyInstance, register: (app: FastifyInst
   // Every method that Node's parser accepts. CONNECT never becomes a request.
   const methods = METHODS.filter((method) => method !== 'CONNECT')
   for (const method of methods) if (!app.supportedMethods.includes(method as HTTPMethods)) app.addHttpMethod(method)
+  // Fastify refuses a QUERY without a content type before its route does.
+  app.addHttpMethod('QUERY', { overrideExisting: true })
   for (const [url, allowed] of allowedByUrl) {
     app.route({
       method: methods.filter((method) => !allowed.includes(method)) as HTTPMethods[],

@@ -16,7 +16,10 @@ interface Problem {
 /** The prefix of a problem's `type`. The code in lower case follows. */
 const typePrefix = 'urn:fusion-gateway:problem:'
 
-/** The problem document of an error. It names only the request's id, so that the responses for all missing ids are alike. */
+/**
+ * The problem document of an error. It names only the request's id, so that the responses for all missing ids are
+ * alike.
+ */
 export function toProblem({ code, message, fields, details }: GatewayError, requestId: string): Problem {
   const { status, title } = errorCodes[code]
   return {

@@ -8,8 +8,8 @@ interface Entry {
 const maxEntries = 100
 
 /**
- * Chooses the option that a header such as `accept` or `accept-encoding` prefers: by its quality values, then by how exactly it names the
- * option, and then by the order in the header.
+ * Chooses the option that a header such as `accept` or `accept-encoding` prefers: by its quality values, then by how
+ * exactly it names the option, and then by the order in the header.
  *
  * @returns undefined if the header accepts none of them
  * @see https://www.rfc-editor.org/rfc/rfc9110#section-12.5
@@ -29,7 +29,10 @@ function readEntry(text: string): Entry {
   return { range, quality: quality === undefined ? 1 : Number.parseFloat(quality) || 0 }
 }
 
-/** Finds the entry that names an option most exactly. It applies even if it refuses an option that a less exact entry accepts. */
+/**
+ * Finds the entry that names an option most exactly. It applies even if it refuses an option that a less exact entry
+ * accepts.
+ */
 function match(entries: readonly Entry[], option: string) {
   let best = { quality: 0, exactness: -1, order: 0 }
   for (const [order, { range, quality }] of entries.entries()) {

@@ -8,14 +8,17 @@ import { GatewayError } from '../errors.ts'
 import { clientOf } from '../telemetry/usage/client.ts'
 
 /** What the gateway knows about a request, or about an operation that came over a WebSocket. */
-export type RequestState = Pick<FastifyRequest, 'headers' | 'viewer' | 'statements' | 'log' | 'trace' | 'operationName'>
+export type RequestState = Pick<
+  FastifyRequest,
+  'headers' | 'viewer' | 'statements' | 'refusal' | 'held' | 'log' | 'trace' | 'operationName'
+>
 
 /** Authenticates a request and sets its viewer. */
 export type Authenticate = (request: Pick<RequestState, 'headers' | 'viewer' | 'statements'>) => Promise<Viewer>
 
 /**
- * Creates the authentication of requests. Routes call it before the body is read, so that a client without a key cannot make
- * the gateway read one.
+ * Creates the authentication of requests. Routes call it before the body is read, so that a client without a key cannot
+ * make the gateway read one.
  *
  * @throws GatewayError UNAUTHENTICATED, MALFORMED_REQUEST
  */
@@ -37,14 +40,6 @@ export function viewerOf({ viewer }: Pick<RequestState, 'viewer'>): Viewer {
   return viewer
 }
 
-/** Returns the function that calls back when a client has received its response, or has gone. */
-export function onSent({ raw }: FastifyReply): (done: () => void) => void {
-  return (done) => {
-    raw.once('close', done)
-    if (raw.closed) done()
-  }
-}
-
 /** Returns the function that calls back when a client has received what was sent so far, or has gone. */
 export function onFlushed({ raw }: FastifyReply): (done: () => void) => void {
   return (done) => {
@@ -62,8 +57,8 @@ export function onFlushed({ raw }: FastifyReply): (done: () => void) => void {
 }
 
 /**
- * Returns the function that calls back when a client has taken nothing of its response for as long as a connection may be
- * idle. The connection is cut off if the client takes nothing for as long again.
+ * Returns the function that calls back when a client has taken nothing of its response for as long as a connection may
+ * be idle. The connection is cut off if the client takes nothing for as long again.
  */
 export function onUnread({ raw }: FastifyReply): (done: () => void) => void {
   return (done) =>

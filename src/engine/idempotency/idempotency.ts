@@ -41,14 +41,14 @@ export function createIdempotency({ sql, transact }: Pick<Database, 'sql' | 'tra
 
   return {
     /**
-     * Runs work, unless it ran for the same key in the last 24 hours. The response is stored in the transaction of its effect,
-     * so one never exists without the other, whenever the process ends.
+     * Runs work, unless it ran for the same key in the last 24 hours. The response is stored in the transaction of its
+     * effect, so one never exists without the other, whenever the process ends.
      *
      * @param work may run again after a conflict with another transaction. Its response must be JSON
      * @param isFinal whether to store a response. The effects of other responses are rolled back
      * @returns the response, and whether it is the stored response of an earlier request
-     * @throws GatewayError IDEMPOTENCY_KEY_IN_USE while the first request runs; IDEMPOTENCY_KEY_REUSED if another request was
-     *   sent with the key, or its response was erased
+     * @throws GatewayError IDEMPOTENCY_KEY_IN_USE while the first request runs; IDEMPOTENCY_KEY_REUSED if another
+     *   request was sent with the key, or its response was erased
      */
     async runOnce<Result>(
       { viewer, idempotencyKey, request }: IdempotentRequest,

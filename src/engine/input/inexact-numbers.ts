@@ -5,8 +5,8 @@ const token = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/gs
 const suspicious = /\d{16}|\d[eE]\+?\d{2}/
 
 /**
- * Finds a number that JavaScript cannot hold: a whole number beyond ±(2^53 − 1) would be rounded, and one beyond about 1.8e308 would
- * become infinite. Fractions are rounded to the nearest number of 64 bits, as by every reader of JSON.
+ * Finds a number that JavaScript cannot hold: a whole number beyond ±(2^53 − 1) would be rounded, and one beyond about
+ * 1.8e308 would become infinite. Fractions are rounded to the nearest number of 64 bits, as by every reader of JSON.
  *
  * @param json valid JSON
  * @returns the number as it is written, shortened; undefined if there is none

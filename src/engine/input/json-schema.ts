@@ -6,7 +6,6 @@ export interface Bounds {
   readonly minLength?: number
   readonly maxLength?: number
   readonly pattern?: string
-  readonly format?: 'email'
   readonly minimum?: number
   readonly maximum?: number
 }
@@ -17,8 +16,8 @@ export interface RuleDef extends z.core.$ZodCheckDef {
 }
 
 /**
- * The JSON Schema of a rule of inputs. zod does not know the checks of rules.ts, so their bounds are added. Later bounds replace
- * earlier ones.
+ * The JSON Schema of a rule of inputs. zod does not know the checks of rules.ts, so their bounds are added. Later
+ * bounds replace earlier ones.
  *
  * `filledText.check(atMost(64))` ⇒ `{ type: 'string', minLength: 1, pattern: '\\S', maxLength: 64 }`
  */

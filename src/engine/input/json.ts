@@ -12,7 +12,10 @@ export function isShallow(value: unknown): boolean {
 /** The most values of a request: texts, numbers, objects, lists and so on, at all depths. */
 const maxRequestValues = 20_000
 
-/** The limit that the JSON of a request exceeds: it is too deep for recursive code, or has so many values that reading it takes long. */
+/**
+ * The limit that the JSON of a request exceeds: it is too deep for recursive code, or has so many values that reading
+ * it takes long.
+ */
 export function excessOf(value: unknown): string | undefined {
   let left = maxRequestValues
   const isWithin = (depth: number, inner: unknown): boolean => {

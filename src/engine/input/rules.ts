@@ -61,7 +61,10 @@ export function text(max: number) {
 /** The longest name that can be stored, in characters. */
 export const maxNameLength = 500
 
-/** The longest text of an index, in characters. PostgreSQL stores at most 2,704 bytes of a row in an index, and a character has up to 4. */
+/**
+ * The longest text of an index, in characters. PostgreSQL stores at most 2,704 bytes of a row in an index, and a
+ * character has up to 4.
+ */
 const maxIndexedLength = 500
 
 /** A text that is part of an index, and that clients do not give. */
@@ -71,8 +74,8 @@ export const indexedText = storableText.check(atMost(maxIndexedLength))
 export const filledIndexedText = text(maxIndexedLength)
 
 /** Requires a text to match a pattern, which the message describes. */
-export function matching(pattern: RegExp, message: string, bounds: Bounds = {}) {
-  return rule<string>('INVALID_FORMAT', message, (value) => pattern.test(value), { pattern: pattern.source, ...bounds })
+export function matching(pattern: RegExp, message: string) {
+  return rule<string>('INVALID_FORMAT', message, (value) => pattern.test(value), { pattern: pattern.source })
 }
 
 /** An identifier in upper case, such as a platform: `YOUTUBE`, `NON_BINARY`. */
@@ -157,7 +160,9 @@ export const withoutProtoKey = rule<JsonObject>(
 /** A text that a list is filtered by: as long as the longest name that can be stored, that of a profile. */
 export const filterText = storableText.check(atMost(maxNameLength))
 
-/** The name that an operator gives to a tenant or a key: 1–200 characters in one line, because lists print one per line. */
+/**
+ * The name that an operator gives to a tenant or a key: 1–200 characters in one line, because lists print one per line.
+ */
 export const operatorName = z
   .string()
   .trim()
@@ -180,7 +185,10 @@ function refusalOfTime(value: string): Refusal | undefined {
   return message === undefined ? undefined : { code: 'INVALID_FORMAT', message }
 }
 
-/** What is wrong with the text of a time. It needs an offset, and can have milliseconds, because the database stores no more. */
+/**
+ * What is wrong with the text of a time. It needs an offset, and can have milliseconds, because the database stores no
+ * more.
+ */
 function problemOfTime(value: string): string | undefined {
   if (z.iso.date().safeParse(value).success) return 'needs a time and an offset, such as T00:00:00Z'
   if (z.iso.datetime({ local: true }).safeParse(value).success && !/Z$/.test(value)) return 'needs an offset, such as Z'

@@ -4,12 +4,16 @@ import { problemsOfUrl } from '../db/postgres/url-problems.ts'
 // The formats of environment variables, whose values are texts.
 
 /** A duration: in seconds in the environment, in milliseconds in the configuration. */
-export function seconds(byDefault: number) {
-  const message = 'must be a number of seconds from 0.001 to 86400'
+export function seconds(byDefault: number, least = 0.001) {
+  return duration(least).default(byDefault * 1_000)
+}
+
+/** A duration whose default depends on other variables. */
+export function duration(least: number) {
+  const message = `must be a number of seconds from ${least} to 86400`
   return decimal(/^\d+(\.\d+)?$/, message)
-    .pipe(z.number().min(0.001, message).max(86_400, message))
+    .pipe(z.number().min(least, message).max(86_400, message))
     .transform((value) => Math.round(value * 1_000))
-    .default(byDefault * 1_000)
 }
 
 /** A number from 0 to 1. */

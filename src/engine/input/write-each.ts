@@ -20,7 +20,8 @@ interface Writing<Input, Valid, Result> {
 /**
  * Checks inputs one by one, and writes the valid ones together.
  *
- * @returns an outcome for each input, in their order. The second of two inputs that must differ is rejected with DUPLICATE
+ * @returns an outcome for each input, in their order. The second of two inputs that must differ is rejected with
+ *   DUPLICATE
  */
 export async function writeEach<Input, Valid, Result>(
   inputs: readonly Input[],

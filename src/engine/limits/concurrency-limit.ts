@@ -1,12 +1,13 @@
 import { setTimeout } from 'node:timers/promises'
 import { GatewayError } from '../errors.ts'
-import { type AccountKind, accountsOf, type Payer } from './payer.ts'
+import type { LimitName } from '../limit-names.ts'
+import { type Payer, type SubjectKind, subjectsOf } from './payer.ts'
 
 export type ConcurrencyLimit = ReturnType<typeof createConcurrencyLimit>
 
-/** How many permits an account has, in multiples of those of a key, and the words for it. */
+/** How many permits a subject has, in multiples of those of a key, and the words for it. */
 export const shares: Readonly<
-  Record<AccountKind, { readonly factor: number; readonly owner: string; readonly share: string }>
+  Record<SubjectKind, { readonly factor: number; readonly owner: string; readonly share: string }>
 > = {
   tenant: { factor: 2, owner: 'The tenant has', share: ": twice a key's" },
   key: { factor: 1, owner: 'The key has', share: '' },
@@ -22,13 +23,14 @@ export const delayRejection = (): Promise<void> => setTimeout(delaySeconds * 1_0
 /**
  * Limits what a tenant, a key, and the users of tokens have open at a time, such as requests.
  *
+ * @param limit its name in the log and in metrics
  * @param max how many permits a key has
- * @param things what is limited, in the words of an error: requests, subscriptions, MiB of something
+ * @param plural what is limited, in the words of an error: requests, subscriptions, MiB of something
  * @param variable the name of the limit in the configuration
  */
-export function createConcurrencyLimit(max: number, things: string, variable: string) {
+export function createConcurrencyLimit(limit: LimitName, max: number, plural: string, variable: string) {
   const taken = new Map<string, number>()
-  const maxOf = (kind: AccountKind) => Math.ceil(max * shares[kind].factor)
+  const maxOf = (kind: SubjectKind) => Math.ceil(max * shares[kind].factor)
   const takenBy = (name: string) => taken.get(name) ?? 0
 
   function add(name: string, count: number): void {
@@ -37,30 +39,30 @@ export function createConcurrencyLimit(max: number, things: string, variable: st
     else taken.set(name, sum)
   }
 
-  /** The narrowest account that has too few permits left. */
-  function findFull(payer: Payer, count: number): AccountKind | undefined {
-    return accountsOf(payer).findLast(({ kind, name }) => takenBy(name) + count > maxOf(kind))?.kind
+  /** The narrowest subject that has too few permits left. */
+  function findFull(payer: Payer, count: number): SubjectKind | undefined {
+    return subjectsOf(payer).findLast(({ kind, name }) => takenBy(name) + count > maxOf(kind))?.kind
   }
 
-  async function reject(kind: AccountKind): Promise<never> {
+  async function reject(kind: SubjectKind): Promise<never> {
     const { owner, share } = shares[kind]
     await delayRejection()
     throw new GatewayError(
       'RATE_LIMITED',
-      `${owner} ${maxOf(kind)} ${things}, the most at a time${share} (${variable}).`,
-      { headers: { 'retry-after': String(delaySeconds) } },
+      `${owner} ${maxOf(kind)} ${plural}, the most at a time${share} (${variable}).`,
+      { limit, headers: { 'retry-after': String(delaySeconds) } },
     )
   }
 
   /** Takes permits even if there are too few left. Returns what releases them. */
   function hold(payer: Payer, count: number): () => void {
-    const accounts = accountsOf(payer)
-    for (const { name } of accounts) add(name, count)
+    const subjects = subjectsOf(payer)
+    for (const { name } of subjects) add(name, count)
     let isTaken = true
     return () => {
       if (!isTaken) return
       isTaken = false
-      for (const { name } of accounts) add(name, -count)
+      for (const { name } of subjects) add(name, -count)
     }
   }
 

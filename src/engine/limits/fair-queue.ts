@@ -1,69 +1,73 @@
 import { clientHasGone } from '../errors.ts'
-import { type Account, accountsOf, type Payer } from './payer.ts'
+import { type Payer, type Subject, subjectsOf } from './payer.ts'
 
 export type FairQueue = ReturnType<typeof createFairQueue>
 
-/** The work of an account: of a tenant, of a key or of all users below it, of a user below them. */
-interface Branch {
+/** The work of a subject: of a tenant, of a key or of all users below it, of a user below them. */
+interface Line {
   readonly name: string
   /** How many pieces of its work may run at a time. */
   readonly max: number
-  readonly parent: Branch | undefined
+  readonly parent: Line | undefined
   running: number
   readonly waiting: (() => void)[]
-  /** The accounts below that have work. The first one has waited longest. */
-  readonly branches: Map<string, Branch>
+  /** The subjects below that have work. The first one has waited longest. */
+  readonly lines: Map<string, Line>
 }
 
-function createBranch(name: string, max: number, parent: Branch | undefined): Branch {
-  const branch: Branch = { name, max, parent, running: 0, waiting: [], branches: new Map() }
-  parent?.branches.set(name, branch)
-  return branch
+function createLine(name: string, max: number, parent: Line | undefined): Line {
+  const line: Line = { name, max, parent, running: 0, waiting: [], lines: new Map() }
+  parent?.lines.set(name, line)
+  return line
 }
 
 /**
- * Creates a queue that runs work in a fair order: the tenant that has waited longest is served first. Within it, the same holds for its keys
- * and all its users together, and for the users. A tenant has only some of the work running, and all its users together one piece less, if
- * that is any. So neither a tenant nor a user with much work delays the others, and the tenant's own server does not wait for its users.
+ * Creates a queue that runs work in a fair order: the tenant that has waited longest is served first. Within it, the
+ * same holds for its keys and all its users together, and for the users. A tenant has only some of the work running,
+ * and all its users together one piece less, if that is any. So neither a tenant nor a user with much work delays the
+ * others, and the tenant's own server does not wait for its users.
  *
  * @param max how many pieces of work run at a time
  * @param maxPerTenant how many of them may belong to one tenant
  * @param pauseAfter returns the pause before the next work, given the duration of the last one. Both in milliseconds
  */
 function createFairQueue(max: number, maxPerTenant: number, pauseAfter = (_milliseconds: number) => 0) {
-  const root = createBranch('', max, undefined)
-  const maxOf = ({ kind }: Account) => (kind === 'users' ? Math.max(1, maxPerTenant - 1) : maxPerTenant)
+  const root = createLine('', max, undefined)
+  const maxOf = ({ kind }: Subject) => (kind === 'users' ? Math.max(1, maxPerTenant - 1) : maxPerTenant)
 
-  /** Removes the work that has waited longest from a branch. */
-  function takeNext(branch: Branch): (() => void) | undefined {
-    if (branch.running >= branch.max) return undefined
-    for (const below of branch.branches.values()) {
+  /** Removes the work that has waited longest from a line. */
+  function takeNext(line: Line): (() => void) | undefined {
+    if (line.running >= line.max) return undefined
+    for (const below of line.lines.values()) {
       const start = takeNext(below)
       if (start) return start
     }
-    return branch.waiting.shift()
+    return line.waiting.shift()
   }
 
   function startNext(): void {
     for (let start = takeNext(root); start; start = takeNext(root)) start()
   }
 
-  /** Counts work that starts (1) or ends (-1) in a branch and all above. They move to the end of the order, if they have work left. */
-  function count(branch: Branch, change: 1 | -1): void {
-    branch.running += change
-    const { name, parent, running, waiting, branches } = branch
+  /**
+   * Counts work that starts (1) or ends (-1) in a line and all above. They move to the end of the order, if they have
+   * work left.
+   */
+  function count(line: Line, change: 1 | -1): void {
+    line.running += change
+    const { name, parent, running, waiting, lines } = line
     if (!parent) return
-    parent.branches.delete(name)
-    if (running > 0 || waiting.length > 0 || branches.size > 0) parent.branches.set(name, branch)
+    parent.lines.delete(name)
+    if (running > 0 || waiting.length > 0 || lines.size > 0) parent.lines.set(name, line)
     count(parent, change)
   }
 
-  function branchOf(payer: Payer): Branch {
-    let branch = root
-    for (const account of accountsOf(payer)) {
-      branch = branch.branches.get(account.name) ?? createBranch(account.name, maxOf(account), branch)
+  function lineOf(payer: Payer): Line {
+    let line = root
+    for (const subject of subjectsOf(payer)) {
+      line = line.lines.get(subject.name) ?? createLine(subject.name, maxOf(subject), line)
     }
-    return branch
+    return line
   }
 
   return {
@@ -74,17 +78,17 @@ function createFairQueue(max: number, maxPerTenant: number, pauseAfter = (_milli
      * @throws GatewayError if the client has gone before the work starts
      */
     async run<Result>(payer: Payer, work: () => Result | Promise<Result>, isAbandoned = () => false): Promise<Result> {
-      const branch = branchOf(payer)
+      const line = lineOf(payer)
       await new Promise<void>((resolve) => {
-        branch.waiting.push(() => {
-          count(branch, 1)
+        line.waiting.push(() => {
+          count(line, 1)
           resolve()
         })
         startNext()
       })
       const startedAt = performance.now()
       const end = () => {
-        count(branch, -1)
+        count(line, -1)
         startNext()
       }
       try {
@@ -105,8 +109,9 @@ function createFairQueue(max: number, maxPerTenant: number, pauseAfter = (_milli
 export type FairQueues = ReturnType<typeof createFairQueues>
 
 /**
- * After a long step the event loop is free for as long as the step took, within limits. Node accepts one connection per round of the
- * loop: with a long step in each round, a hundred connections of one client would delay all later connections by a hundred steps.
+ * After a long step the event loop is free for as long as the step took, within limits. Node accepts one connection per
+ * round of the loop: with a long step in each round, a hundred connections of one client would delay all later
+ * connections by a hundred steps.
  */
 function pauseAfterStep(milliseconds: number): number {
   return milliseconds < 2 ? 0 : Math.min(milliseconds, 100)
@@ -122,11 +127,14 @@ export function createFairQueues() {
     /** Reads of many JSON objects, which may have hundreds of KiB each. */
     objects: createFairQueue(2, 1),
     /**
-     * Mutations that keep a connection to the database from their first statement to their last. Four of a tenant leave the others most
-     * connections of a pool of the default size.
+     * Mutations that keep a connection to the database from their first statement to their last. Four of a tenant leave
+     * the others most connections of a pool of the default size.
      */
     transactions: createFairQueue(Number.POSITIVE_INFINITY, 4),
-    /** Statements that look at rows which they do not return: searches and counts. Two of a tenant leave the others a core of a small server. */
+    /**
+     * Statements that look at rows which they do not return: searches and counts. Two of a tenant leave the others a
+     * core of a small server.
+     */
     searches: createFairQueue(4, 2),
   }
 }

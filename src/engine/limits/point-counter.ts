@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import type { RedisConnection } from './redis.ts'
 
-/** An account that pays, and how many points it has in a window. */
-export interface Purse {
-  /** The name of the account (`accountsOf`). */
+/** How many points a subject has in a window. */
+export interface PointLimit {
+  /** The name of the subject (`subjectsOf`). */
   readonly name: string
   readonly points: number
 }
 
-/** What a purse has spent in its window. */
+/** What a limit has spent in its window. */
 export interface Spent {
   readonly spent: number
   readonly resetMilliseconds: number
@@ -16,35 +16,35 @@ export interface Spent {
 
 /** The result of an attempt to take points. */
 interface Taken {
-  /** False if a purse had too few points. None were taken then. */
+  /** False if a limit had too few points. None were taken then. */
   readonly isTaken: boolean
-  /** Of each purse, in their order. */
+  /** Of each limit, in their order. */
   readonly spent: readonly Spent[]
 }
 
 /**
- * Takes points of every purse if all have enough left in their windows. Checking and taking are one step, so that rejected requests never
- * change the budget of others, and two gateways never both take the last points.
+ * Takes points of every limit if all have enough left in their windows. Checking and taking are one step, so that
+ * rejected requests never change the budget of others, and two gateways never both take the last points.
  *
- * @param isDone whether the work is done already. Its points are taken even if a purse has too few
+ * @param isDone whether the work is done already. Its points are taken even if a limit has too few
  */
-export type PointCounter = (purses: readonly Purse[], cost: number, isDone?: boolean) => Promise<Taken>
+export type PointCounter = (limits: readonly PointLimit[], cost: number, isDone?: boolean) => Promise<Taken>
 
 const windowMilliseconds = 60_000
 
-/** How many purses a process counts at most. */
-const maxPurses = 100_000
+/** How many limits a process counts at most. */
+const maxWindows = 100_000
 
 export function createMemoryCounter(now: () => number = () => performance.now()): PointCounter {
-  const windows = new LRUCache<string, { spent: number; readonly endsAt: number }>({ max: maxPurses })
+  const windows = new LRUCache<string, { spent: number; readonly endsAt: number }>({ max: maxWindows })
 
-  function windowOf({ name }: Purse) {
+  function windowOf({ name }: PointLimit) {
     const open = windows.get(name)
     return open && now() < open.endsAt ? open : { spent: 0, endsAt: now() + windowMilliseconds }
   }
 
-  return async (purses, cost, isDone = false) => {
-    const open = purses.map((purse) => ({ ...purse, window: windowOf(purse) }))
+  return async (limits, cost, isDone = false) => {
+    const open = limits.map((limit) => ({ ...limit, window: windowOf(limit) }))
     const isTaken = isDone || open.every(({ points, window }) => window.spent + cost <= points)
     for (const { name, window } of isTaken ? open : []) {
       window.spent += cost
@@ -79,11 +79,11 @@ const script = `
  * @throws Error, from the counter, if Redis does not answer
  */
 export function createRedisCounter(redis: RedisConnection): PointCounter {
-  return async (purses, cost, isDone = false) => {
-    const keys = purses.map(({ name }) => `fusion-gateway:rate:${name}`)
-    const args = [cost, windowMilliseconds, isDone, ...purses.map(({ points }) => points)].map(String)
+  return async (limits, cost, isDone = false) => {
+    const keys = limits.map(({ name }) => `fusion-gateway:rate:${name}`)
+    const args = [cost, windowMilliseconds, isDone, ...limits.map(({ points }) => points)].map(String)
     const [isTaken, ...numbers] = await redis.runScript(script, keys, args)
-    const spent = purses.map((_, index) => ({
+    const spent = limits.map((_, index) => ({
       spent: Number(numbers[2 * index]),
       resetMilliseconds: Number(numbers[2 * index + 1]),
     }))

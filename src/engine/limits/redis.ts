@@ -10,7 +10,8 @@ const pauseMilliseconds = 1_000
 export type RedisConnection = ReturnType<typeof connectToRedis>
 
 /**
- * Connects to Redis in the background, and again when the connection is lost. Nothing waits for the connection; while there is none, every call fails at once.
+ * Connects to Redis in the background, and again when the connection is lost. Nothing waits for the connection; while
+ * there is none, every call fails at once.
  *
  * @param url `redis://host:port/database`
  */

@@ -9,16 +9,16 @@ export interface GuardedAgentOptions {
 }
 
 /**
- * Creates an agent that connects only to public addresses. Each address is checked when the socket connects to it, so names that
- * resolve to private addresses, and redirects to them, are rejected with the error code ERR_IP_BLOCKED.
+ * Creates an agent that connects only to public addresses. Each address is checked when the socket connects to it, so
+ * names that resolve to private addresses, and redirects to them, are rejected with the error code ERR_IP_BLOCKED.
  */
 export function createGuardedAgent(options: GuardedAgentOptions): Agent {
   return new Agent({ connect: createConnector(options) })
 }
 
 /**
- * Node checks a block list when it opens a TCP socket, but not when it opens a TLS socket. So the TCP socket is opened first, and
- * TLS is started on it.
+ * Node checks a block list when it opens a TCP socket, but not when it opens a TLS socket. So the TCP socket is opened
+ * first, and TLS is started on it.
  */
 function createConnector({ timeoutMilliseconds: timeout, allowPrivateNetworks }: GuardedAgentOptions) {
   const openSocket = buildConnector({ timeout, blockList: createPrivateNetworks(allowPrivateNetworks) })

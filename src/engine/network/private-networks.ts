@@ -36,13 +36,14 @@ const privateNetworks: readonly (readonly [string, number, 'ipv4' | 'ipv6'])[] =
 ]
 
 /**
- * Which of these networks clients may make this process connect to: all, none, or those that are listed, such as `10.20.0.0/16` and
- * `fd00::1`.
+ * Which of these networks clients may make this process connect to: all, none, or those that are listed, such as
+ * `10.20.0.0/16` and `fd00::1`.
  */
 export type AllowedNetworks = boolean | readonly string[]
 
 /**
- * Creates the list of addresses to which clients must not make this process connect. IPv4-mapped addresses count as IPv4.
+ * Creates the list of addresses to which clients must not make this process connect. IPv4-mapped addresses count as
+ * IPv4.
  *
  * @param allowed the networks that the list leaves out
  */

@@ -2,7 +2,10 @@ import { isDatabaseUnavailable } from '../db/errors.ts'
 import { clientHasGone, GatewayError } from '../errors.ts'
 import type { Logger } from './logger.ts'
 
-/** The error that a client sees for any thrown value. Errors that are not for clients are logged whole and shown without details. */
+/**
+ * The error that a client sees for any thrown value. Errors that are not for clients are logged whole and shown without
+ * details.
+ */
 export function toGatewayError(thrown: unknown, log: Logger): GatewayError {
   if (thrown instanceof GatewayError) return thrown
   if (isClientGone(thrown)) return clientHasGone()

@@ -1,9 +1,9 @@
-// This replaces sonic-boom, pino's stream, whose buffer has no bound. When a write fails, sonic-boom repeats it in a loop that blocks the
-// event loop, and then ends the process.
+// This replaces sonic-boom, pino's stream, whose buffer has no bound. When a write fails, sonic-boom repeats it in a
+// loop that blocks the event loop, and then ends the process.
 
 /**
- * The longest chunk of several lines. Linux writes so many bytes to a pipe together or not at all (PIPE_BUF), so lines of several
- * processes do not mix.
+ * The longest chunk of several lines. Linux writes so many bytes to a pipe together or not at all (PIPE_BUF), so lines
+ * of several processes do not mix.
  */
 const chunkBytes = 4_096
 
@@ -39,7 +39,8 @@ interface LogBufferOptions {
 }
 
 /**
- * Creates a buffer of log lines. It saves most system calls of a busy log, and the process continues while its log cannot be written.
+ * Creates a buffer of log lines. It saves most system calls of a busy log, and the process continues while its log
+ * cannot be written.
  */
 export function createLogBuffer(options: LogBufferOptions) {
   const { sink, maxBytes = 8 * 1024 * 1024, onDrop, onRecover } = options

@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino'
 import { causeOf } from '../db/errors.ts'
 import { createLogBuffer, type LogSink } from './log-buffer.ts'
+import { type DescribedError, formatOptions, type LogFormatName } from './log-formats.ts'
 import type { Metrics } from './metrics.ts'
 import { createReadableLog } from './readable-log.ts'
 
@@ -14,6 +15,8 @@ export interface Logger {
 
 export interface LoggerOptions {
   readonly logLevel: string
+  /** Without it, pino's own format. A terminal gets readable lines in any case. */
+  readonly logFormat?: LogFormatName
   /** Counts the lines that are dropped because stdout accepts none. */
   readonly metrics?: Pick<Metrics, 'logLinesDropped'>
 }
@@ -23,8 +26,12 @@ export interface LoggerOptions {
  *
  * @param destination where the lines go, instead of stdout
  */
-export function createLogger({ logLevel, metrics }: LoggerOptions, destination?: DestinationStream): PinoLogger {
-  const options = { level: logLevel, serializers: { err: describeError } }
+export function createLogger(
+  { logLevel, logFormat = 'json', metrics }: LoggerOptions,
+  destination?: DestinationStream,
+): PinoLogger {
+  const isReadable = !destination && process.stdout.isTTY
+  const options = { level: logLevel, ...formatOptions(isReadable ? 'json' : logFormat, describeError) }
   if (destination) return pino(options, destination)
   const buffer = createLogBuffer({
     sink: createStdoutSink(),
@@ -32,17 +39,8 @@ export function createLogger({ logLevel, metrics }: LoggerOptions, destination?:
     onRecover: (dropped) => log.warn({ dropped }, 'log lines were dropped'),
   })
   process.once('exit', buffer.end)
-  const log = pino(options, process.stdout.isTTY ? createReadableLog(buffer) : buffer)
+  const log = pino(options, isReadable ? createReadableLog(buffer) : buffer)
   return log
-}
-
-interface DescribedError {
-  readonly type: string
-  readonly message: string
-  /** The SQLSTATE, the code of Prisma Client or that of the system. */
-  readonly code?: unknown
-  readonly stack?: string | undefined
-  readonly cause?: DescribedError
 }
 
 /** An error without its other properties: errors of the database contain the row. */
@@ -80,10 +78,10 @@ const writeAsync = promisify(write)
 /**
  * Creates the sink that is the standard output of this process.
  *
- * A disk can take long, so another thread writes to a file. A pipe, a socket and a terminal answer at once in non-blocking mode. In blocking
- * mode, a reader that does not read would stop the event loop. On another thread it would stop the end of the process, which waits for
- * its threads. All processes that inherit a descriptor share its mode, and Node changes it whenever one of them starts or ends: each
- * write sets it.
+ * A disk can take long, so another thread writes to a file. A pipe, a socket and a terminal answer at once in
+ * non-blocking mode. In blocking mode, a reader that does not read would stop the event loop. On another thread it
+ * would stop the end of the process, which waits for its threads. All processes that inherit a descriptor share its
+ * mode, and Node changes it whenever one of them starts or ends: each write sets it.
  */
 function createStdoutSink(): LogSink {
   const { fd, _handle: handle } = process.stdout as typeof process.stdout & { readonly _handle?: StreamHandle }

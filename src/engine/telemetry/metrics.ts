@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client'
 import type { Connections } from '../db/driver.ts'
+import type { LimitName } from '../limit-names.ts'
 import { countPointsByKey } from './points-by-key.ts'
 
 /** The metrics of a process, in the format of Prometheus. */
@@ -8,6 +9,18 @@ export type Metrics = ReturnType<typeof createMetrics>
 /** How many operation names get their own series: of all tenants, and of one tenant. */
 const maxNames = 100
 const maxNamesPerTenant = 50
+
+/**
+ * The limits of the concurrency of a process. A metric that is older than the one of all limits counts them too, for
+ * alerts and dashboards.
+ */
+const loadLimits: ReadonlySet<LimitName> = new Set<LimitName>([
+  'in_flight',
+  'event_loop',
+  'in_flight_of_key',
+  'arriving_of_key',
+  'sockets_of_key',
+])
 
 export function createMetrics() {
   const registry = new Registry()
@@ -23,6 +36,12 @@ export function createMetrics() {
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
     registers,
   })
+
+  const refusals = counter('fusion_refusals_total', 'Requests and operations refused by limit (docs/limits.md)', [
+    'limit',
+  ])
+  const shed = counter('fusion_http_requests_shed_total', 'Requests rejected because of too much load', ['reason'])
+  const rateLimited = counter('fusion_rate_limited_total', 'Operations rejected because too few points were left')
 
   return {
     registry,
@@ -42,10 +61,6 @@ export function createMetrics() {
     }),
 
     webSockets: new Gauge({ name: 'fusion_websockets', help: 'Open WebSockets', registers }),
-
-    requestsShed: counter('fusion_http_requests_shed_total', 'Requests rejected because of too much load', ['reason']),
-
-    requestsRateLimited: counter('fusion_rate_limited_total', 'Operations rejected because too few points were left'),
 
     countPoints: countPointsByKey(registry),
 
@@ -114,11 +129,21 @@ export function createMetrics() {
       'Lines of the log dropped because standard output took none and the buffer was full',
     ),
 
+    /** Counts a request, a connection or an operation that a limit has refused. */
+    countRefusal(limit: LimitName): void {
+      refusals.inc({ limit })
+      if (loadLimits.has(limit)) shed.inc({ reason: limit })
+      if (limit === 'points') rateLimited.inc()
+    },
+
     observeStatement(seconds: number, hasFailed: boolean): void {
       statementSeconds.observe({ outcome: hasFailed ? 'failed' : 'ok' }, seconds)
     },
 
-    /** The label of an operation's name. Clients choose the names, so their number is bounded, and no tenant can use all of them. */
+    /**
+     * The label of an operation's name. Clients choose the names, so their number is bounded, and no tenant can use all
+     * of them.
+     */
     operationLabel(name: string | undefined, tenantAppId = ''): string {
       if (name === undefined || names.has(name)) return name ?? ''
       const ofTenant = namesByTenant.get(tenantAppId) ?? 0

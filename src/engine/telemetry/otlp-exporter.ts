@@ -14,14 +14,18 @@ const defaultTimeoutMilliseconds = 10_000
 const maxAttempts = 5
 const firstPauseMilliseconds = 1_000
 
-/** The statuses of a collector that accepts the spans later. https://opentelemetry.io/docs/specs/otlp/#retryable-response-codes */
+/**
+ * The statuses of a collector that accepts the spans later.
+ * https://opentelemetry.io/docs/specs/otlp/#retryable-response-codes
+ */
 const isRetryable = (status: number) => [429, 502, 503, 504].includes(status)
 
 /**
- * Creates the exporter of spans: OTLP over HTTP, as JSON. OpenTelemetry's own brings six packages, for logs and metrics too.
+ * Creates the exporter of spans: OTLP over HTTP, as JSON. OpenTelemetry's own brings six packages, for logs and metrics
+ * too.
  *
- * The environment configures it: `OTEL_EXPORTER_OTLP_` or `OTEL_EXPORTER_OTLP_TRACES_`, with `ENDPOINT`, `HEADERS`, `TIMEOUT`, `COMPRESSION`,
- * `CERTIFICATE`, `CLIENT_KEY` and `CLIENT_CERTIFICATE`.
+ * The environment configures it: `OTEL_EXPORTER_OTLP_` or `OTEL_EXPORTER_OTLP_TRACES_`, with `ENDPOINT`, `HEADERS`,
+ * `TIMEOUT`, `COMPRESSION`, `CERTIFICATE`, `CLIENT_KEY` and `CLIENT_CERTIFICATE`.
  *
  * @see https://opentelemetry.io/docs/specs/otel/protocol/exporter/
  */

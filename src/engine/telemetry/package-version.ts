@@ -9,8 +9,8 @@ export function packageVersion(): string {
 }
 
 /**
- * The version, the commit and the version of Node: `0.1.0 (commit 1a2b3c4, Node 24.21.0)`. An image has the commit in a file, and a
- * clone in its repository.
+ * The version, the commit and the version of Node: `0.1.0 (commit 1a2b3c4, Node 24.21.0)`. An image has the commit in a
+ * file, and a clone in its repository.
  */
 export function fullVersion(): string {
   return `${packageVersion()} (commit ${findCommit() ?? 'unknown'}, Node ${process.versions.node})`

@@ -9,8 +9,8 @@ const maxCounted = 10_000
 const choiceMilliseconds = 60_000
 
 /**
- * Counts the points that keys spend. The keys that have spent most lately have a series, and the total has all: tenants create keys as they
- * like, and Prometheus keeps each series for weeks.
+ * Counts the points that keys spend. The keys that have spent most lately have a series, and the total has all: tenants
+ * create keys as they like, and Prometheus keeps each series for weeks.
  */
 export function countPointsByKey(registry: Registry, now: () => number = () => performance.now()) {
   const registers = [registry]

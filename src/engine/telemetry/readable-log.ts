@@ -9,7 +9,8 @@ const colours = { trace: 'gray', debug: 'blue', info: 'green', warn: 'yellow', e
 type Line = Readonly<Record<string, unknown>> & { readonly level: number; readonly time: number }
 
 /**
- * Creates the destination of a log that a person reads: `[12:34:56.789] INFO: answered GET /users 200, 3 ms, 1 SQL {"requestId":"…"}`.
+ * Creates the destination of a log that a person reads: `[12:34:56.789] INFO: answered GET /users 200, 3 ms, 1 SQL
+ * {"requestId":"…"}`.
  *
  * @param out where the lines are written
  */

@@ -48,8 +48,8 @@ export type Tracing = ReturnType<typeof createTracing>
 export type RequestTrace = ReturnType<typeof traceRequest>
 
 /**
- * Creates tracing with OpenTelemetry. It reads the name of the service and its other attributes from the environment, and the
- * exporter reads the collector.
+ * Creates tracing with OpenTelemetry. It reads the name of the service and its other attributes from the environment,
+ * and the exporter reads the collector.
  *
  * Nothing is registered globally: the trace of a request travels with its count of statements.
  */
@@ -124,8 +124,8 @@ function traceRequest(tracer: Tracer, request: Span) {
   let current = root
   return {
     /**
-     * Traces an operation and the statements that it sends. Clients choose the names of operations, so the name is an attribute and not part of
-     * the span's name, by which collectors group.
+     * Traces an operation and the statements that it sends. Clients choose the names of operations, so the name is an
+     * attribute and not part of the span's name, by which collectors group.
      *
      * @see https://opentelemetry.io/docs/specs/semconv/graphql/graphql-spans/
      */

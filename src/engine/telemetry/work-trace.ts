@@ -25,8 +25,8 @@ export type TraceWork = <Result>(
 ) => Promise<Result>
 
 /**
- * Creates what traces work, by OpenTelemetry's conventions for messages. A queue stores no trace of the request that filled it, so each trace
- * begins here.
+ * Creates what traces work, by OpenTelemetry's conventions for messages. A queue stores no trace of the request that
+ * filled it, so each trace begins here.
  *
  * @see https://opentelemetry.io/docs/specs/semconv/messaging/messaging-spans/
  */

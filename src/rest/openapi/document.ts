@@ -32,8 +32,8 @@ export const openApi = routePlugin<{ preparer: Preparer }>('openApi', (app, { pr
 })
 
 /**
- * Creates the OpenAPI document of the REST interface: paths from the route table, types from the operations and the GraphQL
- * schema, errors from the registry.
+ * Creates the OpenAPI document of the REST interface: paths from the route table, types from the operations and the
+ * GraphQL schema, errors from the registry.
  *
  * @see https://spec.openapis.org/oas/v3.1.0.html
  */
@@ -156,13 +156,21 @@ function statusesOf({ parameters, body, method }: Route): number[] {
   const hasInput = body !== undefined || parameters.some((parameter) => parameter.in === 'query')
   const isWrite = method !== 'GET'
   return [
-    ...[400, 401, 403],
+    400,
+    401,
+    403,
     ...(hasPath ? [404] : []),
+    408,
     ...(isWrite ? [409] : []),
     // A GET may have a body that the route does not read.
-    ...[413, 415],
+    413,
+    415,
+    417,
     ...(hasInput || isWrite ? [422] : []),
-    ...[429, 431, 500, 503],
+    429,
+    431,
+    500,
+    503,
   ]
 }
 

@@ -11,9 +11,11 @@ const errors = [
   new GatewayError('UNAUTHENTICATED', 'Send a valid API key in the header x-api-key.'),
   new GatewayError('FORBIDDEN', 'This needs the scope users:read.'),
   notFound(),
+  new GatewayError('REQUEST_TIMEOUT', 'The request was not complete in time.'),
   new GatewayError('IDEMPOTENCY_KEY_IN_USE', 'The first request with this idempotency key is still running.'),
   new GatewayError('PAYLOAD_TOO_LARGE', 'The body may have at most 1 MiB.'),
   new GatewayError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json.'),
+  new GatewayError('EXPECTATION_FAILED', 'The only supported value of the header expect is 100-continue.'),
   invalidField('email', 'REQUIRED', 'is required'),
   new GatewayError('IDEMPOTENCY_KEY_REUSED', 'Another request was sent with this idempotency key.'),
   new GatewayError('RATE_LIMITED', 'The key has no points left.', {

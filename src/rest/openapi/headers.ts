@@ -38,8 +38,8 @@ export function headersOf(...names: (keyof typeof headers)[]): Record<string, Js
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-// Swagger UI and Postman send the examples of parameters, so optional headers have none: with the key of an example, a visitor would get
-// the response of an earlier visitor.
+// Swagger UI and Postman send the examples of parameters, so optional headers have none: with the key of an example, a
+// visitor would get the response of an earlier visitor.
 
 /** A request header of routes that write. */
 export const idempotencyKeyParameter = {

@@ -22,18 +22,12 @@ export function componentOf(name: string, shape: Shape, schemas: Record<string, 
   return { $ref: `#/components/schemas/${name}` }
 }
 
-/** Texts with a format that their GraphQL type does not say. */
-const formats: Readonly<Record<string, Json>> = {
-  'User.email': { format: 'email' },
-  'EmailRecord.value': { format: 'email' },
-}
-
-function objectSchema({ name, fields }: ObjectShape, schemas: Record<string, Json>): Json {
+function objectSchema({ fields }: ObjectShape, schemas: Record<string, Json>): Json {
   return {
     type: 'object',
     properties: Object.fromEntries(
       fields.map(({ key, nullable, description, shape }) => {
-        const schema = { ...outputSchema(shape, schemas), ...formats[`${name}.${key}`] }
+        const schema = outputSchema(shape, schemas)
         const described = '$ref' in schema || !description ? schema : { ...schema, description }
         return [key, nullable && keepsNull(key) ? { ...described, type: [described['type'], 'null'] } : described]
       }),

@@ -7,7 +7,11 @@ const id = { type: 'string' }
 const idOrNull = { type: ['string', 'null'] }
 
 const header = (name: string, description: string, schema: Json) => ({
-  ...{ name, in: 'header', required: true, description, schema },
+  name,
+  in: 'header',
+  required: true,
+  description,
+  schema,
 })
 
 const event = {
@@ -28,8 +32,13 @@ const example = {
   type: 'user.created',
   timestamp: '2026-01-31T08:00:00.000Z',
   data: {
-    ...{ id: 'evt_0000000013a1000001000001', type: 'USER_CREATED', resourceId: 'usr_demo_1', userId: 'usr_demo_1' },
-    ...{ createdAt: '2026-01-31T08:00:00.000Z', keyId: null, requestId: null },
+    id: 'evt_0000000013a1000001000001',
+    type: 'USER_CREATED',
+    resourceId: 'usr_demo_1',
+    userId: 'usr_demo_1',
+    createdAt: '2026-01-31T08:00:00.000Z',
+    keyId: null,
+    requestId: null,
   },
 }
 

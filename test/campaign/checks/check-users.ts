@@ -46,8 +46,8 @@ async function compareWithStream(
   shownUsers: readonly ShownUser[],
   note: (problem: string) => void,
 ): Promise<void> {
-  const { answer } = await client.send({ tenant, path: '/users' })
-  const { users } = JSON.parse(answer?.text ?? '{"users":[]}') as { users: { id: string; name: string }[] }
+  const { response } = await client.send({ tenant, path: '/users' })
+  const { users } = JSON.parse(response?.text ?? '{"users":[]}') as { users: { id: string; name: string }[] }
   const namesOf = (list: readonly { id: string; name: string }[]) => list.map(({ id, name }) => `${id} ${name}`).sort()
   if (namesOf(users).join() !== namesOf(shownUsers).join()) {
     note(`GET /users of tenant ${tenant.number} has other users than GraphQL`)

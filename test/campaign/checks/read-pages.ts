@@ -21,9 +21,9 @@ export async function readPages<Node>(
     list: ${list}(first: 200, after: $after) { nodes { ${fields} } pageInfo { hasNextPage endCursor } } }`
   const nodes: Node[] = []
   for (let after: string | null = null; ; ) {
-    const { answer } = await client.send({ tenant, path: '/graphql', body: { query, variables: { after } } })
-    const { data } = JSON.parse(answer?.text ?? '{}') as { data?: { list: Page<Node> } }
-    if (!data) throw new Error(`The ${list} of tenant ${tenant.number} cannot be read: ${answer?.text}`)
+    const { response } = await client.send({ tenant, path: '/graphql', body: { query, variables: { after } } })
+    const { data } = JSON.parse(response?.text ?? '{}') as { data?: { list: Page<Node> } }
+    if (!data) throw new Error(`The ${list} of tenant ${tenant.number} cannot be read: ${response?.text}`)
     nodes.push(...data.list.nodes)
     if (!data.list.pageInfo.hasNextPage) return nodes
     after = data.list.pageInfo.endCursor

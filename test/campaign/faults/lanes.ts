@@ -65,14 +65,19 @@ export function createLanes(options: LaneOptions): Lane[] {
 
   return [
     ...gateways.map((gateway, index) => ({
-      ...{ name: gateway.name, happenings: disturbing([index], faultsOfProcess(gateway, 'gateway')), ...faultTimes },
+      name: gateway.name,
+      happenings: disturbing([index], faultsOfProcess(gateway, 'gateway')),
+      ...faultTimes,
     })),
     ...workers.map((worker) => ({
-      ...{ name: worker.name, happenings: disturbing([], faultsOfProcess(worker, 'worker')), ...faultTimes },
+      name: worker.name,
+      happenings: disturbing([], faultsOfProcess(worker, 'worker')),
+      ...faultTimes,
     })),
     { name: 'PostgreSQL', happenings: disturbing(all, faultsOfDatabase(cluster)), ...faultTimes },
     ...gateways.map((gateway) => ({
-      ...{ name: `attacker of ${gateway.name}`, happenings: attacksOn(gateway) },
+      name: `attacker of ${gateway.name}`,
+      happenings: attacksOn(gateway),
       ...({ pauseSeconds: [4, 20], lengthSeconds: [1, 4] } as const),
     })),
   ]

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Random } from '../../../src/domain/resource.ts'
 import { type MarkedTenant, tenantsIn } from '../../soak/tenants.ts'
 import type { Condition, Conditions } from '../faults/conditions.ts'
-import { type Answer, codesOf, findViolation } from './contract.ts'
+import { codesOf, findViolation, type GatewayResponse } from './contract.ts'
 
 /** A request of a tenant. */
 export interface Call {
@@ -16,7 +16,7 @@ export interface Call {
 /** The last response, and the number of requests until then. */
 export interface Sent {
   /** Undefined if there was none, or if it was that the request can be sent again. */
-  readonly answer: Answer | undefined
+  readonly response: GatewayResponse | undefined
   readonly requests: number
   /** Whether the last response was that the request can be sent again. */
   readonly isRefused: boolean
@@ -30,8 +30,8 @@ export interface Client {
   /** Sends a request once, and disconnects after a few milliseconds. */
   sendImpatiently(call: Call): Promise<Sent>
   /**
-   * Sends a request until it gets a response. It is sent again to the next gateway, and after a part of `Retry-After` when all
-   * gateways were asked.
+   * Sends a request until it gets a response. It is sent again to the next gateway, and after a part of `Retry-After`
+   * when all gateways were asked.
    *
    * @param gateway the first one
    * @returns no response if the campaign ends before
@@ -65,26 +65,28 @@ const temporaryCodes = new Set(['SERVICE_UNAVAILABLE', 'RATE_LIMITED', 'IDEMPOTE
 
 export function createClient({ gateways, conditions, random, count, note, print, end }: ClientOptions): Client {
   /** Returns undefined if the connection breaks or the client disconnects. */
-  async function request(call: Call, gateway: number, milliseconds: number): Promise<Answer | undefined> {
+  async function request(call: Call, gateway: number, milliseconds: number): Promise<GatewayResponse | undefined> {
     const { tenant, path, body, method = body ? 'POST' : 'GET', idempotencyKey } = call
     const condition = conditions.observe(gateway)
     const signal = AbortSignal.timeout(milliseconds)
     try {
       const response = await fetch(gateways[gateway] + path, {
-        ...{ method, signal },
+        method,
+        signal,
         headers: {
-          ...{ 'x-api-key': tenant.key, ...(body && { 'content-type': 'application/json' }) },
+          'x-api-key': tenant.key,
+          ...(body && { 'content-type': 'application/json' }),
           ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
         },
         ...(body && { body: JSON.stringify(body) }),
       })
-      const answer = { status: response.status, headers: response.headers, text: await response.text() }
-      const codes = codesOf(answer)
+      const reply = { status: response.status, headers: response.headers, text: await response.text() }
+      const codes = codesOf(reply)
       const during = condition()
-      count(during, codes.length > 0 ? `${answer.status} ${codes[0]}` : String(answer.status))
-      if (during !== 'during faults' && answer.status >= 500) print(`gateway ${gateway + 1} ${during}: ${answer.text}`)
-      check(call, answer)
-      return answer
+      count(during, codes.length > 0 ? `${reply.status} ${codes[0]}` : String(reply.status))
+      if (during !== 'during faults' && reply.status >= 500) print(`gateway ${gateway + 1} ${during}: ${reply.text}`)
+      check(call, reply)
+      return reply
     } catch (error) {
       const { code, message } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
       if (signal.aborted && milliseconds === maxMilliseconds) note(`there was no response in 30 s: ${describe(call)}`)
@@ -93,21 +95,21 @@ export function createClient({ gateways, conditions, random, count, note, print,
     }
   }
 
-  function check(call: Call, answer: Answer): void {
+  function check(call: Call, response: GatewayResponse): void {
     const { tenant, path } = call
-    const violation = findViolation(path, answer)
-    const described = `${describe(call)}: ${answer.status} ${answer.text.slice(0, 1_000)}`
+    const violation = findViolation(path, response)
+    const described = `${describe(call)}: ${response.status} ${response.text.slice(0, 1_000)}`
     if (violation) note(`${violation}: ${described}`)
-    const foreign = tenantsIn(answer.text)
+    const foreign = tenantsIn(response.text)
     foreign.delete(tenant.number)
     if (foreign.size > 0) note(`tenant ${tenant.number} got rows of tenant ${[...foreign]}: ${described}`)
   }
 
   async function sendOnce(call: Call, gateway: number, milliseconds: number) {
-    const answer = await request(call, gateway, milliseconds)
-    const isRefused = answer !== undefined && isTemporary(answer)
-    const retryAfterSeconds = Number(answer?.headers.get('retry-after'))
-    return { answer: isRefused ? undefined : answer, requests: 1, isRefused, retryAfterSeconds }
+    const response = await request(call, gateway, milliseconds)
+    const isRefused = response !== undefined && isTemporary(response)
+    const retryAfterSeconds = Number(response?.headers.get('retry-after'))
+    return { response: isRefused ? undefined : response, requests: 1, isRefused, retryAfterSeconds }
   }
 
   return {
@@ -117,7 +119,7 @@ export function createClient({ gateways, conditions, random, count, note, print,
     async send(call, first = random.below(gateways.length)) {
       for (let requests = 1; ; requests += 1) {
         const sent = await sendOnce(call, (first + requests - 1) % gateways.length, maxMilliseconds)
-        if (sent.answer || end.aborted) return { ...sent, requests }
+        if (sent.response || end.aborted) return { ...sent, requests }
         const wereAllAsked = requests % gateways.length === 0
         const seconds = (wereAllAsked && sent.retryAfterSeconds) || minPauseSeconds
         await sleep(seconds * random.below(1_000), undefined, { signal: end }).catch(() => undefined)
@@ -131,7 +133,7 @@ function describe({ path, body }: Call): string {
   return body ? `${path} ${JSON.stringify(body)}` : path
 }
 
-function isTemporary(answer: Answer): boolean {
-  const codes = codesOf(answer)
+function isTemporary(response: GatewayResponse): boolean {
+  const codes = codesOf(response)
   return codes.length > 0 && codes.every((code) => temporaryCodes.has(code))
 }

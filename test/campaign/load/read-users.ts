@@ -11,8 +11,8 @@ export interface Reads {
 const query = `query ($id: ID!) { user(id: $id) { ${userFields} } }`
 
 /**
- * Reads users that were acknowledged, from all gateways, until the signal aborts. One in five belongs to another tenant, and must
- * not be found.
+ * Reads users that were acknowledged, from all gateways, until the signal aborts. One in five belongs to another
+ * tenant, and must not be found.
  */
 export async function readUsers(
   { client, ledger, note }: WriterOptions,
@@ -30,9 +30,9 @@ export async function readUsers(
     const user = client.random.pick(candidates)
     const certainty = certaintyOf(user)
     reads.sent += 1
-    const { answer } = await client.send({ tenant, path: '/graphql', body: { query, variables: { id: user.id } } })
-    if (!answer) continue
-    const { data } = JSON.parse(answer.text) as { data: { user: ShownUser | null } }
+    const { response } = await client.send({ tenant, path: '/graphql', body: { query, variables: { id: user.id } } })
+    if (!response) continue
+    const { data } = JSON.parse(response.text) as { data: { user: ShownUser | null } }
     reads.answered += 1
     if (isOwn) for (const problem of compareUser(user, data.user, certainty)) note(problem)
     else if (data.user) note(`tenant ${tenant.number} read ${user.id} of tenant ${user.tenant.number}`)

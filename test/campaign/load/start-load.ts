@@ -52,14 +52,16 @@ export function startLoad({ tenants, ledger, seed, ...options }: LoadOptions): L
   const read = (client: WriterOptions, tenant: MarkedTenant) => readUsers(client, tenant, reads, working.signal)
   const writers = ofEachTenant(write, write, (client, tenant) => createJobs(client, tenant, writing.signal))
   const others = ofEachTenant(
-    ...[read, read],
+    read,
+    read,
     (client, tenant) => listUsers(client, tenant, reads, working.signal),
     (client, tenant) => workOverHttp(client, tenant, working.signal),
     (client) => followJobs(client, gateways, follows, working.signal, end.signal),
   )
 
   return {
-    ...{ reads, follows },
+    reads,
+    follows,
     async stopWriting() {
       writing.abort()
       const timer = setTimeout(() => end.abort(), endMilliseconds)

@@ -25,12 +25,15 @@ interface Claim {
 
 const idleMilliseconds = 500
 
-/** A job that was started before takes so long that a late worker of the earlier attempt can try to end it meanwhile. */
+/**
+ * A job that was started before takes so long that a late worker of the earlier attempt can try to end it meanwhile.
+ */
 const repeatedMilliseconds = 4_000
 
 /**
- * Runs the tenant's jobs of the type `remote` as a worker in another language does, until the signal aborts. One claim in twenty
- * has a short lease, and its worker is late: its jobs go to others, and what it wants to store must be rejected.
+ * Runs the tenant's jobs of the type `remote` as a worker in another language does, until the signal aborts. One claim
+ * in twenty has a short lease, and its worker is late: its jobs go to others, and what it wants to store must be
+ * rejected.
  */
 export async function workOverHttp(options: WriterOptions, tenant: MarkedTenant, signal: AbortSignal): Promise<void> {
   const { client, ledger } = options
@@ -43,11 +46,13 @@ export async function workOverHttp(options: WriterOptions, tenant: MarkedTenant,
       claimedAt: performance.now(),
     }
     const input = { jobTypes: ['remote'], limit: 3, leaseSeconds: claimed.leaseSeconds }
-    const { answer } = await client.send({
-      ...{ tenant, path: '/graphql', body: { query: claim, variables: { input } } },
+    const { response } = await client.send({
+      tenant,
+      path: '/graphql',
+      body: { query: claim, variables: { input } },
       idempotencyKey: ledger.mark('claim', tenant),
     })
-    const { data } = JSON.parse(answer?.text ?? '{}') as { data?: { claimJobs?: { leases: Lease[] | null } } }
+    const { data } = JSON.parse(response?.text ?? '{}') as { data?: { claimJobs?: { leases: Lease[] | null } } }
     const leases = data?.claimJobs?.leases ?? []
     if (leases.length === 0) await sleep(idleMilliseconds)
     const ended = Promise.all(leases.map((lease) => runJob(options, tenant, lease, claimed)))
@@ -72,7 +77,9 @@ async function runJob(
   await sleep(milliseconds + delayMilliseconds + (job.attempts > 1 ? repeatedMilliseconds : 0))
   const result = { mark, by: leaseToken }
   const call = {
-    ...{ tenant, path: '/graphql', idempotencyKey: `complete-${leaseToken}` },
+    tenant,
+    path: '/graphql',
+    idempotencyKey: `complete-${leaseToken}`,
     body: { query: complete, variables: { input: { id: job.id, leaseToken, result } } },
   }
   const row = await write(options, 'completions', call, ({ data }: Completion) => {

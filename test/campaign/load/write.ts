@@ -13,8 +13,8 @@ export interface WriterOptions {
 export type Row = Readonly<Record<string, unknown>>
 
 /**
- * Sends a write. Without an idempotency key it is sent once. Otherwise one in twenty is sent by a client that soon disconnects, and
- * one in ten is sent to two gateways at the same time: both must answer the same.
+ * Sends a write. Without an idempotency key it is sent once. Otherwise one in twenty is sent by a client that soon
+ * disconnects, and one in ten is sent to two gateways at the same time: both must answer the same.
  *
  * @param rowOf reads the row from the JSON of a response. `rejected` is for writes that may be rejected
  * @returns the row if the write is acknowledged; `refused` if it was sent once and the response was to send it again
@@ -31,11 +31,11 @@ export async function write<Result extends Row | 'rejected'>(
   const dice = client.random.below(20)
   const isOnce = !isSafeToRepeat || dice === 0
   const sent = await send()
-  const rows = sent.map(({ answer, requests }) => {
+  const rows = sent.map(({ response, requests }) => {
     counts.requests += requests
-    if (!answer) return undefined
-    const row = answer.status < 300 ? rowOf(JSON.parse(answer.text) as never) : undefined
-    const described = `${call.path} ${JSON.stringify(call.body)}: ${answer.status} ${answer.text.slice(0, 1_000)}`
+    if (!response) return undefined
+    const row = response.status < 300 ? rowOf(JSON.parse(response.text) as never) : undefined
+    const described = `${call.path} ${JSON.stringify(call.body)}: ${response.status} ${response.text.slice(0, 1_000)}`
     if (!row) note(`a valid write was rejected: ${described}`)
     return row ?? undefined
   })

@@ -24,7 +24,10 @@ export async function startSupervisedGateway(
   return { ...(await superviseProcess(name, proxy, start, note)), address: `http://127.0.0.1:${port}` }
 }
 
-/** Starts a worker, and a proxy between it and the database. Its leases are short, so that others soon take over its jobs. */
+/**
+ * Starts a worker, and a proxy between it and the database. Its leases are short, so that others soon take over its
+ * jobs.
+ */
 export async function startSupervisedWorker(
   name: string,
   url: string,

@@ -33,7 +33,8 @@ const maxStopMilliseconds = 20_000
 const maxStartMilliseconds = 90_000
 
 /**
- * Starts a process and watches it: an exit that was not asked for, an error in its log and a warning of Node are problems.
+ * Starts a process and watches it: an exit that was not asked for, an error in its log and a warning of Node are
+ * problems.
  *
  * @param start rejects if the process exits, such as while the database is down. Then it is called again
  */
@@ -92,7 +93,8 @@ export async function superviseProcess(
   }
 
   return {
-    ...{ name, proxy },
+    name,
+    proxy,
     pid: () => current.child.pid,
     output: () => current.output(),
     async restart(signal) {

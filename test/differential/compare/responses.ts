@@ -1,8 +1,11 @@
 import { GraphQLError } from 'graphql'
-import type { GraphQLAnswer } from '../../support/app.ts'
+import type { GraphQLResponse } from '../../support/app.ts'
 import type { ReferenceResult } from '../reference/reference.ts'
 
-/** What is compared of a response: its data with the order of its keys, and of each error the code, the path and the locations. */
+/**
+ * What is compared of a response: its data with the order of its keys, and of each error the code, the path and the
+ * locations.
+ */
 export interface Compared {
   readonly data: string
   readonly errors: readonly string[]
@@ -46,10 +49,11 @@ function nulledPlaceOf(data: unknown, path: readonly (string | number)[]): reado
 /**
  * What the gateway has responded.
  *
- * @param forbidden the places of each FORBIDDEN that is reported once. An error in one of them is reported in the first, as in the reference
+ * @param forbidden the places of each FORBIDDEN that is reported once. An error in one of them is reported in the
+ *   first, as in the reference
  */
 export function ofGateway(
-  { data, errors }: GraphQLAnswer<unknown>,
+  { data, errors }: GraphQLResponse<unknown>,
   { forbidden }: Pick<ReferenceResult, 'forbidden'>,
 ): Compared {
   const textOf = ({ path, locations }: Pick<AnyError, 'path' | 'locations'>) => JSON.stringify([path, locations])
@@ -74,8 +78,8 @@ export function ofReference({ data, errors }: ReferenceResult): Compared {
 }
 
 /**
- * What differs; undefined if nothing does. Several errors below one null are in no order, and an executor need not report all of them. So
- * these may differ, if the null is at the same place.
+ * What differs; undefined if nothing does. Several errors below one null are in no order, and an executor need not
+ * report all of them. So these may differ, if the null is at the same place.
  *
  * @see https://spec.graphql.org/October2021/#sec-Handling-Field-Errors
  */

@@ -23,8 +23,8 @@ export interface Mismatch {
 }
 
 /**
- * The runs of an operation. The gateway interprets the first one and compiles the operation for the second one. Then come other viewers and
- * other values in any order, and at last the first values again.
+ * The runs of an operation. The gateway interprets the first one and compiles the operation for the second one. Then
+ * come other viewers and other values in any order, and at last the first values again.
  */
 export function stepsOf({ readers, other }: World, { below, pick }: Random): Step[] {
   const [full, withoutContacts, ...few] = readers
@@ -39,7 +39,9 @@ export function stepsOf({ readers, other }: World, { below, pick }: Random): Ste
   return [first, first, ...between.sort(() => below(3) - 1), first]
 }
 
-/** How an operation ended: its runs equal the reference, or one does not, or it costs more than the gateway executes. */
+/**
+ * How an operation ended: its runs equal the reference, or one does not, or it costs more than the gateway executes.
+ */
 export type Outcome = 'equal' | 'too expensive' | Mismatch
 
 /** Runs an operation step by step until a response differs. */
@@ -49,12 +51,12 @@ export async function runCase({ app, schema }: World, found: Case): Promise<Outc
   const expected = new Map<string, ReferenceResult>()
   for (const [index, { reader, set }] of steps.entries()) {
     const variables = sets[set] ?? {}
-    const answer = await app.graphql(reader.credentials, text, variables)
-    if (answer.errors?.some(({ extensions }) => extensions['code'] === 'TOO_EXPENSIVE')) return 'too expensive'
+    const response = await app.graphql(reader.credentials, text, variables)
+    if (response.errors?.some(({ extensions }) => extensions['code'] === 'TOO_EXPENSIVE')) return 'too expensive'
     const key = `${reader.view.tenantAppId} ${reader.name} ${set}`
     const known = expected.get(key) ?? executeReference(schema, document, variables, reader.view)
     expected.set(key, known)
-    const difference = differenceOf(ofGateway(answer, known), ofReference(known))
+    const difference = differenceOf(ofGateway(response, known), ofReference(known))
     if (difference !== undefined) return { found: { ...found, steps: steps.slice(0, index + 1) }, difference }
   }
   return 'equal'

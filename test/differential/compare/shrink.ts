@@ -21,7 +21,10 @@ export interface Operation {
 const maxTries = 2_000
 
 interface Shrinking<Case, Found> {
-  /** Runs a case. Returns what was found; undefined if nothing is wrong. The document must be one that the gateway has not prepared. */
+  /**
+   * Runs a case. Returns what was found; undefined if nothing is wrong. The document must be one that the gateway has
+   * not prepared.
+   */
   readonly attempt: (smaller: Case, comment: string) => Promise<Found | undefined>
   /** The cases that are one step smaller than what was found, those that leave out most first. */
   readonly smaller: (found: Found) => Iterable<Case>
@@ -57,8 +60,8 @@ export async function shrink<Case, Found>(
 }
 
 /**
- * The operations that are one step smaller: without a selection, a fragment, a directive, an argument, a part of a value, a default, an
- * alias, or what is no longer used.
+ * The operations that are one step smaller: without a selection, a fragment, a directive, an argument, a part of a
+ * value, a default, an alias, or what is no longer used.
  */
 export function* smallerOperations(schema: GraphQLSchema, { text, sets }: Operation): Generator<Operation> {
   const document = parse(text, { noLocation: true })

@@ -93,14 +93,18 @@ export function generateMutation(options: GeneratorOptions, random: Random, name
 }
 
 /**
- * What an operation has. Most have not everything: the gateway compiles an operation only without directives and without variables in
- * objects and lists, and plans the columns and relations of one only with few variables in directives.
+ * What an operation has. Most have not everything: the gateway compiles an operation only without directives and
+ * without variables in objects and lists, and plans the columns and relations of one only with few variables in
+ * directives.
  */
 function styleOf({ below, pick }: Random) {
   return {
     /** One in so many selections has a directive; 0: none. */
     directives: pick([0, 0, 4, 4, 8]),
-    /** Whether only fields without selections have directives: then the relations are the same for all values, and the columns are not. */
+    /**
+     * Whether only fields without selections have directives: then the relations are the same for all values, and the
+     * columns are not.
+     */
     hasLeafDirectives: below(2) === 0,
     /** How many variables decide `@skip` and `@include`. */
     conditions: pick([1, 1, 2, 3, 6]),
@@ -116,7 +120,10 @@ function createWriter({ schema, cursors, tenantAppId }: GeneratorOptions, random
   const value = createValues(random)
   const variables = createVariables(random, style.conditions)
   const fragments: Fragment[] = []
-  /** What each key of the response stands for. A key stands for one thing in the whole document, so that selections can be merged. */
+  /**
+   * What each key of the response stands for. A key stands for one thing in the whole document, so that selections can
+   * be merged.
+   */
   const keys = new Map<string, string>()
   const argumentTexts = new Map<string, string[]>()
   let aliases = 0

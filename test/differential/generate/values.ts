@@ -39,10 +39,16 @@ const idsByPath: readonly (readonly [RegExp, readonly string[]])[] = [
 const parts = ['a', 'A', 'ad', '%', '_', '\\', "'", '0%', '@', '', 'nobody', '𝒜x', 'É', 'example.COM']
 const platforms = ['X', 'YOUTUBE', 'TWITCH', 'NONE']
 const texts: Readonly<Record<string, readonly string[]>> = {
-  ...{ search: parts, nameContains: parts, platform: platforms, platforms },
-  ...{ country: ['DE', 'FR', 'XX'], countries: ['DE', 'FR', 'XX'] },
-  ...{ category: ['Music', 'Travel', '', 'music'], categories: ['Music', 'Travel', ''] },
-  ...{ email: range('usr', 9).map((id) => `${id}.1@Example.com`), jobType: ['fetch_content', 'render', 'none'] },
+  search: parts,
+  nameContains: parts,
+  platform: platforms,
+  platforms,
+  country: ['DE', 'FR', 'XX'],
+  countries: ['DE', 'FR', 'XX'],
+  category: ['Music', 'Travel', '', 'music'],
+  categories: ['Music', 'Travel', ''],
+  email: range('usr', 9).map((id) => `${id}.1@Example.com`),
+  jobType: ['fetch_content', 'render', 'none'],
 }
 
 /** Times of rows, and between them, in several notations. */

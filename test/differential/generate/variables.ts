@@ -48,7 +48,8 @@ export function createVariables({ below, pick }: Random, maxConditions: number) 
     const form = below(10)
     if (isRequired && form < 7) add(`$${name}: ${type}`, given())
     else if (isRequired && form < 9) add(`$${name}: ${type} = ${literalOf(create(), type)}`, some(given(), [undefined]))
-    // Allowed in the place of a value that must not be null, because it has a default. With null, the field has an error.
+    // Allowed in the place of a value that must not be null, because it has a default. With null, the field has an
+    // error.
     else if (isRequired)
       add(`$${name}: ${nullable} = ${literalOf(create(), nullable)}`, some(given(), [undefined, null], 2))
     else if (form < 3) add(`$${name}: ${nullable} = ${literalOf(create(), nullable)}`, some(given(), [undefined, null]))

@@ -58,11 +58,16 @@ export const inputs: Readonly<Record<string, CreateInput>> = {
   syncProfile: (tables, random) => ({
     accountId: idIn('Account', tables, random),
     ...some(random, {
-      ...{ username: random.pick(['ada', null]), country: random.pick(['DE', 'FR', null]), verified: true },
-      ...{ followersCount: random.pick([0, 2 ** 53 - 1, null]), watchTimeInHours: random.below(1_000) / 8 },
-      ...{ dateOfBirth: random.pick(['1990-05-17', null]), joinedAt: random.pick(['2020-01-01T00:00:00.000Z', null]) },
-      ...{ addresses: random.pick([[{ z: 1, city: 'Lyon' }], [], null]), phoneNumbers: [{ value: '1' }, {}] },
-      ...{ unsupportedFields: random.pick([['url', 'gender', 'url'], [], null]) },
+      username: random.pick(['ada', null]),
+      country: random.pick(['DE', 'FR', null]),
+      verified: true,
+      followersCount: random.pick([0, 2 ** 53 - 1, null]),
+      watchTimeInHours: random.below(1_000) / 8,
+      dateOfBirth: random.pick(['1990-05-17', null]),
+      joinedAt: random.pick(['2020-01-01T00:00:00.000Z', null]),
+      addresses: random.pick([[{ z: 1, city: 'Lyon' }], [], null]),
+      phoneNumbers: [{ value: '1' }, {}],
+      unsupportedFields: random.pick([['url', 'gender', 'url'], [], null]),
     }),
     ...some(random, {
       emails: random.pick([

@@ -3,8 +3,8 @@ import type { Row, Tables, Typename } from '../reference/tables.ts'
 import type { Holder } from '../reference/view.ts'
 import type { Input } from './inputs.ts'
 
-// What mutations do, in plain code over arrays of rows. What only the gateway can know (new ids, times) is taken from the rows after the
-// mutation; everything else is predicted.
+// What mutations do, in plain code over arrays of rows. What only the gateway can know (new ids, times) is taken from
+// the rows after the mutation; everything else is predicted.
 
 /** Why an input is rejected: the field and the code. */
 export interface Rejection {
@@ -70,7 +70,9 @@ export class Model {
 
   private delete(typename: Typename, field: string, ids: readonly string[]): void {
     const below: Partial<Record<Typename, readonly [Typename, string]>> = {
-      ...{ User: ['Account', 'userId'], Account: ['Profile', 'accountId'], Profile: ['EmailRecord', 'profileId'] },
+      User: ['Account', 'userId'],
+      Account: ['Profile', 'accountId'],
+      Profile: ['EmailRecord', 'profileId'],
     }
     const gone = this.all(typename).filter((row) => ids.includes(String(row[field])))
     for (const { id } of gone) this.rows[typename].delete(id)

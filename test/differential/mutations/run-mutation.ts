@@ -17,9 +17,14 @@ import { rejectEach } from './rules.ts'
 
 /** The field of a payload that has the result. */
 const resultFields: Readonly<Record<string, string>> = {
-  ...{ createUser: 'user', updateUser: 'user', deleteUser: 'deletedUserId' },
-  ...{ linkAccount: 'account', updateAccount: 'account', unlinkAccount: 'unlinkedAccountId' },
-  ...{ syncProfile: 'profile', createJob: 'job' },
+  createUser: 'user',
+  updateUser: 'user',
+  deleteUser: 'deletedUserId',
+  linkAccount: 'account',
+  updateAccount: 'account',
+  unlinkAccount: 'unlinkedAccountId',
+  syncProfile: 'profile',
+  createJob: 'job',
 }
 
 /** A mutation, which has one input or, as its companion, many. */
@@ -45,8 +50,9 @@ const minAccounts = 20
 const maxRows = 60
 
 /**
- * Runs a random mutation four times: interpreted, compiled, and by other viewers between. Its inputs are random each time. Each payload must
- * be that of graphql-js over the rows after the mutation, and these rows must be the ones that the model predicts.
+ * Runs a random mutation four times: interpreted, compiled, and by other viewers between. Its inputs are random each
+ * time. Each payload must be that of graphql-js over the rows after the mutation, and these rows must be the ones that
+ * the model predicts.
  *
  * @returns a description of the smallest mismatch
  */
@@ -106,7 +112,7 @@ async function runOnce(
   const all = Array.from({ length: name === one ? 1 : 1 + random.below(3) }, () => create(before, random))
   const given = name === one ? { input: all[0] } : { inputs: all }
   const variables = { ...sets[random.below(sets.length)], ...given }
-  const answer = await app.graphql(credentials, text, variables)
+  const response = await app.graphql(credentials, text, variables)
   const after = await read()
   const order = await orderTexts(app.database, orderedTexts(after))
   const view = createView(holder, after, order, cursors)
@@ -117,11 +123,11 @@ async function runOnce(
     const payload = payloadOf(mutation, all, model, viewer)
     const expected = executeReference(schema, parse(text), variables, view, { [name]: payload })
     const difference =
-      differenceOf(ofGateway(answer, expected), ofReference(expected)) ?? differenceOfRows(model, after)
+      differenceOf(ofGateway(response, expected), ofReference(expected)) ?? differenceOfRows(model, after)
     return difference === undefined ? undefined : mismatch(difference)
   } catch (error) {
     // The model did not find in the rows what the mutation should have written.
-    return mismatch(`${(error as Error).message}\n  gateway: ${JSON.stringify(answer)}`)
+    return mismatch(`${(error as Error).message}\n  gateway: ${JSON.stringify(response)}`)
   }
 }
 

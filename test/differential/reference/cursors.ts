@@ -1,9 +1,10 @@
 import { inputError } from './errors.ts'
 import type { Row } from './tables.ts'
 
-// What a cursor contains is the gateway's own affair, so the reference takes the cursors from the gateway: once, before the run, each
-// list of each tenant is read whole in each order, and `learn` notes the cursor of each row. From then on a cursor in a response must be
-// the one of its row, and a cursor in an argument stands for the place of its row in that list and order. The rows do not change meanwhile.
+// What a cursor contains is the gateway's own affair, so the reference takes the cursors from the gateway: once, before
+// the run, each list of each tenant is read whole in each order, and `learn` notes the cursor of each row. From then on
+// a cursor in a response must be the one of its row, and a cursor in an argument stands for the place of its row in
+// that list and order. The rows do not change meanwhile.
 
 /** A list in an order: `users CREATED_AT ASC`. Cursors of one are not passed to another. */
 export type ListName = string

@@ -82,10 +82,13 @@ export function pageOf(
     },
   }))
   return {
-    ...{ edges, nodes: page, totalCount: all.length },
+    edges,
+    nodes: page,
+    totalCount: all.length,
     pageInfo: {
       ...hasMore({
-        ...{ isFromEnd: last != null, isCut: between.length > page.length },
+        isFromEnd: last != null,
+        isCut: between.length > page.length,
         isBefore: after !== undefined && all.some((row) => compare(row, after) <= 0),
         isAfter: before !== undefined && all.some((row) => compare(row, before) >= 0),
       }),

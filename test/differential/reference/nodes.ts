@@ -22,7 +22,8 @@ const nodeTypes: readonly NodeType[] = [
 ]
 
 /**
- * The row with an id. An error never says that a row exists: for a type that the holder may not read, no row is looked for.
+ * The row with an id. An error never says that a row exists: for a type that the holder may not read, no row is looked
+ * for.
  *
  * @returns the row, null, or the error FORBIDDEN if a type that the holder may not read can have the id
  */
@@ -42,7 +43,10 @@ export function findNode(view: View, id: string): Row | Error | null {
 }
 
 const resources: Readonly<Record<string, string>> = {
-  ...{ USER: 'User', ACCOUNT: 'Account', PROFILE: 'Profile', JOB: 'Job' },
+  USER: 'User',
+  ACCOUNT: 'Account',
+  PROFILE: 'Profile',
+  JOB: 'Job',
 }
 
 /** The resource of an event. @throws GraphQLError FORBIDDEN */

@@ -26,15 +26,15 @@ import { scopeIn } from './scopes.ts'
 import type { Row } from './tables.ts'
 import type { View } from './view.ts'
 
-// The reference: schema.graphql, plain resolvers over arrays of rows, and graphql-js. It imports neither the schema nor the reads of the
-// gateway, so it has none of their fast paths.
+// The reference: schema.graphql, plain resolvers over arrays of rows, and graphql-js. It imports neither the schema nor
+// the reads of the gateway, so it has none of their fast paths.
 
 /** The context of one execution. */
 export interface ReferenceContext {
   readonly view: View
   /**
-   * The places of nullable fields that the viewer may not read, by their nodes. FORBIDDEN is reported once for a node, however many rows have
-   * the field.
+   * The places of nullable fields that the viewer may not read, by their nodes. FORBIDDEN is reported once for a node,
+   * however many rows have the field.
    */
   readonly forbidden: Map<FieldNode, Place[]>
 }
@@ -45,7 +45,10 @@ export interface Place {
   readonly locations: readonly SourceLocation[]
 }
 
-/** A result, and where else each FORBIDDEN could be reported: the rows of a fragment that is spread twice are in no order. */
+/**
+ * A result, and where else each FORBIDDEN could be reported: the rows of a fragment that is spread twice are in no
+ * order.
+ */
 export interface ReferenceResult extends ExecutionResult {
   readonly forbidden: readonly (readonly Place[])[]
 }

@@ -8,8 +8,13 @@ export interface Row {
 }
 
 const tableNames = {
-  ...{ User: '"user"', Account: 'account', Profile: 'profile', EmailRecord: 'email_record', Job: 'job' },
-  ...{ ApiKey: 'api_key', Event: 'event' },
+  User: '"user"',
+  Account: 'account',
+  Profile: 'profile',
+  EmailRecord: 'email_record',
+  Job: 'job',
+  ApiKey: 'api_key',
+  Event: 'event',
 }
 
 export type Typename = keyof typeof tableNames
@@ -17,7 +22,8 @@ export type Typename = keyof typeof tableNames
 export type Tables = Readonly<Record<Typename, readonly Row[]>>
 
 /**
- * Reads all rows of a tenant, a table at a time. The database writes them as JSON, so no code of the gateway decodes them.
+ * Reads all rows of a tenant, a table at a time. The database writes them as JSON, so no code of the gateway decodes
+ * them.
  *
  * @param typenames the tables to read; the others are left empty
  */

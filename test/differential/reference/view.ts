@@ -39,7 +39,9 @@ export function createView(holder: Holder, tables: Tables, order: TextOrder, cur
     )
   return {
     ...holder,
-    ...{ rows, order, cursors },
+    rows,
+    order,
+    cursors,
     byId: Object.fromEntries(indexed) as unknown as View['byId'],
     accountsOf: Map.groupBy(oldestFirst(rows.Account), (row) => row['userId']),
     profileOf: new Map(rows.Profile.map((row) => [row['accountId'], row])),
@@ -61,7 +63,8 @@ function rowsFor({ userId }: Holder, tables: Tables): Tables {
     EmailRecord: tables.EmailRecord.filter((row) => profileIds.has(String(row['profileId']))),
     Event: tables.Event.filter((row) => row['userId'] === userId),
     // They belong to no user.
-    ...{ Job: [], ApiKey: [] },
+    Job: [],
+    ApiKey: [],
   }
 }
 
@@ -76,6 +79,7 @@ function toPeople({ scopes }: Holder, rows: Tables): People {
   return {
     // A search does not find an address that the holder may not see.
     User: scopes.includes('contacts:read') ? users : users.map((user) => ({ ...user, email: '' })),
-    ...{ Account: withDates(rows.Account), Profile: withDates(rows.Profile) },
+    Account: withDates(rows.Account),
+    Profile: withDates(rows.Profile),
   } as unknown as People
 }

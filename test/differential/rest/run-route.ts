@@ -45,8 +45,8 @@ function anyId({ view }: Reader, { pick }: Random): string {
 }
 
 /**
- * Sends a random request to a random route that reads, and compares the response with that of the route's operation on /graphql, and this
- * one with the reference.
+ * Sends a random request to a random route that reads, and compares the response with that of the route's operation on
+ * /graphql, and this one with the reference.
  *
  * @returns a description of the mismatch
  */
@@ -61,25 +61,25 @@ export async function runRoute(world: World, random: Random): Promise<string | u
   const known = executeReference(schema, document, variables, reader.view)
   const mismatch = (difference: string) => `GET ${url}\n${reader.view.tenantName}, ${reader.name}\n${difference}`
 
-  const answer = await app.graphql<Record<string, unknown> | null>(reader.credentials, route.operation, {
+  const reply = await app.graphql<Record<string, unknown> | null>(reader.credentials, route.operation, {
     ...variables,
   })
-  const difference = differenceOf(ofGateway(answer, known), ofReference(known))
+  const difference = differenceOf(ofGateway(reply, known), ofReference(known))
   if (difference !== undefined) return mismatch(difference)
 
   const response = await app.rest(reader.credentials, 'GET', url)
   const value = route.response
     .split('.')
-    .reduce<unknown>((at, key) => (at as Record<string, unknown> | null)?.[key], answer.data)
+    .reduce<unknown>((at, key) => (at as Record<string, unknown> | null)?.[key], reply.data)
   const shaped = toRest('', value)
   const isAllowed = scopesOf(world, route.operation).every((scope) => reader.holder.scopes.includes(scope))
   const code = isAllowed
-    ? (answer.errors?.[0]?.extensions['code'] ?? (value == null ? 'NOT_FOUND' : undefined))
+    ? (reply.errors?.[0]?.extensions['code'] ?? (value == null ? 'NOT_FOUND' : undefined))
     : 'FORBIDDEN'
   const expected = {
     status: code === undefined ? 200 : isErrorCode(code) ? errorCodes[code].status : 0,
     body: code === undefined ? JSON.stringify(route.under === undefined ? shaped : { [route.under]: shaped }) : code,
-    next: code === undefined && isAllowed ? nextOf(answer.data) : undefined,
+    next: code === undefined && isAllowed ? nextOf(reply.data) : undefined,
   }
   const actual = {
     status: response.statusCode,

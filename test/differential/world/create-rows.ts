@@ -30,34 +30,60 @@ export async function createRows({ prisma }: Pick<Database, 'prisma'>, tenantApp
   const userIds = [...numbers(counts.users - 1).map((number) => `usr_${number}`), importedId]
   await prisma.user.createMany({
     data: userIds.map((id) => ({
-      ...{ tenantAppId, id, name: pick(names), email: `${id}.${below(9)}@Example.com`, phone: maybe(`+1 ${id}`) },
+      tenantAppId,
+      id,
+      name: pick(names),
+      email: `${id}.${below(9)}@Example.com`,
+      phone: maybe(`+1 ${id}`),
       ...times(),
     })),
   })
   const accountIds = [...numbers(counts.accounts - 1).map((number) => `acc_${number}`), importedId]
   const accounts = accountIds.map((id) => ({
     // The first users have most of the accounts, and some users have none.
-    ...{ tenantAppId, id, userId: pick(userIds.slice(0, 1 + below(userIds.length))) },
-    ...{ platform: pick(platforms), platformAccountId: `channel_${id}`, displayName: `@${pick(names)}` },
-    ...{ status: pick(statuses), ...times() },
+    tenantAppId,
+    id,
+    userId: pick(userIds.slice(0, 1 + below(userIds.length))),
+    platform: pick(platforms),
+    platformAccountId: `channel_${id}`,
+    displayName: `@${pick(names)}`,
+    status: pick(statuses),
+    ...times(),
   }))
   await prisma.account.createMany({ data: accounts })
   const withProfile = accounts.filter(() => below(4) > 0)
   const profiles = withProfile.map(({ id: accountId, platform, platformAccountId }, index) => ({
-    ...{ tenantAppId, id: `prf_${index + 1}`, accountId, platform, platformAccountId },
-    ...{ username: maybe(pick(names)), url: maybe(`https://example.com/${index}`), gender: maybe('FEMALE') },
-    ...{ fullName: maybe(pick(names)), firstName: maybe('Ada'), lastName: maybe('Lovelace'), nickName: maybe('a') },
-    ...{ displayName: maybe(pick(names)), description: maybe(`About ${index}`) },
-    ...{ profilePictureUrl: maybe(`https://example.com/${index}.jpg`), websiteUrl: maybe('https://example.com') },
-    ...{ dateOfBirth: maybe(new Date(Date.UTC(1950 + below(50), below(12), 1 + below(28)))) },
-    ...{ category: maybe(pick(['Music', 'Travel', '', ...longNames])), country: maybe(pick(['DE', 'FR', 'IN'])) },
-    ...{ phoneNumbers: pick([[], [objects[0]], [objects[1], objects[2]]]) as never },
-    ...{ addresses: pick([[], [objects[1]], [objects[2], objects[0]]]) as never },
-    ...{ followersCount: maybe(pick(followers)), followingCount: maybe(pick(followers)) },
-    ...{ subscribersCount: maybe(pick(followers)), contentsCount: maybe(pick(followers)) },
-    ...{ watchTimeInHours: maybe(below(1_000_000) / 128), joinedAt: maybe(pick(days)) },
-    ...{ verified: pick([true, false, null]), syncedAt: maybe(pick(days)) },
-    ...{ unsupportedFields: pick([[], ['url'], ['gender', 'watchTimeInHours']]), ...times() },
+    tenantAppId,
+    id: `prf_${index + 1}`,
+    accountId,
+    platform,
+    platformAccountId,
+    username: maybe(pick(names)),
+    url: maybe(`https://example.com/${index}`),
+    gender: maybe('FEMALE'),
+    fullName: maybe(pick(names)),
+    firstName: maybe('Ada'),
+    lastName: maybe('Lovelace'),
+    nickName: maybe('a'),
+    displayName: maybe(pick(names)),
+    description: maybe(`About ${index}`),
+    profilePictureUrl: maybe(`https://example.com/${index}.jpg`),
+    websiteUrl: maybe('https://example.com'),
+    dateOfBirth: maybe(new Date(Date.UTC(1950 + below(50), below(12), 1 + below(28)))),
+    category: maybe(pick(['Music', 'Travel', '', ...longNames])),
+    country: maybe(pick(['DE', 'FR', 'IN'])),
+    phoneNumbers: pick([[], [objects[0]], [objects[1], objects[2]]]) as never,
+    addresses: pick([[], [objects[1]], [objects[2], objects[0]]]) as never,
+    followersCount: maybe(pick(followers)),
+    followingCount: maybe(pick(followers)),
+    subscribersCount: maybe(pick(followers)),
+    contentsCount: maybe(pick(followers)),
+    watchTimeInHours: maybe(below(1_000_000) / 128),
+    joinedAt: maybe(pick(days)),
+    verified: pick([true, false, null]),
+    syncedAt: maybe(pick(days)),
+    unsupportedFields: pick([[], ['url'], ['gender', 'watchTimeInHours']]),
+    ...times(),
   }))
   await prisma.profile.createMany({ data: profiles })
   const emails = profiles.flatMap(({ id: profileId }) =>
@@ -65,19 +91,31 @@ export async function createRows({ prisma }: Pick<Database, 'prisma'>, tenantApp
   )
   await prisma.emailRecord.createMany({
     data: emails.map((email, index) => ({
-      ...{ tenantAppId, id: `eml_${index + 1}`, ...email, type: maybe(pick(['work', 'personal'])) },
-      ...{ isVerified: below(2) === 0, isPrimary: below(2) === 0, ...times() },
+      tenantAppId,
+      id: `eml_${index + 1}`,
+      ...email,
+      type: maybe(pick(['work', 'personal'])),
+      isVerified: below(2) === 0,
+      isPrimary: below(2) === 0,
+      ...times(),
     })),
   })
   await prisma.job.createMany({
     data: numbers(counts.jobs).map((number) => ({
-      ...{ tenantAppId, id: `job_${number}`, jobType: pick(['fetch_content', 'render', null]) },
-      ...{ status: pick(['SUCCEEDED', 'FAILED', 'CANCELLED', 'PENDING'] as const), attempts: below(4) },
+      tenantAppId,
+      id: `job_${number}`,
+      jobType: pick(['fetch_content', 'render', null]),
+      status: pick(['SUCCEEDED', 'FAILED', 'CANCELLED', 'PENDING'] as const),
+      attempts: below(4),
       ...(below(3) > 0 && { payload: pick(objects) as never }),
       ...(below(3) > 0 && { result: pick(objects) as never }),
       ...(below(3) === 0 && { error: { at: '2026-01-01T00:00:00.000Z', code: 'TIMEOUT', message: 'm', attempt: 1 } }),
-      ...{ maxAttempts: maybe(3), progress: maybe(below(100) / 128), progressMessage: maybe(`step ${number}`) },
-      ...{ startedAt: maybe(pick(days)), finishedAt: maybe(pick(days)), ...times() },
+      maxAttempts: maybe(3),
+      progress: maybe(below(100) / 128),
+      progressMessage: maybe(`step ${number}`),
+      startedAt: maybe(pick(days)),
+      finishedAt: maybe(pick(days)),
+      ...times(),
     })),
   })
 }

@@ -16,7 +16,12 @@ interface Holder {
 
 /** The lists whose cursors are passed as arguments, and the types of their rows. */
 export const lists: Readonly<Record<string, Typename>> = {
-  ...{ users: 'User', accounts: 'Account', searchProfiles: 'Profile', jobs: 'Job', apiKeys: 'ApiKey', events: 'Event' },
+  users: 'User',
+  accounts: 'Account',
+  searchProfiles: 'Profile',
+  jobs: 'Job',
+  apiKeys: 'ApiKey',
+  events: 'Event',
 }
 
 /** The orders that a list can have; empty if it has no argument `orderBy`. */

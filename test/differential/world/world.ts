@@ -66,7 +66,11 @@ export async function createWorld(seed: number): Promise<World> {
   const readerOfOther = { ...other, view: createView(other.holder, tablesOfOther, order, cursors) }
   for (const reader of [...readers.slice(0, 1), readerOfOther]) await learnCursors(app, schema, reader)
   return {
-    ...{ app, schema, cursors, writers, readers },
+    app,
+    schema,
+    cursors,
+    writers,
+    readers,
     other: readerOfOther,
     close: () => app.close(),
   }
@@ -78,7 +82,9 @@ export async function createWorld(seed: number): Promise<World> {
   }
 }
 
-/** The viewers of a tenant: keys of all scopes, without `contacts:read`, and of profiles alone, and the token of a user. */
+/**
+ * The viewers of a tenant: keys of all scopes, without `contacts:read`, and of profiles alone, and the token of a user.
+ */
 async function createViewers(app: TestApp, tenant: TestTenant): Promise<Viewer[]> {
   const { tenantAppId, name: tenantName } = tenant
   const holder = { tenantAppId, tenantName, keyName: `key of ${tenantName}`, scopes: [...allScopes] }

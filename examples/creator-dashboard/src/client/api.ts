@@ -6,12 +6,12 @@ export const unreachable = 'The service cannot be reached. Try again in a moment
  *
  * @throws Error with a message for people
  */
-export async function api<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
+export async function api<Result>(method: string, path: string, body?: unknown): Promise<Result> {
   const response = await fetch(path, {
     method,
     ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
   }).catch(() => undefined)
-  const answer = response?.status === 204 ? null : await response?.json().catch(() => undefined)
-  if (!response?.ok) throw new Error(answer?.message ?? unreachable)
-  return answer
+  const result = response?.status === 204 ? null : await response?.json().catch(() => undefined)
+  if (!response?.ok) throw new Error(result?.message ?? unreachable)
+  return result
 }

@@ -13,8 +13,12 @@ export function listWebhooks(io: Io, tenant: string): Promise<void> {
       io.stdout,
       ['ID', 'URL', 'EVENTS', 'KEY', 'STATE', 'REASON'],
       webhooks.map((webhook) => [
-        ...[webhook.id, webhook.url, webhook.eventTypes.join(','), webhook.keyId],
-        ...[stateOf(webhook), webhook.disabledReason ?? '-'],
+        webhook.id,
+        webhook.url,
+        webhook.eventTypes.join(','),
+        webhook.keyId,
+        stateOf(webhook),
+        webhook.disabledReason ?? '-',
       ]),
     )
   })

@@ -73,7 +73,9 @@ function refusal(errors: readonly { readonly message: string }[] = []): Operator
   return new OperatorError(`The gateway refused: ${errors.map(({ message }) => message).join(' ')}`)
 }
 
-/** Why there is no connection: the message of an error of ws, or the code and reason with which the gateway closed it. */
+/**
+ * Why there is no connection: the message of an error of ws, or the code and reason with which the gateway closed it.
+ */
 function reasonOf(error: unknown): string {
   const { message, code, reason } = error as { message?: string; code?: number; reason?: string }
   return message || reason || `code ${code}`

@@ -29,7 +29,12 @@ function exampleOf(type: EventType): SentEvent {
   const [resource = ''] = type.split('_')
   const isOfUser = ['USER', 'ACCOUNT', 'PROFILE'].includes(resource)
   return {
-    ...{ id: `evt_${randomBytes(12).toString('hex')}`, type, resourceId: `${prefixes[resource]}_example` },
-    ...{ userId: isOfUser ? 'usr_example' : null, keyId: null, requestId: null, createdAt: new Date() },
+    id: `evt_${randomBytes(12).toString('hex')}`,
+    type,
+    resourceId: `${prefixes[resource]}_example`,
+    userId: isOfUser ? 'usr_example' : null,
+    keyId: null,
+    requestId: null,
+    createdAt: new Date(),
   }
 }

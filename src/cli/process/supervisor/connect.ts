@@ -8,21 +8,23 @@ import { createStopRequests } from '../stop.ts'
 export type MessageOfChild = { readonly type: 'ready'; readonly address: string } | { readonly type: 'readMetrics' }
 
 /** A message to a child. `metrics` has no text if they could not be read. */
-type MessageOfSupervisor = { readonly type: 'stop' | 'stopAtOnce' | 'metrics'; readonly text?: string }
+type MessageOfSupervisor = { readonly type: 'drain' | 'stop' | 'stopAtOnce' | 'metrics'; readonly text?: string }
 
 /** What a process that serves gets from its supervisor. */
 export type Supervisor = ReturnType<typeof connectToSupervisor>
 
 /**
- * Connects this process to the supervisor that started it. From here on, the supervisor tells it when to stop. Ctrl-C and the end of
- * a terminal reach all processes, but only the supervisor obeys them. SIGTERM stops this process gracefully, and the supervisor
- * replaces it. When the supervisor has been killed, this process stops gracefully.
+ * Connects this process to the supervisor that started it. From here on, the supervisor tells it when to stop. Ctrl-C
+ * and the end of a terminal reach all processes, but only the supervisor obeys them. SIGTERM stops this process
+ * gracefully, and the supervisor replaces it. When the supervisor has been killed, this process stops gracefully.
  */
 export function connectToSupervisor() {
   const { receive, onNext: onStopRequest } = createStopRequests()
   const { worker } = cluster
   const aggregator = new AggregatorRegistry()
+  const draining = new AbortController()
   process.on('message', ({ type }: MessageOfSupervisor) => {
+    if (type === 'drain') draining.abort()
     if (type === 'stop' || type === 'stopAtOnce') receive(type)
   })
   for (const signal of ['SIGINT', 'SIGHUP']) process.on(signal, () => undefined)
@@ -39,13 +41,16 @@ export function connectToSupervisor() {
 
   return {
     onStopRequest,
+    /** Aborted when all processes will stop. */
+    draining: draining.signal,
     /** The metrics of all processes. */
     metrics: { contentType: Registry.PROMETHEUS_CONTENT_TYPE, metrics: readMetrics },
     /**
      * Adds the metrics of this process to those of all processes.
      *
-     * @returns a function that leaves the counts with the supervisor: without them the sums would fall, which looks like a restart. It waits
-     *   for the supervisor's reply. Connections that were passed to this process arrive before the reply, and are refused, not left hanging
+     * @returns a function that leaves the counts with the supervisor: without them the sums would fall, which looks
+     *   like a restart. It waits for the supervisor's reply. Connections that were passed to this process arrive before
+     *   the reply, and are refused, not left hanging
      */
     shareMetrics(registry: Registry): () => Promise<void> {
       AggregatorRegistry.setRegistries(registry)

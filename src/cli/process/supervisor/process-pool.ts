@@ -10,7 +10,10 @@ const maxPauseMilliseconds = 30_000
 /** After so many failed attempts in a row the pool gives up, unless a child serves. */
 const maxFailures = 5
 
-/** Creates a pool of processes that serve. It is empty until it runs. A child that takes longer than allowed to stop is killed. */
+/**
+ * Creates a pool of processes that serve. It is empty until it runs. A child that takes longer than allowed to stop is
+ * killed.
+ */
 export function createProcessPool(size: number, maxStopMilliseconds: number, log: Logger) {
   const children = new Set<Worker>()
   /** The children that serve, and are replaced when they end. */
@@ -108,6 +111,10 @@ export function createProcessPool(size: number, maxStopMilliseconds: number, log
     restart(): void {
       lastChange = lastChange.then(restartAll)
     },
+    /** Lets the children say that they will stop. */
+    drain(): void {
+      for (const child of children) child.send({ type: 'drain' })
+    },
     stop,
     /** Closes the connections in use too, while the children stop. */
     stopAtOnce(): void {
@@ -117,8 +124,8 @@ export function createProcessPool(size: number, maxStopMilliseconds: number, log
 }
 
 /**
- * Closes the connection that was on its way to a child when the child was killed. node:cluster passes one connection at a time to each
- * child. It would keep this one, and its client would wait forever.
+ * Closes the connection that was on its way to a child when the child was killed. node:cluster passes one connection at
+ * a time to each child. It would keep this one, and its client would wait forever.
  */
 function closeLostConnection({ process: child }: Worker): void {
   const send = child.send.bind(child) as (...args: unknown[]) => boolean

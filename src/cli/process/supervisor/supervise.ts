@@ -11,23 +11,23 @@ import type { MessageOfChild } from './connect.ts'
 import { createProcessPool } from './process-pool.ts'
 
 /**
- * Serves with several processes on one port until it is told to stop. This process is their supervisor: it passes connections
- * to them, replaces those that end, sums their metrics, and serves no requests itself.
+ * Serves with several processes on one port until it is told to stop. This process is their supervisor: it passes
+ * connections to them, replaces those that end, sums their metrics, and serves no requests itself.
  *
  * @param size the number of processes
  * @throws OperatorError on the embedded database
  */
 export async function supervise({ env }: Pick<Io, 'env'>, size: number): Promise<void> {
   const config = readConfig(env)
-  const { database, shutdownMilliseconds, logLevel } = config
+  const { database, shutdownMilliseconds, drainMilliseconds, logLevel, logFormat } = config
   if (database.kind === 'embedded') {
     throw new OperatorError(
       `--processes ${size} needs PostgreSQL, because only one process can open the embedded database. Set DATABASE_URL.`,
     )
   }
   // A child ends by itself when it has taken too long to stop. One that cannot is killed a second later.
-  const pool = createProcessPool(size, shutdownMilliseconds + 1_000, createLogger({ logLevel }))
-  obeySignals(['SIGINT', 'SIGTERM'], pool)
+  const pool = createProcessPool(size, shutdownMilliseconds + 1_000, createLogger({ logLevel, logFormat }))
+  obeySignals(['SIGINT', 'SIGTERM'], pool, drainMilliseconds)
   // On a terminal, SIGHUP says that the terminal is closed.
   process.on('SIGHUP', isatty(0) ? () => pool.stop() : pool.restart)
   const aggregator = new AggregatorRegistry()
@@ -38,6 +38,7 @@ export async function supervise({ env }: Pick<Io, 'env'>, size: number): Promise
   const stopMetrics = await serveMetrics({ contentType: Registry.PROMETHEUS_CONTENT_TYPE, metrics }, config)
   await pool.run()
   await stopMetrics()
-  // node:cluster keeps a connection that was on its way to a process which has ended. It would keep this process running.
+  // node:cluster keeps a connection that was on its way to a process which has ended. It would keep this process
+  // running.
   exitWhenDone()
 }

@@ -5,7 +5,8 @@ import { type FetchOptions, fetchLimited } from './fetch/fetch-limited.ts'
 const limits = { timeoutMilliseconds: 10_000, maxBytes: 5 * 1024 * 1024, maxRedirects: 5 }
 
 /**
- * Creates the handler of `fetch_content`: payload `{url}` ⇒ result `{contentIds, contentGroupIds}` of the feed at the URL.
+ * Creates the handler of `fetch_content`: payload `{url}` ⇒ result `{contentIds, contentGroupIds}` of the feed at the
+ * URL.
  *
  * @param options whether it may fetch from addresses that are not public, and how it names itself
  */

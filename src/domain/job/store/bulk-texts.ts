@@ -34,14 +34,16 @@ export function createBulkTexts(model: DataModel) {
   function clauseOf({ tenantAppId, transition, states, conditions }: JobSelection) {
     const { parts, parameters, parameter } = createClause(model, 'Job', ownershipOf({ tenantAppId }), conditions)
     const all = [...parts, ...changes[transition].where]
-    // The embedded database knows the list types that exist when it starts. On its first start that is before the migrations.
+    // The embedded database knows the list types that exist when it starts. On its first start that is before the
+    // migrations.
     return { where: all.join(' AND '), states: `${parameter(states, 'text[]')}::job_status[]`, parameters, parameter }
   }
 
   return {
     /**
-     * Changes the oldest jobs. An index has the jobs of each state in their order, so each state is read on its own, up to the limit. The
-     * ids are an array, which leads PostgreSQL to the primary key. It would estimate the rows of a join, and could read the whole table.
+     * Changes the oldest jobs. An index has the jobs of each state in their order, so each state is read on its own, up
+     * to the limit. The ids are an array, which leads PostgreSQL to the primary key. It would estimate the rows of a
+     * join, and could read the whole table.
      */
     changeText(selection: JobSelection, limit: number) {
       const { where, states, parameters, parameter } = clauseOf(selection)

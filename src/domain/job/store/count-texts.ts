@@ -1,10 +1,15 @@
 import { statement } from '../../../engine/db/statement.ts'
 
-/** How many jobs of a state are counted at most, and how many queues are searched. They bound what the statements read. */
+/**
+ * How many jobs of a state are counted at most, and how many queues are searched. They bound what the statements read.
+ */
 const maxCounted = 10_000
 const maxQueues = 1_000
 
-/** Counts the jobs of all tenants by state. The order makes PostgreSQL read the index, where it could otherwise search the table for a rare state. */
+/**
+ * Counts the jobs of all tenants by state. The order makes PostgreSQL read the index, where it could otherwise search
+ * the table for a rare state.
+ */
 export const countByState = statement(`
   SELECT state.name::text, (
     SELECT count(*) FROM (
@@ -16,8 +21,9 @@ const firstOfQueue = (condition: string) => `
   ORDER BY job_type, tenant_app_id, run_at LIMIT 1`
 
 /**
- * The seconds for which the oldest due job of all tenants has waited. A queue is the waiting jobs of one type and tenant. The index is asked
- * for one queue after the other, so that the cost depends on their number, and not on that of the jobs.
+ * The seconds for which the oldest due job of all tenants has waited. A queue is the waiting jobs of one type and
+ * tenant. The index is asked for one queue after the other, so that the cost depends on their number, and not on that
+ * of the jobs.
  */
 export const oldestDueSeconds = statement(`
   WITH RECURSIVE queue AS (

@@ -78,11 +78,13 @@ export interface JobStoreOptions {
 export type JobStore = ReturnType<typeof createJobStore>
 
 /**
- * Creates the store of the rows of jobs. A row holds all that is known about a job: its state, when it is due, its attempts and
- * its lease. Every function but `removeFinished` changes rows with one statement, by the clock of the database.
+ * Creates the store of the rows of jobs. A row holds all that is known about a job: its state, when it is due, its
+ * attempts and its lease. Every function but `removeFinished` changes rows with one statement, by the clock of the
+ * database.
  *
- * The changes that a worker makes to a job it holds reject with BAD_USER_INPUT: NOT_FOUND if the tenant has no such job, CONFLICT if
- * the worker no longer holds it. `cancel` and `retry` return undefined, and change nothing, if the job is in another state.
+ * The changes that a worker makes to a job it holds reject with BAD_USER_INPUT: NOT_FOUND if the tenant has no such
+ * job, CONFLICT if the worker no longer holds it. `cancel` and `retry` return undefined, and change nothing, if the job
+ * is in another state.
  */
 export function createJobStore(
   { sql, model }: Pick<Database, 'sql' | 'model'>,
@@ -152,14 +154,17 @@ export function createJobStore(
       const given = givenParameters(jobs, insertedValues, shape)
       return (await query(sql, statements.insert[shape], [tenantAppId, ...given])).map(toJob)
     },
-    /** Claims due jobs of one tenant, as many of each type as possible, first of the types that are named first. Returns them oldest first. */
+    /**
+     * Claims due jobs of one tenant, as many of each type as possible, first of the types that are named first. Returns
+     * them oldest first.
+     */
     async claim(tenantAppId: string, { jobTypes, limit, leaseSeconds }: ClaimRequest): Promise<Job[]> {
       const parameters = [jobTypes, String(limit), String(leaseSeconds), tenantAppId, shareOf(limit, jobTypes)]
       return oldestFirst((await query(sql, statements.claim, parameters)).map(toJob))
     },
     /**
-     * Claims due jobs of all tenants, as many of each type as possible, and those of the tenants first that come after the one that was served
-     * last with the type. Returns them in the order of the types and tenants.
+     * Claims due jobs of all tenants, as many of each type as possible, and those of the tenants first that come after
+     * the one that was served last with the type. Returns them in the order of the types and tenants.
      */
     async claimOfAllTenants({ lastServed, jobTypes, limit, leaseSeconds }: WorkerClaim): Promise<Job[]> {
       const tenants = jobTypes.map((type) => lastServed.get(type) ?? '')
@@ -180,7 +185,10 @@ export function createJobStore(
     cancel: async (key: JobKey) => (isPossibleId(key.id) ? row(statements.cancel, key) : undefined),
     /** Makes a job due now, with the attempts that it has left and at least one. */
     retry: (key: JobKey) => row(statements.retry, key),
-    /** Makes a transition of the oldest jobs of a selection, at most `limit`. Jobs that another transaction has locked are left out. Returns how many. */
+    /**
+     * Makes a transition of the oldest jobs of a selection, at most `limit`. Jobs that another transaction has locked
+     * are left out. Returns how many.
+     */
     changeAll(selection: JobSelection, limit: number): Promise<number> {
       const { text, parameters } = bulk.changeText(selection, limit)
       return execute(sql, statement(text), parameters)

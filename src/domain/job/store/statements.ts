@@ -6,7 +6,8 @@ import { statesBefore, type Transition } from './transitions.ts'
 /** How many jobs one statement fails or removes. */
 export const batchSize = 500
 
-// Columns hold milliseconds. Rounding could put `run_at` into the future, and a job would not be due when it is announced.
+// Columns hold milliseconds. Rounding could put `run_at` into the future, and a job would not be due when it is
+// announced.
 const now = `date_trunc('milliseconds', now())`
 
 const withoutLease = 'lease_token = NULL, lease_expires_at = NULL'
@@ -79,7 +80,10 @@ function insertJobs(shape: Shape, columns: string): Statement {
     ON CONFLICT DO NOTHING RETURNING ${columns}`)
 }
 
-/** Ends an attempt: the job is due again after the back-off, or later if asked for, if an attempt is left, and has failed otherwise. */
+/**
+ * Ends an attempt: the job is due again after the back-off, or later if asked for, if an attempt is left, and has
+ * failed otherwise.
+ */
 function failWith(...[code, message, isRetryable, delay, maxDelay, retryAfter]: readonly string[]): string {
   const isAttemptLeft = `${isRetryable}::boolean AND attempts < coalesce(max_attempts, 0)`
   const seconds = `${delay}::double precision * 2 ^ (attempts - 1) * (1 + random())`
@@ -95,8 +99,8 @@ function failWith(...[code, message, isRetryable, delay, maxDelay, retryAfter]: 
       updated_at = ${now}, ${withoutLease}`
 }
 
-// A queue is the due jobs of one tenant and type, in the order of run_at. Claiming is one statement, however many queues
-// there are. Rows that another claim has locked are skipped, so claims never wait for each other.
+// A queue is the due jobs of one tenant and type, in the order of run_at. Claiming is one statement, however many
+// queues there are. Rows that another claim has locked are skipped, so claims never wait for each other.
 
 /** The jobs of a queue that are due. `run_at` is null for imported jobs, which are never worked on. */
 const dueJobs = (tenant: string, type: string) => `
@@ -104,15 +108,20 @@ const dueJobs = (tenant: string, type: string) => `
   WHERE status = 'PENDING' AND job_type = ${type} AND tenant_app_id = ${tenant} AND run_at <= now()
   ORDER BY run_at LIMIT $2::integer FOR UPDATE SKIP LOCKED`
 
-/** The most jobs that a claim starts. The planner does not know the limit in the parameter, and would join large parts of the table. */
+/**
+ * The most jobs that a claim starts. The planner does not know the limit in the parameter, and would join large parts
+ * of the table.
+ */
 const maxClaimed = 100
 
 /**
- * Starts jobs of several types. Each type gets its share of the limit, in the order of the types, and then those that have more jobs get what is
- * left. The second round locks the rows of the first one again, which costs nothing, and leaves them out. It is not executed if the first
- * one finds no job. ORDER BY would lock all due jobs; without it PostgreSQL follows the order of the joins.
+ * Starts jobs of several types. Each type gets its share of the limit, in the order of the types, and then those that
+ * have more jobs get what is left. The second round locks the rows of the first one again, which costs nothing, and
+ * leaves them out. It is not executed if the first one finds no job. ORDER BY would lock all due jobs; without it
+ * PostgreSQL follows the order of the joins.
  *
- * @param types the types, as an item of FROM with the alias `type`. The first parameters are the types, the limit and the seconds of the lease
+ * @param types the types, as an item of FROM with the alias `type`. The first parameters are the types, the limit and
+ *   the seconds of the lease
  * @param dueOfType selects the tenants and ids of the due jobs of `type.name`
  * @param share the parameter with the share of each type
  */
@@ -148,11 +157,11 @@ function claimOfTenant(columns: string): Statement {
 }
 
 /**
- * Claims jobs of all tenants. The queues of the tenants after the one that was served last with a type come first and the others follow, so
- * that a worker which passes these tenants serves all of them in turn. The index is asked for one tenant after the other: the
- * cost depends on the number of tenants with waiting jobs, not on the number of jobs.
- * Parameters: types in the order in which they are served, limit, seconds of the lease, the tenant served last with each type, share of each
- * type. The last column of the result is the turn.
+ * Claims jobs of all tenants. The queues of the tenants after the one that was served last with a type come first and
+ * the others follow, so that a worker which passes these tenants serves all of them in turn. The index is asked for one
+ * tenant after the other: the cost depends on the number of tenants with waiting jobs, not on the number of jobs.
+ * Parameters: types in the order in which they are served, limit, seconds of the lease, the tenant served last with
+ * each type, share of each type. The last column of the result is the turn.
  */
 function claimOfAllTenants(columns: string): Statement {
   const nextTenant = (after: string) => `

@@ -12,8 +12,8 @@ export interface JobContext {
  * Does the work of one type of job.
  *
  * @returns the result of the job: an object, or nothing
- * @throws PermanentError if another attempt would fail too; after any other error the job is tried again, with back-off, and no earlier than
- *   after its `retryAfterSeconds` if it has them, at most a day
+ * @throws PermanentError if another attempt would fail too; after any other error the job is tried again, with
+ *   back-off, and no earlier than after its `retryAfterSeconds` if it has them, at most a day
  */
 export type JobHandler = (payload: never, context: JobContext) => unknown
 
@@ -24,11 +24,17 @@ export class PermanentError extends Error {
   override readonly name: string = 'PermanentError'
 }
 
-/** What a file of handlers can export next to them. Each is a value for all of its handlers, or an object with values by type. */
+/**
+ * What a file of handlers can export next to them. Each is a value for all of its handlers, or an object with values by
+ * type.
+ */
 export interface HandlerOptions {
   /** Whether each job runs in a thread of its own, in which the handler may block the event loop. */
   readonly isolated?: boolean | Readonly<Record<string, boolean>>
-  /** How long an attempt may take. Then it fails with TIMEOUT. By default an hour for isolated handlers, and no limit for others. */
+  /**
+   * How long an attempt may take. Then it fails with TIMEOUT. By default an hour for isolated handlers, and no limit
+   * for others.
+   */
   readonly maxSeconds?: number | Readonly<Record<string, number>>
   /** How much memory the thread of an isolated handler may take for objects. 512 MiB by default. */
   readonly maxMemoryMib?: number | Readonly<Record<string, number>>

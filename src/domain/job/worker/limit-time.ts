@@ -2,8 +2,8 @@ import { abortGraceMilliseconds } from './grace.ts'
 import type { JobHandler } from './handler.ts'
 
 /**
- * Limits how long a handler may run. Then its signal aborts, and the attempt fails with TIMEOUT if the handler does not return soon. The code
- * of a handler that ignores the signal runs on, unless the handler is isolated.
+ * Limits how long a handler may run. Then its signal aborts, and the attempt fails with TIMEOUT if the handler does not
+ * return soon. The code of a handler that ignores the signal runs on, unless the handler is isolated.
  */
 export function limitTime(handler: JobHandler, maxSeconds: number): JobHandler {
   return async (payload, context) => {

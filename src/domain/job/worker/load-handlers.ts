@@ -8,8 +8,8 @@ import { isolate } from './isolated/isolate.ts'
 import { limitTime } from './limit-time.ts'
 
 /**
- * Loads a file of handlers. Each function that it exports handles the jobs of the type it is named after. The file can also export
- * `HandlerOptions`.
+ * Loads a file of handlers. Each function that it exports handles the jobs of the type it is named after. The file can
+ * also export `HandlerOptions`.
  *
  * @param file JavaScript or TypeScript, relative to the working directory
  * @throws OperatorError if the file cannot be loaded, exports no handler, or has an option that is not valid

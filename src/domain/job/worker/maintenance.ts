@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { repeat } from '../../../engine/repeat.ts'
 import type { Logger } from '../../../engine/telemetry/logger.ts'
 import type { Failure, JobStore } from '../store/job-store.ts'
 
@@ -25,8 +25,8 @@ export const leaseLost: Failure = {
 }
 
 /**
- * Starts the maintenance: it fails attempts whose lease has expired, erases what names deleted users, and removes old rows. Any
- * number of processes may run it.
+ * Starts the maintenance: it fails attempts whose lease has expired, erases what names deleted users, and removes old
+ * rows. Any number of processes may run it.
  *
  * @returns stops it, and resolves when it has stopped
  */
@@ -35,16 +35,14 @@ export function startMaintenance(options: MaintenanceOptions): () => Promise<voi
   const stopping = new AbortController()
   const { signal } = stopping
 
-  async function repeat(work: () => Promise<unknown>, milliseconds = intervalMilliseconds): Promise<void> {
-    while (!signal.aborted) {
-      const isDone = await work().then(
-        () => true,
-        (error: unknown) => log.warn({ err: error }, 'the maintenance failed; it is tried again'),
-      )
-      const pause = isDone ? milliseconds : intervalMilliseconds
-      await sleep(pause, undefined, { signal, ref: false }).catch(() => undefined)
-    }
-  }
+  const keepDoing = (work: () => Promise<unknown>, milliseconds = intervalMilliseconds) =>
+    repeat(() => work().then(() => milliseconds), {
+      signal,
+      onError(error) {
+        log.warn({ err: error }, 'the maintenance failed; it is tried again')
+        return intervalMilliseconds
+      },
+    })
 
   async function removeOld(): Promise<void> {
     if (retentionDays > 0) await jobs.removeFinished(retentionDays)
@@ -53,9 +51,9 @@ export function startMaintenance(options: MaintenanceOptions): () => Promise<voi
 
   // A search for deleted users can take a while, and must not delay the jobs of workers that are gone.
   const stopped = Promise.all([
-    repeat(() => jobs.failExpired(leaseLost)),
-    repeat(async () => options.erase?.()),
-    repeat(removeOld, retentionIntervalMilliseconds),
+    keepDoing(() => jobs.failExpired(leaseLost)),
+    keepDoing(async () => options.erase?.()),
+    keepDoing(removeOld, retentionIntervalMilliseconds),
   ])
 
   return async () => {

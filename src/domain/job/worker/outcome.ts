@@ -3,8 +3,9 @@ import { maxCodeLength, maxMessageLength } from '../job.input.ts'
 import type { Failure } from '../store/job-store.ts'
 import { readThrown } from './thrown.ts'
 
-// Handlers are the code of others: they throw and return anything. What they give always becomes a value that can be stored, within the bounds
-// of the API. Otherwise the end of the attempt could not be recorded, and the job would run again when its lease ends.
+// Handlers are the code of others: they throw and return anything. What they give always becomes a value that can be
+// stored, within the bounds of the API. Otherwise the end of the attempt could not be recorded, and the job would run
+// again when its lease ends.
 
 /** The failure of a handler that threw this. */
 export function failureOf(error: unknown): Failure {

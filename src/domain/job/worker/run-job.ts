@@ -14,7 +14,9 @@ export interface RunningJob {
   readonly lease: JobLease
   /** Tells the handler to stop. */
   abort(reason: Error): void
-  /** Resolves when the outcome is stored, or cannot be. Never rejects. A handler that ignores the signal may still run. */
+  /**
+   * Resolves when the outcome is stored, or cannot be. Never rejects. A handler that ignores the signal may still run.
+   */
   readonly ended: Promise<unknown>
 }
 
@@ -72,7 +74,10 @@ export function runJob(options: RunJobOptions): RunningJob {
     return result == null ? null : checkResult(result, jobs.rules)
   }
 
-  /** The failure of a handler. Functions of Node that take the signal throw their own error, so the reason of the signal is told instead. */
+  /**
+   * The failure of a handler. Functions of Node that take the signal throw their own error, so the reason of the signal
+   * is told instead.
+   */
   function stopped(error: unknown): Outcome {
     const isAbort = signal.aborted && Object(error).name === 'AbortError'
     return failed(isAbort ? signal.reason : error)
@@ -120,7 +125,10 @@ export function runJob(options: RunJobOptions): RunningJob {
     }
   }
 
-  /** Runs the job in a trace. The statements of the heartbeat are not part of it: a long job would have any number of them. */
+  /**
+   * Runs the job in a trace. The statements of the heartbeat are not part of it: a long job would have any number of
+   * them.
+   */
   function runTraced(trace: TraceWork): Promise<string | undefined> {
     const { tenantAppId: tenant, id, jobType, attempts } = job
     return trace({ operation: 'process', queue: jobType ?? '', id, tenant, attempt: attempts }, run, (code) => code)

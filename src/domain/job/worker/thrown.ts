@@ -1,4 +1,7 @@
-/** The properties of a thrown value that say why an attempt failed. Handlers throw anything, and getters and proxies throw, too. */
+/**
+ * The properties of a thrown value that say why an attempt failed. Handlers throw anything, and getters and proxies
+ * throw, too.
+ */
 export function readThrown(thrown: unknown): Readonly<Record<string, unknown>> {
   try {
     if (typeof thrown === 'string') return { message: thrown }

@@ -17,8 +17,8 @@ interface WatchOptions {
 }
 
 /**
- * Watches the event loop, and warns with the jobs that ran when it was blocked for so long that their leases could not be extended. Then
- * another worker may run them again, and what these handlers return is lost.
+ * Watches the event loop, and warns with the jobs that ran when it was blocked for so long that their leases could not
+ * be extended. Then another worker may run them again, and what these handlers return is lost.
  */
 export function watchEventLoop({ leaseSeconds, log }: WatchOptions) {
   // Leases are extended three times in their duration.

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createAlarm } from '../../../engine/alarm.ts'
+import { repeat } from '../../../engine/repeat.ts'
 import type { Logger } from '../../../engine/telemetry/logger.ts'
 import type { TraceWork } from '../../../engine/telemetry/work-trace.ts'
 import type { EventFeed } from '../../event/event-feed.ts'
@@ -29,13 +30,14 @@ export interface Worker {
   /**
    * Claims no more jobs and waits for those that run.
    *
-   * @param graceMilliseconds how long they may take. Then their handlers are told to stop, and the jobs wait for another
-   *   worker
+   * @param graceMilliseconds how long they may take. Then their handlers are told to stop, and the jobs wait for
+   *   another worker
    */
   stop(graceMilliseconds: number): Promise<void>
   /**
-   * Ends all attempts because nothing has caught an error, after which the process must end. The job whose handler left it fails, and so does a job
-   * that runs alone: it would end the next worker, too. The others wait for another worker. Must be called by the listener of the error.
+   * Ends all attempts because nothing has caught an error, after which the process must end. The job whose handler left
+   * it fails, and so does a job that runs alone: it would end the next worker, too. The others wait for another worker.
+   * Must be called by the listener of the error.
    */
   crash(error: unknown): WorkerCrash
 }
@@ -59,7 +61,7 @@ export function startWorker(options: WorkerOptions): Worker {
   const watch = watchEventLoop({ leaseSeconds, log })
   const alarm = createAlarm()
   const turns = createTurns(handlers.keys())
-  let isStopping = false
+  const stopping = new AbortController()
 
   async function claim(): Promise<boolean> {
     const limit = concurrency - running.size
@@ -87,19 +89,15 @@ export function startWorker(options: WorkerOptions): Worker {
     return (payload, context) => current.run(lease, () => handler(payload, context))
   }
 
-  async function work(): Promise<void> {
-    while (!isStopping) {
-      let hasClaimed = false
-      try {
-        hasClaimed = await claim()
-      } catch (error) {
-        log.warn({ err: error }, 'the worker could not claim jobs; it tries again')
-      }
-      if (!hasClaimed) await alarm.wait(pollMilliseconds)
-    }
-  }
-
-  const stopped = work()
+  const { signal } = stopping
+  const stopped = repeat(async () => ((await claim()) ? 0 : pollMilliseconds), {
+    signal,
+    alarm,
+    onError(error) {
+      log.warn({ err: error }, 'the worker could not claim jobs; it tries again')
+      return pollMilliseconds
+    },
+  })
   /** Tells the handlers of cancelled jobs to stop. */
   async function abortCancelled(): Promise<void> {
     const held = [...running.values()]
@@ -120,12 +118,11 @@ export function startWorker(options: WorkerOptions): Worker {
     await abortCancelled().catch(() => undefined)
     isChecking = false
   }
-  void keepWatching({ events, log, stopped, onEvents: () => void onEvents(), isStopping: () => isStopping })
+  void keepWatching({ events, log, signal, onEvents: () => void onEvents() })
 
   return {
     async stop(graceMilliseconds) {
-      isStopping = true
-      alarm.ring()
+      stopping.abort()
       await stopped
       const timer = setTimeout(() => {
         for (const { abort } of running.values()) {
@@ -137,7 +134,7 @@ export function startWorker(options: WorkerOptions): Worker {
       watch.stop()
     },
     crash(error) {
-      isStopping = true
+      stopping.abort()
       const held = [...running.values()]
       const source = running.get(current.getStore()?.leaseToken ?? '')
       const culprit = source ?? (held.length === 1 ? held[0] : undefined)

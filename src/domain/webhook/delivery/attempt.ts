@@ -2,8 +2,9 @@ import type { ValidKeys } from '../../../engine/auth/valid-keys.ts'
 import type { Viewer } from '../../../engine/auth/viewer.ts'
 import type { Services } from '../../../engine/context.ts'
 import { GatewayError } from '../../../engine/errors.ts'
+import type { KeyRing } from '../../../engine/secrets/key-ring.ts'
 import type { Logger } from '../../../engine/telemetry/logger.ts'
-import type { Secrets } from '../secrets.ts'
+import { secretOwnerOf } from '../secrets.ts'
 import type { AttemptEnd, ClaimedDelivery, SentEvent } from './delivery-store.ts'
 import { payloadOf } from './payload.ts'
 import { pauseOf, retryDelay } from './retry.ts'
@@ -25,7 +26,7 @@ export interface AttemptOptions {
   readonly services: Pick<Services, 'deliveries' | 'metrics'>
   readonly runQuery: RunQuery
   readonly keys: Pick<ValidKeys, 'byId'>
-  readonly secrets: Secrets
+  readonly secrets: KeyRing
   readonly send: Send
   readonly log: Logger
 }
@@ -64,7 +65,7 @@ export function createAttempt({ services, runQuery, keys, secrets, send, log }: 
       const allowed = { ...viewer, scopes: viewer.scopes.filter((scope) => webhook.scopes.includes(scope)) }
       const result = webhook.query === null ? {} : await runQuery(allowed, webhook.query, event.resourceId)
       if ('error' in result) return notSent(`the query failed: ${result.error}`)
-      const decrypted = webhook.secrets.map((stored) => secrets.decrypt(stored, webhook))
+      const decrypted = webhook.secrets.map((stored) => secrets.decrypt(stored, secretOwnerOf(webhook)))
       const body = 'data' in result ? payloadOf(event, result.data) : payloadOf(event)
       return await send(webhook.url, signMessage(event.id, body, decrypted), signal)
     } catch (error) {

@@ -1,4 +1,5 @@
 import { createAlarm } from '../../../engine/alarm.ts'
+import { repeat } from '../../../engine/repeat.ts'
 import type { Logger } from '../../../engine/telemetry/logger.ts'
 import type { EventFeed } from '../../event/event-feed.ts'
 import { keepWatching } from '../../event/wake-ups.ts'
@@ -22,11 +23,11 @@ export interface DelivererOptions {
 const releaseMilliseconds = 5_000
 
 /**
- * Starts to deliver the events of all tenants to their webhooks: puts new events into deliveries, and makes the attempts that are due. Any
- * number of processes may do so.
+ * Starts to deliver the events of all tenants to their webhooks: puts new events into deliveries, and makes the
+ * attempts that are due. Any number of processes may do so.
  *
- * @returns stops it: claims nothing more and waits for the attempts that run, at most as long as its argument says, in milliseconds. Other
- *   workers make those that were not finished
+ * @returns stops it: claims nothing more and waits for the attempts that run, at most as long as its argument says, in
+ *   milliseconds. Other workers make those that were not finished
  */
 export function startDeliverer(options: DelivererOptions): (graceMilliseconds: number) => Promise<void> {
   const { deliveries, events, attempt, log, concurrency = 100, leaseSeconds = 60, pollMilliseconds = 1_000 } = options
@@ -34,7 +35,7 @@ export function startDeliverer(options: DelivererOptions): (graceMilliseconds: n
   const alarm = createAlarm()
   const aborting = new AbortController()
   const recorder = createRecorder(deliveries, log, aborting.signal)
-  let isStopping = false
+  const stopping = new AbortController()
   /** Whether there may be new events. */
   let isAnnounced = true
   let readsNext = 0
@@ -87,26 +88,23 @@ export function startDeliverer(options: DelivererOptions): (graceMilliseconds: n
     return (await claim()) || isAnnounced
   }
 
-  async function work(): Promise<void> {
-    while (!isStopping) {
-      const isBusy = await step().catch((error: unknown) => {
-        log.warn({ err: error }, 'events could not be delivered; it is tried again')
-        return false
-      })
-      if (!isBusy) await alarm.wait(pollMilliseconds)
-    }
-  }
-
-  const stopped = work()
+  const { signal } = stopping
+  const stopped = repeat(async () => ((await step()) ? 0 : pollMilliseconds), {
+    signal,
+    alarm,
+    onError(error) {
+      log.warn({ err: error }, 'events could not be delivered; it is tried again')
+      return pollMilliseconds
+    },
+  })
   const onEvents = () => {
     isAnnounced = true
     alarm.ring()
   }
-  void keepWatching({ events, log, stopped, onEvents, isStopping: () => isStopping })
+  void keepWatching({ events, log, signal, onEvents })
 
   return async (graceMilliseconds) => {
-    isStopping = true
-    alarm.ring()
+    stopping.abort()
     const timer = setTimeout(() => aborting.abort(), graceMilliseconds)
     await stopped
     await Promise.all([...running.values()].map(({ ended }) => ended))

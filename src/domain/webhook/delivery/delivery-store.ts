@@ -72,8 +72,10 @@ export function createDeliveryStore({ sql }: Pick<Database, 'sql'>) {
     /** Records the ends of attempts. */
     async record(ended: readonly EndedDelivery[]): Promise<void> {
       await execute(sql, statements.record, [
-        ...[ended.map(({ tenantAppId }) => tenantAppId), ended.map(({ id }) => id)],
-        ...[ended.map(({ leaseToken }) => leaseToken), ended.map(({ status }) => status)],
+        ended.map(({ tenantAppId }) => tenantAppId),
+        ended.map(({ id }) => id),
+        ended.map(({ leaseToken }) => leaseToken),
+        ended.map(({ status }) => status),
         ended.map(({ responseStatus }) => toText(responseStatus)),
         ended.map(({ error }) => error),
         ended.map(({ delaySeconds }) => toText(delaySeconds)),
@@ -114,22 +116,29 @@ function toClaimed(row: unknown[]): ClaimedDelivery {
     row
   const [webhookId, url, text, creatorId, scopes, secret, previousSecret, isFailing] = row.slice(11)
   return {
-    ...{ tenantAppId: String(tenantAppId), id: String(id), leaseToken: String(leaseToken), attempt: Number(attempt) },
+    tenantAppId: String(tenantAppId),
+    id: String(id),
+    leaseToken: String(leaseToken),
+    attempt: Number(attempt),
     event:
       resourceId === null
         ? undefined
         : {
-            ...{ id: String(eventId), type: eventType as EventType, resourceId: String(resourceId) },
-            ...{
-              userId: userId as string | null,
-              keyId: keyId as string | null,
-              requestId: requestId as string | null,
-            },
+            id: String(eventId),
+            type: eventType as EventType,
+            resourceId: String(resourceId),
+            userId: userId as string | null,
+            keyId: keyId as string | null,
+            requestId: requestId as string | null,
             createdAt: new Date(String(createdAt)),
           },
     webhook: {
-      ...{ tenantAppId: String(tenantAppId), id: String(webhookId), url: String(url), query: text as string | null },
-      ...{ keyId: String(creatorId), scopes: scopes as string[] },
+      tenantAppId: String(tenantAppId),
+      id: String(webhookId),
+      url: String(url),
+      query: text as string | null,
+      keyId: String(creatorId),
+      scopes: scopes as string[],
       secrets: [secret, previousSecret].filter((stored) => stored !== null) as string[],
       isFailing: isFailing === true,
     },

@@ -6,8 +6,8 @@ const delays = [5, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * 
 const maxRetryAfter = 24 * hour
 
 /**
- * How long a delivery waits after a failed attempt, in seconds: at random up to twice the delay of the attempt, and no less than the
- * endpoint asks for.
+ * How long a delivery waits after a failed attempt, in seconds: at random up to twice the delay of the attempt, and no
+ * less than the endpoint asks for.
  *
  * @param attempt its number, from 1
  * @returns null if it was the last attempt

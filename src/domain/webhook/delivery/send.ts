@@ -25,9 +25,9 @@ const maxBodyBytes = 64 * 1024
 const bodyMilliseconds = 1_000
 
 /**
- * Creates what sends messages to endpoints: without following redirects, and only to public addresses, which are checked when a socket
- * connects. Connections are used again. Many servers close a connection that is idle, and a message that is sent at this moment gets no response:
- * it is sent once more, at once, on a new connection.
+ * Creates what sends messages to endpoints: without following redirects, and only to public addresses, which are
+ * checked when a socket connects. Connections are used again. Many servers close a connection that is idle, and a
+ * message that is sent at this moment gets no response: it is sent once more, at once, on a new connection.
  */
 export function createSender(options: {
   readonly allowPrivateNetworks: AllowedNetworks
@@ -73,8 +73,8 @@ export function createSender(options: {
 }
 
 /**
- * Notes for each message whether its connection had been used before. An error does not say so, and an agent does not show its connections, so
- * the channel is read on which undici tells that it begins to send a request.
+ * Notes for each message whether its connection had been used before. An error does not say so, and an agent does not
+ * show its connections, so the channel is read on which undici tells that it begins to send a request.
  *
  * @see https://undici.nodejs.org/#/docs/api/DiagnosticsChannel
  */

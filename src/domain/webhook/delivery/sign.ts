@@ -12,7 +12,8 @@ export interface SignedMessage {
  *
  * @param id the same for each attempt to send the message
  * @param secrets the signature has one part for each
- * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md#webhook-headers-sending-metadata-to-consumers
+ * @see
+ *   https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md#webhook-headers-sending-metadata-to-consumers
  */
 export function signMessage(id: string, body: string, secrets: readonly string[], now = Date.now()): SignedMessage {
   const timestamp = String(Math.floor(now / 1_000))

@@ -1,7 +1,7 @@
 import { statement } from '../../../engine/db/statement.ts'
 
-// Locks are taken in one order, so that workers and mutations do not wait for each other in a circle: rows of webhooks before those of
-// deliveries, and the rows of a table in the order of their keys or with SKIP LOCKED.
+// Locks are taken in one order, so that workers and mutations do not wait for each other in a circle: rows of webhooks
+// before those of deliveries, and the rows of a table in the order of their keys or with SKIP LOCKED.
 
 /** How many events of a webhook one statement puts into deliveries, and for how many webhooks. */
 const pageSize = 500
@@ -10,14 +10,17 @@ const maxWebhooks = 50
 /** A webhook to which events can be sent now. */
 const isOpen = 'enabled AND (paused_until IS NULL OR paused_until <= now())'
 
-/** How many deliveries of a webhook run at a time. A webhook that fails has one: a dead endpoint does not take the places of others. */
+/**
+ * How many deliveries of a webhook run at a time. A webhook that fails has one: a dead endpoint does not take the
+ * places of others.
+ */
 const places = 'CASE WHEN failing_since IS NULL THEN 8 ELSE 1 END'
 /** How many deliveries of one webhook a claim starts. */
 const maxClaimedOfWebhook = 4
 
 /**
- * Inserts deliveries of the rows of `chosen`. An event that has a delivery to the webhook is sent again: it is chosen a second time only if
- * a client asked for that.
+ * Inserts deliveries of the rows of `chosen`. An event that has a delivery to the webhook is sent again: it is chosen a
+ * second time only if a client asked for that.
  */
 const insertChosen = `
   INSERT INTO webhook_delivery (tenant_app_id, id, webhook_id, event_id, event_type, next_attempt_at, updated_at)
@@ -28,9 +31,9 @@ const insertChosen = `
   RETURNING event_id`
 
 /**
- * Puts new events into deliveries of all webhooks that want them, and moves the cursors of the webhooks. Each tenant has a webhook served
- * before any has a second one, in random order. Webhooks that another worker serves are skipped. The locked rows have their newest cursors,
- * so no event is put twice. Result: the number of events that were read.
+ * Puts new events into deliveries of all webhooks that want them, and moves the cursors of the webhooks. Each tenant
+ * has a webhook served before any has a second one, in random order. Webhooks that another worker serves are skipped.
+ * The locked rows have their newest cursors, so no event is put twice. Result: the number of events that were read.
  */
 export const fanOut = statement(`
   WITH horizon AS (SELECT complete FROM event_horizon()),
@@ -107,8 +110,8 @@ export const releaseExpired = statement(`
     LIMIT 500 FOR UPDATE SKIP LOCKED)`)
 
 /**
- * Records the ends of attempts. A delivery that the worker no longer holds stays as it is.
- * Parameters, each a list: tenants, ids, lease tokens, states, statuses of responses, errors, seconds until the next attempt, and whether the
+ * Records the ends of attempts. A delivery that the worker no longer holds stays as it is. Parameters, each a list:
+ * tenants, ids, lease tokens, states, statuses of responses, errors, seconds until the next attempt, and whether the
  * attempt does not count.
  */
 export const record = statement(`
@@ -135,8 +138,8 @@ export const noteFailure = statement(`
 export const hasFailedTooLong = statement(`
   SELECT FROM webhook WHERE ${ofWebhook} AND enabled AND failing_since < now() - interval '5 days'`)
 /**
- * Lets the webhooks of a tenant with a URL wait. Each attempt reads the clock of the endpoint anew, so a shorter time does not end a longer one.
- * Parameters: tenant, URL, seconds.
+ * Lets the webhooks of a tenant with a URL wait. Each attempt reads the clock of the endpoint anew, so a shorter time
+ * does not end a longer one. Parameters: tenant, URL, seconds.
  */
 export const pause = statement(`
   UPDATE webhook SET paused_until = greatest(paused_until, now() + make_interval(secs => $3::double precision))

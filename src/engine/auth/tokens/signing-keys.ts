@@ -4,16 +4,35 @@ import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, imp
 import { LRUCache } from 'lru-cache'
 import type { Database } from '../../db/database.ts'
 import { execute, query, statement } from '../../db/statement.ts'
+import { type KeyRing, unreadable } from '../../secrets/key-ring.ts'
 
 /** The algorithm of the tokens that the gateway signs. */
 export const signingAlgorithm = 'EdDSA'
 
 export type SigningKeys = ReturnType<typeof createSigningKeys>
 
+/** A private key as it is stored. Older ones, and all without SECRET_KEYS, are not encrypted. */
+export type StoredKey = JWK | { readonly encrypted: string }
+
 interface KeyPair {
   readonly publicKey: JWK
   /** Null if the pair no longer signs. */
-  readonly privateKey: JWK | null
+  readonly privateKey: StoredKey | null
+}
+
+/** The name of a key pair for the key ring. */
+export const pairOwnerOf = (kid: string) => `signing_key ${kid}`
+
+/** Returns a private key as it is to be stored. */
+export function sealKey(kid: string, key: string, keyRing: KeyRing | undefined): string {
+  return keyRing ? JSON.stringify({ encrypted: keyRing.encrypt(key, pairOwnerOf(kid)) }) : key
+}
+
+/** @throws GatewayError SERVICE_UNAVAILABLE if the key is encrypted with a key that this process does not have */
+function unsealKey(kid: string, stored: StoredKey, keyRing: KeyRing | undefined): JWK {
+  if (!('encrypted' in stored)) return stored
+  if (!keyRing) throw unreadable('SECRET_KEYS is not set, and the key that signs access tokens is encrypted')
+  return JSON.parse(keyRing.decrypt(String(stored.encrypted), pairOwnerOf(kid))) as JWK
 }
 
 // A token is valid for a day at most, and a gateway may sign with the old key for some seconds more.
@@ -44,14 +63,19 @@ const maxVerifyingAgeMilliseconds = 60_000
 /** How often, at most, unknown ids of keys make the gateway read the keys again. */
 const minAgeMilliseconds = 1_000
 
-/** Creates the key pairs that sign access tokens. All gateways of a migrated database have the same ones. */
-export function createSigningKeys({ sql }: Pick<Database, 'sql'>) {
+/**
+ * Creates the key pairs that sign access tokens. All gateways of a migrated database have the same ones.
+ *
+ * @param keyRing encrypts the private keys that are stored from now on
+ */
+export function createSigningKeys({ sql }: Pick<Database, 'sql'>, keyRing?: KeyRing) {
   /** The pairs of the last read that succeeded. */
   let pairs: readonly KeyPair[] = []
   let readAt = Number.NEGATIVE_INFINITY
   let reading: Promise<readonly KeyPair[]> | undefined
   const imported = new LRUCache<string, Promise<CryptoKey>>({ max: 100 })
-  // All requests share the keys: they are read outside of the transaction of a request, and even if its client has gone.
+  // All requests share the keys: they are read outside of the transaction of a request, and even if its client has
+  // gone.
   const outside = AsyncLocalStorage.snapshot()
 
   async function readNow(): Promise<readonly KeyPair[]> {
@@ -59,7 +83,7 @@ export function createSigningKeys({ sql }: Pick<Database, 'sql'>) {
     const rows = await outside(() => query(sql, listPairs))
     pairs = rows.map(([publicKey, privateKey]) => ({
       publicKey: JSON.parse(String(publicKey)) as JWK,
-      privateKey: privateKey === null ? null : (JSON.parse(String(privateKey)) as JWK),
+      privateKey: privateKey === null ? null : (JSON.parse(String(privateKey)) as StoredKey),
     }))
     readAt = startedAt
     return pairs
@@ -86,7 +110,7 @@ export function createSigningKeys({ sql }: Pick<Database, 'sql'>) {
     const pair = (await readIfOlder(maxAge)).find(({ privateKey }) => privateKey !== null)
     if (!pair?.privateKey) return undefined
     const kid = String(pair.publicKey.kid)
-    return { kid, key: await importKey(`${kid} private`, pair.privateKey) }
+    return { kid, key: await importKey(`${kid} private`, unsealKey(kid, pair.privateKey, keyRing)) }
   }
 
   const findKnown = (kid: string) => pairs.find(({ publicKey }) => publicKey.kid === kid)?.publicKey
@@ -106,7 +130,7 @@ export function createSigningKeys({ sql }: Pick<Database, 'sql'>) {
     async current() {
       const known = await findSigning(maxAgeMilliseconds)
       if (known) return known
-      const pair = await createPair()
+      const pair = await createPair(keyRing)
       await outside(() => execute(sql, insertFirst, pair))
       const created = await findSigning(Number.NEGATIVE_INFINITY)
       if (!created) throw new Error('A signing key was created but not found')
@@ -130,9 +154,12 @@ export function createSigningKeys({ sql }: Pick<Database, 'sql'>) {
  *
  * @returns the id of the new key
  */
-export function rotateSigningKey({ sql, transact }: Pick<Database, 'sql' | 'transact'>): Promise<string> {
+export function rotateSigningKey(
+  { sql, transact }: Pick<Database, 'sql' | 'transact'>,
+  keyRing?: KeyRing,
+): Promise<string> {
   return transact(async () => {
-    const pair = await createPair()
+    const pair = await createPair(keyRing)
     await execute(sql, lockPairs)
     await execute(sql, retirePairs)
     await execute(sql, removeRetired)
@@ -149,11 +176,11 @@ export function listSigningKeys({ prisma }: Pick<Database, 'prisma'>) {
   })
 }
 
-/** @returns its id, the public key and the private key */
-async function createPair(): Promise<[string, string, string]> {
+/** @returns its id, the public key and the private key as it is stored */
+async function createPair(keyRing: KeyRing | undefined): Promise<[string, string, string]> {
   const { publicKey, privateKey } = await generateKeyPair(signingAlgorithm, { extractable: true })
   const jwk = await exportJWK(publicKey)
   const kid = await calculateJwkThumbprint(jwk)
   const shown: JWK = { ...jwk, kid, use: 'sig', alg: signingAlgorithm }
-  return [kid, JSON.stringify(shown), JSON.stringify(await exportJWK(privateKey))]
+  return [kid, JSON.stringify(shown), sealKey(kid, JSON.stringify(await exportJWK(privateKey)), keyRing)]
 }

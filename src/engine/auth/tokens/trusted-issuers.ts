@@ -17,7 +17,8 @@ export type TrustedIssuer = ReturnType<typeof createTrustedIssuer>
 /**
  * Creates the verification of the issuers in the file of TRUSTED_ISSUERS.
  *
- * @throws OperatorError naming what is wrong with the file, an issuer that is the gateway itself, or a tenant that does not exist
+ * @throws OperatorError naming what is wrong with the file, an issuer that is the gateway itself, or a tenant that does
+ *   not exist
  */
 export async function openTrustedIssuers(
   { prisma }: Pick<Database, 'prisma'>,
@@ -44,7 +45,10 @@ export async function openTrustedIssuers(
 
 const algorithms = ['RS256', 'ES256', 'EdDSA']
 
-/** The types of a JWT (RFC 7519) and of an access token (RFC 9068). ID tokens have the former too; their audience is the client. */
+/**
+ * The types of a JWT (RFC 7519) and of an access token (RFC 9068). ID tokens have the former too; their audience is the
+ * client.
+ */
 const types = /^(application\/)?(at\+)?jwt$/i
 
 /**
@@ -78,8 +82,8 @@ function createTrustedIssuer(settings: IssuerSettings, tenant: TenantApp, option
     issuer,
     audience,
     /**
-     * @throws JOSEError if the token is not valid; GatewayError UNAUTHENTICATED if it names no user; SERVICE_UNAVAILABLE if the
-     *   issuer's keys cannot be read
+     * @throws JOSEError if the token is not valid; GatewayError UNAUTHENTICATED if it names no user;
+     *   SERVICE_UNAVAILABLE if the issuer's keys cannot be read
      */
     async verify(token: string) {
       const { payload, protectedHeader } = await jwtVerify(token, findKey, {
@@ -107,8 +111,8 @@ function lifetimeOf({ exp, iat = Number.POSITIVE_INFINITY }: JWTPayload): number
 const scopeClaim = z.union([z.string().transform((words) => words.split(' ')), z.array(z.string())]).optional()
 
 /**
- * A token has the scopes that it names, as far as its issuer can grant them. It can have none: then it is valid, and FORBIDDEN to read
- * anything (RFC 6750: `insufficient_scope`). A client that got 401 would renew it again and again.
+ * A token has the scopes that it names, as far as its issuer can grant them. It can have none: then it is valid, and
+ * FORBIDDEN to read anything (RFC 6750: `insufficient_scope`). A client that got 401 would renew it again and again.
  *
  * @throws GatewayError UNAUTHENTICATED if the claim is neither a text nor a list of texts
  */

@@ -26,7 +26,10 @@ export async function takeFolder(dataDir: string): Promise<() => void> {
   }
 }
 
-/** Creates a folder and its parents. `mkdirSync` with `recursive` does not return where no folder can be created, such as /proc. */
+/**
+ * Creates a folder and its parents. `mkdirSync` with `recursive` does not return where no folder can be created, such
+ * as /proc.
+ */
 function createFolder(folder: string): void {
   if (fs.existsSync(folder)) return
   const parent = path.dirname(folder)
@@ -59,18 +62,25 @@ export function requireSpace(dataDir: string): void {
   if (freeMib < logFileMib) throw new Error(`The disk of ${dataDir} has ${freeMib} MiB left, less than ${logFileMib}`)
 }
 
-/** Copies that were made before migrations, what an interruption has left unfinished, and what belongs to the file system. */
+/**
+ * Copies that were made before migrations, what an interruption has left unfinished, and what belongs to the file
+ * system.
+ */
 const leftOut = /^(before-|restore-)|\.new$|^lost\+found$/
 
-/** Lists the files and folders of a data folder that belong into a copy of it: all but locks, which are sockets, and older copies. */
+/**
+ * Lists the files and folders of a data folder that belong into a copy of it: all but locks, which are sockets, and
+ * older copies.
+ */
 export function listContents(dataDir: string): string[] {
   const isSocket = (name: string) => fs.statSync(path.join(dataDir, name)).isSocket()
   return fs.readdirSync(dataDir).filter((name) => !leftOut.test(name) && !isSocket(name))
 }
 
 /**
- * Copies a data folder within itself, unless the copy exists. PostgreSQL runs in this process, so it writes nothing meanwhile, and the copy
- * is what a killed process would leave: every committed transaction, and no other. File systems that can share the blocks of files do so.
+ * Copies a data folder within itself, unless the copy exists. PostgreSQL runs in this process, so it writes nothing
+ * meanwhile, and the copy is what a killed process would leave: every committed transaction, and no other. File systems
+ * that can share the blocks of files do so.
  *
  * @returns the copy
  */

@@ -11,8 +11,8 @@ interface FileSystems {
 }
 
 /**
- * The files of a folder, with PostgreSQL's fsync passed on to the disk. PGlite omits fsync, so a loss of power could destroy
- * committed rows or the whole database (https://github.com/electric-sql/pglite/issues/1107).
+ * The files of a folder, with PostgreSQL's fsync passed on to the disk. PGlite omits fsync, so a loss of power could
+ * destroy committed rows or the whole database (https://github.com/electric-sql/pglite/issues/1107).
  */
 export class DurableFiles extends NodeFS {
   override async init(pglite: PGlite, options: InitResult['emscriptenOpts']): Promise<InitResult> {
@@ -28,12 +28,17 @@ export class DurableFiles extends NodeFS {
   }
 }
 
-/** The parameters with which PostgreSQL uses fsync: without PGlite's `-F`, and with the method that PGlite passes on. */
+/**
+ * The parameters with which PostgreSQL uses fsync: without PGlite's `-F`, and with the method that PGlite passes on.
+ */
 export function durableParams(params: readonly string[]): NonNullable<PGliteOptions['startParams']> {
   return [...params.filter((param) => param !== '-F'), '-c', 'wal_sync_method=fsync']
 }
 
-/** Writes a folder and everything in it to the disk. Several files at a time, because the disk then writes the lists of files once for all. */
+/**
+ * Writes a folder and everything in it to the disk. Several files at a time, because the disk then writes the lists of
+ * files once for all.
+ */
 export async function syncTree(folder: string): Promise<void> {
   const entries = fs.readdirSync(folder, { recursive: true, withFileTypes: true })
   await Promise.all([folder, ...entries.map(({ parentPath, name }) => path.join(parentPath, name))].map(syncLater))

@@ -45,7 +45,8 @@ export async function openEmbedded(
 /**
  * Opens the database of a locked folder.
  *
- * A new database is created under another name, so that a process that is killed meanwhile leaves no incomplete database.
+ * A new database is created under another name, so that a process that is killed meanwhile leaves no incomplete
+ * database.
  */
 async function openFiles(dataDir: string, usesImage: boolean): Promise<PGlite> {
   const files = path.join(dataDir, 'pgdata')
@@ -57,7 +58,8 @@ async function openFiles(dataDir: string, usesImage: boolean): Promise<PGlite> {
     renameSync(unfinished, files)
     sync(dataDir)
   }
-  // PostgreSQL's own lock. The folder is locked already, and after a loss of power this file may be empty: PostgreSQL would not start.
+  // PostgreSQL's own lock. The folder is locked already, and after a loss of power this file may be empty: PostgreSQL
+  // would not start.
   rmSync(path.join(files, 'postmaster.pid'), { force: true })
   try {
     // PGlite would create a new database over the files.
@@ -78,16 +80,17 @@ export async function connectToShadowDatabase(): Promise<SqlDriverAdapter> {
 }
 
 /**
- * PGlite fills its shared buffers with zeros when it opens. With 128 MB, the default, that takes a third of the time. Its files take
- * descriptors of this process; without a limit it opens every table and index.
+ * PGlite fills its shared buffers with zeros when it opens. With 128 MB, the default, that takes a third of the time.
+ * Its files take descriptors of this process; without a limit it opens every table and index.
  */
 const settings = ['shared_buffers=32MB', 'max_files_per_process=100']
 const startParams = [...PGlite.defaultStartParams, ...settings.flatMap((setting) => ['-c', setting])]
 
 /**
- * How much code V8 lets a function of WebAssembly run, in bytes, before it optimizes the function, and by default. Opening a database
- * reaches the default in the functions that interpret expressions and parse statements. Optimizing these takes seconds of CPU and 400 MiB, and
- * most commands have ended by then. The budget counts from the creation of the module, so only functions in steady use are optimized.
+ * How much code V8 lets a function of WebAssembly run, in bytes, before it optimizes the function, and by default.
+ * Opening a database reaches the default in the functions that interpret expressions and parse statements. Optimizing
+ * these takes seconds of CPU and 400 MiB, and most commands have ended by then. The budget counts from the creation of
+ * the module, so only functions in steady use are optimized.
  */
 const tieringBudget = { opening: 2_000_000_000, usual: 13_000_000 }
 

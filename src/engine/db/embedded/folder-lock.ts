@@ -15,9 +15,9 @@ const responseMilliseconds = 1_000
 /**
  * Locks a folder. Two processes that use one PGlite folder would destroy it, and PGlite does not check.
  *
- * The lock is a socket in the folder on which this process listens. The kernel closes it when the process ends for any reason.
- * Unlike process ids, it works across the containers of a machine. It does not work between
- * machines that share a network file system.
+ * The lock is a socket in the folder on which this process listens. The kernel closes it when the process ends for any
+ * reason. Unlike process ids, it works across the containers of a machine. It does not work between machines that share
+ * a network file system.
  *
  * @returns unlocks the folder
  * @throws OperatorError if a running process has locked the folder

@@ -9,22 +9,26 @@ import { unpackTar } from 'modern-tar/fs'
 const root = path.resolve(import.meta.dirname, '../../../..')
 
 /**
- * The image of an empty database with all migrations, from which new databases are copied: creating and migrating one takes most of a first
- * start. The installation writes it. Its name has a hash of everything that determines it, so an image of other migrations is never used.
+ * The image of an empty database with all migrations, from which new databases are copied: creating and migrating one
+ * takes most of a first start. The installation writes it. Its name has a hash of everything that determines it, so an
+ * image of other migrations is never used.
  */
 export function imageFile(): string {
   const hash = createHash('sha256')
   const { dependencies } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
   hash.update(dependencies['@electric-sql/pglite'])
   hash.update(readFileSync(path.join(import.meta.dirname, 'create-image.ts')))
-  const migrations = path.join(root, 'prisma/migrations')
-  for (const name of readdirSync(migrations, { recursive: true, encoding: 'utf8' }).sort()) {
-    if (name.endsWith('.sql')) hash.update(`${name}\n${readFileSync(path.join(migrations, name), 'utf8')}`)
+  const scripts = path.join(root, 'prisma')
+  for (const name of readdirSync(scripts, { recursive: true, encoding: 'utf8' }).sort()) {
+    if (name.endsWith('.sql')) hash.update(`${name}\n${readFileSync(path.join(scripts, name), 'utf8')}`)
   }
   return path.join(root, 'node_modules/.cache/fusion-gateway', `database-${hash.digest('hex').slice(0, 16)}.tar.zst`)
 }
 
-/** An archive with its SHA-256 before it. Neither the end of a tar archive nor that of a Zstandard stream would show damage. */
+/**
+ * An archive with its SHA-256 before it. Neither the end of a tar archive nor that of a Zstandard stream would show
+ * damage.
+ */
 export function seal(archive: Buffer): Buffer {
   return Buffer.concat([digest('sha256', archive, 'buffer'), archive])
 }

@@ -2,7 +2,10 @@ import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import { readTenantTables } from '../partitions/tenant-tables.ts'
 import { query, statement } from '../statement.ts'
 
-/** Whether a migration creates or drops indexes without locking their tables. PostgreSQL does not allow that in a transaction. */
+/**
+ * Whether a migration creates or drops indexes without locking their tables. PostgreSQL does not allow that in a
+ * transaction.
+ */
 export function isConcurrent(script: string): boolean {
   return /^(CREATE|DROP) INDEX CONCURRENTLY /m.test(script)
 }
@@ -12,8 +15,8 @@ const dropForm = /^DROP INDEX CONCURRENTLY IF EXISTS "(\w+)"$/
 const isPartitioned = statement(`SELECT relkind = 'I' FROM pg_class WHERE oid = to_regclass(quote_ident($1))`)
 
 /**
- * Splits a migration into statements that run one by one. PostgreSQL cannot create the index of a partitioned table concurrently, so
- * the index of each partition is created concurrently instead and attached to that of the table.
+ * Splits a migration into statements that run one by one. PostgreSQL cannot create the index of a partitioned table
+ * concurrently, so the index of each partition is created concurrently instead and attached to that of the table.
  *
  * Each index is dropped first, because an interrupted statement leaves an invalid one.
  *

@@ -7,13 +7,18 @@ const formatGrants = statement(`
     'GRANT CONNECT ON DATABASE %1$I TO %3$I;',
     'GRANT USAGE ON SCHEMA %2$I TO %3$I;',
     'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %2$I TO %3$I;',
+    'GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA %2$I TO %3$I;',
+    'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA %2$I TO %3$I;',
     'ALTER DEFAULT PRIVILEGES FOR ROLE %4$I IN SCHEMA %2$I GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO %3$I;',
+    'ALTER DEFAULT PRIVILEGES FOR ROLE %4$I IN SCHEMA %2$I GRANT USAGE, SELECT, UPDATE ON SEQUENCES TO %3$I;',
+    'ALTER DEFAULT PRIVILEGES FOR ROLE %4$I IN SCHEMA %2$I GRANT EXECUTE ON FUNCTIONS TO %3$I;',
     'REVOKE INSERT, UPDATE, DELETE ON TABLE %2$I._prisma_migrations FROM %3$I;'
   ]) AS line WHERE rolname = $1`)
 
 /**
- * Writes the statements that allow a role to read and write rows, and nothing else. That is enough for every command except `migrate`.
- * The owner of the tables runs them once. They cover the tables of later migrations if the role that is connected now applies them.
+ * Writes the statements that allow a role to read and write rows, and nothing else. That is enough for every command
+ * except `migrate`. The owner of the tables runs them once. They cover what later migrations create if the role that is
+ * connected now applies them.
  *
  * @throws OperatorError if the role does not exist
  */

@@ -8,6 +8,8 @@ import type { Database } from '../database.ts'
 import type { Driver } from '../driver.ts'
 import { query, statement } from '../statement.ts'
 import { isConcurrent, splitConcurrent } from './concurrent-indexes.ts'
+import { contract } from './contract.ts'
+import { requireDeployable } from './require-deployable.ts'
 import { withSchemaEngine } from './schema-engine.ts'
 
 const prismaFolder = path.resolve(import.meta.dirname, '../../../../prisma')
@@ -21,31 +23,45 @@ export interface MigrationStatus {
   readonly applied: readonly string[]
   /** In the folder and not in the database: `migrate deploy` applies them. */
   readonly pending: readonly string[]
-  /** In the database and not in the folder: a newer version has applied them, or has tried to. This version ignores them. */
+  /**
+   * In the database and not in the folder: a newer version has applied them, or has tried to. This version ignores
+   * them.
+   */
   readonly unknown: readonly string[]
   /** Started and not finished, and so not applied either: see {@link deployMigrations}. */
   readonly failed: readonly string[]
 }
 
+export interface DeployOptions {
+  /** Called with the folder of the copy. */
+  readonly onCopy?: (folder: string) => void
+  /** How long it waits for others who apply migrations. */
+  readonly lockMilliseconds?: number
+}
+
 /**
  * Applies the pending migrations. Gateways that do so at the same time wait for each other.
  *
- * A migration and the record that it is finished are one transaction, so a migration that failed or was interrupted changed nothing,
- * and runs again. The statements of a migration with CONCURRENTLY run one by one instead, and can be repeated: see {@link splitConcurrent}.
+ * A migration and the record that it is finished are one transaction, so a migration that failed or was interrupted
+ * changed nothing, and runs again. The statements of a migration with CONCURRENTLY run one by one instead, and can be
+ * repeated: see {@link splitConcurrent}.
+ *
+ * What only gateways of the previous release need stays, unless there can be none: see {@link contract}.
  *
  * A database in a folder is copied first, so that the previous version can be started with the copy.
  *
- * @param onCopy called with the folder of the copy
  * @returns the names of the migrations applied now, in order
- * @throws OperatorError naming the migration that failed, with the database's message; or saying why none can be applied
+ * @throws OperatorError naming the migration that failed, with the database's message; or saying why none can be
+ *   applied
  */
 export async function deployMigrations(
   { driver, sql }: Pick<Database, 'driver' | 'sql'>,
-  onCopy: (folder: string) => void = () => undefined,
+  { onCopy = () => undefined, lockMilliseconds }: DeployOptions = {},
 ): Promise<string[]> {
   // Most starts have nothing to apply. They do not load the schema engine.
   const { applied, pending, failed } = await readMigrationStatus(sql)
   if (pending.length === 0 && failed.length === 0) return []
+  await requireDeployable(sql, applied.length === 0 && failed.length === 0)
   const copy = applied.length > 0 ? await driver.copyAside?.(`before-${pending[0]}`) : undefined
   if (copy !== undefined) onCopy(copy)
   const migrationsList = listMigrations()
@@ -59,16 +75,19 @@ export async function deployMigrations(
       const { failed } = await readMigrationStatus(sql)
       for (const migrationName of failed) await engine.markMigrationRolledBack({ migrationName })
       const { appliedMigrationNames } = await engine.applyMigrations({ migrationsList, filters: noFilters })
+      // No gateway of another version can use the database now.
+      if (applied.length === 0 || driver.copyAside !== undefined) await contract(connector, sql)
       return appliedMigrationNames
     }).catch((error: unknown) => {
       throw failure ?? error
     })
-  })
+  }, lockMilliseconds)
 }
 
 /**
- * The connector with which the script of a migration also records that the migration is finished. PostgreSQL runs a script as one
- * transaction. The schema engine records it later, when it cannot know whether an interrupted migration has run.
+ * The connector with which the script of a migration also records that the migration is finished. PostgreSQL runs a
+ * script as one transaction. The schema engine records it later, when it cannot know whether an interrupted migration
+ * has run.
  */
 function finishing(
   { connector, sql }: { connector: Connector; sql: SqlQueryable },
@@ -121,8 +140,8 @@ export async function readMigrationStatus(sql: SqlQueryable): Promise<MigrationS
 }
 
 /**
- * Writes a migration with the changes of schema.prisma since the last migration. It replays the migrations in a database in memory and
- * touches no other.
+ * Writes a migration with the changes of schema.prisma since the last migration. It replays the migrations in a
+ * database in memory and touches no other.
  *
  * @param name a few words, which become part of the folder's name
  * @returns the path of the new file; undefined if nothing has changed
@@ -141,8 +160,8 @@ export async function createMigration(driver: Driver, name: string): Promise<str
 }
 
 /**
- * Records that a failed migration left nothing behind, or that an operator has cleaned up after it. The next deploy runs
- * it again.
+ * Records that a failed migration left nothing behind, or that an operator has cleaned up after it. The next deploy
+ * runs it again.
  *
  * @throws if the migration has not failed
  */
@@ -199,5 +218,12 @@ async function readAppliedMigrations(sql: SqlQueryable): Promise<{ name: string;
   const [found] = await query(sql, findTable)
   if (found?.[0] === null) return []
   const rows = await query(sql, listApplied)
-  return rows.map(([name, isFinished]) => ({ name: String(name), isFinished: isFinished === true }))
+  const migrations = rows.map(([name, isFinished]) => ({ name: String(name), isFinished: isFinished === true }))
+  // Other programs that use Prisma have a table of the same name.
+  const isOfOthers = migrations.length > 0 && !migrations.some(({ name }) => name === migrationNames()[0])
+  if (isOfOthers)
+    throw new OperatorError(
+      `The database has migrations of another program, such as ${migrations[0]?.name}. Create a database for the gateway alone, and set DATABASE_URL to it.`,
+    )
+  return migrations
 }

@@ -12,8 +12,8 @@ type Bindings = typeof import('@prisma/schema-engine-wasm/schema_engine_bg')
 let loading: Promise<Bindings> | undefined
 
 /**
- * Runs work with Prisma's schema engine, which `prisma migrate` uses, as WebAssembly over a driver adapter. It needs no binary from
- * a download server, and works on PostgreSQL and PGlite alike.
+ * Runs work with Prisma's schema engine, which `prisma migrate` uses, as WebAssembly over a driver adapter. It needs no
+ * binary from a download server, and works on PostgreSQL and PGlite alike.
  *
  * @throws OperatorError with the message of the engine
  */

@@ -18,11 +18,12 @@ export interface PartitionOptions {
 }
 
 /**
- * Partitions the tables of tenants by the hash of `tenant_app_id`: one transaction copies their rows to partitioned tables, compares
- * the numbers of rows, and replaces the tables. They can be read until then, and writes wait.
+ * Partitions the tables of tenants by the hash of `tenant_app_id`: one transaction copies their rows to partitioned
+ * tables, compares the numbers of rows, and replaces the tables. They can be read until then, and writes wait.
  *
  * @returns the tables and the number of their rows; no table that was partitioned before
- * @throws OperatorError if a copy would lose properties or rows of a table, or other transactions hold locks on the tables
+ * @throws OperatorError if a copy would lose properties or rows of a table, or other transactions hold locks on the
+ *   tables
  */
 export function partitionTables(driver: Driver, options: PartitionOptions) {
   return driver
@@ -94,7 +95,8 @@ const listLost = statement(`
   ORDER BY 1`)
 
 /**
- * Requires, within a transaction, that a conversion loses nothing of the tables, and that nothing depends on them, such as a view.
+ * Requires, within a transaction, that a conversion loses nothing of the tables, and that nothing depends on them, such
+ * as a view.
  *
  * @throws OperatorError with a sentence for each obstacle
  */
@@ -109,10 +111,14 @@ async function requireNoObstacles(sql: SqlQueryable, { runScript }: Connector, t
   })
 }
 
-// PostgreSQL writes the scripts of the conversion from its catalog, so the copies also have what an operator has added. It
-// qualifies no name of the schema that `search_path` is set to. With the schema of the copies in front, the same text is about them.
+// PostgreSQL writes the scripts of the conversion from its catalog, so the copies also have what an operator has added.
+// It qualifies no name of the schema that `search_path` is set to. With the schema of the copies in front, the same
+// text is about them.
 
-/** Writes the script that creates the copies, and their partitions: `user_p00` to `user_p15`. Parameters: the tables and the modulus. */
+/**
+ * Writes the script that creates the copies, and their partitions: `user_p00` to `user_p15`. Parameters: the tables and
+ * the modulus.
+ */
 const writeCreation = statement(`
   WITH original AS (SELECT *, quote_ident(relname) AS name FROM pg_class WHERE oid = ANY ($1::text[]::regclass[])),
   partition AS (SELECT *, quote_ident(relname || '_p' || lpad(i::text, length(($2::int - 1)::text), '0')) AS partition

@@ -9,8 +9,8 @@ export interface TenantTable {
   readonly partitions: readonly string[]
 }
 
-// A unique index of a partitioned table must have the column by which it is partitioned. api_key is a reference table: it is found
-// by a hash that is unique over all tenants.
+// A unique index of a partitioned table must have the column by which it is partitioned. api_key is a reference table:
+// it is found by a hash that is unique over all tenants.
 const listTables = statement(`
   SELECT quote_ident(c.relname), ARRAY(
     SELECT quote_ident(p.relname) FROM pg_inherits i JOIN pg_class p ON p.oid = i.inhrelid

@@ -1,14 +1,42 @@
 import pg from 'pg'
 import { ConnectError } from '../errors.ts'
+import type { ServerConfig } from './parse-url.ts'
+
+const noChannelBinding = 'the server does not offer channel_binding'
+const noTls = 'The server does not support SSL connections'
+
+/** Whether the servers that were asked accept TLS, by host and port. */
+const answers = new Map<string, Promise<boolean>>()
+
+/** Asks a server once, by a connection of its own, because node-postgres cannot go on with one that was refused TLS. */
+function acceptsTls(config: ServerConfig): Promise<boolean> {
+  const address = `${config.host}:${config.port}`
+  const known = answers.get(address)
+  if (known) return known
+  const asking = new pg.Client(config)
+  asking.on('error', () => undefined)
+  const answer = asking.connect().then(
+    () => true,
+    (error: Error) => {
+      // Any other reason is found again by the connection that asked.
+      if (error.message !== noTls) answers.delete(address)
+      return error.message !== noTls
+    },
+  )
+  answers.set(address, answer)
+  void answer.then(() => asking.end()).catch(() => undefined)
+  return answer
+}
 
 type OnConnect = (error: Error | null, client?: pg.Client) => void
 
 /** A connection whose failure to connect is a {@link ConnectError}, whatever the reason. */
 export class Client extends pg.Client {
-  constructor(config?: string | pg.ClientConfig) {
+  constructor(config?: string | ServerConfig) {
     super(config)
+    const { prefersTls = false, requiresChannelBinding = false } = Object(config) as ServerConfig
     const connect = this.connect.bind(this) as (done: OnConnect) => void
-    const connectOrFail = (done: OnConnect) => {
+    const connectTo = (done: OnConnect) => {
       try {
         connect((error) => done(error && this.fail(error), this))
       } catch (error) {
@@ -16,10 +44,36 @@ export class Client extends pg.Client {
         done(this.fail(error as Error))
       }
     }
+    const connectOrFail = async (done: OnConnect) => {
+      if (prefersTls && !(await acceptsTls(config as ServerConfig))) this.goWithoutTls()
+      connectTo(done)
+    }
+    if (requiresChannelBinding) this.requireChannelBinding()
     this.connect = ((done?: OnConnect) => {
-      if (done) return connectOrFail(done)
-      return new Promise((resolve, reject) => connectOrFail((error) => (error ? reject(error) : resolve(this))))
+      if (done) return void connectOrFail(done)
+      return new Promise((resolve, reject) => void connectOrFail((error) => (error ? reject(error) : resolve(this))))
     }) as pg.Client['connect']
+  }
+
+  private goWithoutTls(): void {
+    const internals = this as unknown as { ssl: unknown; readonly connection: { ssl: unknown } }
+    internals.ssl = false
+    internals.connection.ssl = false
+  }
+
+  /** Ends the connection before it sends a password to a server that does not bind it to the certificate. */
+  private requireChannelBinding(): void {
+    const { connection } = this as unknown as { readonly connection: pg.Connection }
+    let isBound = false
+    const refuse = () => {
+      if (!isBound) connection.stream.destroy(new Error(noChannelBinding))
+    }
+    connection.once('authenticationSASL', ({ mechanisms }: { mechanisms: string[] }) => {
+      isBound = mechanisms.includes('SCRAM-SHA-256-PLUS')
+      refuse()
+    })
+    for (const name of ['authenticationOk', 'authenticationCleartextPassword', 'authenticationMD5Password'])
+      connection.once(name, refuse)
   }
 
   private fail(error: Error): ConnectError {
@@ -40,6 +94,8 @@ function explain(error: Error, { host, port, user, password }: pg.Client): strin
   // With SCRAM, this side notices that there is no password.
   const isMissing = /client password must be a/.test(message) || (code === '28P01' && !password)
   if (isMissing) return `${server} asks for the password of the role ${user}, and none is set`
+  if (code === '28000' && /no encryption/.test(message))
+    return `${server} asks for TLS. Add sslmode=require or more to the URL`
   if (code === '28P01') return `${server} rejected the password of the role ${user}`
   if (severity !== undefined) return `${server} refused the connection: ${message} (${code})`
   if (/^(timeout expired|Connection terminated)/.test(message)) {

@@ -13,14 +13,15 @@ const readOnlyCode = '25006'
 /**
  * Creates the class of the connections of a pool. It differs from its base in four ways.
  *
- * - It keeps at most 200 prepared statements, and asks for the columns of each only once (prepared-statements.ts). Clients choose the fields
- *   and conditions of statements, so there is no bound on their number otherwise.
- * - It ends itself when a statement gets no response in time. The statement may still be running, and the next user of the
- *   connection would wait for it, or find its transaction open.
- * - When a write finds that the server is a standby, all connections of the class end as soon as they are idle. After a failover the
- *   address leads to another server, and connections to the former primary would stay as long as they can read.
- * - An `error` event without a listener does not end the process. The pool stops listening before the new user starts to listen, and
- *   the server can close the connection in between. The next statement reports the error.
+ * - It keeps at most 200 prepared statements, and asks for the columns of each only once (prepared-statements.ts).
+ *   Clients choose the fields and conditions of statements, so there is no bound on their number otherwise.
+ * - It ends itself when a statement gets no response in time. The statement may still be running, and the next user of
+ *   the connection would wait for it, or find its transaction open.
+ * - When a write finds that the server is a standby, all connections of the class end as soon as they are idle. After a
+ *   failover the address leads to another server, and connections to the former primary would stay as long as they can
+ *   read.
+ * - An `error` event without a listener does not end the process. The pool stops listening before the new user starts
+ *   to listen, and the server can close the connection in between. The next statement reports the error.
  *
  * @param connectMilliseconds how long opening a connection may take
  */
@@ -36,7 +37,8 @@ export function createConnectionClass(connectMilliseconds: number): typeof pg.Cl
       const prepared = createPreparedStatements((this as unknown as { readonly connection: pg.Connection }).connection)
       let pending = 0
       const retire = () => {
-        // The pool ends a connection that was used this often when it is released, and at once if it is idle and reports an error.
+        // The pool ends a connection that was used this often when it is released, and at once if it is idle and
+        // reports an error.
         const client = this as unknown as PoolClient
         client._poolUseCount = Number.POSITIVE_INFINITY
         if (pending === 0) this.emit('error', new Error('Connection terminated: the server is a standby'))

@@ -1,12 +1,14 @@
 import { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
+import { repeat } from '../../repeat.ts'
 import type { Listener, ListenerEvents } from '../driver.ts'
 import { Client } from './client.ts'
 
 /** A connection that only listens can break unnoticed. It sends a statement this often. */
 const heartbeatMilliseconds = 10_000
 const responseMilliseconds = 5_000
+const minPauseMilliseconds = 100
 const maxPauseMilliseconds = 5_000
 const goodbyeMilliseconds = 1_000
 
@@ -17,14 +19,24 @@ const goodbyeMilliseconds = 1_000
  * @throws if the first connection cannot be opened
  */
 export async function listenOnPostgres(
-  settings: pg.ClientConfig,
+  settings: pg.PoolConfig,
   channel: string,
   { onMessage, onGap }: ListenerEvents,
   onError: (error: Error) => void,
 ): Promise<Listener> {
   const closing = new AbortController()
   let { client, disconnect } = await connect()
-  const supervised = supervise()
+  let isConnected = true
+  let pause = minPauseMilliseconds
+  const supervised = repeat(supervise, {
+    signal: closing.signal,
+    onError(error) {
+      onError(error as Error)
+      const milliseconds = pause
+      pause = Math.min(pause * 2, maxPauseMilliseconds)
+      return milliseconds
+    },
+  })
 
   async function connect() {
     const socket = new Socket()
@@ -46,6 +58,7 @@ export async function listenOnPostgres(
     connection.on('notification', ({ payload = '' }) => onMessage(payload))
     try {
       await connection.connect()
+      await settings.onConnect?.(connection)
       await connection.query(`LISTEN ${connection.escapeIdentifier(channel)}`)
       return { client: connection, disconnect }
     } catch (error) {
@@ -54,30 +67,20 @@ export async function listenOnPostgres(
     }
   }
 
-  async function supervise(): Promise<void> {
-    while (!closing.signal.aborted) {
+  /** Waits until the connection is lost, or connects again after a pause. Returns the next pause, in milliseconds. */
+  async function supervise(): Promise<number> {
+    if (isConnected) {
       const error = await untilLost(client)
-      if (closing.signal.aborted) return
-      onError(error)
+      if (closing.signal.aborted) return 0
+      isConnected = false
       void disconnect()
-      await reconnect()
+      throw error
     }
-  }
-
-  async function reconnect(): Promise<void> {
-    for (let pause = 100; !closing.signal.aborted; pause = Math.min(pause * 2, maxPauseMilliseconds)) {
-      await sleep(pause, undefined, { signal: closing.signal, ref: false }).catch(() => undefined)
-      if (closing.signal.aborted) return
-      try {
-        const connected = await connect()
-        client = connected.client
-        disconnect = connected.disconnect
-        onGap()
-        return
-      } catch (error) {
-        onError(error as Error)
-      }
-    }
+    ;({ client, disconnect } = await connect())
+    isConnected = true
+    pause = minPauseMilliseconds
+    onGap()
+    return 0
   }
 
   /** Resolves with the reason when the connection is lost, does not answer, or the listener is closed. */

@@ -15,9 +15,9 @@ interface Read {
 }
 
 /**
- * A pool in which short reads share connections. Reads that are sent in the same turn of the event loop go to the server in
- * one packet, and its results arrive in order (node-postgres.com/features/pipelining). For a small statement, sending and receiving
- * is most of the work of this process; sharing halves it (docs/decisions/0003-pipelining.md).
+ * A pool in which short reads share connections. Reads that are sent in the same turn of the event loop go to the
+ * server in one packet, and its results arrive in order (node-postgres.com/features/pipelining). For a small statement,
+ * sending and receiving is most of the work of this process; sharing halves it (docs/decisions/0003-pipelining.md).
  *
  * A read that waits too long behind another one, or fails after another one failed, is sent again by itself.
  */

@@ -4,8 +4,9 @@ import pg from 'pg'
 import { statementNameOf } from '../statement.ts'
 
 /**
- * Creates Prisma's driver adapters of a pool. They send the gateway's own statements, which have names, to the pool as they are. For those
- * Prisma's conversions of parameters, values and types take a twentieth of the CPU of a small request, and have no use.
+ * Creates Prisma's driver adapters of a pool. They send the gateway's own statements, which have names, to the pool as
+ * they are. For those Prisma's conversions of parameters, values and types take a twentieth of the CPU of a small
+ * request, and have no use.
  */
 export function createPoolAdapters(pool: pg.Pool): PrismaPg {
   return new PoolAdapters(pool)
@@ -45,7 +46,10 @@ type Parser = (text: string) => unknown
 
 const unchanged: Parser = (text) => text
 
-/** The parsers of values that node-postgres would make objects of. The others are numbers, booleans, texts and lists of them. */
+/**
+ * The parsers of values that node-postgres would make objects of. The others are numbers, booleans, texts and lists of
+ * them.
+ */
 const parsers = new Map<number, Parser>([
   [pg.types.builtins.DATE, unchanged],
   [pg.types.builtins.JSON, unchanged],

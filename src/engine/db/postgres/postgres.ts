@@ -1,21 +1,21 @@
-import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import type { Connector } from '../adapter.ts'
 import type { Driver } from '../driver.ts'
 import type { DatabaseLocation, PoolSettings } from '../location.ts'
 import { createReadRouter, createReplica, type LaggingReader, type ReplicaObserver } from '../replicas/replica.ts'
 import { isShortRead } from '../statement.ts'
+import { Client } from './client.ts'
 import { createConnectionClass } from './connection.ts'
 import { listenOnPostgres } from './listener.ts'
+import { takeMigrationLock } from './migration-lock.ts'
 import { parseUrl } from './parse-url.ts'
 import { PipeliningPool } from './pipelining-pool.ts'
 import { createPoolAdapters } from './pool-adapters.ts'
+import { refusePooler } from './refuse-pooler.ts'
 import { setUpSession } from './session.ts'
+import { toUrl } from './to-url.ts'
 import { TransactionPool } from './transaction-pool.ts'
 import { watchReplicas } from './watch-replicas.ts'
-
-/** The advisory lock of migrations: any number that all gateways share and the schema engine does not use (72707369). */
-const migrationLock = 4_070_226
 
 export interface PostgresObservers {
   readonly onIdleError?: (error: Error) => void
@@ -27,15 +27,17 @@ export interface PostgresObservers {
 type PostgresOptions = PostgresObservers &
   Omit<Extract<DatabaseLocation, { readonly kind: 'postgresql' }>, 'kind' | 'url'>
 
-/** The server ends a statement after `statement_timeout`. This much later the client gives up on a server that hangs. */
+/**
+ * The server ends a statement after `statement_timeout`. This much later the client gives up on a server that hangs.
+ */
 const lateMilliseconds = 1_000
 
 /** A gateway that hangs within a transaction must not hold its locks for longer. */
 const idleInTransactionMilliseconds = 30_000
 
 /**
- * Opens a pool of connections to a PostgreSQL server. No connection is made before the first statement, but replicas are
- * watched from now on.
+ * Opens a pool of connections to a PostgreSQL server. No connection is made before the first statement, but replicas
+ * are watched from now on.
  *
  * @param url `postgresql://user:password@host:port/database`
  * @throws OperatorError if the certificates that the URL names cannot be used
@@ -43,7 +45,11 @@ const idleInTransactionMilliseconds = 30_000
 export function openPostgres(url: string, options: PostgresOptions): Driver {
   const { pool: timeouts, directUrl = url, onIdleError = () => undefined } = options
   // LISTEN and the lock of migrations belong to a session.
-  const settings = connectionSettings(directUrl, timeouts)
+  const settings = connectionSettings(
+    directUrl,
+    timeouts,
+    options.directUrl === undefined ? noDirectUrl : wrongDirectUrl,
+  )
   const pool =
     options.directUrl === undefined
       ? openPool(settings, timeouts, onIdleError)
@@ -55,20 +61,22 @@ export function openPostgres(url: string, options: PostgresOptions): Driver {
     ...(replicas && { routeRead: replicas.routeRead }),
     gathersStatistics: true,
 
-    // An advisory lock belongs to a session. So all the work uses one session, which stays open for as long as a migration
-    // takes. The schema engine takes its own lock, but stops waiting for it after 10 s.
-    async exclusively(work) {
+    // An advisory lock belongs to a session. So all the work uses one session, which stays open for as long as a
+    // migration takes. The schema engine takes its own lock, but stops waiting for it after 10 s.
+    async exclusively(work, lockMilliseconds = 60_000) {
       const Client = createConnectionClass(timeouts.connectMilliseconds)
       const application_name = `${settings.application_name}-migrations`
       const session = new pg.Pool({ ...settings, application_name, Client, max: 1, idleTimeoutMillis: 0 })
       session.on('error', onIdleError)
       try {
-        await takeMigrationLock(session)
+        await takeMigrationLock(session, lockMilliseconds)
         return await work(connectorOf(session))
       } finally {
         await session.end()
       }
     },
+
+    ...(options.directUrl !== undefined && { reachDirectly: () => reach(settings) }),
 
     listen: (channel, events) => listenOnPostgres(settings, channel, events, onIdleError),
 
@@ -85,28 +93,46 @@ export function openPostgres(url: string, options: PostgresOptions): Driver {
   }
 }
 
-const lockPollMilliseconds = 200
-
-/** Polls for the lock, because a statement that waits for it would block indexes that are built concurrently: they wait for all statements. */
-async function takeMigrationLock(session: pg.Pool): Promise<void> {
-  const tryLock = async () => {
-    const { rows } = await session.query('SELECT pg_try_advisory_lock($1) AS taken', [migrationLock])
-    return rows[0].taken as boolean
+async function reach({ onConnect, ...settings }: ConnectionSettings): Promise<void> {
+  const client = new Client(settings)
+  client.on('error', () => undefined)
+  await client.connect()
+  try {
+    await onConnect?.(client)
+  } finally {
+    await client.end()
   }
-  while (!(await tryLock())) await setTimeout(lockPollMilliseconds)
 }
 
-function connectionSettings(url: string, timeouts: PoolSettings): pg.PoolConfig {
-  return {
+const noDirectUrl = 'Set DATABASE_DIRECT_URL to the URL of the server itself.'
+const wrongDirectUrl = 'DATABASE_DIRECT_URL must be the URL of the server itself.'
+const wrongReplicaUrl = 'DATABASE_REPLICA_URLS must be the URLs of the servers themselves.'
+
+interface ConnectionSettings extends pg.PoolConfig {
+  /** Creates the function that sets up a new session with further settings. */
+  readonly setUp: (more: Readonly<Record<string, string>>) => (client: pg.ClientBase) => Promise<void>
+}
+
+/** @param advice for an operator whose URL is that of a pooler of transactions; undefined: it may be one */
+function connectionSettings(url: string, timeouts: PoolSettings, advice?: string): ConnectionSettings {
+  const server = {
     application_name: 'fusion-gateway',
     ...parseUrl(url),
     connectionTimeoutMillis: timeouts.connectMilliseconds,
-    onConnect: setUpSession(networkTimeouts(timeouts)),
   }
+  const refuse = advice === undefined ? undefined : refusePooler(server, advice)
+  const setUp: ConnectionSettings['setUp'] = (more) => {
+    const set = setUpSession({ ...more, ...networkTimeouts(timeouts) })
+    return async (client) => {
+      await refuse?.(client)
+      await set(client)
+    }
+  }
+  return { ...server, setUp, onConnect: setUp({}) }
 }
 
-function openPool(settings: pg.PoolConfig, timeouts: PoolSettings, onIdleError: (error: Error) => void): pg.Pool {
-  const onConnect = setUpSession({ ...serverTimeouts(timeouts), ...networkTimeouts(timeouts) })
+function openPool(settings: ConnectionSettings, timeouts: PoolSettings, onIdleError: (error: Error) => void): pg.Pool {
+  const onConnect = settings.setUp(serverTimeouts(timeouts))
   const config = { ...settings, ...poolConfig(timeouts), onConnect }
   return new PipeliningPool(config, ({ name }) => isShortRead(name)).on('error', onIdleError)
 }
@@ -141,8 +167,8 @@ function serverTimeouts({ statementMilliseconds }: PoolSettings): Record<string,
 const maxLostMilliseconds = 60_000
 
 /**
- * How soon the server notices that the network has lost this process, and ends its session and its locks. That is before this process
- * stops waiting for a result and the client sends the request again.
+ * How soon the server notices that the network has lost this process, and ends its session and its locks. That is
+ * before this process stops waiting for a result and the client sends the request again.
  */
 function networkTimeouts({ statementMilliseconds }: PoolSettings): Record<string, string> {
   const lostMilliseconds = Math.min(statementMilliseconds, maxLostMilliseconds)
@@ -158,9 +184,9 @@ function openReplicas(primary: pg.PoolConfig, timeouts: PoolSettings, options: P
   const { replicas, laggingReader, onIdleError = () => undefined, onReplica = () => undefined } = options
   if (!replicas || replicas.urls.length === 0 || !laggingReader) return undefined
   const opened = replicas.urls.map((url) => {
-    const settings = connectionSettings(url, timeouts)
+    const settings = connectionSettings(url, timeouts, wrongReplicaUrl)
     const pool = openPool(settings, timeouts, onIdleError)
-    return { replica: createReplica(new URL(url).host, createPoolAdapters(pool).connect(), onReplica), pool, settings }
+    return { replica: createReplica(toUrl(url).host, createPoolAdapters(pool).connect(), onReplica), pool, settings }
   })
   const stopWatching = watchReplicas(primary, opened, replicas.lagMilliseconds)
   const routeRead = createReadRouter(

@@ -12,12 +12,17 @@ export interface NamedSettings extends pg.QueryConfig {
   readonly query_timeout?: number
 }
 
-/** A statement that a connection has prepared. Its columns are known when it has been executed once, and cannot change. */
+/**
+ * A statement that a connection has prepared. Its columns are known when it has been executed once, and cannot change.
+ */
 interface Prepared {
   columns?: readonly pg.FieldDef[]
 }
 
-/** Creates the record of what a connection has prepared. Beyond 200 statements, the connection closes the one that was used least recently. */
+/**
+ * Creates the record of what a connection has prepared. Beyond 200 statements, the connection closes the one that was
+ * used least recently.
+ */
 export function createPreparedStatements(connection: pg.Connection) {
   const wire = connection as unknown as Wire
   const statements = new LRUCache<string, Prepared>({

@@ -7,8 +7,9 @@ export interface TransactionPoolConfig extends pg.PoolConfig {
 }
 
 /**
- * A pool for PgBouncer in transaction mode, which may give each transaction another session of the server. So nothing is left in a
- * session: statements are not prepared, and each transaction has its own settings. A single statement gets its own transaction.
+ * A pool for PgBouncer in transaction mode, which may give each transaction another session of the server. So nothing
+ * is left in a session: statements are not prepared, and each transaction has its own settings. A single statement gets
+ * its own transaction.
  */
 export class TransactionPool extends pg.Pool {
   /** @param settings of each transaction, besides those of every session */
@@ -35,7 +36,8 @@ function createTransactionClient(
   settings: Readonly<Record<string, string>>,
 ): typeof pg.Client {
   const script = Object.entries(sessionSettings(settings)).map(([name, value]) => `SET LOCAL ${name} = '${value}'`)
-  const begin = ['BEGIN', ...script].join('; ')
+  // The default for the next transaction comes too late for this one.
+  const begin = ['BEGIN ISOLATION LEVEL READ COMMITTED', ...script].join('; ')
   return class TransactionClient extends Client {
     constructor(config?: string | pg.ClientConfig) {
       super(config)

@@ -12,9 +12,9 @@ const minIntervalMilliseconds = 50
 const maxIntervalMilliseconds = 1_000
 
 /**
- * Compares the positions of the primary and its replicas at regular intervals. A replica that has replayed a position may
- * be used until `lagMilliseconds` after the primary had reached the position. A replica that lags
- * further or does not answer is excluded until it has caught up.
+ * Compares the positions of the primary and its replicas at regular intervals. A replica that has replayed a position
+ * may be used until `lagMilliseconds` after the primary had reached the position. A replica that lags further or does
+ * not answer is excluded until it has caught up.
  *
  * @param lagMilliseconds how far behind a replica may be
  * @returns stops watching

@@ -8,7 +8,8 @@ export interface SelectedColumns {
   /** Whether it has JSON objects, which can be long. */
   readonly hasObjects: boolean
   /**
-   * Converts a row of the list to what Prisma's `findMany` would return, value for value, except for times that are read as texts.
+   * Converts a row of the list to what Prisma's `findMany` would return, value for value, except for times that are
+   * read as texts.
    *
    * @throws Error if the row has another number of values than the list has columns
    */
@@ -40,9 +41,10 @@ const jsonDecoders: Record<string, Decoder> = {
 const [dateLength, secondsLength, millisecondsLength] = [10, 19, 23]
 
 /**
- * Formats a time of PostgreSQL as `Date.prototype.toJSON` does: `2026-01-31T08:00:00.5+00:00` ⇒ `2026-01-31T08:00:00.500Z`. A date is left
- * unchanged, and so is a time that the driver has formatted (postgres/pool-adapters.ts). Most times are only passed on, and a `Date` costs
- * thirty times as much to create and to format.
+ * Formats a time of PostgreSQL as `Date.prototype.toJSON` does: `2026-01-31T08:00:00.5+00:00` ⇒
+ * `2026-01-31T08:00:00.500Z`. A date is left
+ * unchanged, and so is a time that the driver has formatted (postgres/pool-adapters.ts). Most times are only passed on,
+ * and a `Date` costs thirty times as much to create and to format.
  */
 function toTimeText(value: unknown): string {
   const text = value as string
@@ -110,7 +112,9 @@ export function selectColumns(
   }
 }
 
-/** A result of other columns would put values into the wrong fields. The message has no values, because it is logged. */
+/**
+ * A result of other columns would put values into the wrong fields. The message has no values, because it is logged.
+ */
 function checkNumber(values: readonly unknown[], columns: readonly Column[]): void {
   if (values.length === columns.length) return
   const fields = columns.map(({ field }) => field).join(', ')

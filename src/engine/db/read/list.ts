@@ -9,12 +9,14 @@ import type { Relation } from './relation.ts'
 export type Condition =
   | { readonly field: string; readonly is: '=' | '<' | '>' | '<=' | '>='; readonly value: string | Date }
   | { readonly field: string; readonly is: 'in'; readonly value: readonly string[] }
-  /** Equal to a text, or to one of several, that can be too long for an index, which has only its first 200 characters. */
+  /**
+   * Equal to a text, or to one of several, that can be too long for an index, which has only its first 200 characters.
+   */
   | { readonly field: string; readonly is: 'long text'; readonly value: string }
   | { readonly field: string; readonly is: 'long text in'; readonly value: readonly string[] }
   /** The count is in a range, by the indexes of its order. Rows without a count do not meet it. */
   | { readonly field: string; readonly is: 'at least' | 'at most'; readonly value: number }
-  /** The text is a part of one of the fields. Case is ignored. */
+  /** The text is a part of one of the fields. Case is ignored, and how accents are encoded. */
   | { readonly fields: readonly string[]; readonly is: 'contains'; readonly value: string }
   /** All conditions are met, or at least one. Of no conditions: always, or never. */
   | { readonly is: 'all' | 'any'; readonly of: readonly Condition[] }
@@ -43,8 +45,8 @@ export function pageText(model: DataModel, of: Model, columns: string, owned: Ow
     const values = `${clause.parameter(position.value, order.sqlType)}, ${clause.parameter(position.id, 'text')}`
     clause.parts.push(`(${key}, "id") ${sign}${isClosed ? '=' : ''} (${values})`)
   }
-  // The planner estimates from the inner limit, which is a constant. The outer limit is a parameter, so that the text is the
-  // same for every page size. Without the inner limit PostgreSQL would plan the statement again each time.
+  // The planner estimates from the inner limit, which is a constant. The outer limit is a parameter, so that the text
+  // is the same for every page size. Without the inner limit PostgreSQL would plan the statement again each time.
   const text =
     `SELECT ${columns} FROM (SELECT * FROM "${table.name}" WHERE ${clause.parts.join(' AND ')} ` +
     `ORDER BY ${key} ${direction}, "id" ${direction} LIMIT ${maxLimit}) AS page ` +
@@ -101,14 +103,18 @@ export function createClause(model: DataModel, of: Model, owned: Ownership, cond
         // Columns without a table belong to the innermost one.
         const joined = `"${name}"."${columnOf(relation.by).column}" = "${table.name}"."${table.columnOf(from).column}"`
         const conditions = `${owned.conditionOn(relation.model)} AND ${joined} AND ${conditionOn(relation.model, where)}`
-        // Otherwise PostgreSQL could read all related rows first and keep them in memory, however many. With OFFSET it looks up those of a
-        // row by an index.
+        // Otherwise PostgreSQL could read all related rows first and keep them in memory, however many. With OFFSET it
+        // looks up those of a row by an index.
         return `EXISTS (SELECT 1 FROM "${name}" WHERE ${conditions}${isJoin ? '' : ' OFFSET 0'})`
       }
       case 'contains': {
-        const pattern = parameter(`%${escapeLike(condition.value)}%`, 'text')
-        const columns = condition.fields.map((field) => `"${table.columnOf(field).column}" ILIKE ${pattern}`)
-        // The indexes for searches have the tenant in this form, so that no other statement uses them. `$1` is the tenant.
+        // A subselect is evaluated once, and not for each row.
+        const pattern = `(SELECT search_fold(${parameter(`%${escapeLike(condition.value)}%`, 'text')}))`
+        const columns = condition.fields.map(
+          (field) => `search_fold("${table.columnOf(field).column}") LIKE ${pattern}`,
+        )
+        // The indexes for searches have the tenant in this form, so that no other statement uses them. `$1` is the
+        // tenant.
         return `"tenant_app_id" || '' = $1 AND (${columns.join(' OR ')})`
       }
       case 'long text': {
@@ -130,7 +136,8 @@ export function createClause(model: DataModel, of: Model, owned: Ownership, cond
       }
       case 'in': {
         const { column, sqlType } = table.columnOf(condition.field)
-        // The embedded database knows the list types that exist when it starts. On its first start that is before the migrations.
+        // The embedded database knows the list types that exist when it starts. On its first start that is before the
+        // migrations.
         return `"${column}" = ANY(${parameter(condition.value, 'text[]')}::${sqlType}[])`
       }
       default: {
@@ -145,8 +152,8 @@ export function createClause(model: DataModel, of: Model, owned: Ownership, cond
 }
 
 /**
- * Whether a condition consists of others. Clients compose such conditions, so their statements have texts without a bound. All others have
- * a few texts.
+ * Whether a condition consists of others. Clients compose such conditions, so their statements have texts without a
+ * bound. All others have a few texts.
  */
 export function isComposed(condition: Condition): boolean {
   if (condition.is === 'some') return isComposed(condition.where)

@@ -12,11 +12,14 @@ import type { Level } from './tree.ts'
 /** The reads of one request. They return rows of one owner only. */
 export interface Loaders {
   /**
-   * Loads a relation. Returns a value, and no promise, if the plan has read it already. Loads of the same relation in one
-   * turn of the event loop are one statement.
+   * Loads a relation. Returns a value, and no promise, if the plan has read it already. Loads of the same relation in
+   * one turn of the event loop are one statement.
    */
   load<Result>(relation: Relation<Model, Result>, key: string): Result | Promise<Result>
-  /** Loads a relation for many keys with one statement, without a promise for each key. Returns the values in the order of the keys. */
+  /**
+   * Loads a relation for many keys with one statement, without a promise for each key. Returns the values in the order
+   * of the keys.
+   */
   loadAll<Result>(relation: Relation<Model, Result>, keys: readonly string[]): Promise<Result[]>
   /** Reads rows of a list, with one statement. */
   list<M extends Model>(model: M, request: ListRequest): Promise<SelectedRow<M>[]>
@@ -28,7 +31,10 @@ export interface Loaders {
   countBy(model: Model, field: string): Promise<readonly ValueCount[]>
   /** Makes later reads return only the id and the fields of the plan. Before this call, rows have all fields. */
   follow(plan: ReadPlan): void
-  /** The same reads for a root field. They also read the relations that the plan has below the field, with the same statement. */
+  /**
+   * The same reads for a root field. They also read the relations that the plan has below the field, with the same
+   * statement.
+   */
   at(rootField: object): Loaders
   /** Forgets every row read so far. Called after a write. */
   clearAll(): void
@@ -69,6 +75,7 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits): L
     throw new GatewayError(
       'TOO_EXPENSIVE',
       `The operation reads more than ${mebibytes} MiB. Request fewer rows or fields.`,
+      { limit: 'read_length' },
     )
   }
 
@@ -154,13 +161,16 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits): L
   return below(noBranches)
 }
 
-/** @throws GatewayError TOO_EXPENSIVE if the conditions that the client composed take longer than a statement may take */
+/**
+ * @throws GatewayError TOO_EXPENSIVE if the conditions that the client composed take longer than a statement may take
+ */
 async function orTooExpensive<Result>(conditions: readonly Condition[], read: Promise<Result>): Promise<Result> {
   try {
     return await read
   } catch (error) {
     if (!conditions.some(isComposed) || !isStatementTimeout(error)) throw error
     throw new GatewayError('TOO_EXPENSIVE', 'The filter takes too long. Use fewer conditions, or conditions on ids.', {
+      limit: 'filter_time',
       cause: error,
     })
   }

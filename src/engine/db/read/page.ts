@@ -33,8 +33,8 @@ export interface Window {
 export const maxLimit = 501
 
 /**
- * The window of a page. It has one row more than the page, which shows whether there are more. It starts at a position and
- * never at an offset, so that every page costs the same.
+ * The window of a page. It has one row more than the page, which shows whether there are more. It starts at a position
+ * and never at an offset, so that every page costs the same.
  */
 export function windowOf({ order, size, fromEnd, after, before }: PageRequest): Window {
   const isAscending = order.direction === 'ASC'
@@ -43,7 +43,8 @@ export function windowOf({ order, size, fromEnd, after, before }: PageRequest): 
 }
 
 /**
- * The window of the nearest row that is not on a page because of one of its positions: at `after` or before it, or at `before` or after it.
+ * The window of the nearest row that is not on a page because of one of its positions: at `after` or before it, or at
+ * `before` or after it.
  */
 export function windowBeyond({ order, ...page }: PageRequest, side: 'after' | 'before'): Window {
   const isAscending = order.direction === 'ASC'

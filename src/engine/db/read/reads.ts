@@ -13,7 +13,10 @@ interface ReadOptions {
   readonly branches?: readonly Branch[]
   /** Texts by default, such as `2026-01-31T08:00:00.000Z`, because most times are only passed on. */
   readonly times?: Times
-  /** Called with the length of a tree, or of rows that have JSON objects, before they are decoded. If it throws, the read fails. */
+  /**
+   * Called with the length of a tree, or of rows that have JSON objects, before they are decoded. If it throws, the
+   * read fails.
+   */
   readonly onReceived?: (length: number) => void
 }
 
@@ -30,15 +33,17 @@ export interface ValueCount {
 export type Reads = ReturnType<typeof createReads>
 
 /**
- * Creates the reads of the rows of an owner. Each sends one statement through the driver adapter, because Prisma's query engine costs
- * several times as much. Rows equal those of Prisma's `findMany`, value for value, except that times are texts.
+ * Creates the reads of the rows of an owner. Each sends one statement through the driver adapter, because Prisma's
+ * query engine costs several times as much. Rows equal those of Prisma's `findMany`, value for value, except that times
+ * are texts.
  */
 export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size: number) => void = ignore) {
   const columns = createColumns(model)
   const readTree = createTreeRead(sql, model, ({ relation, fields }) => columns(relation.model, relation.by, fields))
   const ownershipOf = createOwnerships(model)
 
-  // Columns belong to one model and one field. The rest of the text depends on the kinds of the relation and of the owner.
+  // Columns belong to one model and one field. The rest of the text depends on the kinds of the relation and of the
+  // owner.
   const texts = new WeakMap<SelectedColumns, Map<string, string>>()
 
   function textOf(relation: Relation, selected: SelectedColumns, owned: Ownership, { within }: Owner): string {
@@ -129,8 +134,8 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
 const allFields: ReadonlySet<string> = new Set()
 
 /**
- * Remembers the columns of each selection: the id, the field that the read itself needs, and the fields of the plan. An operation passes the
- * same sets each time, so the sets are the keys.
+ * Remembers the columns of each selection: the id, the field that the read itself needs, and the fields of the plan. An
+ * operation passes the same sets each time, so the sets are the keys.
  */
 function createColumns(model: DataModel) {
   const known = new WeakMap<ReadonlySet<string>, Map<string, SelectedColumns>>()

@@ -26,7 +26,10 @@ export function many<M extends Model>(model: M, by: IdField<M>): Relation<M, rea
   return { kind: 'many', model, by }
 }
 
-/** A relation to read for each row of a model, the fields to read of the rows that it returns, and the relations to read for these rows. */
+/**
+ * A relation to read for each row of a model, the fields to read of the rows that it returns, and the relations to read
+ * for these rows.
+ */
 export interface Branch {
   readonly parent: Model
   /** The field of the parent that holds the id. */

@@ -19,7 +19,9 @@ export interface Root {
   readonly isShortRead: boolean
   /** Whether its text is one of few, so that connections prepare the statement. */
   readonly isPrepared: boolean
-  /** Whether the last row only shows that there are more: no relations are read for it. The last parameter is the limit. */
+  /**
+   * Whether the last row only shows that there are more: no relations are read for it. The last parameter is the limit.
+   */
   readonly isPage: boolean
 }
 
@@ -53,13 +55,14 @@ interface PreparedTree {
 }
 
 /**
- * Creates the read of trees. It uses the driver adapter directly (docs/decisions/0001-bypass-prisma-client-for-reads.md).
+ * Creates the read of trees. It uses the driver adapter directly
+ * (docs/decisions/0001-bypass-prisma-client-for-reads.md).
  *
  * @param columnsOf the columns to read of the rows of a branch
  */
 export function createTreeRead(sql: SqlQueryable, model: DataModel, columnsOf: (branch: Branch) => SelectedColumns) {
-  // An operation passes the same columns and branches each time, so they are their own keys, and are forgotten with it. The text of a root
-  // says the rest: its conditions, the kind of its owner, and whether it is a page.
+  // An operation passes the same columns and branches each time, so they are their own keys, and are forgotten with it.
+  // The text of a root says the rest: its conditions, the kind of its owner, and whether it is a page.
   const prepared = new WeakMap<SelectedColumns, WeakMap<readonly Branch[], LRUCache<string, PreparedTree>>>()
 
   function prepare(root: Root, branches: readonly Branch[]): PreparedTree {
@@ -120,8 +123,8 @@ const maxShortSteps = 4
 const maxTexts = 8
 
 /**
- * A CTE per level, and a JSON text per level with an array per column. Creating and reading these costs less than rows or
- * objects do (docs/decisions/0010-one-statement-for-a-tree.md).
+ * A CTE per level, and a JSON text per level with an array per column. Creating and reading these costs less than rows
+ * or objects do (docs/decisions/0010-one-statement-for-a-tree.md).
  */
 function prepareTree(
   model: DataModel,
@@ -191,7 +194,10 @@ function isSameRead({ relation, from }: Branch, other: Branch): boolean {
   return relation === other.relation && from === other.from
 }
 
-/** Whether the rows below a branch have the rows above it as their relation: from the accounts of users back to their users. */
+/**
+ * Whether the rows below a branch have the rows above it as their relation: from the accounts of users back to their
+ * users.
+ */
 function leadsBack({ parent, relation, from }: Branch, below: Branch): boolean {
   const { kind, model, by } = below.relation
   return kind === 'one' && model === parent && by === from && below.from === relation.by

@@ -55,14 +55,14 @@ export function createReplica(name: string, adapter: Promise<SqlDriverAdapter>, 
 }
 
 /**
- * Returns an object that identifies the request that reads now, if it only reads and may read rows that are slightly out
- * of date. All reads of one request go to one server, so that they are consistent with each other.
+ * Returns an object that identifies the request that reads now, if it only reads and may read rows that are slightly
+ * out of date. All reads of one request go to one server, so that they are consistent with each other.
  */
 export type LaggingReader = () => object | undefined
 
 /**
- * Creates the routing of reads. Requests that may lag use the replicas in turn; everything else uses the primary. A read
- * that fails on a replica is sent to the primary. The replica is excluded only if the server is lost.
+ * Creates the routing of reads. Requests that may lag use the replicas in turn; everything else uses the primary. A
+ * read that fails on a replica is sent to the primary. The replica is excluded only if the server is lost.
  */
 export function createReadRouter(
   replicas: readonly Replica[],

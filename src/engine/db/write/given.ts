@@ -12,8 +12,9 @@ export function shapeOf(rows: readonly unknown[]): Shape {
 }
 
 /**
- * Rows as a table `given` with a column `given_<column>` for each column: `unnest($1::text[], …) AS given ("given_name", …)`. The values of
- * a column are one array, so the text of a statement does not depend on the number of rows. One row is `(VALUES ($1::text, …))`.
+ * Rows as a table `given` with a column `given_<column>` for each column: `unnest($1::text[], …) AS given
+ * ("given_name", …)`. The values of a column are one array, so the text of a statement does not depend on the number of
+ * rows. One row is `(VALUES ($1::text, …))`.
  *
  * @param first the number of the first parameter
  */
@@ -41,7 +42,9 @@ export function givenParameters<Row>(
     : values.map((read) => rows.map(textOf(read)))
 }
 
-/** The columns of changes: the value of each column, and whether the change sets it. A value that is not set is kept. */
+/**
+ * The columns of changes: the value of each column, and whether the change sets it. A value that is not set is kept.
+ */
 export function changeColumns(columns: readonly Column[]): string[] {
   return columns.flatMap(({ column }) => [column, setsName(column)])
 }
@@ -59,7 +62,9 @@ export function setsColumn({ column }: Column): string {
 /** Fields to set. Those that are absent or undefined keep their value. */
 export type Change = Readonly<Record<string, GivenValue | undefined>>
 
-/** The values of `changeColumns` for `givenParameters`. `missing`: the values of fields that are not set, for a new row. */
+/**
+ * The values of `changeColumns` for `givenParameters`. `missing`: the values of fields that are not set, for a new row.
+ */
 export function changeValues(columns: readonly Column[], missing: Change = {}) {
   return columns.flatMap(({ field }) => [
     (change: Change) => (change[field] === undefined ? missing[field] : change[field]),

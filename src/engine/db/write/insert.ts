@@ -4,8 +4,8 @@ import { execute, type Parameter, type Statement, statement } from '../statement
 import { type GivenValue, givenParameters, givenTable, givenValue, type Shape, toText } from './given.ts'
 
 /**
- * How to insert a row that exists. `skip`: rows that violate a unique constraint are left out. `update`: if the id exists, these
- * fields are updated; a row that violates another constraint is an error.
+ * How to insert a row that exists. `skip`: rows that violate a unique constraint are left out. `update`: if the id
+ * exists, these fields are updated; a row that violates another constraint is an error.
  */
 type OnConflict = 'skip' | { readonly update: readonly string[] }
 
@@ -14,7 +14,10 @@ export type InsertedRow = Readonly<Record<string, GivenValue>>
 
 export type Inserts = ReturnType<typeof createInserts>
 
-/** Creates the inserts of a database, without the query engine of Prisma Client (docs/decisions/0001-bypass-prisma-client-for-reads.md). */
+/**
+ * Creates the inserts of a database, without the query engine of Prisma Client
+ * (docs/decisions/0001-bypass-prisma-client-for-reads.md).
+ */
 export function createInserts(sql: SqlQueryable, model: DataModel) {
   const insertsOfRow = new Map<Model, Statement>()
 

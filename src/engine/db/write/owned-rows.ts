@@ -19,11 +19,14 @@ import { type InsertedRow, insertParameters, insertRowsText } from './insert.ts'
 /** Rows by their ids. */
 export type RowsById<M extends Model> = ReadonlyMap<string, Row<M>>
 
-/** The writes of one request. They change rows of one owner only, any number of them with one statement. Ids that no such row has are left out. */
+/**
+ * The writes of one request. They change rows of one owner only, any number of them with one statement. Ids that no
+ * such row has are left out.
+ */
 export interface OwnedRows {
   /**
-   * Reads rows and locks them until the end of the transaction: `UPDATE` against all other writers, `KEY SHARE` against being deleted. The
-   * order of the locks is that of the ids, so that two such calls never wait for each other.
+   * Reads rows and locks them until the end of the transaction: `UPDATE` against all other writers, `KEY SHARE` against
+   * being deleted. The order of the locks is that of the ids, so that two such calls never wait for each other.
    */
   lock<M extends Model>(model: M, ids: readonly string[], strength: 'UPDATE' | 'KEY SHARE'): Promise<RowsById<M>>
   /** Inserts rows. Rows that violate a unique constraint are left out. */
@@ -38,7 +41,9 @@ export interface OwnedRows {
   delete(model: Model, ids: readonly string[]): Promise<ReadonlySet<string>>
 }
 
-/** Creates the function that returns the writes of an owner. They bypass the query engine of Prisma Client, as reads do. */
+/**
+ * Creates the function that returns the writes of an owner. They bypass the query engine of Prisma Client, as reads do.
+ */
 export function createOwnedRows(sql: SqlQueryable, model: DataModel): (owner: Owner) => OwnedRows {
   const ownershipOf = createOwnerships(model)
   const statements = new Map<string, Statement>()

@@ -43,7 +43,10 @@ function streamOf(
   })
 }
 
-/** The first boundary. Each part ends with the next one, because clients read a part when they see the boundary after it. */
+/**
+ * The first boundary. Each part ends with the next one, because clients read a part when they see the boundary after
+ * it.
+ */
 const firstBoundary = '\r\n--graphql'
 const lastBoundary = '--\r\n'
 

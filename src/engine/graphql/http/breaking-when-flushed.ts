@@ -1,5 +1,6 @@
 /**
- * The same items. They fail only when the client has received those before: what is not yet sent is lost with the connection.
+ * The same items. They fail only when the client has received those before: what is not yet sent is lost with the
+ * connection.
  *
  * No generator, because that would return only after the item that it waits for.
  *

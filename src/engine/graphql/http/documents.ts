@@ -11,7 +11,8 @@ export interface DocumentFinder {
    * Returns the parameters with the document to execute.
    *
    * @param tenant the id of the client's tenant
-   * @throws GatewayError DOCUMENT_NOT_TRUSTED, PERSISTED_QUERY_NOT_FOUND, or MALFORMED_REQUEST for a hash of another text
+   * @throws GatewayError DOCUMENT_NOT_TRUSTED, PERSISTED_QUERY_NOT_FOUND, or MALFORMED_REQUEST for a hash of another
+   *   text
    */
   find(params: GraphQLParams, tenant: string, log: Logger): GraphQLParams
   /** Stores a valid document, so that later requests of the tenant can send its hash alone. */
@@ -19,8 +20,8 @@ export interface DocumentFinder {
 }
 
 /**
- * Creates a finder. With trusted documents, ids and hashes name those alone; without them, documents are stored as automatic
- * persisted queries.
+ * Creates a finder. With trusted documents, ids and hashes name those alone; without them, documents are stored as
+ * automatic persisted queries.
  *
  * @see https://github.com/apollographql/apollo-link-persisted-queries#protocol
  */
@@ -66,8 +67,8 @@ function notTrusted(query: string | undefined, id: string | undefined): GatewayE
 }
 
 /**
- * Limits on automatic persisted queries, in characters: the length of each, and the size of all of one tenant, where each counts with its
- * hash and its place in the cache. The number of tenants bounds the memory of all.
+ * Limits on automatic persisted queries, in characters: the length of each, and the size of all of one tenant, where
+ * each counts with its hash and its place in the cache. The number of tenants bounds the memory of all.
  */
 const maxStoredLength = 20_000
 const maxTenantSize = 250_000

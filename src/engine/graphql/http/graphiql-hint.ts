@@ -3,7 +3,8 @@ import { errorCodes, GatewayError } from '../../errors.ts'
 import { createTextPages, faviconPath } from '../../http/pages/page.ts'
 
 /**
- * Serves browsers while GraphiQL is off: a page that says how to turn it on, with the status of a request without a key.
+ * Serves browsers while GraphiQL is off: a page that says how to turn it on, with the status of a request without a
+ * key.
  *
  * @param onlyTrusted whether GraphiQL is off because only trusted documents are executed
  */

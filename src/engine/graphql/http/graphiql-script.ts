@@ -18,8 +18,8 @@ const changes: readonly Change[] = [
 ]
 
 /**
- * Adapts the script of Yoga's GraphiQL where its options do not reach: the history, which it contains and does not show, and tabs for
- * keyboards and screen readers.
+ * Adapts the script of Yoga's GraphiQL where its options do not reach: the history, which it contains and does not
+ * show, and tabs for keyboards and screen readers.
  *
  * @throws Error if the script of another version differs
  */

@@ -15,7 +15,10 @@ interface Tab {
 
 const tabFolder = path.join(import.meta.dirname, 'graphiql-tabs')
 
-/** Reads the tabs: a .graphql file each, in alphabetical order, with variables in a .json file. The ids are the demo tenant's. */
+/**
+ * Reads the tabs: a .graphql file each, in alphabetical order, with variables in a .json file. The ids are the demo
+ * tenant's.
+ */
 function readTabs(): Tab[] {
   const files = readdirSync(tabFolder).filter((file) => file.endsWith('.graphql'))
   return files.sort().map((file): Tab => {
@@ -36,7 +39,8 @@ const sources =
   "style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self' blob: data:"
 
 /**
- * Serves GraphiQL to browsers: its page, and the files that the page loads. Slow readers of them take no permits of other requests.
+ * Serves GraphiQL to browsers: its page, and the files that the page loads. Slow readers of them take no permits of
+ * other requests.
  *
  * @param demoKey the key of the demo tenant, which browsers on this machine get; others get a placeholder
  */
@@ -72,7 +76,7 @@ async function renderPage(apiKey: string, files: StaticFiles): Promise<Buffer> {
   const headers = JSON.stringify({ 'x-api-key': apiKey }, null, 2)
   const rendered = renderGraphiQL({
     title: 'Fusion Gateway',
-    endpoint: '/graphql',
+    // Without an endpoint, requests go to the address of the page.
     headers,
     defaultHeaders: headers,
     defaultTabs: tabs.map((tab) => ({ ...tab, headers })),
@@ -82,14 +86,14 @@ async function renderPage(apiKey: string, files: StaticFiles): Promise<Buffer> {
     shouldPersistHeaders: false,
     schemaDescription: true,
   })
-  const page = moveToFiles(rendered, filesPath, files)
+  const page = moveToFiles(rendered, `.${filesPath}`, files)
   const style = addFile(files, 'css', readPageFile('graphiql.css'))
   const script = addFile(files, 'js', readPageFile('graphiql.js'))
   const additions = `
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="${faviconPath}">
-<link rel="stylesheet" href="${filesPath}/${style}">
-<script src="${filesPath}/${script}" data-key="${apiKey.replace('<', '&lt;')}"></script>
+<link rel="icon" href=".${faviconPath}">
+<link rel="stylesheet" href=".${filesPath}/${style}">
+<script src=".${filesPath}/${script}" data-key="${apiKey.replace('<', '&lt;')}"></script>
 <script>localStorage['graphiql:query'] ??= ${JSON.stringify(tabs[0]?.query)} // The first reload would open an empty tab.</script>
 `
   return Buffer.from(page.replace('</head>', () => `${additions}</head>`).replace('<div id="root"></div>', content))
@@ -103,7 +107,7 @@ const content = `<a class="skip" href="#graphiql-session">Skip to the editor</a>
  * Moves the style and the script of GraphiQL, which are 9 MB and the same for everyone, from its page to files.
  *
  * @param page of `@graphql-yoga/render-graphiql`
- * @param folder the path under which the files are served
+ * @param folder the path under which the files are served, relative to the page
  * @param files gets those of the page
  * @returns the page without them
  */

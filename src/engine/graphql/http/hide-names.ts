@@ -37,9 +37,9 @@ function withMessage(error: GraphQLError, message: string): GraphQLError {
 const builtIn = ['ID', 'Int', 'Float', 'String', 'Boolean', '__typename']
 
 /**
- * A message of graphql-js without names that the client has not sent. graphql-js can leave out suggestions of similar names
- * (`hideSuggestions`), but it names the types of fields and arguments, and repeats the client's values, in which anything can
- * look like a name.
+ * A message of graphql-js without names that the client has not sent. graphql-js can leave out suggestions of similar
+ * names (`hideSuggestions`), but it names the types of fields and arguments, and repeats the client's values, in which
+ * anything can look like a name.
  *
  * `Cannot query field "nam" on type "User".` ⇒ `Cannot query field "nam" on type "…".`
  *

@@ -24,7 +24,8 @@ export type JsonType = Extract<MediaType, `application/${string}`>
 /**
  * Chooses the media type of a response by the header `accept` and its q-values. Other parameters are ignored.
  *
- * @throws GatewayError NOT_ACCEPTABLE. Call it before the operation runs: a client repeats a request that was not acceptable
+ * @throws GatewayError NOT_ACCEPTABLE. Call it before the operation runs: a client repeats a request that was not
+ *   acceptable
  * @see https://graphql.github.io/graphql-over-http/draft/#sec-Legacy-Watershed
  */
 export function negotiate(accept: string | undefined): MediaType {
@@ -33,7 +34,9 @@ export function negotiate(accept: string | undefined): MediaType {
   return type
 }
 
-/** The choices for headers that were sent recently: clients send only a few different ones. Long headers are not kept. */
+/**
+ * The choices for headers that were sent recently: clients send only a few different ones. Long headers are not kept.
+ */
 const choices = new LRUCache<string, { readonly type: MediaType | undefined }>({
   max: 100,
   maxEntrySize: 500,
@@ -53,7 +56,8 @@ export function subscriptionProtocol(accept = ''): 'text/event-stream' | typeof 
 }
 
 /**
- * Whether a client accepts the results of a subscription in Apollo's multipart protocol, and does not name server-sent events.
+ * Whether a client accepts the results of a subscription in Apollo's multipart protocol, and does not name server-sent
+ * events.
  *
  * @see https://www.apollographql.com/docs/graphos/routing/operations/subscriptions/multipart-protocol
  */
@@ -61,19 +65,26 @@ export function wantsApolloMultipart(accept = ''): boolean {
   return !accept.includes('text/event-stream') && accept.split(',').some(isOfSubscriptions)
 }
 
-/** Splits the range: one pattern for all of it takes tens of milliseconds for a header of 16 KiB that repeats its beginning. */
+/**
+ * Splits the range: one pattern for all of it takes tens of milliseconds for a header of 16 KiB that repeats its
+ * beginning.
+ */
 function isOfSubscriptions(range: string): boolean {
   const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
   return type === 'multipart/mixed' && parameters.some((parameter) => /^subscriptionspec="?1\.0/.test(parameter))
 }
 
-/** How many media ranges are read. Browsers send up to ten, and a header of 16 KiB has room for thousands, which take 10 ms. */
+/**
+ * How many media ranges are read. Browsers send up to ten, and a header of 16 KiB has room for thousands, which take 10
+ * ms.
+ */
 const maxRanges = 100
 
 function preferred<Type extends string>(accept: string, types: readonly Type[]): Type | undefined {
   // An empty header accepts everything, like a missing one.
   const ranges = (accept.replaceAll(/;(?!\s*q\s*=)[^;,]*/gi, '') || '*/*').split(',', maxRanges)
-  // The first of two equal ranges counts. Clients name multipart first for @defer, and get JSON if they accept it equally.
+  // The first of two equal ranges counts. Clients name multipart first for @defer, and get JSON if they accept it
+  // equally.
   const rankOf = (range: string) => (range.trim().startsWith('multipart/') ? 1 : 0)
   ranges.sort((one, other) => rankOf(one) - rankOf(other))
   return choosePreferred(ranges.join(), types)

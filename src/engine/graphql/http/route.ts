@@ -5,7 +5,6 @@ import { wantsPage } from '../../http/pages/page.ts'
 import { registerRoutes } from '../../http/plugin.ts'
 import { toHttpError } from '../../http/plugins/error-handler.ts'
 import { readIdempotencyKey, viewerOf } from '../../http/request.ts'
-import type { DocumentFinder } from './documents.ts'
 import { createGraphiql, filesPath } from './graphiql.ts'
 import { createGraphiqlHint } from './graphiql-hint.ts'
 import { isJsonType, type JsonType, negotiate, statusOf, wantsApolloMultipart } from './negotiate.ts'
@@ -14,7 +13,6 @@ import { createResponder, type ResponderOptions } from './responder.ts'
 import type { TrustedDocuments } from './trusted-documents.ts'
 
 export interface GraphQLOptions extends ResponderOptions {
-  readonly documents: DocumentFinder
   /** Whether browsers that open /graphql get GraphiQL. */
   readonly graphiql: boolean
   /** The documents of clients. Without them every document is executed. */
@@ -28,7 +26,7 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
   const { authenticate, documents } = options
   const graphiql = options.graphiql ? createGraphiql(options.demoKey) : undefined
   const withoutGraphiql = createGraphiqlHint(options.trustedDocuments?.others === 'reject')
-  const response = createResponder(documents, options)
+  const response = createResponder(options)
 
   app.setErrorHandler((error, request, reply) => sendError(reply, toHttpError(error, request)))
 
@@ -75,7 +73,8 @@ function sendError(reply: FastifyReply, error: GatewayError): FastifyReply {
   const result = { errors: [{ message, extensions: { code, ...details } }] }
   // The batch links of clients read an array with a result for each operation, and JSON only with the status 200.
   const isBatch = Array.isArray(body) && body.length > 0 && body.length <= maxBatch
-  // Apollo's clients send the document after a miss, whatever its status. The newer media type has no status 200 without data.
+  // Apollo's clients send the document after a miss, whatever its status. The newer media type has no status 200
+  // without data.
   const isMiss = code === 'PERSISTED_QUERY_NOT_FOUND'
   return reply
     .code(isBatch || isMiss ? statusOf(result, type) : errorCodes[code].status)
@@ -87,7 +86,8 @@ function sendError(reply: FastifyReply, error: GatewayError): FastifyReply {
 
 /** The type of an error. Clients read the body only if its type is one of GraphQL's. */
 function jsonTypeOf(code: ErrorCode, accept: string | undefined): JsonType {
-  // Apollo Client takes a body of the other type for the only result of a subscription, whatever its status, and does not try again.
+  // Apollo Client takes a body of the other type for the only result of a subscription, whatever its status, and does
+  // not try again.
   if (code === 'SERVICE_UNAVAILABLE' && wantsApolloMultipart(accept)) return 'application/json'
   try {
     const type = negotiate(accept)

@@ -19,9 +19,11 @@ export interface TrustedDocumentsSettings extends Pick<TrustedDocuments, 'others
 }
 
 /**
- * Reads files of documents. Documents that are invalid in this schema are logged and kept, because an old client may send their ids.
+ * Reads files of documents. Documents that are invalid in this schema are logged and kept, because an old client may
+ * send their ids.
  *
- * @throws OperatorError if a file cannot be read or has another format, or two have different documents with the same id
+ * @throws OperatorError if a file cannot be read or has another format, or two have different documents with the same
+ *   id
  */
 export function readTrustedDocuments(
   { paths, others }: TrustedDocumentsSettings,

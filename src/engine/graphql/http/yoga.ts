@@ -1,6 +1,5 @@
 import type { FastifyReply } from 'fastify'
 import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga'
-import { releasePermits } from '../../http/plugins/load-shedding.ts'
 import { onFlushed } from '../../http/request.ts'
 import { useApolloMultipart } from './apollo-multipart.ts'
 import { breakingWhenFlushed } from './breaking-when-flushed.ts'
@@ -10,9 +9,10 @@ import type { YogaInput } from './yoga-input.ts'
 /**
  * Creates the function that sends results through Yoga, as events or in parts, and returns the body.
  *
- * The operation is prepared, admitted and executed before, as for a JSON response. Yoga chooses the protocol by the header `accept`,
- * writes the results, sends heartbeats, and asks for the next result when the client has read the previous one. An interruption is an error
- * of the body, for which Fastify ends the connection without completing the response.
+ * The operation is prepared, admitted and executed before, as for a JSON response. Yoga chooses the protocol by the
+ * header `accept`, writes the results, sends heartbeats, and asks for the next result when the client has read the
+ * previous one. An interruption is an error of the body, for which Fastify ends the connection without completing the
+ * response.
  */
 export function createYogaSender(heartbeatMilliseconds: number) {
   const yoga = createYoga<YogaInput>({
@@ -27,11 +27,11 @@ export function createYogaSender(heartbeatMilliseconds: number) {
   return async (reply: FastifyReply, accept: string, results: Results) => {
     const request = { method: 'POST', headers: { accept } }
     const { headers, body } = await yoga.fetch('http://gateway/graphql', request, {
-      ...{ results, flushed: () => new Promise<void>(onFlushed(reply)) },
+      results,
+      flushed: () => new Promise<void>(onFlushed(reply)),
     })
     // The other headers are about the connection, and Fastify's.
     reply.type(headers.get('content-type') ?? accept).header('x-accel-buffering', 'no')
-    releasePermits(reply)
     return body
   }
 }

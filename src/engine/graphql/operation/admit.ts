@@ -1,6 +1,6 @@
 import { GatewayError, withHeaders } from '../../errors.ts'
 import { type Budget, budgetHeaders, type RateLimit, tooExpensive } from '../../limits/rate-limit.ts'
-import type { OperationRequest } from './execute-request.ts'
+import type { OperationRequest } from './execute-admitted.ts'
 import type { UsageRecorder } from './record-usage.ts'
 
 const maxCost = 20_000
@@ -38,10 +38,11 @@ export function createAdmissions(rateLimit: RateLimit, usage: UsageRecorder) {
      */
     spend: (request: OperationRequest, points: number) => take('spend', request, points),
     /**
-     * Takes the cost of an operation before any resolver runs: the points of its nodes, or those of its body if it is longer.
+     * Takes the cost of an operation before any resolver runs: the points of its nodes, or those of its body if it is
+     * longer.
      *
-     * @throws GatewayError TOO_EXPENSIVE, which names the costliest fields, or RATE_LIMITED, with the cost, the maximum, and the headers
-     *   of the response
+     * @throws GatewayError TOO_EXPENSIVE, which names the costliest fields, or RATE_LIMITED, with the cost, the
+     *   maximum, and the headers of the response
      */
     async admit(request: OperationRequest): Promise<Admission> {
       const { operation, variables, bodyLength } = request
@@ -73,9 +74,9 @@ export function createAdmissions(rateLimit: RateLimit, usage: UsageRecorder) {
 const maxPathLength = 100
 
 /** The rejection of an operation, with the fields that cost most. */
-function withFields({ code, message, details }: GatewayError, fields: readonly (readonly [string, number])[]) {
+function withFields({ code, message, details, limit }: GatewayError, fields: readonly (readonly [string, number])[]) {
   const named = fields.slice(0, 3).map(([path, points]) => `${path.slice(-maxPathLength)} (${points})`)
-  return new GatewayError(code, `${message} Most of its points come from: ${named.join(', ')}.`, { details })
+  return new GatewayError(code, `${message} Most of its points come from: ${named.join(', ')}.`, { details, limit })
 }
 
 function admission(cost: number, budget: Budget | undefined): Admission {

@@ -3,8 +3,8 @@ import { toGatewayError } from '../../telemetry/gateway-error.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 
 /**
- * The error of a GraphQL response as the client sees it: with a code of the registry, and without anything internal. Unexpected
- * errors are logged whole.
+ * The error of a GraphQL response as the client sees it: with a code of the registry, and without anything internal.
+ * Unexpected errors are logged whole.
  *
  * @param source the document that was executed
  */
@@ -37,15 +37,18 @@ function fromGraphQL(error: GraphQLError, log: Logger): GraphQLError {
 
 const maxMessageLength = 1_000
 
-/** graphql-js repeats a rejected value, whole, in each of its errors. The start and the end of the message say what is wrong. */
+/**
+ * graphql-js repeats a rejected value, whole, in each of its errors. The start and the end of the message say what is
+ * wrong.
+ */
 function shortened(message: string): string {
   if (message === 'Validation aborted.') return 'The document repeats its fields too often to be validated.'
   return message.length > maxMessageLength ? `${message.slice(0, 500)}…${message.slice(-400)}` : message
 }
 
 /**
- * Whether graphql-js reports what the client sent: syntax, validation, variables. An error with a path is about a value that
- * a resolver returned, which is a defect; but an argument whose variable is null has a path too.
+ * Whether graphql-js reports what the client sent: syntax, validation, variables. An error with a path is about a value
+ * that a resolver returned, which is a defect; but an argument whose variable is null has a path too.
  */
 function isCausedByClient({ path, message }: GraphQLError): boolean {
   return path === undefined || message.startsWith('Argument "')

@@ -14,7 +14,8 @@ export type UsageRecorder = ReturnType<typeof createUsageRecorder>
 /** Creates what counts the operations of both APIs: who requested what, how long it took, and whether it failed. */
 export function createUsageRecorder(counts: UsageCounts, requiresClientName: boolean) {
   const callerOf = ({ operation, context: { viewer, client } }: RecordedRequest): Caller => ({
-    ...{ viewer, client },
+    viewer,
+    client,
     operation: operation.counted,
   })
 

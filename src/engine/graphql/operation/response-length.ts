@@ -34,5 +34,7 @@ export function lengthOf(response: unknown, max = maxResponseLength): number {
 /** @throws GatewayError TOO_EXPENSIVE if a response of this length would be too long */
 export function requireResponseLength(length: number): void {
   if (length <= maxResponseLength) return
-  throw new GatewayError('TOO_EXPENSIVE', 'The response would be longer than 8 MiB. Request fewer rows or fields.')
+  throw new GatewayError('TOO_EXPENSIVE', 'The response would be longer than 8 MiB. Request fewer rows or fields.', {
+    limit: 'response_length',
+  })
 }

@@ -5,11 +5,12 @@ import type { Viewer } from '../../auth/viewer.ts'
 import { runAttributed, type StatementMeter } from '../../db/statement-meter.ts'
 import { type ErrorCode, GatewayError } from '../../errors.ts'
 import { Interruption } from '../../interruption.ts'
-import { type ConcurrencyLimit, createConcurrencyLimit, delayRejection } from '../../limits/concurrency-limit.ts'
+import { delayRejection } from '../../limits/concurrency-limit.ts'
+import type { OperationLimits } from '../../limits/limits.ts'
 import type { SubscriptionValues } from '../../subscription-values.ts'
 import { type Admissions, pointsOfLength } from './admit.ts'
 import { countErrors, executeOperation, executionArgs, toClientResult } from './execute.ts'
-import type { OperationRequest } from './execute-request.ts'
+import type { OperationRequest } from './execute-admitted.ts'
 import type { PreparedOperation } from './prepare/prepare.ts'
 import { lengthOf, longResponse, mebibyte, requireResponseLength } from './response-length.ts'
 
@@ -34,25 +35,23 @@ export type Subscribe = (request: SubscriptionRequest) => Promise<SubscriptionRe
 interface SubscribeOptions {
   readonly admissions: Admissions
   readonly meter: StatementMeter
-  /** The MiB of unread responses of the clients of each key. */
-  readonly unsent: ConcurrencyLimit
-  readonly maxPerKey: number
+  readonly limits: OperationLimits
 }
 
 /**
  * Creates `subscribe`. Each event checks the key, and takes the cost of its nodes from the budgets. When the key is
- * revoked, loses a scope or has no points left, the token expires, or the client reads nothing, the subscription sends the
- * error and ends. Without events the key is checked each second. A rejection is sent after a second. When the gateway or the database
- * stops, the subscription breaks off.
+ * revoked, loses a scope or has no points left, the token expires, or the client reads nothing, the subscription sends
+ * the error and ends. Without events the key is checked each second. A rejection is sent after a second. When the
+ * gateway or the database stops, the subscription breaks off.
  *
  * @throws GatewayError TOO_EXPENSIVE, RATE_LIMITED
  * @throws Interruption if the gateway or the database cannot start it now
  */
-export function createSubscribe({ admissions, meter, unsent, maxPerKey }: SubscribeOptions): Subscribe {
-  const limit = createConcurrencyLimit(maxPerKey, 'subscriptions', 'MAX_SUBSCRIPTIONS_PER_KEY')
+export function createSubscribe({ admissions, meter, limits }: SubscribeOptions): Subscribe {
+  const { subscriptions, unsent } = limits
 
   return async (request) => {
-    const release = await limit.take(request.context.viewer)
+    const release = await subscriptions.take(request.context.viewer)
     const response = await start(request, release).catch((error: unknown) => {
       release()
       throw error
@@ -77,12 +76,12 @@ export function createSubscribe({ admissions, meter, unsent, maxPerKey }: Subscr
     if (!(Symbol.asyncIterator in source)) return { events: shown(source, request), headers }
     const values = releasing(source[Symbol.asyncIterator]() as SubscriptionValues<unknown>, release)
     // A client that has gone ends the values, also while the next one is awaited.
-    request.onSent(() => void values.return())
+    request.held.untilOver(() => void values.return())
     return { events: eventsOf(values, request, { admissions, meter, unsent, paid: cost }), headers }
   }
 }
 
-interface EventsOptions extends Pick<SubscribeOptions, 'admissions' | 'meter' | 'unsent'> {
+interface EventsOptions extends Pick<SubscribeOptions, 'admissions' | 'meter'>, Pick<OperationLimits, 'unsent'> {
   readonly paid: number
 }
 
@@ -123,7 +122,11 @@ async function* eventsOf(
   const stopWatching = watchCredential(() => attributed(checkKey), reject)
   // The client gets the error if it reads again.
   onUnread(() =>
-    reject(new GatewayError('REQUEST_TIMEOUT', `The client read nothing for too long. ${values.continuation()}`)),
+    reject(
+      new GatewayError('REQUEST_TIMEOUT', `The client read nothing for too long. ${values.continuation()}`, {
+        limit: 'unread_time',
+      }),
+    ),
   )
   const resultOf = createResults(request, options)
   let release: (() => void) | undefined
@@ -154,7 +157,10 @@ async function* eventsOf(
   }
 }
 
-/** Creates the function that turns a value into an event. The caller releases its permits when the client has received it. */
+/**
+ * Creates the function that turns a value into an event. The caller releases its permits when the client has received
+ * it.
+ */
 function createResults(request: SubscriptionRequest, { admissions, unsent, paid }: Omit<EventsOptions, 'meter'>) {
   const { operation, context, checkKey } = request
   const { viewer } = context

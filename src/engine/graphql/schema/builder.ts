@@ -8,10 +8,16 @@ import { defaultPageSize, maxPageSize } from './connection.ts'
 import FieldPlugin from './field-plugin.ts'
 import { type JsonObject, scalars } from './scalars.ts'
 
-/** A field whose value can be a promise. graphql-jit awaits only what a resolver returns, and Pothos gives a field that it exposes none. */
+/**
+ * A field whose value can be a promise. graphql-jit awaits only what a resolver returns, and Pothos gives a field that
+ * it exposes none.
+ */
 const awaited = { extensions: { pothosExposedField: undefined } }
 
-/** The Pothos builder of the schema. The resources define their types with it; domain/schema.graphql.ts builds the schema. */
+/**
+ * The Pothos builder of the schema. The resources define their types with it; domain/schema.graphql.ts builds the
+ * schema.
+ */
 export const builder = new SchemaBuilder<{
   Context: Context
   PrismaTypes: PrismaTypes
@@ -65,4 +71,6 @@ for (const [name, scalar] of Object.entries(scalars)) builder.addScalarType(name
 
 builder.queryType({ description: 'Reads.' })
 builder.mutationType({ description: 'Writes.' })
-builder.subscriptionType({ description: 'Live data, sent as server-sent events.' })
+builder.subscriptionType({
+  description: 'What changes, as it changes: over server-sent events, WebSockets, or the multipart protocol of Apollo.',
+})

@@ -11,16 +11,18 @@ interface BulkOptions<Input, Result> {
   readonly description: string
   readonly inputsDescription: string
   /**
-   * Returns an outcome for each input, in their order. Its number of statements must not depend on the number of inputs. Runs in a
-   * transaction, unless the mutation for one input runs without.
+   * Returns an outcome for each input, in their order. Its number of statements must not depend on the number of
+   * inputs. Runs in a transaction, unless the mutation for one input runs without.
    */
   readonly run: (context: Context, inputs: readonly Input[]) => Promise<readonly Outcome<Result>[]>
 }
 
 /**
  * Defines a mutation that does with each of many inputs what another mutation does with one:
- * `defineBulkMutation('createUsers', createUserMutation, …)` ⇒ `createUsers(inputs: [CreateUserInput!]!): CreateUsersPayload!`, whose
- * `results` are `CreateUserPayload`s. A rejected input does not stop the others. It costs as much as the other mutation for each input.
+ * `defineBulkMutation('createUsers', createUserMutation, …)` ⇒ `createUsers(inputs: [CreateUserInput!]!):
+ * CreateUsersPayload!`, whose
+ * `results` are `CreateUserPayload`s. A rejected input does not stop the others. It costs as much as the other mutation
+ * for each input.
  */
 export function defineBulkMutation<Input, Result>(
   name: string,

@@ -11,8 +11,8 @@ export interface OrderedList {
 }
 
 /**
- * The cursor of a row. It names the list and the order, and holds the position itself, so it stays valid when its row is deleted: base64url
- * of a JSON array, such as `["users","createdAt","1769846400000","usr_1"]`.
+ * The cursor of a row. It names the list and the order, and holds the position itself, so it stays valid when its row
+ * is deleted: base64url of a JSON array, such as `["users","createdAt","1769846400000","usr_1"]`.
  */
 export function encodeCursor({ name, order }: OrderedList, row: { readonly id: string }): string {
   return toBase64Url(JSON.stringify([name, order.field, order.textOf(row as never), row.id]))
@@ -41,7 +41,10 @@ type Parts =
   | readonly [list?: string, field?: string, text?: string, id?: string]
   | readonly [list: undefined, ...string[]]
 
-/** The parts of a cursor; none if it is of another format. Cursors of version 0.1.0, which clients may have kept, do not name their list. */
+/**
+ * The parts of a cursor; none if it is of another format. Cursors of version 0.1.0, which clients may have kept, do not
+ * name their list.
+ */
 function partsOf(cursor: string): Parts {
   const content = Buffer.from(cursor, 'base64url').toString()
   // Base64 has several texts for one content, and ignores what it does not know.

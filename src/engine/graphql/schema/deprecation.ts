@@ -1,7 +1,10 @@
 import { type GraphQLField, type GraphQLSchema, isInterfaceType, isObjectType } from 'graphql'
 import { own } from '../../own.ts'
 
-/** Why a field is deprecated, and until when it stays. The text of the schema, and the headers of REST routes that select it, say the same. */
+/**
+ * Why a field is deprecated, and until when it stays. The text of the schema, and the headers of REST routes that
+ * select it, say the same.
+ */
 export interface Deprecation {
   /** What to use instead: a sentence. */
   readonly reason: string

@@ -4,7 +4,10 @@ import type { Deprecation } from './deprecation.ts'
 
 /** The cost of a field besides one point for each node, and the length of its lists. */
 export interface FieldCost {
-  /** The path of the argument with the page size, or the list of inputs, if it is neither `first` nor `last`: `input.limit`. */
+  /**
+   * The path of the argument with the page size, or the list of inputs, if it is neither `first` nor `last`:
+   * `input.limit`.
+   */
   readonly page?: string
   /** The length of the list: a number, or the argument whose entries it has. */
   readonly length?: number | { readonly asArgument: string }
@@ -21,7 +24,9 @@ export interface FieldMetadata {
   /** Whether the result is a secret that is shown only once. It is not stored for an idempotency key. */
   readonly isSecret?: boolean
   readonly cost?: FieldCost
-  /** The relation that the field loads, and the field of its parent that holds the id. It can be read with the parent. */
+  /**
+   * The relation that the field loads, and the field of its parent that holds the id. It can be read with the parent.
+   */
   readonly relation?: { readonly relation: Relation; readonly from: string }
   /** The columns that the field reads, if it reads others than the one with its name. */
   readonly columns?: readonly string[]

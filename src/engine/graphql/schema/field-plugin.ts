@@ -30,10 +30,11 @@ const name = 'fields' as const
 type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['Context'], object>
 
 /**
- * Keeps the metadata of each field in the schema, where `operation/prepare` reads it, and guards the fields that need a scope. In a
- * guarded schema a viewer without the scope gets FORBIDDEN for the field, and its resolver does not run. If the field is nullable, it is
- * null in every row, and the error is reported once. The description of a field names its scope (docs/decisions/0006-scopes-by-our-own-plugin.md).
- * All fields of Query are nullable, so that the error of one does not erase the others (docs/decisions/0022-nullable-fields-of-query.md).
+ * Keeps the metadata of each field in the schema, where `operation/prepare` reads it, and guards the fields that need a
+ * scope. In a guarded schema a viewer without the scope gets FORBIDDEN for the field, and its resolver does not run. If
+ * the field is nullable, it is null in every row, and the error is reported once. The description of a field names its
+ * scope (docs/decisions/0006-scopes-by-our-own-plugin.md). All fields of Query are nullable, so that the error of one
+ * does not erase the others (docs/decisions/0022-nullable-fields-of-query.md).
  */
 class FieldPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(field: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {

@@ -67,7 +67,10 @@ interface RelationOptions {
   readonly from: string
 }
 
-/** Adds a condition on related rows, which another filter selects: `addRelation(UserFilter, 'account', AccountFilter, { … })`. */
+/**
+ * Adds a condition on related rows, which another filter selects: `addRelation(UserFilter, 'account', AccountFilter, {
+ * … })`.
+ */
 export function addRelation(
   filter: Filter,
   name: string,

@@ -82,8 +82,8 @@ export interface Filter<Values = FilterValues<FilterFields>> {
   /**
    * The conditions of values.
    *
-   * @throws GatewayError BAD_USER_INPUT for a value that no row can have, or too many of them; FORBIDDEN for a field whose scope the
-   *   viewer lacks
+   * @throws GatewayError BAD_USER_INPUT for a value that no row can have, or too many of them; FORBIDDEN for a field
+   *   whose scope the viewer lacks
    */
   conditionsOf(values: Values, context: Context): Condition[]
   /** The conditions of values that are checked, except for the scopes of the viewer. */

@@ -53,7 +53,8 @@ function leftOut(path: readonly string[]): FieldError {
   const [parent, condition] = path
   const instead = condition === undefined ? 'Leave it out for the default' : `${parent}: {} selects everything`
   return {
-    ...{ field: path.join('.'), code: 'REQUIRED' },
+    field: path.join('.'),
+    code: 'REQUIRED',
     message: `must not be null or a variable without a value, because that restricts nothing. ${instead}`,
   }
 }

@@ -20,7 +20,10 @@ interface ListOptions {
   readonly plural: string
   readonly scope: Scope
   readonly description: string
-  /** The filter and the order. Without it the list has neither `filter` nor `orderBy` nor `totalCount`, and the oldest rows come first. */
+  /**
+   * The filter and the order. Without it the list has neither `filter` nor `orderBy` nor `totalCount`, and the oldest
+   * rows come first.
+   */
   readonly selection?: {
     readonly filter: Filter
     readonly order: ReturnType<typeof defineOrder>

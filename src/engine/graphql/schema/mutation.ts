@@ -75,9 +75,14 @@ interface MutationOptions<Fields extends InputFieldMap, Result> {
   readonly results: readonly ResultField<Result>[]
   /** Whether `run` writes with one statement, which needs no transaction. */
   readonly hasOneWrite?: boolean
-  /** Runs before the transaction, for what takes longer than a transaction should. Can reject fields of the input, too. */
+  /**
+   * Runs before the transaction, for what takes longer than a transaction should. Can reject fields of the input, too.
+   */
   readonly prepare?: (context: Context, input: InputOf<Fields>) => Promise<void>
-  /** Runs in a transaction, unless `hasOneWrite`. If it rejects a field of the input, the payload has `userErrors` and nothing is written. */
+  /**
+   * Runs in a transaction, unless `hasOneWrite`. If it rejects a field of the input, the payload has `userErrors` and
+   * nothing is written.
+   */
   readonly run: (context: Context, input: InputOf<Fields>) => Promise<Result>
 }
 

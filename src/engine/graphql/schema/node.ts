@@ -50,13 +50,14 @@ export function registerNode(
 }
 
 /**
- * Finds the rows of ids. The prefix of an id tells its type. If the prefix is unknown, or that type has no such row, the types with
- * imported rows are searched. If rows of two types have the id, the one of the type that was registered first is returned. There are at
- * most two statements per type, plus one per planned tree, however many ids there are.
+ * Finds the rows of ids. The prefix of an id tells its type. If the prefix is unknown, or that type has no such row,
+ * the types with imported rows are searched. If rows of two types have the id, the one of the type that was registered
+ * first is returned. There are at most two statements per type, plus one per planned tree, however many ids there are.
  *
  * Types that the viewer may not read are not searched, so that an error never reveals that a row exists.
  *
- * @returns for each id its row, null if there is none, or the error FORBIDDEN if the id may belong to a type that the viewer may not read
+ * @returns for each id its row, null if there is none, or the error FORBIDDEN if the id may belong to a type that the
+ *   viewer may not read
  */
 async function loadNodes(
   ids: readonly string[],

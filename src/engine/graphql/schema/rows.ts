@@ -3,9 +3,10 @@ import type { Model, Row } from '../../db/data-model.ts'
 import type { Loaders } from '../../db/read/loaders.ts'
 import type { Relation, SelectedRow } from '../../db/read/relation.ts'
 
-// Rows as the parents of fields. Pothos types a parent as a whole row. A loaded row has its id, the columns that the operation
-// names, and the ids that its relations start from. A resolver reads only the column of its own name or such an id, so it never
-// reads a missing column (test/graphql/field-names.test.ts). Code outside of resolvers gets `SelectedRow`.
+// Rows as the parents of fields. Pothos types a parent as a whole row. A loaded row has its id, the columns that the
+// operation names, and the ids that its relations start from. A resolver reads only the column of its own name or such
+// an id, so it never reads a missing column (test/graphql/field-names.test.ts). Code outside of resolvers gets
+// `SelectedRow`.
 
 /** A row as the parent of fields. */
 export function asParent<M extends Model>(row: SelectedRow<M>): Row<M> {
@@ -32,7 +33,10 @@ export function loadRows<M extends Model>(
   return loaders.loadAll(relation, ids) as Promise<(Row<M> | null)[]>
 }
 
-/** The options of a field that returns the row of a relation, or null if the id is null: `...rowOf(profileOfAccount, 'id')`. */
+/**
+ * The options of a field that returns the row of a relation, or null if the id is null: `...rowOf(profileOfAccount,
+ * 'id')`.
+ */
 export function rowOf<M extends Model, From extends string>(relation: Relation<M, SelectedRow<M> | null>, from: From) {
   return {
     relation: { relation, from },
@@ -42,8 +46,8 @@ export function rowOf<M extends Model, From extends string>(relation: Relation<M
 }
 
 /**
- * The options of a field that returns the row that a foreign key refers to: `...referencedRowOf(userById, 'userId')`. The
- * resolver throws if the row was deleted between two statements of the request.
+ * The options of a field that returns the row that a foreign key refers to: `...referencedRowOf(userById, 'userId')`.
+ * The resolver throws if the row was deleted between two statements of the request.
  */
 export function referencedRowOf<M extends Model, From extends string>(
   relation: Relation<M, SelectedRow<M> | null>,

@@ -11,7 +11,10 @@ function described(scalar: GraphQLScalarType, description: string): GraphQLScala
   return new GraphQLScalarType({ ...scalar.toConfig(), description })
 }
 
-/** Rejects times that PostgreSQL cannot store, such as the year 0. A time that is a text comes from a read, which has formatted it. */
+/**
+ * Rejects times that PostgreSQL cannot store, such as the year 0. A time that is a text comes from a read, which has
+ * formatted it.
+ */
 function storable<Output>(name: string, scalar: GraphQLScalarType<Date, Output>): GraphQLScalarType<Date, Output> {
   const check = (time: Date) => {
     if (isStorableTime(time)) return time

@@ -1,4 +1,5 @@
 import { packageVersion } from '../../telemetry/package-version.ts'
+import { prefixOf } from '../base-url.ts'
 import { routePlugin } from '../plugin.ts'
 import { homeBody } from './home-body.ts'
 import { createTextPages, faviconPath, isFromThisMachine, readPageFile, wantsPage } from './page.ts'
@@ -14,7 +15,10 @@ export interface HomeOptions {
   readonly demoKey?: string | undefined
 }
 
-/** Serves `/`, which links to the parts of the gateway, as a page for browsers and as JSON for other clients. Also serves the icon. */
+/**
+ * Serves `/`, which links to the parts of the gateway, as a page for browsers and as JSON for other clients. Also
+ * serves the icon.
+ */
 export const home = routePlugin<HomeOptions>('home', (app, { graphiql, console, onlyTrusted, demoKey }) => {
   const version = packageVersion()
   const sendTextPage = createTextPages()
@@ -33,17 +37,18 @@ export const home = routePlugin<HomeOptions>('home', (app, { graphiql, console, 
         )
       }
       reply.header('vary', 'accept')
+      const prefix = prefixOf(request)
       return {
         name: 'Fusion Gateway',
         version,
         links: {
-          graphql: '/graphql',
-          graphiql: graphiql ? '/graphql' : null,
-          console: console ? '/console' : null,
-          documentation: '/docs',
-          openapi: '/openapi.json',
-          health: '/health',
-          ready: '/ready',
+          graphql: `${prefix}/graphql`,
+          graphiql: graphiql ? `${prefix}/graphql` : null,
+          console: console ? `${prefix}/console` : null,
+          documentation: `${prefix}/docs`,
+          openapi: `${prefix}/openapi.json`,
+          health: `${prefix}/health`,
+          ready: `${prefix}/ready`,
         },
       }
     },

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { releasePermits } from '../plugins/load-shedding.ts'
 
 /** Reads a file of a page. */
 export function readPageFile(name: string): string {
@@ -17,7 +16,10 @@ export function wantsPage({ headers }: FastifyRequest): boolean {
   return (headers.accept ?? '').includes('text/html')
 }
 
-/** `origin`, which scripts of other pages send, and how the names of headers begin that proxies and content delivery networks add. */
+/**
+ * `origin`, which scripts of other pages send, and how the names of headers begin that proxies and content delivery
+ * networks add.
+ */
 const foreignHeader = new RegExp(
   '^(?:origin$|forwarded|via$|x-forwarded|x-original-|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|' +
     'cf-|cdn-|fastly-|fly-|akamai-|x-akamai-|x-amz|x-appengine-|x-arr-|x-azure-|x-cloud-|x-envoy-|x-vercel-)',
@@ -26,9 +28,9 @@ const loopbackAddress = /^(?:(?:::ffff:)?127\.\d+\.\d+\.\d+|::1)$/
 const loopbackName = /^(?:(?:[\w-]+\.)*localhost|127\.\d+\.\d+\.\d+|\[::1\])$/i
 
 /**
- * Whether a browser on this machine opens a page of this machine, as far as the request shows. The name excludes pages of other sites whose
- * name resolves to 127.0.0.1. Browsers speak HTTP/1.1; nginx before 1.29.7 speaks HTTP/1.0 unless it is told otherwise. SECURITY.md says
- * which proxies are not seen.
+ * Whether a browser on this machine opens a page of this machine, as far as the request shows. The name excludes pages
+ * of other sites whose name resolves to 127.0.0.1. Browsers speak HTTP/1.1; nginx before 1.29.7 speaks HTTP/1.0 unless
+ * it is told otherwise. SECURITY.md says which proxies are not seen.
  */
 export function isFromThisMachine({ ip, hostname, headers, raw }: FastifyRequest): boolean {
   if (raw.httpVersion === '1.0' || Object.keys(headers).some((name) => foreignHeader.test(name))) return false
@@ -36,13 +38,13 @@ export function isFromThisMachine({ ip, hostname, headers, raw }: FastifyRequest
 }
 
 /**
- * Sets the headers of a page. It loads nothing from other hosts, and no page may embed it. Slow readers take no permits of other
- * requests.
+ * Sets the headers of a page. It loads nothing from other hosts, and no page may embed it. Slow readers take no places
+ * of other requests.
  *
  * @param sources what it may load, as directives of a content security policy
  */
 export function setPageHeaders(reply: FastifyReply, sources: string): void {
-  releasePermits(reply)
+  reply.request.held.leavePlace()
   reply.type('text/html; charset=utf-8').headers({
     'content-security-policy': `default-src 'none'; ${sources}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`,
     'x-frame-options': 'DENY',
@@ -63,13 +65,30 @@ export function createTextPages(...sheets: string[]): SendTextPage {
   const sources = `style-src ${hashOf(style)}; script-src ${hashOf(script)}; img-src 'self'`
   return (reply, title, body) => {
     setPageHeaders(reply, sources)
-    return htmlPage(title, `<style>${style}</style>`, `<main>\n${body}\n</main>\n<script>${script}</script>`)
+    return htmlPage(
+      reply.request,
+      title,
+      `<style>${style}</style>`,
+      `<main>\n${body}\n</main>\n<script>${script}</script>`,
+    )
   }
 }
 
-/** The HTML of a page. */
-export function htmlPage(title: string, head: string, body: string): string {
-  return `<!doctype html>
+/** A link from the root of the gateway, at its slash. */
+const rootedLink = /(?<= (?:href|src)=")\/(?!\/)/g
+
+/** The way from a page to the root of the gateway: `/guides/rest` ⇒ `../`. */
+export function rootOf({ url }: FastifyRequest): string {
+  const [path = ''] = url.split('?')
+  return '../'.repeat(path.split('/').length - 2) || './'
+}
+
+/**
+ * The HTML of a page. Its links from the root become relative to the page, because a proxy may serve the gateway below
+ * a path that the gateway does not see.
+ */
+export function htmlPage(request: FastifyRequest, title: string, head: string, body: string): string {
+  const html = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -84,4 +103,5 @@ ${body}
 </body>
 </html>
 `
+  return html.replace(rootedLink, rootOf(request))
 }

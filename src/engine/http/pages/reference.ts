@@ -21,7 +21,7 @@ export const reference = routePlugin<Pick<HomeOptions, 'demoKey'>>('reference', 
       setPageHeaders(reply, sources)
       head ??= addFiles(files)
       const key = isFromThisMachine(request) ? demoKey : undefined
-      reply.send(htmlPage('REST reference · Fusion Gateway', head, pageBody(key)))
+      reply.send(htmlPage(request, 'REST reference · Fusion Gateway', head, pageBody(key)))
     },
   })
   app.get(`${filesPath}/:name`, async (request, reply) => {

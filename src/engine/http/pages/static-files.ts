@@ -4,7 +4,6 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'
 import { type Encoding, preferredEncoding } from '../compression.ts'
-import { releasePermits } from '../plugins/load-shedding.ts'
 
 /** A file that browsers keep for good: its name changes with its content. */
 interface StaticFile {
@@ -35,14 +34,15 @@ export function addFile(files: StaticFiles, extension: keyof typeof types, text:
 }
 
 /**
- * Sends the file that the path names, compressed if the client accepts it. Slow readers take no permits of other requests.
+ * Sends the file that the path names, compressed if the client accepts it. Slow readers take no places of other
+ * requests.
  *
  * @throws GatewayError NOT_FOUND
  */
 export async function sendFile(request: FastifyRequest, reply: FastifyReply, files: StaticFiles): Promise<Buffer> {
   const file = files.get((request.params as { name: string }).name)
   if (!file) throw new GatewayError('NOT_FOUND', 'There is no such file.')
-  releasePermits(reply)
+  request.held.leavePlace()
   const encoding = preferredEncoding(request.headers['accept-encoding'] ?? '')
   reply.header('cache-control', 'public, max-age=31536000, immutable').header('vary', 'accept-encoding').type(file.type)
   if (encoding === undefined) return file.content

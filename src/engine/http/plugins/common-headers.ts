@@ -19,8 +19,8 @@ export function setCommonHeaders(reply: FastifyReply): FastifyReply {
 }
 
 /**
- * Tells clients with a key how long their response took, and how many SQL statements it needed. Browsers show the header in their
- * developer tools. A response that is sent in parts has none, because its headers are sent first.
+ * Tells clients with a key how long their response took, and how many SQL statements it needed. Browsers show the
+ * header in their developer tools. A response that is sent in parts has none, because its headers are sent first.
  *
  * @see https://www.w3.org/TR/server-timing/
  */

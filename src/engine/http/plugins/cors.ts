@@ -1,13 +1,19 @@
 import { plugin } from '../plugin.ts'
 
 export interface CorsOptions {
-  /** Such as `https://app.example.com`, or `http://localhost:*` for every port. Without origins no page of another origin may call the gateway. */
+  /**
+   * Such as `https://app.example.com`, or `http://localhost:*` for every port. Without origins no page of another
+   * origin may call the gateway.
+   */
   readonly origins: readonly string[]
   /** Further headers that the pages may send. */
   readonly headers?: readonly string[] | undefined
 }
 
-/** The headers that pages may send: those of the gateway, of traces, and those that clients of Apollo and MCP add by themselves. */
+/**
+ * The headers that pages may send: those of the gateway, of traces, and those that clients of Apollo and MCP add by
+ * themselves.
+ */
 const allowedHeaders = [
   'authorization, content-type, idempotency-key, if-none-match, x-api-key, x-request-id',
   'traceparent, tracestate',

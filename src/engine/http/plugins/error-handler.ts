@@ -1,13 +1,14 @@
 import type { FastifyRequest } from 'fastify'
 import { clientHasGone, type ErrorCode, GatewayError } from '../../errors.ts'
+import type { LimitName } from '../../limit-names.ts'
 import { own } from '../../own.ts'
 import { toGatewayError } from '../../telemetry/gateway-error.ts'
 import { plugin } from '../plugin.ts'
 import { sendProblem } from '../problem.ts'
 
 /** Errors of Fastify, by code. Its own messages describe its internals. */
-const fastifyErrors: Record<string, readonly [ErrorCode, string]> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: ['PAYLOAD_TOO_LARGE', 'The body may have at most 1 MiB.'],
+const fastifyErrors: Record<string, readonly [ErrorCode, string, { limit: LimitName }?]> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ['PAYLOAD_TOO_LARGE', 'The body may have at most 1 MiB.', { limit: 'body_length' }],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json.'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['MALFORMED_REQUEST', 'The length of the body differs from content-length.'],
   FST_ERR_BAD_URL: ['MALFORMED_REQUEST', 'The path is not valid percent-encoding.'],
@@ -36,8 +37,15 @@ function adviceFor({ url }: FastifyRequest): string {
     : advice
 }
 
-/** The error that a client sees for an error of a request. */
+/** The error that a client sees for an error of a request. Notes the limit that has caused it. */
 export function toHttpError(error: unknown, request: FastifyRequest): GatewayError {
+  const shown = translate(error, request)
+  // Undefined if no hook has run.
+  request.refusal?.note(shown)
+  return shown
+}
+
+function translate(error: unknown, request: FastifyRequest): GatewayError {
   const { code, statusCode } = error as { code?: string; statusCode?: number }
   const known = code === undefined ? undefined : own(fastifyErrors, code)
   if (known) return new GatewayError(...known)

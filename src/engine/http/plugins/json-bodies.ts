@@ -6,12 +6,15 @@ import { excessOf } from '../../input/json.ts'
 import type { FairQueue } from '../../limits/fair-queue.ts'
 import { plugin } from '../plugin.ts'
 
-/** Bodies and messages from this size on, in bytes, are queued before they are read. The queue also waits for the work that follows, up to the first statement. */
+/**
+ * Bodies and messages from this size on, in bytes, are queued before they are read. The queue also waits for the work
+ * that follows, up to the first statement.
+ */
 export const longBody = 32 * 1024
 
 /**
- * Reads JSON bodies and rejects all others: a browser can send forms and plain text to other origins without asking. A GET may
- * have a body too (GET /fusion/profiles), also without a content type, because existing clients send none.
+ * Reads JSON bodies and rejects all others: a browser can send forms and plain text to other origins without asking. A
+ * GET may have a body too (GET /fusion/profiles), also without a content type, because existing clients send none.
  */
 export const jsonBodies = plugin<{ steps: FairQueue }>('jsonBodies', (app, { steps }) => {
   // No route without a key has a body, so a client without one cannot make the gateway read JSON.
@@ -58,7 +61,8 @@ function withoutMark(text: string): string {
 
 function parseJson(body: Buffer): unknown {
   if (body.length === 0) return undefined
-  // Decoding would silently replace bytes that are not UTF-8, and the gateway would store a text that the client has not sent.
+  // Decoding would silently replace bytes that are not UTF-8, and the gateway would store a text that the client has
+  // not sent.
   if (!isUtf8(body)) throw new GatewayError('MALFORMED_REQUEST', 'The body is not UTF-8.')
   const text = withoutMark(body.toString('utf8'))
   let value: unknown
@@ -68,7 +72,7 @@ function parseJson(body: Buffer): unknown {
     throw new GatewayError('MALFORMED_REQUEST', 'The body is not valid JSON.')
   }
   const excess = excessOf(value)
-  if (excess !== undefined) throw new GatewayError('MALFORMED_REQUEST', `The body ${excess}.`)
+  if (excess !== undefined) throw new GatewayError('MALFORMED_REQUEST', `The body ${excess}.`, { limit: 'body_values' })
   const problem = problemOfNumbers(text)
   if (problem !== undefined) throw new GatewayError('BAD_USER_INPUT', `The body ${problem}.`)
   return value

@@ -1,9 +1,20 @@
 import type { IncomingMessage, Server } from 'node:http'
 import { GatewayError } from '../../errors.ts'
 import { plugin } from '../plugin.ts'
+import { endWithProblem } from '../server/raw-problem.ts'
 
 /** Refuses requests that Node accepts, and that the gateway does not support or a proxy could read in another way. */
 export const refusals = plugin('refusals', (app) => {
+  // Node would respond with a 417 without a body.
+  app.server.on('checkExpectation', (request, response) => void app.server.emit('request', request, response))
+  // Node would close the connection without a response. The target of a CONNECT is no path, so that no route sees it.
+  app.server.on('connect', (_request, socket) => {
+    const headers = { allow: 'GET, HEAD, POST, PUT' }
+    // Node no longer listens to the socket.
+    socket.on('error', () => undefined).resume()
+    socket.once('finish', () => socket.destroy())
+    endWithProblem(socket, new GatewayError('METHOD_NOT_ALLOWED', 'The gateway is not a proxy.', { headers }), app.log)
+  })
   app.addHook('onRequest', ({ raw }, reply, done) => {
     const problem = problemOf(raw)
     if (problem !== undefined) {
@@ -15,6 +26,11 @@ export const refusals = plugin('refusals', (app) => {
       reply.header('connection', 'close')
       throw new GatewayError('SERVICE_UNAVAILABLE', 'The gateway is stopping and opens no WebSockets.')
     }
+    const { expect = '100-continue' } = raw.headers
+    // Node ignores the header of HTTP/1.0.
+    if (expect.toLowerCase() !== '100-continue' && raw.httpVersion !== '1.0') {
+      throw new GatewayError('EXPECTATION_FAILED', 'The only supported value of the header expect is 100-continue.')
+    }
     const encoding = raw.headers['content-encoding'] || 'identity'
     if (encoding.toLowerCase() === 'identity') return done()
     throw new GatewayError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as it is, without the header content-encoding.', {
@@ -24,8 +40,8 @@ export const refusals = plugin('refusals', (app) => {
 })
 
 /**
- * Whether a request opens a WebSocket. Node asks for each request with an upgrade; the others are requests like all, as those of clients
- * that offer h2c. While the gateway stops it does not listen, and opens none.
+ * Whether a request opens a WebSocket. Node asks for each request with an upgrade; the others are requests like all, as
+ * those of clients that offer h2c. While the gateway stops it does not listen, and opens none.
  */
 export function opensWebSocket(this: Server, request: IncomingMessage): boolean {
   return this.listening && isWebSocket(request) && problemOf(request) === undefined
@@ -41,7 +57,10 @@ function isForWebSockets({ method, url = '', httpVersion, headers }: IncomingMes
   return method === 'GET' && /^\/graphql($|\?)/.test(url) && httpVersion === '1.1' && isUpgrade
 }
 
-/** Why a request is refused. Node reads any version of HTTP, the first of several Hosts, and only the last transfer encoding. */
+/**
+ * Why a request is refused. Node reads any version of HTTP, the first of several Hosts, and only the last transfer
+ * encoding.
+ */
 function problemOf(request: IncomingMessage): string | undefined {
   const { headers, httpVersionMajor, rawHeaders } = request
   if (isWebSocket(request) && !isForWebSockets(request)) {
@@ -52,6 +71,8 @@ function problemOf(request: IncomingMessage): string | undefined {
   if ((headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked') {
     return 'The only supported transfer-encoding is chunked.'
   }
+  // Node would respond without a body.
+  if (headers.host === undefined && request.httpVersion === '1.1') return 'The request has no header host.'
   const isHost = (text: string, index: number) => index % 2 === 0 && text.length === 4 && text.toLowerCase() === 'host'
   return rawHeaders.findIndex(isHost) === rawHeaders.findLastIndex(isHost)
     ? undefined

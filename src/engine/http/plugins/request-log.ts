@@ -6,8 +6,8 @@ import type { RequestState } from '../request.ts'
 const maxNameLength = 100
 
 /**
- * Logs one line per request, even if its client went away: who requested what, the outcome and the cost.
- * The line has the name of the key, and never its secret, a payload, a path or a query string. The metrics record the same.
+ * Logs one line per request, even if its client went away: who requested what, the outcome and the cost. The line has
+ * the name of the key, and never its secret, a payload, a path or a query string. The metrics record the same.
  */
 export const requestLog = plugin<{ metrics: Metrics }>('requestLog', (app, { metrics }) => {
   app.addHook('onRequest', (request, reply, done) => {
@@ -33,14 +33,17 @@ export function logRequest(request: FastifyRequest, reply: FastifyReply, metrics
 export interface Outcome {
   readonly route: string
   readonly status: number
-  /** Whether the connection ended before the client received the whole response: the client went away, or a subscription broke off. */
+  /**
+   * Whether the connection ended before the client received the whole response: the client went away, or a subscription
+   * broke off.
+   */
   readonly isCutOff: boolean
   readonly milliseconds: number
 }
 
 /** Logs and measures a request, or an operation that came over a WebSocket. */
 export function logOutcome(
-  { viewer, operationName, statements, log }: Omit<RequestState, 'headers'>,
+  { viewer, operationName, statements, refusal, log }: Omit<RequestState, 'headers'>,
   { route, status, isCutOff, milliseconds }: Outcome,
   metrics?: Metrics,
 ): void {
@@ -57,6 +60,7 @@ export function logOutcome(
       operation,
       status,
       ...(isCutOff && { cutOff: true }),
+      limit: refusal?.limit,
       durationMs: Math.round(milliseconds * 10) / 10,
       sql: statements?.statements ?? 0,
     },

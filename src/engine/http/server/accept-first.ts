@@ -8,8 +8,9 @@ const maxMilliseconds = 20
 const ignore = () => undefined
 
 /**
- * Accepts all connections that wait before it reads from new ones. Node accepts one connection per round of the event loop: a hundred clients
- * that connect at once and send long requests would keep the next client waiting for a hundred rounds of their work.
+ * Accepts all connections that wait before it reads from new ones. Node accepts one connection per round of the event
+ * loop: a hundred clients that connect at once and send long requests would keep the next client waiting for a hundred
+ * rounds of their work.
  */
 export const acceptFirst = plugin('acceptFirst', ({ server }) => {
   const [serve] = server.listeners('connection') as [(socket: Socket) => void]

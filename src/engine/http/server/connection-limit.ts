@@ -13,18 +13,23 @@ declare module 'fastify' {
 /** How often the log says that there are too many connections. */
 const logMilliseconds = 60_000
 
-/** How many requests a client may send over a connection before it has their responses. Clients that pipeline send about ten. */
+/**
+ * How many requests a client may send over a connection before it has their responses. Clients that pipeline send about
+ * ten.
+ */
 const maxPending = 20
 
 /**
- * Bounds the number of open connections. A connection that waits for a request makes room for a new one: first one that has never
- * sent a request, the oldest first, then the one that has waited longest. If all are in use, new ones are closed at once.
+ * Bounds the number of open connections. A connection that waits for a request makes room for a new one: first one that
+ * has never sent a request, the oldest first, then the one that has waited longest. If all are in use, new ones are
+ * closed at once.
  *
- * Closes connections over which a client sends very many requests without waiting for responses. Node starts all requests that have
- * arrived together, up to 64 KiB of them, in one step of the event loop: thousands of short ones would delay everyone else.
+ * Closes connections over which a client sends very many requests without waiting for responses. Node starts all
+ * requests that have arrived together, up to 64 KiB of them, in one step of the event loop: thousands of short ones
+ * would delay everyone else.
  */
 export const connectionLimit = plugin<{ max: number | undefined }>('connectionLimit', (app, options) => {
-  const { server, log } = app
+  const { server, log, countRefusal } = app
   const { max = Number.POSITIVE_INFINITY } = options
   const unused = new Set<Socket>()
   const idle = new Set<Socket>()
@@ -34,13 +39,15 @@ export const connectionLimit = plugin<{ max: number | undefined }>('connectionLi
   let loggedAt = Number.NEGATIVE_INFINITY
 
   function report(): void {
+    countRefusal('connections')
     if (performance.now() - loggedAt < logMilliseconds) return
     loggedAt = performance.now()
-    log.warn({ max }, 'there are too many connections: some are closed')
+    log.warn({ limit: 'connections', max }, 'there are too many connections: some are closed')
   }
 
   if (Number.isFinite(max)) {
-    // `dropMaxConnection` is for one of several processes: otherwise node:cluster offers the connection again and again.
+    // `dropMaxConnection` is for one of several processes: otherwise node:cluster offers the connection again and
+    // again.
     Object.assign(server, { maxConnections: max, dropMaxConnection: true })
     server.on('drop', report)
   }
@@ -67,7 +74,8 @@ export const connectionLimit = plugin<{ max: number | undefined }>('connectionLi
     for (const sockets of [unused, idle]) sockets.delete(socket as Socket)
   })
 
-  // Fastify's listener is wrapped, because Fastify has created its request and has begun the log when it calls the first hook.
+  // Fastify's listener is wrapped, because Fastify has created its request and has begun the log when it calls the
+  // first hook.
   const [respond] = server.listeners('request') as [RequestListener]
   server.off('request', respond).on('request', (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request
@@ -75,8 +83,9 @@ export const connectionLimit = plugin<{ max: number | undefined }>('connectionLi
     idle.delete(socket)
     const count = (pending.get(socket) ?? 0) + 1
     if (count > maxPending) {
+      countRefusal('pipelined_requests')
       log.info(
-        { address: socket.remoteAddress },
+        { limit: 'pipelined_requests', address: socket.remoteAddress },
         `a connection with more than ${maxPending} requests at a time is closed`,
       )
       abort(socket)
@@ -94,8 +103,8 @@ export const connectionLimit = plugin<{ max: number | undefined }>('connectionLi
 })
 
 /**
- * Closes a connection. Node's parser would go on with the other requests that have arrived, perhaps thousands. It skips them after a request
- * that is an upgrade, which 2 stands for.
+ * Closes a connection. Node's parser would go on with the other requests that have arrived, perhaps thousands. It skips
+ * them after a request that is an upgrade, which 2 stands for.
  */
 function abort(socket: Socket & { parser?: { onIncoming: () => number } | null }): void {
   if (socket.parser) socket.parser.onIncoming = () => 2

@@ -7,9 +7,10 @@ import { plugin } from '../plugin.ts'
 const graceMilliseconds = 500
 
 /**
- * Ends connections when the gateway stops, without losing requests. It accepts no new connections, each response tells its
- * client to close, and only connections that stay silent are closed. Node would close silent connections at once, and lose a
- * request that was just sent; and it would wait forever for connections that never sent one, which browsers open in advance.
+ * Ends connections when the gateway stops, without losing requests. It accepts no new connections, each response tells
+ * its client to close, and only connections that stay silent are closed. Node would close silent connections at once,
+ * and lose a request that was just sent; and it would wait forever for connections that never sent one, which browsers
+ * open in advance.
  */
 export const draining = plugin('draining', (app) => {
   const unused = new Set<Socket>()

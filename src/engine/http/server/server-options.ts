@@ -10,13 +10,15 @@ import {
   LogController,
   type RawServerDefault,
 } from 'fastify'
-import { type ErrorCode, errorCodes, GatewayError } from '../../errors.ts'
+import { type ErrorCode, GatewayError } from '../../errors.ts'
+import type { LimitName } from '../../limit-names.ts'
 import { own } from '../../own.ts'
 import { setCommonHeaders } from '../plugins/common-headers.ts'
 import { toHttpError } from '../plugins/error-handler.ts'
 import { opensWebSocket } from '../plugins/refusals.ts'
 import { logRequest } from '../plugins/request-log.ts'
-import { sendProblem, toProblem } from '../problem.ts'
+import { sendProblem } from '../problem.ts'
+import { endWithProblem } from './raw-problem.ts'
 
 /** How long the gateway waits for a client. */
 export interface HttpTimeouts {
@@ -49,6 +51,8 @@ export function serverOptions(logger: FastifyBaseLogger, timeouts: HttpTimeouts)
       headersTimeout: headersMilliseconds,
       connectionsCheckingInterval: Math.min(checkMilliseconds, headersMilliseconds),
       shouldUpgradeCallback: opensWebSocket,
+      // refusals.ts does, with a problem document.
+      requireHostHeader: false,
     },
     requestTimeout: requestMilliseconds,
     keepAliveTimeout: keepAliveMilliseconds,
@@ -80,14 +84,18 @@ function respondToBadUrl(error: unknown, request: FastifyRequest, reply: Fastify
 }
 
 /** Errors of Node's HTTP parser, by code. Other errors mean that the data is not an HTTP request. */
-const parserErrors: Record<string, readonly [ErrorCode, string]> = {
-  HPE_HEADER_OVERFLOW: ['HEADERS_TOO_LARGE', 'The URL and the headers may have at most 16 KiB together.'],
-  ERR_HTTP_REQUEST_TIMEOUT: ['REQUEST_TIMEOUT', 'The request was not complete in time.'],
+const parserErrors: Record<string, readonly [ErrorCode, string, LimitName?]> = {
+  HPE_HEADER_OVERFLOW: [
+    'HEADERS_TOO_LARGE',
+    'The URL and the headers may have at most 16 KiB together.',
+    'header_length',
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: ['REQUEST_TIMEOUT', 'The request was not complete in time.', 'request_time'],
 }
 
 /**
- * How long data that is not a request waits for its response. Node accepts one connection per round of the event loop, so a client that
- * connects again at once, over a hundred connections, would keep others waiting for seconds.
+ * How long data that is not a request waits for its response. Node accepts one connection per round of the event loop,
+ * so a client that connects again at once, over a hundred connections, would keep others waiting for seconds.
  */
 const refusalMilliseconds = 1_000
 
@@ -102,22 +110,12 @@ function respondToClientError(this: FastifyInstance, error: NodeJS.ErrnoExceptio
   }
   if (refused.has(socket)) return
   refused.add(socket)
-  const requestId = randomUUID()
-  const [code, message] = own(parserErrors, error.code ?? '') ?? [
+  const [code, message, limit] = own(parserErrors, error.code ?? '') ?? [
     'MALFORMED_REQUEST',
     'This is not an HTTP/1.1 request.',
   ]
-  const { status, title } = errorCodes[code]
-  const body = JSON.stringify(toProblem(new GatewayError(code, message), requestId))
-  this.log.info({ requestId, status, code: error.code }, 'not a request')
-  const response =
-    `HTTP/1.1 ${status} ${title}\r\nx-request-id: ${requestId}\r\ncache-control: no-store\r\n` +
-    'content-type: application/problem+json; charset=utf-8\r\nconnection: close\r\n' +
-    `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
   // A client whose time is over has waited already.
   const wait = code === 'REQUEST_TIMEOUT' ? 0 : refusalMilliseconds
-  const timer = setTimeout(() => socket.end(response), wait)
-  // Node closes a connection whose client sends nothing more.
-  socket.prependOnceListener('end', () => socket.end(response))
-  socket.once('close', () => clearTimeout(timer))
+  if (limit) this.countRefusal(limit)
+  endWithProblem(socket, new GatewayError(code, message, { limit, cause: error }), this.log, wait)
 }

@@ -20,7 +20,10 @@ export function clientHeaders(sent: Readonly<Record<string, unknown>>): Record<s
   return Object.fromEntries(entries.filter(([key, value]) => names.includes(key) && typeof value === 'string')) as never
 }
 
-/** Reads the headers in which clients name themselves. Characters that are not visible ASCII become `?`, because names are printed. */
+/**
+ * Reads the headers in which clients name themselves. Characters that are not visible ASCII become `?`, because names
+ * are printed.
+ */
 export function clientOf(headers: IncomingHttpHeaders): Client {
   return {
     name: textOf(headers[name] ?? headers[apolloName]),

@@ -36,7 +36,10 @@ export interface TenantCount {
 /** What documents that are not valid count as. */
 export const invalidOperation: CountedOperation = { name: '(invalid)', hash: undefined, fields: new Set() }
 
-/** The most operations that are counted apart: of a tenant, and of all. It bounds the memory, whatever names clients send. */
+/**
+ * The most operations that are counted apart: of a tenant, and of all. It bounds the memory, whatever names clients
+ * send.
+ */
 export const maxOperations = { ofTenant: 1_000, ofAll: 10_000 }
 
 export type UsageCounts = ReturnType<typeof createUsageCounts>

@@ -18,8 +18,8 @@ const wideBeginnings: typeof marks = [
 ]
 
 /**
- * Decodes a text by its byte order mark or, without one, by the first of these that fits its bytes: the charset of the header `content-type`,
- * the encoding that its XML declaration names, UTF-8.
+ * Decodes a text by its byte order mark or, without one, by the first of these that fits its bytes: the charset of the
+ * header `content-type`, the encoding that its XML declaration names, UTF-8.
  *
  * @throws Error if nothing fits and an encoding that is named is unknown
  * @see https://www.rfc-editor.org/rfc/rfc7303#section-3
@@ -50,7 +50,9 @@ function charsetOf(contentType: string): string | undefined {
   return /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1]
 }
 
-/** The encoding in an XML declaration. A declaration that can be read byte by byte is not in UTF-16, whatever it says. */
+/**
+ * The encoding in an XML declaration. A declaration that can be read byte by byte is not in UTF-16, whatever it says.
+ */
 function declaredEncoding(bytes: Uint8Array): string | undefined {
   const wide = encodingAtStart(bytes, wideBeginnings)
   if (wide !== undefined) return wide

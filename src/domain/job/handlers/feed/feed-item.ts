@@ -18,7 +18,10 @@ export interface Feed {
   readonly groups: readonly (string | undefined)[]
 }
 
-/** The ids of a feed without duplicates. The link of an item replaces a missing id, and an id that is only a placeholder. */
+/**
+ * The ids of a feed without duplicates. The link of an item replaces a missing id, and an id that is only a
+ * placeholder.
+ */
 export function idsOf({ items, groups }: Feed): FeedIds {
   const placeholders = placeholdersIn(items)
   const ids = items.map(({ id, link }) => (id && !placeholders.has(id) ? id : link))
@@ -26,7 +29,9 @@ export function idsOf({ items, groups }: Feed): FeedIds {
   return { contentIds: unique(ids), contentGroupIds: unique(groups), ...(itemsWithoutId > 0 && { itemsWithoutId }) }
 }
 
-/** The ids that several items have, each with a link of its own, such as `N/A`. The same item twice has the same link. */
+/**
+ * The ids that several items have, each with a link of its own, such as `N/A`. The same item twice has the same link.
+ */
 function placeholdersIn(items: readonly FeedItem[]): ReadonlySet<string> {
   const placeholders = new Set<string>()
   for (const [id, sharing] of Map.groupBy(items, (item) => item.id)) {

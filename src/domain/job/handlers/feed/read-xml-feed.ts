@@ -4,6 +4,8 @@ import type { Feed } from './feed-item.ts'
 /** An element that is open. Its text is that of the element itself, without its children's. */
 interface Element {
   readonly name: string
+  /** The relation of a link whose address is its text. */
+  readonly rel?: string | undefined
   text: string
 }
 
@@ -13,7 +15,7 @@ interface Item {
   /** The address in RDF, which identifies the item. */
   about?: string | undefined
   link?: string
-  /** The first `<link href>`, and the first one to the item itself. */
+  /** The first link by an attribute or in Atom, and the first one of them to the item itself. */
   anyLink?: string
   ownLink?: string
 }
@@ -27,14 +29,23 @@ const feedElements: ReadonlyMap<string, string> = new Map([
 
 const atom = 'http://www.w3.org/2005/Atom'
 
-/** Stands for an entity that the document itself declares. Such entities are not expanded, and no id has one. No XML has this character. */
+/**
+ * How deep elements may be nested, tags without an end included. The time and memory of the parser grow with the depth
+ * at every tag.
+ */
+const maxDepth = 10_000
+
+/**
+ * Stands for an entity that the document itself declares. Such entities are not expanded, and no id has one. No XML has
+ * this character.
+ */
 const declaredEntity = '\uFFFF'
 
 /**
- * Reads an RSS, Atom or RDF feed. Elements of other namespaces are ignored, except the links of Atom in items of RSS. Like feed readers do,
- * it accepts XML that is not well-formed, if its root element ends.
+ * Reads an RSS, Atom or RDF feed. Elements of other namespaces are ignored, except the links of Atom in RSS. Like feed
+ * readers do, it accepts XML that is not well-formed, if its root element ends, and items of RSS outside the channel.
  *
- * @throws Error if the text is no such feed, or incomplete
+ * @throws Error if the text is no such feed, incomplete, or nested too deep
  */
 export function readXmlFeed(text: string): Feed {
   const parser = sax.parser(false, { xmlns: true, lowercase: true })
@@ -45,6 +56,15 @@ export function readXmlFeed(text: string): Feed {
   let namespace: string | undefined
   let linkOfFeed: string | undefined
 
+  const addLink = (href: string | undefined, rel: string | undefined) => {
+    const parent = open.at(-1)?.name
+    const item = items.at(-1)
+    if (href === undefined || rel === undefined) return
+    if (parent === 'feed' || (parent === 'channel' && rel === 'alternate')) linkOfFeed ??= href
+    if (!item || (parent !== 'item' && parent !== 'entry')) return
+    item.anyLink ??= href
+    if (rel === 'alternate') item.ownLink ??= href
+  }
   parser.ondoctype = (doctype) => {
     for (const [, name = ''] of doctype.matchAll(/<!ENTITY\s+([^\s%"']+)/g)) {
       // The object has no prototype.
@@ -54,23 +74,22 @@ export function readXmlFeed(text: string): Feed {
   parser.onopentag = (tag) => {
     const { local, uri, attributes } = tag as QualifiedTag
     root ??= local
-    // The root element of RDF has another namespace than what is in it.
-    if (local === feedElements.get(root)) namespace ??= uri
-    const isAtomLink = uri === atom && local === 'link'
+    if (open.length === maxDepth) throw new Error('The elements of the feed are nested too deep')
+    // The root element of RDF has another namespace than what is in it. A feed can have items before its channel, and
+    // no channel.
+    if (local === feedElements.get(root) || local === 'item') namespace ??= uri
     const name = uri === namespace ? local : ''
-    const parent = open.at(-1)?.name
-    const item = items.at(-1)
+    const isLink = local === 'link' && (uri === namespace || uri === atom)
+    const href = idIn(attributes['href']?.value)
+    const rel = isLink ? (attributes['rel']?.value ?? 'alternate') : undefined
     if (name === 'item' || name === 'entry') {
       const about = Object.values(attributes).find((attribute) => attribute.local === 'about')
       items.push({ about: idIn(about?.value) })
     } else if (name === 'source' && attributes['url']) {
       groups.push(attributes['url'].value.trim())
-    } else if (isAtomLink && item && (parent === 'item' || parent === 'entry')) {
-      addLink(item, idIn(attributes['href']?.value), attributes['rel']?.value)
-    } else if (isAtomLink && parent === 'feed') {
-      linkOfFeed ??= idIn(attributes['href']?.value)
     }
-    open.push({ name, text: '' })
+    addLink(href, rel)
+    open.push({ name, rel: href === undefined ? rel : undefined, text: '' })
   }
   parser.ontext = (part) => addText(open, part)
   parser.oncdata = (part) => addText(open, part)
@@ -79,6 +98,7 @@ export function readXmlFeed(text: string): Feed {
     const parent = open.at(-1)?.name
     const value = idIn(element?.text)
     if (!element || value === undefined) return
+    addLink(value, element.rel)
     const item = items.at(-1)
     const isId = element.name === 'id' || element.name === 'guid'
     if ((parent === 'feed' && isId) || (parent === 'source' && isId)) groups.push(value)
@@ -100,7 +120,10 @@ export function readXmlFeed(text: string): Feed {
   }
 }
 
-/** Gives the parser entities of its own, which the document can add to, and no names that every object has, such as `&constructor;`. */
+/**
+ * Gives the parser entities of its own, which the document can add to, and no names that every object has, such as
+ * `&constructor;`.
+ */
 function useOwnEntities(parser: sax.SAXParser): Record<string, string> {
   const known = (parser as unknown as { readonly ENTITIES: object }).ENTITIES
   const own = Object.create(null) as Record<string, string>
@@ -114,19 +137,14 @@ function idIn(text = ''): string | undefined {
   return trimmed === '' || trimmed.includes(declaredEntity) ? undefined : trimmed
 }
 
-function addLink(item: Item, href: string | undefined, rel = 'alternate'): void {
-  if (href === undefined) return
-  item.anyLink ??= href
-  if (rel === 'alternate') item.ownLink ??= href
-}
-
 function addText(open: readonly Element[], part: string): void {
   const element = open.at(-1)
   if (element) element.text += part
 }
 
 /**
- * Escapes what begins like a tag and is text, because another tag begins before it ends: `<title>a<b</title>` ⇒ `<title>a&lt;b</title>`. The
+ * Escapes what begins like a tag and is text, because another tag begins before it ends: `<title>a<b</title>` ⇒
+ * `<title>a&lt;b</title>`. The
  * parser would read `</title>` as attributes of `<b`. CDATA sections stay unchanged.
  */
 function escapeTextLikeTags(text: string): string {

@@ -28,8 +28,8 @@ export interface FetchedBody {
  * Fetches a URL within limits. Each address is checked when the socket connects to it. Names that resolve to private
  * addresses are rejected, and so are redirects.
  *
- * @throws PermanentError if another attempt cannot succeed; otherwise an Error with a code and, if the server says when to come back,
- *   `retryAfterSeconds`
+ * @throws PermanentError if another attempt cannot succeed; otherwise an Error with a code and, if the server says when
+ *   to come back, `retryAfterSeconds`
  */
 export async function fetchLimited(url: URL, options: FetchOptions, signal: AbortSignal): Promise<FetchedBody> {
   const agent = createGuardedAgent(options)

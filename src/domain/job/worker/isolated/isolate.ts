@@ -13,9 +13,9 @@ export interface IsolateOptions {
 }
 
 /**
- * Creates a handler that runs the one of a file, each job in a thread of its own. The handler can block its thread while this process extends
- * the lease of the job. When the signal aborts, the thread is told so, and is ended if the handler has not stopped soon after. An error
- * that nothing catches fails this job only.
+ * Creates a handler that runs the one of a file, each job in a thread of its own. The handler can block its thread
+ * while this process extends the lease of the job. When the signal aborts, the thread is told so, and is ended if the
+ * handler has not stopped soon after. An error that nothing catches fails this job only.
  */
 export function isolate({ file, jobType, maxMemoryMib }: IsolateOptions): JobHandler {
   return async (payload, context) => {

@@ -1,5 +1,5 @@
-// Yoga imports its fetch API from the package @whatwg-node/fetch, which contains an implementation for old versions of Node.
-// package.json overrides it with this one, which exports Node's own classes.
+// Yoga imports its fetch API from the package @whatwg-node/fetch, which contains an implementation for old versions of
+// Node. package.json overrides it with this one, which exports Node's own classes.
 export const {
   fetch,
   Headers,

@@ -8,22 +8,19 @@ import { watchCredential } from '../../../auth/authenticator.ts'
 import { type ErrorCode, GatewayError } from '../../../errors.ts'
 import type { Authenticate, RequestState } from '../../../http/request.ts'
 import { requestIdOf } from '../../../http/server/server-options.ts'
-import { createConcurrencyLimit } from '../../../limits/concurrency-limit.ts'
 import { toGatewayError } from '../../../telemetry/gateway-error.ts'
+import { Refusal } from '../../../telemetry/refusal.ts'
 import { clientHeaders } from '../../../telemetry/usage/client.ts'
 import { close } from './close.ts'
 import { credentialIn } from './credential-in.ts'
 import { createFlow } from './flow.ts'
-import { createFrameBudget } from './frame-budget.ts'
 import { createHandOver } from './hand-over.ts'
 import { watchClient } from './liveness.ts'
 import { readMessages } from './messages.ts'
-import { createSocketOperations, RejectedOperation, type SocketOperationsOptions } from './operations.ts'
+import { createSocketOperations, RejectedOperation, type SocketOperationsOptions } from './socket-operations.ts'
 
 export interface ConnectionsOptions extends SocketOperationsOptions, Pick<FastifyInstance, 'log' | 'keepConnection'> {
   readonly authenticate: Authenticate
-  /** The maximum number of WebSockets of one key. */
-  readonly maxSocketsPerKey: number
   readonly idleMilliseconds: number
 }
 
@@ -37,6 +34,9 @@ const closeCodes: Partial<Record<ErrorCode, number>> = {
   SERVICE_UNAVAILABLE: tryAgainLater,
 }
 
+/** The code of the error of ws for a message that is too long. */
+const tooLong = 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH'
+
 const stopping = 'The gateway is stopping.'
 
 /** As many messages as a new connection counts: opening one takes about a millisecond. */
@@ -49,7 +49,7 @@ const maxIdLength = 128
 const nothing: ExecutionArgs = { schema: new GraphQLSchema({}), document: parse('{ __typename }') }
 
 /** The connection of a client. */
-interface Connection extends Pick<RequestState, 'viewer' | 'statements' | 'log'> {
+interface Connection extends Pick<RequestState, 'viewer' | 'statements' | 'refusal' | 'log'> {
   readonly id: string
   readonly socket: WebSocket
   readonly raw: Socket
@@ -68,10 +68,8 @@ interface Connection extends Pick<RequestState, 'viewer' | 'statements' | 'log'>
 
 /** Serves GraphQL over WebSockets. @see https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md */
 export function createConnections(options: ConnectionsOptions) {
-  const { services, authenticate, log: logger, keepConnection } = options
-  const { metrics, queues } = services
-  const limit = createConcurrencyLimit(options.maxSocketsPerKey, 'WebSockets', 'MAX_SOCKETS_PER_KEY')
-  const budget = createFrameBudget()
+  const { services, authenticate, limits, log: logger, keepConnection } = options
+  const { metrics } = services
   const startOperation = createSocketOperations(options)
   const open = new Set<Connection>()
   let isDraining = false
@@ -85,7 +83,10 @@ export function createConnections(options: ConnectionsOptions) {
     onError: (_context, _id, _payload, errors) => errors.flatMap(errorsIn).map((error) => error.toJSON()),
   })
 
-  /** Finds the viewer again, of a connection or of its operation. Closes the connection if the credential is no longer valid. */
+  /**
+   * Finds the viewer again, of a connection or of its operation. Closes the connection if the credential is no longer
+   * valid.
+   */
   const recheck =
     ({ socket }: Connection): Authenticate =>
     async (request) => {
@@ -105,8 +106,8 @@ export function createConnections(options: ConnectionsOptions) {
       const sent = connection.headers
       connection.headers = { ...(credentialIn(params) ?? sent), ...clientHeaders(sent), ...clientHeaders(params) }
       const viewer = await authenticate(connection)
-      await budget.wait(viewer, messagesPerSocket)
-      const releasePermit = await limit.take(viewer)
+      await limits.messages.wait(viewer, messagesPerSocket)
+      const releasePermit = await limits.webSockets.take(viewer)
       const stopWatching = watchCredential(
         () => recheck(connection)(connection),
         () => undefined,
@@ -121,7 +122,7 @@ export function createConnections(options: ConnectionsOptions) {
       return true
     } catch (error) {
       const { code, message } = toGatewayError(error, log)
-      if (code === 'RATE_LIMITED') metrics.requestsShed.inc({ reason: 'sockets_of_key' })
+      connection.refusal.note(error)
       close(socket, closeCodes[code] ?? failed, message)
       return false
     }
@@ -147,8 +148,14 @@ export function createConnections(options: ConnectionsOptions) {
       setImmediate(closeIfDone, connection)
     }
     const operation = startOperation({
-      ...{ id, payload, headers, log: logger.child({ requestId: id }) },
-      ...{ authenticate: recheck(connection), silenceListeners, onSubscribe, onEnd },
+      id,
+      payload,
+      headers,
+      log: logger.child({ requestId: id }),
+      authenticate: recheck(connection),
+      silenceListeners,
+      onSubscribe,
+      onEnd,
       onInterruption: (reason) => leave(connection, reason),
     })
     running.add(operation)
@@ -177,13 +184,10 @@ export function createConnections(options: ConnectionsOptions) {
         close: (code, reason) => socket.close(code, reason),
         onMessage: (handle) =>
           readMessages(connection, {
-            ...{
-              handle: createHandOver(handle),
-              flow,
-              budget,
-              steps: queues.steps,
-              isStopping: () => connection.leaving !== undefined,
-            },
+            handle: createHandOver(handle),
+            flow,
+            limits,
+            isStopping: () => connection.leaving !== undefined,
           }),
       },
       connection,
@@ -195,9 +199,18 @@ export function createConnections(options: ConnectionsOptions) {
     accept(socket: WebSocket, raw: Socket, upgrade: IncomingMessage): void {
       const id = requestIdOf(upgrade)
       const connection: Connection = {
-        ...{ id, socket, raw, viewer: null, headers: upgrade.headers, statements: { statements: 0 } },
-        ...{ log: logger.child({ requestId: id }), operations: 0 },
-        ...{ running: new Set(), interruptions: new Set(), silenceListeners: new Set() },
+        id,
+        socket,
+        raw,
+        viewer: null,
+        headers: upgrade.headers,
+        statements: { statements: 0 },
+        log: logger.child({ requestId: id }),
+        refusal: new Refusal(metrics),
+        operations: 0,
+        running: new Set(),
+        interruptions: new Set(),
+        silenceListeners: new Set(),
       }
       const openedAt = performance.now()
       open.add(connection)
@@ -205,12 +218,15 @@ export function createConnections(options: ConnectionsOptions) {
       watchClient(socket, raw, {
         ...options,
         isKnown: () => connection.release !== undefined,
+        onExcess: () => connection.refusal.note({ limit: 'body_length' }),
         onSilence() {
           for (const call of connection.silenceListeners) call()
         },
       })
       // ws closes the connection by itself, with the code of the error.
-      socket.on('error', () => undefined)
+      socket.on('error', (error) => {
+        if ((error as NodeJS.ErrnoException).code === tooLong) connection.refusal.note({ limit: 'body_length' })
+      })
       const end = socket.protocol === GRAPHQL_TRANSPORT_WS_PROTOCOL ? speak(connection) : undefined
       if (!end) close(socket, CloseCode.SubprotocolNotAcceptable, otherProtocol)
       if (isDraining) leave(connection, stopping)
@@ -246,8 +262,16 @@ function errorsIn(error: GraphQLError): readonly GraphQLError[] {
   return error.originalError instanceof RejectedOperation ? error.originalError.errors : [error]
 }
 
-function logClosed({ log, viewer, statements, operations }: Connection, closeCode: number, milliseconds: number): void {
+function logClosed(
+  { log, viewer, statements, refusal, operations }: Connection,
+  closeCode: number,
+  milliseconds: number,
+): void {
   const { tenantAppId: tenant, keyName: key } = viewer ?? {}
   const durationMs = Math.round(milliseconds)
-  log.info({ tenant, key, closeCode, operations, durationMs, sql: statements.statements }, 'a WebSocket was closed')
+  const { limit } = refusal
+  log.info(
+    { tenant, key, closeCode, limit, operations, durationMs, sql: statements.statements },
+    'a WebSocket was closed',
+  )
 }

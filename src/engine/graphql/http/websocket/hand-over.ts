@@ -1,7 +1,10 @@
 import type { SubscribePayload } from 'graphql-ws'
 import { problemOfNumbers } from '../../../input/inexact-numbers.ts'
 
-/** How graphql-ws takes a message: as a text, or parsed. Resolves when the operation that the message has started is over. */
+/**
+ * How graphql-ws takes a message: as a text, or parsed. Resolves when the operation that the message has started is
+ * over.
+ */
 type Handle = (message: string) => Promise<void>
 
 /** An operation that a client has started. */
@@ -27,8 +30,8 @@ export function numberProblemOf(payload: SubscribePayload): string | undefined {
 }
 
 /**
- * Hands the messages of a client to graphql-ws. An operation that has the id of one which the client has ended waits until that one is
- * over: graphql-ws knows operations only by their ids, and would end the second with the first.
+ * Hands the messages of a client to graphql-ws. An operation that has the id of one which the client has ended waits
+ * until that one is over: graphql-ws knows operations only by their ids, and would end the second with the first.
  */
 export function createHandOver(handle: Handle): Handle {
   const operations = new Map<string, Operation>()

@@ -1,8 +1,12 @@
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
+import { close } from './close.ts'
 
 /** How much a client may send before the gateway knows it. */
-const maxBytesOfStranger = 16 * 1024
+const maxBytesBeforeCredential = 16 * 1024
+
+/** The code of RFC 6455 for a message that is too long. */
+const messageTooBig = 1009
 
 export interface LivenessOptions {
   readonly heartbeatMilliseconds: number
@@ -10,16 +14,21 @@ export interface LivenessOptions {
   readonly idleMilliseconds: number
   /** Whether the client's credential is valid. */
   isKnown(): boolean
-  /** Called with each heartbeat when a client has sent nothing for that long. Its connection ends if it sends nothing for as long again. */
+  /** Called when a client without a valid credential has sent too much. */
+  onExcess(): void
+  /**
+   * Called with each heartbeat when a client has sent nothing for that long. Its connection ends if it sends nothing
+   * for as long again.
+   */
   onSilence(): void
 }
 
 /**
- * Pings a client, and ends its connection if it is silent for too long, or if it sends much before its credential: the gateway reads no
- * message of 1 MiB for a client without one.
+ * Pings a client, and ends its connection if it is silent for too long, or if it sends much before its credential: the
+ * gateway keeps no message of 1 MiB for a client without one.
  */
 export function watchClient(socket: WebSocket, connection: Socket, options: LivenessOptions): void {
-  const { heartbeatMilliseconds, idleMilliseconds, isKnown, onSilence } = options
+  const { heartbeatMilliseconds, idleMilliseconds, isKnown, onExcess, onSilence } = options
   const bytesBefore = connection.bytesRead
   let heardAt = performance.now()
   const timer = setInterval(() => {
@@ -32,6 +41,18 @@ export function watchClient(socket: WebSocket, connection: Socket, options: Live
   // Before ws reads the data.
   connection.prependListener('data', () => {
     heardAt = performance.now()
-    if (!isKnown() && connection.bytesRead - bytesBefore > maxBytesOfStranger) socket.terminate()
+    if (isKnown() || connection.bytesRead - bytesBefore <= maxBytesBeforeCredential) return
+    onExcess()
+    refuse(socket, connection)
   })
+}
+
+/**
+ * Closes a connection, and drops what the client still sends until it has read why. ws ends the connection after a
+ * second at the latest.
+ */
+function refuse(socket: WebSocket, connection: Socket): void {
+  connection.removeAllListeners('data').resume()
+  close(socket, messageTooBig, 'Before connection_ack, messages have at most 16 KiB together.')
+  connection.end()
 }

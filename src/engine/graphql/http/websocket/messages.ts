@@ -2,24 +2,25 @@ import { CloseCode } from 'graphql-ws'
 import type { RawData, WebSocket } from 'ws'
 import { longBody } from '../../../http/plugins/json-bodies.ts'
 import type { RequestState } from '../../../http/request.ts'
-import type { FairQueue } from '../../../limits/fair-queue.ts'
+import type { Limits } from '../../../limits/limits.ts'
 import { close } from './close.ts'
 import type { Flow } from './flow.ts'
-import type { FrameBudget } from './frame-budget.ts'
 
 interface ReadOptions {
   readonly flow: Flow
-  readonly budget: FrameBudget
-  readonly steps: FairQueue
+  readonly limits: Pick<Limits, 'messages' | 'queues'>
   isStopping(): boolean
   /** Resolves when the operation that the message has started is over. */
   handle(text: string): Promise<void>
 }
 
-/** Reads the messages of a client in their order, as fast as its budget allows. Long ones are queued, as long bodies are. */
+/**
+ * Reads the messages of a client in their order, as fast as its budget allows. Long ones are queued, as long bodies
+ * are.
+ */
 export function readMessages(
   client: Pick<RequestState, 'viewer' | 'log'> & { readonly socket: WebSocket },
-  { flow, budget, steps, isStopping, handle }: ReadOptions,
+  { flow, limits, isStopping, handle }: ReadOptions,
 ): void {
   const { socket, log } = client
   const isUnread = () => isStopping() || socket.readyState !== socket.OPEN
@@ -38,10 +39,10 @@ export function readMessages(
     const { viewer } = client
     if (isUnread()) return
     const isLong = length >= longBody
-    if (!viewer || (!isLong && budget.take(viewer) === 0)) return start()
+    if (!viewer || (!isLong && limits.messages.take(viewer) === 0)) return start()
     const release = flow.hold()
-    await budget.wait(viewer, 1, isUnread)
-    if (isLong) await steps.run(viewer, start, isUnread).catch(() => undefined)
+    await limits.messages.wait(viewer, 1, isUnread)
+    if (isLong) await limits.queues.steps.run(viewer, start, isUnread).catch(() => undefined)
     else if (!isUnread()) start()
     release()
   }

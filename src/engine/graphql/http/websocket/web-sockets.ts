@@ -5,15 +5,15 @@ import { plugin } from '../../../http/plugin.ts'
 import { maxBodyBytes } from '../../../http/server/server-options.ts'
 import { type ConnectionsOptions, createConnections } from './connections.ts'
 
-export type WebSocketsOptions = Omit<ConnectionsOptions, 'log' | 'load' | 'keepConnection'>
+export type WebSocketsOptions = Omit<ConnectionsOptions, 'log' | 'keepConnection'>
 
 /** How long a client may take to close its side. */
 const closeMilliseconds = 1_000
 
 /** Serves WebSockets at /graphql. `opensWebSocket` in `refusals.ts` says for which requests Node calls this plugin. */
 export const webSockets = plugin<WebSocketsOptions>('webSockets', (app, options) => {
-  const { log, load, keepConnection } = app
-  const connections = createConnections({ ...options, log, load, keepConnection })
+  const { log, keepConnection } = app
+  const connections = createConnections({ ...options, log, keepConnection })
   const settings = {
     noServer: true,
     clientTracking: false,

@@ -4,11 +4,16 @@ import {
   Lexer,
   type SelectionSetNode,
   Source,
-  syntaxError,
   TokenKind,
   type ValidationContext,
   type ValidationRule,
 } from 'graphql'
+import type { LimitName } from '../../../limit-names.ts'
+
+/** The error of a document that is too large. */
+class DocumentTooLarge extends GraphQLError {
+  readonly limit = 'document_size' satisfies LimitName
+}
 
 const maxCharacters = 100_000
 const maxTokens = 2_000
@@ -22,25 +27,30 @@ const opening = new Set<string>([TokenKind.BRACE_L, TokenKind.BRACKET_L, TokenKi
 const closing = new Set<string>([TokenKind.BRACE_R, TokenKind.BRACKET_R, TokenKind.PAREN_R])
 
 /**
- * Checks the size of a document before it is parsed. The parser calls itself for each bracket, so a deeply nested document
- * would exceed the stack.
+ * Checks the size of a document before it is parsed. The parser calls itself for each bracket, so a deeply nested
+ * document would exceed the stack.
  *
  * @returns the number of its tokens
  * @throws GraphQLError, a syntax error, for more than 100,000 characters, 2,000 tokens, or 200 nested brackets
  */
 export function checkDocumentSize(text: string): number {
   const lexer = new Lexer(new Source(text))
-  if (text.length > maxCharacters) throw syntaxError(lexer.source, 0, `More than ${maxCharacters} characters.`)
+  if (text.length > maxCharacters) throw tooLarge(lexer.source, 0, `More than ${maxCharacters} characters.`)
   let nesting = 0
   let tokens = 0
   for (let token = lexer.advance(); token.kind !== TokenKind.EOF; token = lexer.advance()) {
     tokens += 1
     if (opening.has(token.kind)) nesting += 1
     if (closing.has(token.kind)) nesting -= 1
-    if (tokens > maxTokens) throw syntaxError(lexer.source, token.start, `More than ${maxTokens} tokens.`)
-    if (nesting > maxNesting) throw syntaxError(lexer.source, token.start, `Nested more than ${maxNesting} deep.`)
+    if (tokens > maxTokens) throw tooLarge(lexer.source, token.start, `More than ${maxTokens} tokens.`)
+    if (nesting > maxNesting) throw tooLarge(lexer.source, token.start, `Nested more than ${maxNesting} deep.`)
   }
   return tokens
+}
+
+/** In the words of graphql-js for a syntax error. */
+function tooLarge(source: Source, position: number, problem: string): DocumentTooLarge {
+  return new DocumentTooLarge(`Syntax Error: ${problem}`, { source, positions: [position] })
 }
 
 /** The size of a selection whose fragments are inlined. */
@@ -54,9 +64,9 @@ interface Size {
 const nothing: Size = { fields: 0, fragments: 0, depth: 0 }
 
 /**
- * Rejects operations that are too deep or have too many fields or fragments, and documents with too many aliases. Relations back to a
- * parent multiply rows with each level, and each alias requests a field once more. Fragments take time even if they add no fields: one
- * field can be nested in a hundred of them.
+ * Rejects operations that are too deep or have too many fields or fragments, and documents with too many aliases.
+ * Relations back to a parent multiply rows with each level, and each alias requests a field once more. Fragments take
+ * time even if they add no fields: one field can be nested in a hundred of them.
  */
 export const operationBoundsRule: ValidationRule = (context) => {
   const fragments = new Map<string, Size>()
@@ -66,15 +76,15 @@ export const operationBoundsRule: ValidationRule = (context) => {
       const { depth, fields, fragments: spread } = sizeOf(context, operation.selectionSet, fragments)
       if (depth > maxDepth) {
         const message = `The query is nested more than ${maxDepth} fields deep.`
-        context.reportError(new GraphQLError(message, { nodes: operation }))
+        context.reportError(new DocumentTooLarge(message, { nodes: operation }))
       }
       if (fields > maxFields) {
         const message = `The operation selects more than ${maxFields} fields after its fragments are inlined.`
-        context.reportError(new GraphQLError(message, { nodes: operation }))
+        context.reportError(new DocumentTooLarge(message, { nodes: operation }))
       }
       if (spread > maxFragments) {
         const message = `The operation has more than ${maxFragments} fragments after they are inlined.`
-        context.reportError(new GraphQLError(message, { nodes: operation }))
+        context.reportError(new DocumentTooLarge(message, { nodes: operation }))
       }
     },
     Field({ alias }) {
@@ -83,7 +93,9 @@ export const operationBoundsRule: ValidationRule = (context) => {
     Document: {
       leave(node) {
         if (aliases > maxAliases) {
-          context.reportError(new GraphQLError(`The document has more than ${maxAliases} aliases.`, { nodes: node }))
+          context.reportError(
+            new DocumentTooLarge(`The document has more than ${maxAliases} aliases.`, { nodes: node }),
+          )
         }
       },
     },

@@ -27,8 +27,8 @@ export type CompiledOperation = (
 const maxFields = 1_000
 
 /**
- * Compiles an operation with graphql-jit. Its results equal those of graphql-js (test/graphql/compiled.test.ts). graphql-js
- * executes the operations that graphql-jit 0.8 handles differently:
+ * Compiles an operation with graphql-jit. Its results equal those of graphql-js (test/graphql/compiled.test.ts).
+ * graphql-js executes the operations that graphql-jit 0.8 handles differently:
  *
  * - with directives: after `@skip`, the error of a field that is selected twice names the wrong location;
  * - with a variable inside a list or an object, which graphql-jit does not check;

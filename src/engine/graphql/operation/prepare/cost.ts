@@ -25,11 +25,12 @@ const pointsOfRepetition = 256
 type Share = readonly [path: string, points: number]
 
 /**
- * Creates the functions that return the cost of an operation, and the fields that it consists of, the costliest first, for its variables as
- * the client sent them.
+ * Creates the functions that return the cost of an operation, and the fields that it consists of, the costliest first,
+ * for its variables as the client sent them.
  *
- * The cost is a point for each node (user, account, profile, email, job) that the operation may return, at least one for each
- * root field, and what fields cost besides. A list has the length that its arguments allow, that its field declares, or 5.
+ * The cost is a point for each node (user, account, profile, email, job) that the operation may return, at least one
+ * for each root field, and what fields cost besides. A list has the length that its arguments allow, that its field
+ * declares, or 5.
  */
 export function createCost({ variableDefinitions = [] }: OperationDefinitionNode, { fields }: Selection) {
   const defaults = variableDefinitions.map(

@@ -7,8 +7,9 @@ import {
 } from 'graphql'
 
 /**
- * The rule of graphql-js for the values in a document. It also says where a value stands that a scalar rejects, and names its argument:
- * `Argument "filter.createdAfter" got an invalid value; DateTime cannot represent …`. Many scalars say neither.
+ * The rule of graphql-js for the values in a document. It also says where a value stands that a scalar rejects, and
+ * names its argument: `Argument "filter.createdAfter" got an invalid value; DateTime cannot represent …`. Many scalars
+ * say neither.
  */
 export function literalsRule(context: ValidationContext): ASTVisitor {
   const names: string[] = []

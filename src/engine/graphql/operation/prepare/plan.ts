@@ -7,17 +7,20 @@ import { isNode } from './cost.ts'
 import { allFields, type Condition, type SelectedField, type Selection } from './selection.ts'
 
 /**
- * The most relations in the plans of an operation. Other root fields are read level by level. It bounds the statements of a
- * request, their length, and what a prepared operation keeps of them.
+ * The most relations in the plans of an operation. Other root fields are read level by level. It bounds the statements
+ * of a request, their length, and what a prepared operation keeps of them.
  */
 const maxBranches = 24
 
-/** With more variables than this in `@skip` and `@include`, nothing is planned, because each combination has its own plan. */
+/**
+ * With more variables than this in `@skip` and `@include`, nothing is planned, because each combination has its own
+ * plan.
+ */
 const maxVariables = 3
 
 /**
- * Creates the function that plans the reads of an operation: for each model the fields, and for each root field the relations
- * that are read together with its rows.
+ * Creates the function that plans the reads of an operation: for each model the fields, and for each root field the
+ * relations that are read together with its rows.
  *
  * @returns the plan for coerced variables, which decide `@skip` and `@include`
  */
@@ -67,7 +70,10 @@ function planFields(fields: readonly SelectedField[], values: Values): FieldsOf 
   return (model) => byModel.get(model) ?? noFields
 }
 
-/** Plans each root field, by the nodes that select it. Fields that read the same branches share them, and so share a statement. */
+/**
+ * Plans each root field, by the nodes that select it. Fields that read the same branches share them, and so share a
+ * statement.
+ */
 function planRootFields(
   fields: readonly SelectedField[],
   values: Values,

@@ -91,8 +91,9 @@ export interface PreparerOptions {
 }
 
 /**
- * The maximum number of cached documents, and their maximum total size. Each token, each field of a prepared operation and every 32
- * characters count as one. A token, or a field with its compiled code, takes up to 1 KiB, so the cache takes about 250 MiB at most.
+ * The maximum number of cached documents, and their maximum total size. Each token, each field of a prepared operation
+ * and every 32 characters count as one. A token, or a field with its compiled code, takes up to 1 KiB, so the cache
+ * takes about 250 MiB at most.
  */
 const maxDocuments = 1_024
 const maxTotalSize = 250_000
@@ -111,7 +112,8 @@ interface PreparedDocument {
 function createDocumentReader(schema: GraphQLSchema, introspection: boolean) {
   const rules = [
     ...specifiedRules.map((rule) => (rule === ValuesOfCorrectTypeRule ? literalsRule : rule)),
-    ...[operationBoundsRule, ...(introspection ? [] : [NoSchemaIntrospectionCustomRule])],
+    operationBoundsRule,
+    ...(introspection ? [] : [NoSchemaIntrospectionCustomRule]),
   ]
   const options = { hideSuggestions: !introspection }
 

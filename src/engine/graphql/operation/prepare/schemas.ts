@@ -28,15 +28,18 @@ const Coerced = new GraphQLScalarType({ name: 'Coerced', description: 'A value t
 /** The name by which documents refer to `Coerced`. No client can guess it, so introspection never finds the type. */
 const coercedName = randomUUID()
 
-/** A view of a schema with which the documents of `declareCoerced` can be executed. Introspection returns the same for both. */
+/**
+ * A view of a schema with which the documents of `declareCoerced` can be executed. Introspection returns the same for
+ * both.
+ */
 function acceptCoerced(schema: GraphQLSchema): GraphQLSchema {
   const getType: GraphQLSchema['getType'] = (name) => (name === coercedName ? Coerced : schema.getType(name))
   return Object.create(schema, { getType: { value: getType } })
 }
 
 /**
- * A document whose variables have the type `Coerced` and no defaults. Both executors coerce variables themselves, and some
- * scalars cannot be coerced twice: `Date` takes a string and returns a `Date`, which it rejects the second time.
+ * A document whose variables have the type `Coerced` and no defaults. Both executors coerce variables themselves, and
+ * some scalars cannot be coerced twice: `Date` takes a string and returns a `Date`, which it rejects the second time.
  *
  * `query ($id: ID! = "a") { user(id: $id) { id } }` ⇒ `query ($id: Coerced) { user(id: $id) { id } }`
  */

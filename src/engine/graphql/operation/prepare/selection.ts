@@ -37,7 +37,9 @@ export interface Condition {
   readonly is: boolean
 }
 
-/** The fields that a validated operation selects, with its fragments inlined. Fields that start with `__` are left out. */
+/**
+ * The fields that a validated operation selects, with its fragments inlined. Fields that start with `__` are left out.
+ */
 export interface Selection {
   readonly fields: readonly SelectedField[]
   readonly size: number
@@ -45,8 +47,8 @@ export interface Selection {
 }
 
 /**
- * Reads the selection of an operation. Everything that is known about an operation before it runs follows from it: scopes,
- * columns, cost, nodes, and whether it can be compiled.
+ * Reads the selection of an operation. Everything that is known about an operation before it runs follows from it:
+ * scopes, columns, cost, nodes, and whether it can be compiled.
  */
 export function readSelection(
   schema: GraphQLSchema,

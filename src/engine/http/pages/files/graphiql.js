@@ -3,7 +3,8 @@
 /** The API key that the header editor opens with. */
 const { key } = document.currentScript.dataset
 
-// The console links to an operation in the fragment of the address. Its credential is in the session of the window, and not stored.
+// The console links to an operation in the fragment of the address. Its credential is in the session of the window, and
+// not stored.
 const fragment = new URLSearchParams(location.hash.slice(1))
 const credential = fragment.has('query') && sessionStorage.getItem('fusion:credential')
 const header = /^eyJ/.test(credential) ? { authorization: `Bearer ${credential}` } : { 'x-api-key': credential }

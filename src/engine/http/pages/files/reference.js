@@ -4,9 +4,10 @@ const follow = () => document.documentElement.classList.toggle('dark-mode', isDa
 follow()
 isDark.addEventListener('change', follow)
 
+const documentUrl = new URL('openapi.json', location.href).href
 const { key } = document.getElementById('reference').dataset
 const ui = SwaggerUIBundle({
-  url: '/openapi.json',
+  url: documentUrl,
   domNode: document.getElementById('reference'),
   // The validator is on another host.
   validatorUrl: null,
@@ -19,10 +20,13 @@ const ui = SwaggerUIBundle({
     request.headers['graphql-client-name'] = 'Swagger UI'
     return request
   },
-  // Without servers, requests go to the host of this page, whatever a proxy says, and there is no menu with a single server.
+  // Requests go where this page comes from, whatever a proxy says.
   responseInterceptor(response) {
-    if (new URL(response.url).pathname === '/openapi.json') {
-      response.text = JSON.stringify({ ...JSON.parse(response.text), servers: undefined })
+    if (response.url === documentUrl) {
+      response.text = JSON.stringify({
+        ...JSON.parse(response.text),
+        servers: [{ url: new URL('.', documentUrl).href }],
+      })
     }
     return response
   },

@@ -1,0 +1,135 @@
+import type { Logger } from 'pino'
+import type { Config } from '../../config.ts'
+import { fitEventLog } from '../../domain/event/fit-event-log.ts'
+import { measureJobs } from '../../domain/job/measure-jobs.ts'
+import type { JobHandlers } from '../../domain/job/worker/handler.ts'
+import { createServices } from '../../domain/services.ts'
+import { startUsageWriter } from '../../domain/usage/usage-writer.ts'
+import type { Services } from '../../engine/context.ts'
+import { type Database, type DatabaseOptions, openDatabase } from '../../engine/db/database.ts'
+import { deployMigrations } from '../../engine/db/migrations/migrations.ts'
+import { createStatementMeter, type StatementMeter } from '../../engine/db/statement-meter.ts'
+import { waitForDatabase } from '../../engine/db/wait-for-database.ts'
+import { logWriteProblems } from '../../engine/db/write-problems.ts'
+import { serveMetrics } from '../../engine/http/plugins/metrics.ts'
+import { createRateLimit, type RateLimit } from '../../engine/limits/rate-limit.ts'
+import type { RedisConnection } from '../../engine/limits/redis.ts'
+
+import { type Metrics, measureProcess } from '../../engine/telemetry/metrics.ts'
+import type { Tracing } from '../../engine/telemetry/tracing.ts'
+import { requireMigrations } from '../actions/with-database.ts'
+import { exitOnUncaughtError } from './exit-on-uncaught-error.ts'
+import { keyRingOf } from './key-ring-of.ts'
+import { openRedis } from './open-redis.ts'
+import { startTracing, stopTracing } from './start-tracing.ts'
+import { startWork } from './start-work.ts'
+import { exitAtLatest } from './stop.ts'
+
+/** What a process has when it starts its own part. */
+export interface ProcessParts {
+  readonly database: Database
+  readonly services: Services
+  readonly meter: StatementMeter
+  readonly tracing: Tracing | undefined
+  readonly rateLimit: RateLimit
+  readonly redis: RedisConnection | undefined
+}
+
+/** What `serve` or `work` adds. */
+export interface OwnPart {
+  /** Called when everything has started. */
+  begin(): Promise<void> | void
+  /** Ends it, while the jobs and deliveries of the process end. */
+  stop?(): Promise<void>
+}
+
+export interface ProcessOptions {
+  readonly config: Config
+  readonly metrics: Metrics
+  readonly logger: Logger
+  readonly toldToStop: Promise<void>
+  /** How many processes share the points. */
+  readonly processes?: number
+  readonly databaseOptions?: Pick<DatabaseOptions, 'onReplica'> & { readonly readsReplicas?: boolean }
+  /** Makes the metrics of this process readable. By default on METRICS_PORT, if that is set. Returns what ends it. */
+  readonly shareMetrics?: () => Promise<() => Promise<void>> | (() => Promise<void>)
+  /** Without handlers the process runs no jobs. */
+  readonly handlers?: JobHandlers | undefined
+  readonly concurrency: number
+  readonly leaseSeconds?: number
+  start(parts: ProcessParts): Promise<OwnPart> | OwnPart
+}
+
+/**
+ * Runs a process until it is told to stop: it opens what it needs, and closes that in the reverse order, also when
+ * something could not be opened.
+ *
+ * @throws OperatorError if a PostgreSQL server lacks migrations, or has not answered for DATABASE_WAIT
+ */
+export async function runProcess(options: ProcessOptions): Promise<void> {
+  const { config, metrics, logger, toldToStop, handlers, concurrency, leaseSeconds } = options
+  await using opened = new AsyncDisposableStack()
+  const tracing = await startTracing(config, logger)
+  opened.defer(() => stopTracing(tracing))
+  const meter = createStatementMeter(metrics.observeStatement)
+  const database = await openDatabaseFor(options, meter)
+  opened.defer(() => database.close())
+  measureProcess(metrics, () => database.driver.connections())
+  const services = createServices(database, { ...config, keyRing: keyRingOf(config), metrics, logger })
+  opened.defer(() => services.events.close())
+  opened.defer(options.shareMetrics ? await options.shareMetrics() : await serveMetrics(metrics.registry, config))
+  const redis = await openRedis(config, logger)
+  opened.defer(() => redis?.close())
+  await prepareDatabase(database, options)
+  await logWriteProblems(database.sql, logger)
+  await fitEventLog(database, logger)
+  measureJobs(metrics, services.jobs, meter)
+  const { pointsPerMinute, pointsPerUser } = config
+  const { processes = 1 } = options
+  const rateLimit = createRateLimit(pointsPerMinute, { log: logger, pointsPerUser, redis, metrics, processes })
+  const own = await options.start({ database, services, meter, tracing, rateLimit, redis })
+  const work = startWork(services, {
+    ...config,
+    logger,
+    meter,
+    tracing,
+    rateLimit,
+    concurrency,
+    ...(handlers && { handlers }),
+    ...(leaseSeconds !== undefined && { leaseSeconds }),
+  })
+  exitOnUncaughtError(logger, work.crash)
+  opened.defer(startUsageWriter(services, { log: logger }))
+  opened.defer(async () => void (await Promise.all([own.stop?.(), work.stop()])))
+  await own.begin()
+  await toldToStop
+  logger.info('stopping')
+  exitAtLatest(config.shutdownMilliseconds, logger)
+  await opened.disposeAsync()
+  logger.info('stopped')
+}
+
+function openDatabaseFor({ config, metrics, logger, databaseOptions = {} }: ProcessOptions, meter: StatementMeter) {
+  const { readsReplicas = false, ...others } = databaseOptions
+  return openDatabase(config.database, {
+    ...others,
+    usesImage: true,
+    observe: meter.observe,
+    actorOf: meter.actor,
+    ...(readsReplicas && { laggingReader: meter.laggingReader }),
+    onBatch: (size) => metrics.batchSize.observe(size),
+    onIdleError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
+  })
+}
+
+/** Waits for a PostgreSQL server, which is not changed. The embedded database is migrated. */
+async function prepareDatabase(database: Database, { config, logger, toldToStop }: ProcessOptions): Promise<void> {
+  if (config.database.kind === 'postgresql') {
+    const milliseconds = config.databaseWaitMilliseconds
+    await waitForDatabase(database, { milliseconds, toldToStop, log: logger })
+    return requireMigrations(database)
+  }
+  await deployMigrations(database, {
+    onCopy: (folder) => logger.info({ folder }, 'the data folder was copied before migrations change it'),
+  })
+}

@@ -1,0 +1,40 @@
+import { setTimeout } from 'node:timers/promises'
+import type pg from 'pg'
+import { OperatorError } from '../../errors.ts'
+
+/**
+ * The advisory lock of migrations: any number that all gateways share and the schema engine does not use (72707369).
+ */
+const migrationLock = 4_070_226
+
+const pollMilliseconds = 200
+
+const findHolder = `
+  SELECT pid, usename, application_name, host(client_addr) AS address, to_char(backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS since
+  FROM pg_locks JOIN pg_stat_activity USING (pid)
+  WHERE locktype = 'advisory' AND classid = 0 AND objid = $1 AND granted AND pg_locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+
+/**
+ * Takes the lock of migrations for a session. Polls for it, because a statement that waits would block indexes that are
+ * built concurrently: they wait for all statements.
+ *
+ * @throws OperatorError naming the session that holds the lock, if it does so for too long
+ */
+export async function takeMigrationLock(session: pg.Pool, milliseconds: number): Promise<void> {
+  const giveUpAt = performance.now() + milliseconds
+  for (;;) {
+    const { rows } = await session.query('SELECT pg_try_advisory_lock($1) AS taken', [migrationLock])
+    if (rows[0].taken === true) return
+    if (performance.now() >= giveUpAt) break
+    await setTimeout(pollMilliseconds)
+  }
+  const { rows } = await session.query<Record<string, string | null>>(findHolder, [migrationLock])
+  const [{ pid, usename, application_name, address, since } = {}] = rows
+  throw new OperatorError(
+    `Another process has held the lock of migrations for ${milliseconds / 1000} s` +
+      (pid === undefined
+        ? '.'
+        : `: session ${pid} of the role ${usename} (${[application_name, address ?? 'socket'].filter(Boolean).join(', ')}), connected since ${since}. ` +
+          `Wait for it (--lock-timeout), or end it: SELECT pg_terminate_backend(${pid})`),
+  )
+}

@@ -1,0 +1,180 @@
+import { setImmediate } from 'node:timers/promises'
+import type { ExecutionResult, GraphQLError } from 'graphql'
+import type { SubscribePayload } from 'graphql-ws'
+import type { Viewer } from '../../../auth/viewer.ts'
+import { errorCodes, GatewayError, isErrorCode } from '../../../errors.ts'
+import { logOutcome } from '../../../http/plugins/request-log.ts'
+import { type Authenticate, type RequestState, toIdempotencyKey } from '../../../http/request.ts'
+import { excessOf } from '../../../input/json.ts'
+import { Interruption } from '../../../interruption.ts'
+import { Held } from '../../../limits/held.ts'
+import type { Limits } from '../../../limits/limits.ts'
+import { Refusal } from '../../../telemetry/refusal.ts'
+import type { Tracing } from '../../../telemetry/tracing.ts'
+import { toClientError } from '../../operation/client-error.ts'
+import { lengthOf } from '../../operation/response-length.ts'
+import { createDocumentRunner, type DocumentRun, type DocumentRunnerOptions } from '../document-runner.ts'
+import { type GraphQLParams, readBodyParams } from '../params.ts'
+import { numberProblemOf } from './hand-over.ts'
+
+export interface SocketOperationsOptions extends DocumentRunnerOptions {
+  readonly limits: Limits
+  readonly heartbeatMilliseconds: number
+  readonly tracing?: Tracing | undefined
+}
+
+/** The errors of an operation that is not executed, as the client sees them. */
+export class RejectedOperation extends Error {
+  override readonly name = 'RejectedOperation'
+  readonly errors: readonly GraphQLError[]
+
+  constructor(errors: readonly GraphQLError[]) {
+    super('The operation is not executed.')
+    this.errors = errors
+  }
+}
+
+/** An operation of a client. */
+interface SocketRequest extends Pick<RequestState, 'headers' | 'log'> {
+  readonly id: string
+  /**
+   * Finds the viewer anew for each operation, because a key can lose scopes. Closes the connection if it is no longer
+   * valid.
+   */
+  readonly authenticate: Authenticate
+  readonly payload: SubscribePayload
+  /** Called when the client has sent nothing for long, not even the reply to a ping. */
+  readonly silenceListeners: Set<() => void>
+  /** Called before the first event of a subscription. */
+  onSubscribe(): void
+  /** Called instead of completing a subscription that breaks off. */
+  onInterruption(reason: string): void
+  onEnd(): void
+}
+
+/**
+ * Creates the function that executes an operation of a WebSocket, with the duties of a request: permits, statements, a
+ * line in the log, a trace. Each result is read when the client's connection has taken the one before.
+ *
+ * @returns `start`, whose results throw a `RejectedOperation`. `return` ends an operation whose client has left
+ */
+export function createSocketOperations(options: SocketOperationsOptions) {
+  const { services, documents, limits, tracing } = options
+  const runner = createDocumentRunner(options)
+
+  async function* execute(
+    { payload, authenticate, silenceListeners, onSubscribe }: SocketRequest,
+    request: RequestState,
+  ): AsyncGenerator<ExecutionResult> {
+    const { held, log } = request
+    limits.places.requireCapacity()
+    const viewer = await authenticate(request)
+    await limits.places.take(viewer, held)
+    const params = documents.find(readParams(payload), viewer.tenantAppId, log)
+    const { operation, errors } = await runner.prepare(request, params)
+    if (errors) throw new RejectedOperation(errors)
+    if (operation.kind === 'subscription') onSubscribe()
+    const reader: DocumentRun['reader'] = {
+      checkKey: () => authenticate(request),
+      onFlushed: (done) => done(),
+      onUnread(done) {
+        silenceListeners.add(done)
+        held.untilOver(() => void silenceListeners.delete(done))
+      },
+    }
+    const bodyLength = lengthOf(payload, Number.POSITIVE_INFINITY)
+    const idempotencyKey = idempotencyKeyOf(params)
+    const { results, isLong } = await runner.run(request, { operation, params, bodyLength, idempotencyKey, reader })
+    if (isLong) await startTurn(viewer, () => held.isOver)
+    if (Symbol.asyncIterator in results) for await (const result of results) yield result
+    else yield results
+  }
+
+  /** Resolves when it is the viewer's turn to write a long response. */
+  function startTurn(viewer: Viewer, isAbandoned: () => boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      // graphql-ws writes the response in the same round of the event loop, so the queue waits for the next round.
+      const write = () => {
+        resolve()
+        return setImmediate()
+      }
+      limits.queues.steps.run(viewer, write, isAbandoned).catch(reject)
+    })
+  }
+
+  async function* record(from: SocketRequest, request: RequestState) {
+    const { held } = request
+    const startedAt = performance.now()
+    const route = 'WEBSOCKET /graphql'
+    const trace = tracing?.begin({ method: 'WEBSOCKET', route: '/graphql', headers: traceHeaders(from.payload) })
+    request.trace = trace
+    request.statements.observe = trace?.observe
+    let status = 200
+    try {
+      for await (const result of execute(from, request)) {
+        if (!held.isOver) yield result
+      }
+    } catch (error) {
+      if (error instanceof Interruption) return held.isOver ? undefined : from.onInterruption(error.message)
+      request.refusal.note(error)
+      const errors = error instanceof RejectedOperation ? error.errors : [toClientError(error, request.log)]
+      const code = errors[0]?.extensions['code']
+      status = isErrorCode(code) ? errorCodes[code].status : errorCodes.INTERNAL.status
+      if (!held.isOver) throw new RejectedOperation(errors)
+    } finally {
+      const isCutOff = held.isOver
+      held.end()
+      const milliseconds = performance.now() - startedAt
+      logOutcome(request, { route, status, isCutOff, milliseconds }, services.metrics)
+      const { tenantAppId: tenant, keyName: key } = request.viewer ?? {}
+      trace?.end({ requestId: from.id, status, isCutOff, tenant, key })
+    }
+  }
+
+  return (from: SocketRequest): AsyncGenerator<ExecutionResult> => {
+    const { headers, log } = from
+    const statements: RequestState['statements'] = { statements: 0, requestId: from.id }
+    const refusal = new Refusal(services.metrics)
+    const held = new Held()
+    held.untilOver(from.onEnd)
+    const state = { headers, log, statements, refusal, held, viewer: null, trace: undefined, operationName: undefined }
+    const results = record(from, state)
+    const finish = results.return.bind(results)
+    return Object.assign(results, {
+      return() {
+        // Also while a statement or an event is awaited.
+        statements.isAbandoned = true
+        held.end()
+        return finish()
+      },
+    })
+  }
+}
+
+/** As for a POST, so that a client may send the mutation again by either. */
+function idempotencyKeyOf({ query, operationName, variables, extensions }: GraphQLParams) {
+  return toIdempotencyKey('extensions.idempotencyKey', extensions?.['idempotencyKey'], 'POST /graphql', [
+    query,
+    operationName,
+    variables,
+  ])
+}
+
+/** @throws GatewayError MALFORMED_REQUEST */
+function readParams(payload: SubscribePayload): GraphQLParams {
+  const excess = excessOf(payload)
+  if (excess !== undefined)
+    throw new GatewayError('MALFORMED_REQUEST', `The message ${excess}.`, { limit: 'body_values' })
+  const problem = numberProblemOf(payload)
+  if (problem !== undefined) throw new GatewayError('BAD_USER_INPUT', `The message ${problem}.`)
+  // graphql-ws requires a text. It is empty if the client names the document by an id or a hash.
+  return readBodyParams({ ...payload, query: payload.query || undefined })
+}
+
+/** The trace of the client, which a WebSocket has in the extensions of each operation: it has no headers. */
+function traceHeaders({ extensions = {} }: SubscribePayload): Record<string, string> {
+  const names = ['traceparent', 'tracestate'] as const
+  return Object.fromEntries(
+    names.flatMap((name) => (typeof extensions?.[name] === 'string' ? [[name, extensions[name]]] : [])),
+  )
+}

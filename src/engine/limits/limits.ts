@@ -1,0 +1,74 @@
+import type { Metrics } from '../telemetry/metrics.ts'
+import { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency-limit.ts'
+import type { FairQueues } from './fair-queue.ts'
+import { createMessageBudget, type MessageBudget } from './message-budget.ts'
+import { createPlaces, type LoadLimits, type Places } from './places.ts'
+import { type RateLimit, unlimited } from './rate-limit.ts'
+
+/** The limits of operations, in the order of their life. docs/limits.md lists them. */
+export interface OperationLimits {
+  /** Admit: points per minute. */
+  readonly points: RateLimit
+  /** Admit: subscriptions. */
+  readonly subscriptions: ConcurrencyLimit
+  /** Run: turns of the event loop and of the database. */
+  readonly queues: FairQueues
+  /** Sent: MiB of long responses that clients have not read. */
+  readonly unsent: ConcurrencyLimit
+}
+
+/** The limits of a process that clients connect to. What they count, they count for each of `subjectsOf`. */
+export interface Limits extends OperationLimits {
+  /** Arrive: requests in flight. */
+  readonly places: Places
+  /** Arrive: WebSockets. */
+  readonly webSockets: ConcurrencyLimit
+  /** Arrive: messages of WebSockets. */
+  readonly messages: MessageBudget
+}
+
+export interface OperationLimitsOptions {
+  readonly queues: FairQueues
+  /** Without it points are not limited. */
+  readonly rateLimit?: RateLimit | undefined
+  readonly maxSubscriptionsPerKey: number
+  /** The most MiB of unread long responses of the clients of one key. */
+  readonly maxUnsentMibPerKey: number
+}
+
+export function createOperationLimits(options: OperationLimitsOptions): OperationLimits {
+  const { queues, rateLimit = unlimited, maxSubscriptionsPerKey, maxUnsentMibPerKey } = options
+  return {
+    points: rateLimit,
+    subscriptions: createConcurrencyLimit(
+      'subscriptions_of_key',
+      maxSubscriptionsPerKey,
+      'subscriptions',
+      'MAX_SUBSCRIPTIONS_PER_KEY',
+    ),
+    queues,
+    unsent: createConcurrencyLimit(
+      'unsent_of_key',
+      maxUnsentMibPerKey,
+      'MiB of responses that its clients have not read',
+      'MAX_UNSENT_MIB_PER_KEY',
+    ),
+  }
+}
+
+export interface LimitsOptions extends OperationLimitsOptions {
+  readonly load: LoadLimits
+  /** The maximum number of WebSockets of one key. */
+  readonly maxSocketsPerKey: number
+  readonly metrics: Metrics
+}
+
+/** Creates the limits of a process that clients connect to. Its `places` are closed when it stops. */
+export function createLimits(options: LimitsOptions): Limits {
+  return {
+    ...createOperationLimits(options),
+    places: createPlaces(options.load, options.metrics),
+    webSockets: createConcurrencyLimit('sockets_of_key', options.maxSocketsPerKey, 'WebSockets', 'MAX_SOCKETS_PER_KEY'),
+    messages: createMessageBudget(),
+  }
+}

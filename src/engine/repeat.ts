@@ -1,0 +1,27 @@
+import { createAlarm } from './alarm.ts'
+
+interface RepeatOptions {
+  /** Ends the repetition, also while it waits. */
+  readonly signal: AbortSignal
+  /** Gets the error of work that has failed. Returns how long to wait, in milliseconds. */
+  onError(error: unknown): number
+  /** Ends a wait early. */
+  readonly alarm?: ReturnType<typeof createAlarm>
+}
+
+/**
+ * Repeats work until the signal is aborted. Work that has failed is tried again.
+ *
+ * @param work returns after how many milliseconds it is repeated; 0 means at once
+ * @returns when the last work has ended
+ */
+export async function repeat(
+  work: () => Promise<number>,
+  { signal, onError, alarm = createAlarm() }: RepeatOptions,
+): Promise<void> {
+  signal.addEventListener('abort', alarm.ring)
+  while (!signal.aborted) {
+    const milliseconds = await work().catch(onError)
+    if (milliseconds > 0 && !signal.aborted) await alarm.wait(milliseconds)
+  }
+}

@@ -1,0 +1,190 @@
+import { execFile, execFileSync, spawnSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { fusion, type RunningCommand, type RunningGateway, startCommand, startGateway } from '../support/cli.ts'
+import { createEmptyDir } from '../support/data-dir.ts'
+import { subscribe } from '../support/events.ts'
+import { createDatabaseOfOwner, dropDatabase, hasServer, ownerUrl } from '../support/postgresql.ts'
+
+/** The commit of version 0.1.0. */
+const release = '6e86eb0'
+const hasRelease = spawnSync('git', ['cat-file', '-e', release]).status === 0
+const runFile = promisify(execFile)
+
+const name = `fusion_release_${process.pid}`
+let folder: string
+let url: string
+/** That version loses the password of the URL. */
+let env: Record<string, string>
+let cli: string
+let key: string
+let gateway: RunningGateway
+let worker: RunningCommand
+
+/** Runs a command of the previous release. */
+async function runOld(...args: readonly string[]): Promise<string> {
+  const { stdout } = await runFile(process.execPath, [cli, ...args], { env: { ...process.env, ...env } })
+  return stdout
+}
+
+beforeAll(async () => {
+  if (!hasServer || !hasRelease) return
+  folder = createEmptyDir()
+  cli = path.join(folder, 'src/cli.ts')
+  execFileSync('tar', ['x', '-C', folder], { input: execFileSync('git', ['archive', release], { maxBuffer: 1e9 }) })
+  await runFile('npm', ['ci', '--omit=dev', '--no-audit', '--no-fund', '--prefer-offline'], { cwd: folder })
+  await createDatabaseOfOwner(name)
+  // That version had no roles of its own.
+  url = ownerUrl(name)
+  env = { DATABASE_URL: url, PGPASSWORD: decodeURIComponent(new URL(url).password), RATE_LIMIT: '0' }
+  await runOld('migrate', 'deploy')
+  await runOld('tenants', 'create', 'Acme')
+  key = (await runOld('keys', 'create', '--tenant', 'Acme')).trim()
+  gateway = await startGateway(env, [], [], cli)
+  worker = await startCommand(
+    ['work', '--handlers', path.join(folder, 'test/fixtures/handlers.ts')],
+    env,
+    'working',
+    cli,
+  )
+  // The registry may be slow, and other tests keep the machine busy.
+}, 900_000)
+afterAll(async () => {
+  worker?.child.kill()
+  gateway?.child.kill()
+  if (hasServer) await dropDatabase(name)
+  if (folder) rmSync(folder, { recursive: true })
+})
+
+type GatewayResponse = { data: Record<string, Record<string, never>>; errors?: unknown }
+
+async function graphql(
+  address: string,
+  query: string,
+  variables: object = {},
+  by = key,
+): Promise<GatewayResponse['data']> {
+  const headers = { 'x-api-key': by, 'content-type': 'application/json' }
+  const response = await fetch(`${address}/graphql`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ query, variables }),
+  })
+  const { data, errors } = (await response.json()) as GatewayResponse
+  if (errors) throw new Error(JSON.stringify(errors))
+  return data
+}
+
+async function rest(address: string, method: string, url: string, body?: object): Promise<Record<string, never>> {
+  const headers = { 'x-api-key': key, 'content-type': 'application/json' }
+  const response = await fetch(address + url, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+  if (response.status >= 300) throw new Error(`${method} ${url}: ${response.status} ${await response.text()}`)
+  return (await response.json()) as Record<string, never>
+}
+
+let visited = 0
+/** What a client of the previous release does. */
+async function visit(address: string): Promise<void> {
+  visited += 1
+  const number = visited
+  const email = `visitor-${number}@example.com`
+  const { id } = await rest(address, 'POST', '/users', { name: `Visitor ${number}`, email, phone: '1' })
+  await rest(address, 'PUT', `/users/${id}`, { name: `Visited ${number}` })
+  await graphql(
+    address,
+    `mutation ($userId: ID!, $id: String!) { linkAccount(input: { userId: $userId, platform: "YOUTUBE", platformAccountId: $id, displayName: "Channel" }) { account { id } } }`,
+    { userId: id, id: `channel${number}` },
+  )
+  const { users } = await graphql(
+    address,
+    `query ($email: String!) { users(filter: { search: $email }) { nodes { id accounts { id displayName } } } }`,
+    { email },
+  )
+  expect(users?.['nodes']).toEqual([{ id, accounts: [expect.anything()] }])
+  await rest(address, 'GET', '/users?limit=5')
+  await graphql(address, 'mutation ($id: ID!) { deleteUser(input: { id: $id }) { deletedUserId } }', { id })
+}
+
+/** Follows a new job through a gateway until it has succeeded. */
+async function followJob(address: string): Promise<unknown> {
+  const data = await graphql(address, 'mutation { createJob(input: { jobType: "count_up" }) { job { id } } }')
+  const id: string = (data['createJob']?.['job'] as unknown as { id: string } | undefined)?.id ?? ''
+  const events = await subscribe(address, key, `subscription { job(id: "${id}") { status } }`)
+  for (;;) {
+    const event = await events.next()
+    const { status } = (event?.data?.data?.['job'] ?? {}) as { status?: string }
+    if (status === 'SUCCEEDED' || event === undefined) {
+      events.close()
+      return status
+    }
+  }
+}
+
+describe.skipIf(!hasServer || !hasRelease)('a gateway and a worker of version 0.1.0', () => {
+  it('go on without an error while and after the migrations of this version are applied', async () => {
+    const failures: string[] = []
+    let isOver = false
+    let visits = 0
+    const visitors = Array.from({ length: 4 }, async () => {
+      while (!isOver) {
+        await visit(gateway.address).then(
+          () => {
+            visits += 1
+          },
+          (error: unknown) => void failures.push(String(error)),
+        )
+      }
+    })
+    const follower = (async () => {
+      while (!isOver) {
+        // Without the notifications that it listens to, the gateway sends nothing, and no error either.
+        const status = await Promise.race([followJob(gateway.address), sleep(20_000, 'silent', { ref: false })])
+        if (status !== 'SUCCEEDED') failures.push(`the job is ${status}`)
+      }
+    })()
+    while (visits < 5 && failures.length === 0) await sleep(10)
+    const { code, stdout, stderr } = await fusion(['migrate', 'deploy'], { DATABASE_URL: url })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(/migrate contract. The next release does it too\.\n$/)
+    const before = visits
+    while (visits < before + 20 && failures.length === 0) await sleep(10)
+    isOver = true
+    await Promise.all([...visitors, follower])
+    expect(failures).toEqual([])
+  })
+
+  it('are replaced: a gateway of this version sees what they wrote, and they stop with 0', async () => {
+    const next = await startGateway({ DATABASE_URL: url })
+    onTestFinished(() => void next.child.kill())
+    const { id } = await rest(gateway.address, 'POST', '/users', { name: 'Ünal', email: 'u@example.com', phone: '1' })
+    const { users } = await graphql(next.address, '{ users(filter: { search: "ÜNAL" }) { nodes { id } } }')
+    expect(users?.['nodes']).toEqual([{ id }])
+    const { stdout } = await fusion(['keys', 'create', '--tenant', 'Acme'], { DATABASE_URL: url })
+    const readEvents = async () => {
+      const { events } = await graphql(
+        next.address,
+        `{ events(last: 1) { nodes { type resourceId } } }`,
+        {},
+        stdout.trim(),
+      )
+      return events?.['nodes']
+    }
+    await expect.poll(readEvents).toEqual([{ type: 'USER_CREATED', resourceId: id }])
+    expect(await followJob(next.address)).toBe('SUCCEEDED')
+    expect(await gateway.stop('SIGTERM')).toMatchObject({ code: 0 })
+    expect(await worker.stop('SIGTERM')).toBe(0)
+    const contract = () => fusion(['migrate', 'contract'], { DATABASE_URL: url })
+    expect((await contract()).stdout.split('\n').sort()).toEqual([
+      '',
+      ...['account_search_idx', 'notify_job_changed', 'profile_search_idx', 'user_search_idx'].map(
+        (name) => `Dropped ${name}`,
+      ),
+    ])
+    expect(await contract()).toEqual({ code: 0, stdout: 'Nothing to drop.\n', stderr: '' })
+    await visit(next.address)
+    expect(await next.stop('SIGTERM')).toMatchObject({ code: 0 })
+  })
+})

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { fusion, startCommand } from '../support/cli.ts'
+import { type CommandDatabase, createCommandDatabase } from '../support/command-database.ts'
+import { hasServer } from '../support/postgresql.ts'
+import { startProxy } from '../support/proxy.ts'
+
+describe.skipIf(!hasServer)('a database that is not there when a process starts', () => {
+  let database: CommandDatabase
+  beforeAll(async () => {
+    database = await createCommandDatabase()
+  })
+  afterAll(() => database.remove())
+
+  const withUrl = (change: (url: URL) => void) => {
+    const url = new URL(database.env['DATABASE_URL'] ?? '')
+    change(url)
+    return { ...database.env, DATABASE_URL: url.href }
+  }
+
+  it.each([
+    ['serve', 'Server listening'],
+    ['work', '"msg":"working"'],
+  ])('is waited for by %s, which then works', async (name, started) => {
+    const proxy = await startProxy(Number(new URL(database.env['DATABASE_URL'] ?? '').port || 5432))
+    onTestFinished(() => proxy.close())
+    proxy.cut()
+    const env = withUrl((url) => {
+      url.host = `127.0.0.1:${proxy.port}`
+    })
+    const command = await startCommand([name], { ...env, PORT: '0', DATABASE_WAIT: '600' }, 'waiting for the database')
+    proxy.restore()
+    await expect.poll(command.output).toContain(started)
+    expect(await command.stop()).toBe(0)
+  })
+
+  it('ends the process when DATABASE_WAIT is over, or when it is told to stop', async () => {
+    const env = withUrl((url) => {
+      url.host = '127.0.0.1:1'
+    })
+    const reason = 'The database cannot be reached: nothing answers at 127.0.0.1:1\n'
+    for (const name of ['serve', 'work']) {
+      const { code, stdout, stderr } = await fusion([name], { ...env, DATABASE_WAIT: '0.5' })
+      expect(code).toBe(1)
+      expect(stdout).toContain('waiting for the database')
+      expect(stderr).toBe(reason)
+      const command = await startCommand([name], { ...env, DATABASE_WAIT: '600' }, 'waiting for the database')
+      expect(await command.stop()).toBe(1)
+      expect(command.output()).toContain(reason)
+    }
+  })
+
+  it('is not waited for if its name is wrong', async () => {
+    const env = withUrl((url) => {
+      url.pathname = '/nobody'
+    })
+    for (const name of ['serve', 'work']) {
+      const { code, stdout, stderr } = await fusion([name], { ...env, DATABASE_WAIT: '600' })
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+      expect(stderr).toMatch(/database "nobody" does not exist \(3D000\)\n$/)
+    }
+  })
+})

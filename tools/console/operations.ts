@@ -1,0 +1,115 @@
+import { globSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { codegen } from '@graphql-codegen/core'
+import * as types from '@graphql-codegen/typescript-operations'
+import {
+  buildSchema,
+  type DefinitionNode,
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  type GraphQLSchema,
+  isEnumType,
+  Kind,
+  type OperationDefinitionNode,
+  parse,
+  visit,
+} from 'graphql'
+import { scopes, userScopes } from '../../src/engine/auth/scopes.ts'
+
+const root = path.resolve(import.meta.dirname, '../..')
+
+/** Where the operations of the console are written. */
+export const operationsPath = path.join(root, 'src/console/files/operations.generated.ts')
+
+/** The enums whose values the console lists. */
+const enums = ['EventType', 'OrderDirection', 'UserOrderField']
+
+const config = {
+  enumType: 'string-literal',
+  scalars: { ID: 'string', DateTime: 'string', Date: 'string', SafeInt: 'number', JSONObject: 'object' },
+  strictScalars: true,
+  immutableTypes: true,
+  skipTypename: true,
+  disableDescriptions: true,
+  namingConvention: 'keep',
+}
+
+/**
+ * Generates the operations of the console, with the types of their variables and data.
+ *
+ * @throws Error if an operation does not match schema.graphql
+ */
+export async function generateOperations(): Promise<string> {
+  const text = readFileSync(path.join(root, 'schema.graphql'), 'utf8')
+  const files = globSync('src/console/operations/*.graphql', { cwd: root }).toSorted()
+  const documents = files.map((file) => {
+    const rawSDL = readFileSync(path.join(root, file), 'utf8')
+    return { location: file, rawSDL, document: parse(rawSDL) }
+  })
+  const schema = buildSchema(text)
+  const code = await codegen({
+    filename: operationsPath,
+    schema: parse(text),
+    schemaAst: schema,
+    documents,
+    config,
+    plugins: [{ types: {} }, { texts: {} }],
+    pluginMap: { types, texts: { plugin: (_, sources) => textsOf(sources.flatMap(({ document }) => document ?? [])) } },
+  })
+  return `// Generated from schema.graphql and src/console/operations: npm run schema
+import type { Document } from './document.ts'
+
+export type Scope = ${quote(scopes).join(' | ')}
+
+/** The scopes that a token for a user can have. */
+export const userScopes: readonly Scope[] = [${quote(userScopes).join(', ')}]
+
+${enums.map((name) => listOf(schema, name)).join('\n\n')}
+
+${code}`
+}
+
+const quote = (words: readonly string[]) => words.map((word) => `'${word}'`)
+
+/** `EventType` ⇒ `export const eventTypes: readonly EventType[] = …` */
+function listOf(schema: GraphQLSchema, name: string): string {
+  const type = schema.getType(name)
+  if (!isEnumType(type)) throw new Error(`${name} is no enum`)
+  const values = quote(type.getValues().map((value) => value.name))
+  return `export const ${startLower(name)}s: readonly ${name}[] = [${values.join(', ')}]`
+}
+
+const startLower = (name: string) => `${name.charAt(0).toLowerCase()}${name.slice(1)}`
+
+const isFragment = (definition: DefinitionNode) => definition.kind === Kind.FRAGMENT_DEFINITION
+const isOperation = (definition: DefinitionNode) => definition.kind === Kind.OPERATION_DEFINITION
+
+/** The texts of the operations, with their fragments: `query Jobs` ⇒ `jobsQuery`. */
+function textsOf(documents: readonly DocumentNode[]): string {
+  const definitions = documents.flatMap((document) => document.definitions)
+  const fragments = new Map(definitions.filter(isFragment).map((each) => [each.name.value, each] as const))
+  return definitions
+    .filter(isOperation)
+    .map((operation) => {
+      const name = operation.name?.value ?? ''
+      const type = `${operation.operation.charAt(0).toUpperCase()}${operation.operation.slice(1)}`
+      const parts = [operation, ...fragmentsOf(operation, fragments)]
+      const text = parts.map(({ loc }) => loc?.source.body.slice(loc.start, loc.end)).join('\n\n')
+      return `export const ${startLower(name)}${type} = \`${text}\` as Document<${name}${type}, ${name}${type}Variables>\n`
+    })
+    .join('\n')
+}
+
+function fragmentsOf(
+  definition: OperationDefinitionNode | FragmentDefinitionNode,
+  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
+): FragmentDefinitionNode[] {
+  const found = new Set<FragmentDefinitionNode>()
+  visit(definition, {
+    FragmentSpread({ name }) {
+      const fragment = fragments.get(name.value)
+      if (fragment) for (const each of [fragment].concat(fragmentsOf(fragment, fragments))) found.add(each)
+    },
+  })
+  return [...found]
+}
