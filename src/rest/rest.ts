@@ -51,7 +51,7 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
 
   async function respondWithList(request: FastifyRequest, reply: FastifyReply, variables: Values, connection: string) {
     const { query } = request as RouteInput
-    const key = route.under ?? 'items'
+    const key = route.listKey ?? 'items'
     const isWhole = query['limit'] === undefined && query['cursor'] === undefined
     const page = isWhole ? { first: maxPageSize } : variables
     const { result, headers } = await operations.runOperation(requestOf(request, page))
@@ -84,7 +84,7 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     }
     const response = encode(stored.shape, value)
     // Not the reply: a handler that returns it waits until the response is sent.
-    const body = JSON.stringify(route.under === undefined ? response : { [route.under]: response })
+    const body = JSON.stringify(route.listKey === undefined ? response : { [route.listKey]: response })
     if (route.method === 'GET') return respondConditionally(request, reply, body)
     reply.type('application/json; charset=utf-8')
     return body

@@ -54,7 +54,7 @@ export interface Route {
   /** The path of the response in the operation's data: `createUser.user`. Null there is a 404. */
   readonly response: string
   /** The key of the response in the body. Without it, the response is the body. */
-  readonly under?: string
+  readonly listKey?: string
   /** The name in the OpenAPI document of the schema of the response, or of its elements. */
   readonly component: string
   /** The path of what the operation has created. With it, the status is 201. */

@@ -76,7 +76,7 @@ export const routes: readonly Route[] = [
       cursor: 'The start of the page: `next_cursor` of the page before.',
     },
     response: 'users.nodes',
-    under: 'users',
+    listKey: 'users',
     component: 'User',
     connection: 'users',
   },
@@ -144,7 +144,7 @@ export const routes: readonly Route[] = [
       account_ids: 'The ids of the accounts.',
     },
     response: 'profiles',
-    under: 'profiles',
+    listKey: 'profiles',
     component: 'Profile',
   },
   {

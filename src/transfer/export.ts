@@ -18,12 +18,12 @@ import { storeOperation } from '../rest/stored-operation.ts'
 const snapshot = statement('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY')
 
 /** The reader of an export may be slow. */
-const patience = statement(`SET LOCAL idle_in_transaction_session_timeout = 0`)
+const allowIdle = statement(`SET LOCAL idle_in_transaction_session_timeout = 0`)
 
 /** Makes the current transaction read one snapshot. Must be its first statement. */
 export async function beginSnapshot({ sql }: Pick<Database, 'sql'>): Promise<void> {
   await execute(sql, snapshot)
-  await execute(sql, patience)
+  await execute(sql, allowIdle)
 }
 
 /**

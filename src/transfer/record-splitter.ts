@@ -29,7 +29,7 @@ const [newline, quote, backslash, comma, colon] = Buffer.from('\n"\\,:')
 const [openBrace, closeBrace, openBracket, closeBracket, space] = Buffer.from('{}[] ')
 
 /**
- * Creates the function that splits the bytes of a file into records: lines, and the entries of the lists of a line such
+ * Returns a function that splits the bytes of a file into records: lines, and the entries of the lists of a line such
  * as `{"users":[a,b,…]}`. It keeps one record at a time, so a line can have any length. It counts brackets and finds
  * the ends of strings, and does not check that the bytes are JSON.
  *

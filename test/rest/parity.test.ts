@@ -61,7 +61,7 @@ it.each(routes.map((route) => [route.method, route.url, route] as const))(
     expect(errors).toBeUndefined()
     const value = route.response.split('.').reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], data)
     const expected = toRest('', value)
-    const expectedBody = JSON.stringify(route.under === undefined ? expected : { [route.under]: expected })
+    const expectedBody = JSON.stringify(route.listKey === undefined ? expected : { [route.listKey]: expected })
     expect(rest.statusCode).toBeLessThan(300)
     const isWrite = getOperationAST(parse(route.operation))?.operation === 'mutation'
     expect(isWrite ? maskVarying(rest.body) : rest.body).toBe(isWrite ? maskVarying(expectedBody) : expectedBody)

@@ -17,7 +17,7 @@ export async function serveTools({ env }: Io, url: string): Promise<void> {
   serveStdio(() => createServer(list, call), { maxSubscriptions: 0 })
 }
 
-/** Creates the function that sends a message to the gateway and returns the result. */
+/** Returns a function that sends a message to the gateway and returns the result. */
 function createSender(url: string, key: string) {
   const isToken = /^[\w-]+\.[\w-]+\.[\w-]+$/.test(key)
   const headers = {

@@ -59,7 +59,7 @@ export function withMigratedDatabase<Result>(
   )
 }
 
-/** Creates the function that says on stderr where a copy of the data folder is. */
+/** Returns a function that says on stderr where a copy of the data folder is. */
 export function reportCopyTo({ stderr }: Pick<Io, 'stderr'>) {
   return (folder: string): void => {
     stderr.write(`Copied the data folder to ${folder} before migrations change it.\n`)

@@ -92,23 +92,23 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
   async function read(): Promise<void> {
     const stall = createStallWatch(onStall, log)
     let completeBefore = ''
-    let rest = restMilliseconds
+    let delay = restMilliseconds
     for (let isAnnounced = true; tails.size + watchers.size > 0 && !closing.signal.aborted; ) {
       const announced = new Promise<boolean>((resolve) => {
         announce = () => resolve(true)
       })
       try {
         const { complete, begun, isFull } = await readNew()
-        rest = isAnnounced || isFull ? restMilliseconds : Math.min(2 * rest, pollMilliseconds)
+        delay = isAnnounced || isFull ? restMilliseconds : Math.min(2 * delay, pollMilliseconds)
         await stall.note(complete, complete < begun)
         // Transactions that did not announce their events may have ended.
         if (isAnnounced || complete !== completeBefore) for (const watch of watchers) watch()
         completeBefore = complete
       } catch (error) {
         onError(error)
-        rest = Math.min(2 * Math.max(rest, pollMilliseconds), maxPauseAfterFailure)
+        delay = Math.min(2 * Math.max(delay, pollMilliseconds), maxPauseAfterFailure)
       }
-      isAnnounced = await Promise.race([announced, pause(rest).then(() => false)])
+      isAnnounced = await Promise.race([announced, pause(delay).then(() => false)])
       if (isAnnounced) await pause(restMilliseconds)
     }
     stall.end()
@@ -156,7 +156,7 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
       tails.set(tenantAppId, tail)
       const follower: Follower = new Follower(tail, after ?? last, {
         // A follower from now on needs no events from before, which cannot all be read yet.
-        isKnown: (id) => after === undefined && id < begun && !running.has(transactionOf(id)),
+        isBefore: (id) => after === undefined && id < begun && !running.has(transactionOf(id)),
         async readPage(position) {
           await onPage?.()
           return queue.run(payer, () => log.read({ tenantAppId, after: position, limit: maxEvents }))
@@ -196,7 +196,7 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
 }
 
 interface FollowerOptions {
-  isKnown(id: string): boolean
+  isBefore(id: string): boolean
   readPage(position: string): Promise<readonly Event[]>
   onEnd(): void
 }
@@ -224,7 +224,7 @@ class Follower implements EventFollower {
       const last = events.at(-1)
       if (last) {
         this.position = last.id
-        const unknown = events.filter(({ id }) => !this.options.isKnown(id))
+        const unknown = events.filter(({ id }) => !this.options.isBefore(id))
         if (unknown.length > 0) return this.hasEnded ? undefined : unknown
       } else if (this.position < start) this.position = start
       else {

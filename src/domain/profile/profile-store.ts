@@ -3,6 +3,8 @@ import type { Account, Profile } from '../../engine/db/generated/prisma/client.t
 import { selectColumns } from '../../engine/db/read/columns.ts'
 import { execute, query, statement } from '../../engine/db/statement.ts'
 import {
+  type Arity,
+  arityOf,
   type Change,
   changeColumns,
   changedValue,
@@ -11,8 +13,6 @@ import {
   givenParameters,
   givenTable,
   givenValue,
-  type Shape,
-  shapeOf,
 } from '../../engine/db/write/given.ts'
 import { emailRecordIds } from '../email-record/email-record.ts'
 import { type Email, profileFields } from './profile.input.ts'
@@ -49,7 +49,7 @@ export function createProfileStore({ sql, model }: Pick<Database, 'sql' | 'model
   const upsert = { one: statement(upsertText('one')), many: statement(upsertText('many')) }
 
   /** The stored profile is locked and read in the statement itself, because an import does not lock the account. */
-  function upsertText(shape: Shape): string {
+  function upsertText(arity: Arity): string {
     const names = changed.map(({ column }) => `"${column}"`)
     const values = changed.map((column) =>
       changedValue(column, `coalesce(stored."${column.column}", ${givenValue(column)})`),
@@ -57,7 +57,7 @@ export function createProfileStore({ sql, model }: Pick<Database, 'sql' | 'model
     const given = givenTable(
       ['id', 'account_id', 'platform', 'platform_account_id', ...changeColumns(changed)],
       3,
-      shape,
+      arity,
     )
     return `
       INSERT INTO profile (tenant_app_id, id, account_id, platform, platform_account_id, created_at, updated_at, synced_at, ${names.join(', ')})
@@ -80,9 +80,9 @@ export function createProfileStore({ sql, model }: Pick<Database, 'sql' | 'model
         ({ account }) => account.platformAccountId,
         ...valuesOfChange,
       ]
-      const shape = shapeOf(changes)
-      const given = givenParameters(changes, values, shape)
-      const rows = await query(sql, upsert[shape], [tenantAppId, new Date().toISOString(), ...given])
+      const arity = arityOf(changes)
+      const given = givenParameters(changes, values, arity)
+      const rows = await query(sql, upsert[arity], [tenantAppId, new Date().toISOString(), ...given])
       const profiles = rows.map(toRow) as unknown as Profile[]
       return new Map(profiles.map((profile) => [profile.accountId, profile]))
     },

@@ -1,9 +1,9 @@
 import { ownedBy } from '../../engine/auth/viewer.ts'
 import {
   after,
-  atLeast,
-  atMost,
   containing,
+  countAtLeast,
+  countAtMost,
   equal,
   equalLongText,
   oneOf,
@@ -182,12 +182,12 @@ const ProfileFilter = defineFilter('Profile', 'profiles', (f) => ({
   followersMin: f.count({
     description: 'At least this number of followers.',
     isScan: true,
-    where: atLeast('followersCount'),
+    where: countAtLeast('followersCount'),
   }),
   followersMax: f.count({
     description: 'At most this number of followers.',
     isScan: true,
-    where: atMost('followersCount'),
+    where: countAtMost('followersCount'),
   }),
   updatedAfter: f.time({ description: 'Changed after this time.', where: after('updatedAt') }),
 }))

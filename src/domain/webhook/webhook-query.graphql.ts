@@ -46,7 +46,7 @@ interface RunQueryOptions {
   readonly log: Logger
 }
 
-/** Creates the function that runs the query of a webhook as a request does, at the cost of its key. */
+/** Returns a function that runs the query of a webhook as a request does, at the cost of its key. */
 export function createRunQuery({ services, operations, log }: RunQueryOptions): RunQuery {
   return async (viewer, text, id) => {
     const { operation } = operations.prepare(text)

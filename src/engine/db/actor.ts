@@ -8,7 +8,7 @@ import { statementNameOf } from './statement.ts'
 const write = /^\s*(?:WITH\b.*\)\s+)?(?:INSERT INTO|UPDATE|DELETE FROM)\s/is
 const returning = /\bRETURNING\b/i
 
-/** Creates the functions that let the triggers know the actor of writes. */
+/** Returns the functions that let the triggers know the actor of writes. */
 export function createActorQueries() {
   /** The text with the actor for each named statement; null if it is no write. There are only so many. */
   const known = new Map<string, string | null>()

@@ -11,7 +11,7 @@ const maxLookups = 2
 export type IsBlocked = (url: string) => Promise<boolean>
 
 /**
- * Creates the function that checks a URL before it is stored. It tells clients early what a guarded agent would refuse,
+ * Returns a function that checks a URL before it is stored. It tells clients early what a guarded agent would refuse,
  * and does not replace it: a name that cannot be looked up now passes, and one that passes can lead elsewhere later.
  */
 export function createAddressCheck(allowed: AllowedNetworks): IsBlocked {

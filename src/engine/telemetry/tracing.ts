@@ -79,7 +79,7 @@ export function createTracing(config: TracingConfig, log: Logger) {
       )
       return span.isRecording() ? traceRequest(tracer, span) : undefined
     },
-    /** Creates what traces the work of this process: jobs and deliveries. */
+    /** Traces the work of this process: jobs and deliveries. */
     workTraces: (meter: StatementMeter) => createTraceWork(tracer, meter),
     /**
      * Sends the remaining spans, for a second at most.
@@ -134,8 +134,11 @@ function traceRequest(tracer: Tracer, request: Span) {
       name: string | undefined,
       run: () => Promise<ExecutionResult>,
     ): Promise<ExecutionResult> {
-      const shown = name?.slice(0, maxNameLength)
-      const attributes = { 'graphql.operation.type': kind, ...(shown && { 'graphql.operation.name': shown }) }
+      const operationName = name?.slice(0, maxNameLength)
+      const attributes = {
+        'graphql.operation.type': kind,
+        ...(operationName && { 'graphql.operation.name': operationName }),
+      }
       const span = tracer.startSpan(kind, { attributes }, root)
       current = trace.setSpan(ROOT_CONTEXT, span)
       try {

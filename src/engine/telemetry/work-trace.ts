@@ -25,7 +25,7 @@ export type TraceWork = <Result>(
 ) => Promise<Result>
 
 /**
- * Creates what traces work, by OpenTelemetry's conventions for messages. A queue stores no trace of the request that
+ * Returns the tracing of work, by OpenTelemetry's conventions for messages. A queue stores no trace of the request that
  * filled it, so each trace begins here.
  *
  * @see https://opentelemetry.io/docs/specs/semconv/messaging/messaging-spans/

@@ -91,11 +91,11 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
   const { parameters, body } = route
   const item = componentOf(route.component, stored.shape, schemas)
   const isRead = route.method === 'GET'
-  const response = route.under
+  const response = route.listKey
     ? {
         type: 'object',
-        properties: { [route.under]: { type: 'array', items: item } },
-        required: [route.under],
+        properties: { [route.listKey]: { type: 'array', items: item } },
+        required: [route.listKey],
       }
     : item
   return {
@@ -145,9 +145,9 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
   }
 }
 
-function exampleOf({ component, under }: Route): unknown {
+function exampleOf({ component, listKey }: Route): unknown {
   const example = responseExamples[component]
-  return under === undefined ? example : { [under]: [example] }
+  return listKey === undefined ? example : { [listKey]: [example] }
 }
 
 /** The statuses of the errors of a route. */

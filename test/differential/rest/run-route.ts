@@ -78,7 +78,8 @@ export async function runRoute(world: World, random: Random): Promise<string | u
     : 'FORBIDDEN'
   const expected = {
     status: code === undefined ? 200 : isErrorCode(code) ? errorCodes[code].status : 0,
-    body: code === undefined ? JSON.stringify(route.under === undefined ? shaped : { [route.under]: shaped }) : code,
+    body:
+      code === undefined ? JSON.stringify(route.listKey === undefined ? shaped : { [route.listKey]: shaped }) : code,
     next: code === undefined && isAllowed ? nextOf(reply.data) : undefined,
   }
   const actual = {

@@ -10,7 +10,7 @@ export interface ForwardOptions {
   readonly secret?: string
 }
 
-/** Creates what signs events and sends them to an endpoint, as a worker does. Shows the secret if it is a new one. */
+/** Signs events and sends them to an endpoint, as a worker does. Shows the secret if it is a new one. */
 export function createForwarder({ stderr }: Io, { forward, secret = generateSecret() }: ForwardOptions) {
   const { send, close } = createSender({ allowPrivateNetworks: true, timeoutMilliseconds: 15_000 })
   if (forward !== undefined) stderr.write(`The secret that signs: ${secret}\n`)

@@ -27,7 +27,7 @@ export interface JobSelection {
   readonly conditions: readonly Condition[]
 }
 
-/** Creates the functions that return the statements of bulk actions. */
+/** Returns the functions that return the statements of bulk actions. */
 export function createBulkTexts(model: DataModel) {
   const ownershipOf = createOwnerships(model)
 

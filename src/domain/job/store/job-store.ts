@@ -3,7 +3,7 @@ import type { Job, JobStatus } from '../../../engine/db/generated/prisma/client.
 import { isPossibleId } from '../../../engine/db/ids.ts'
 import { selectColumns } from '../../../engine/db/read/columns.ts'
 import { execute, type Parameter, query, type Statement, statement } from '../../../engine/db/statement.ts'
-import { type GivenValue, givenParameters, shapeOf } from '../../../engine/db/write/given.ts'
+import { arityOf, type GivenValue, givenParameters } from '../../../engine/db/write/given.ts'
 import { type GatewayError, invalidField } from '../../../engine/errors.ts'
 import type { Metrics } from '../../../engine/telemetry/metrics.ts'
 import { createJobRules, type JobLimits } from '../job.input.ts'
@@ -150,9 +150,9 @@ export function createJobStore(
     },
     /** Inserts jobs. Returns them without those whose idempotency key a job of the tenant has. */
     async insert(tenantAppId: string, jobs: readonly NewJobRow[]): Promise<Job[]> {
-      const shape = shapeOf(jobs)
-      const given = givenParameters(jobs, insertedValues, shape)
-      return (await query(sql, statements.insert[shape], [tenantAppId, ...given])).map(toJob)
+      const arity = arityOf(jobs)
+      const given = givenParameters(jobs, insertedValues, arity)
+      return (await query(sql, statements.insert[arity], [tenantAppId, ...given])).map(toJob)
     },
     /**
      * Claims due jobs of one tenant, as many of each type as possible, first of the types that are named first. Returns

@@ -1,5 +1,5 @@
 import { type Statement, statement } from '../../../engine/db/statement.ts'
-import { givenTable, type Shape } from '../../../engine/db/write/given.ts'
+import { type Arity, givenTable } from '../../../engine/db/write/given.ts'
 import { defaultMaxAttempts } from '../job.input.ts'
 import { statesBefore, type Transition } from './transitions.ts'
 
@@ -71,12 +71,12 @@ export function createStatements(columns: string) {
   }
 }
 
-function insertJobs(shape: Shape, columns: string): Statement {
+function insertJobs(arity: Arity, columns: string): Statement {
   return statement(`
     INSERT INTO job (tenant_app_id, id, job_type, payload, max_attempts, run_at, idempotency_key, created_at, updated_at)
     SELECT $1, given_id, given_job_type, given_payload::json, given_max_attempts::integer,
       greatest(given_run_at::timestamptz, ${now}), given_idempotency_key, ${now}, ${now}
-    FROM ${givenTable(['id', 'job_type', 'payload', 'max_attempts', 'run_at', 'idempotency_key'], 2, shape)}
+    FROM ${givenTable(['id', 'job_type', 'payload', 'max_attempts', 'run_at', 'idempotency_key'], 2, arity)}
     ON CONFLICT DO NOTHING RETURNING ${columns}`)
 }
 
@@ -169,13 +169,13 @@ function claimOfAllTenants(columns: string): Statement {
     WHERE status = 'PENDING' AND job_type = type.name AND tenant_app_id > ${after}
     ORDER BY tenant_app_id LIMIT 1`
   const due = `
-    SELECT claimed.* FROM (VALUES (1, type.last_served, NULL), (2, '', type.last_served)) AS lap (number, after, up_to)
+    SELECT claimed.* FROM (VALUES (1, type.last_served, NULL), (2, '', type.last_served)) AS round (number, after, up_to)
     CROSS JOIN LATERAL (
       WITH RECURSIVE tenant (id) AS (
-        (${nextTenant('lap.after')})
+        (${nextTenant('round.after')})
         UNION ALL
         SELECT following.tenant_app_id FROM tenant CROSS JOIN LATERAL (${nextTenant('tenant.id')}) AS following)
-      SELECT id FROM tenant WHERE lap.up_to IS NULL OR id <= lap.up_to) AS tenant
+      SELECT id FROM tenant WHERE round.up_to IS NULL OR id <= round.up_to) AS tenant
     CROSS JOIN LATERAL (${dueJobs('tenant.id', 'type.name')}) AS claimed`
   return startDue('unnest($1::text[], $4::text[]) AS type (name, last_served)', due, '$5', `${columns}, due.turn`)
 }

@@ -1,7 +1,7 @@
 import type { Job } from '../../../engine/db/generated/prisma/client.ts'
 
 /**
- * Creates what remembers whom a worker has served: the types in the order in which they are served next, and the tenant
+ * Remembers whom a worker has served: the types in the order in which they are served next, and the tenant
  * that was served last with each of them. The tenants are remembered for each type. With one tenant for all types, the
  * turns of types and tenants could keep step, so that a tenant would never be served with one of the types.
  */

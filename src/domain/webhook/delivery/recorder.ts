@@ -8,7 +8,7 @@ const retryMilliseconds = 500
 const maxTries = 20
 
 /**
- * Creates what records the ends of attempts, all that wait with one statement.
+ * Records the ends of attempts, all that wait with one statement.
  *
  * @param aborted ends the tries
  */

@@ -25,7 +25,7 @@ const maxBodyBytes = 64 * 1024
 const bodyMilliseconds = 1_000
 
 /**
- * Creates what sends messages to endpoints: without following redirects, and only to public addresses, which are
+ * Sends messages to endpoints: without following redirects, and only to public addresses, which are
  * checked when a socket connects. Connections are used again. Many servers close a connection that is idle, and a
  * message that is sent at this moment gets no response: it is sent once more, at once, on a new connection.
  */

@@ -181,6 +181,6 @@ async function createPair(keyRing: KeyRing | undefined): Promise<[string, string
   const { publicKey, privateKey } = await generateKeyPair(signingAlgorithm, { extractable: true })
   const jwk = await exportJWK(publicKey)
   const kid = await calculateJwkThumbprint(jwk)
-  const shown: JWK = { ...jwk, kid, use: 'sig', alg: signingAlgorithm }
-  return [kid, JSON.stringify(shown), sealKey(kid, JSON.stringify(await exportJWK(privateKey)), keyRing)]
+  const publicJwk: JWK = { ...jwk, kid, use: 'sig', alg: signingAlgorithm }
+  return [kid, JSON.stringify(publicJwk), sealKey(kid, JSON.stringify(await exportJWK(privateKey)), keyRing)]
 }

@@ -73,7 +73,7 @@ export class PipeliningPool extends pg.Pool {
     }
     // If this process itself was late, the results have arrived, and setImmediate runs after they are read.
     const giveUpWaiting = () => setImmediate(() => [...left].slice(1).forEach(sendAgain))
-    const patience = left.size > 1 ? setTimeout(giveUpWaiting, patienceMilliseconds) : undefined
+    const timer = left.size > 1 ? setTimeout(giveUpWaiting, patienceMilliseconds) : undefined
     let failure: Error | undefined
 
     const { stream } = (client as unknown as { readonly connection: pg.Connection }).connection
@@ -92,7 +92,7 @@ export class PipeliningPool extends pg.Pool {
         else if (!sentAgain.has(read)) read.reject(error)
         failure ??= error
         if (left.size > 0) return
-        clearTimeout(patience)
+        clearTimeout(timer)
         // As in any pool, a connection on which a statement failed is not used again.
         release(failure)
       })

@@ -109,7 +109,7 @@ const wrongDirectUrl = 'DATABASE_DIRECT_URL must be the URL of the server itself
 const wrongReplicaUrl = 'DATABASE_REPLICA_URLS must be the URLs of the servers themselves.'
 
 interface ConnectionSettings extends pg.PoolConfig {
-  /** Creates the function that sets up a new session with further settings. */
+  /** Returns a function that sets up a new session with further settings. */
   readonly setUp: (more: Readonly<Record<string, string>>) => (client: pg.ClientBase) => Promise<void>
 }
 

@@ -13,7 +13,7 @@ type Session = pg.ClientBase & { readonly processID: number | null }
 const statementMode = /statement pooling/
 
 /**
- * Creates the function that refuses a pooler which may give each transaction another session, such as PgBouncer in
+ * Returns a function that refuses a pooler which may give each transaction another session, such as PgBouncer in
  * transaction mode. Without DATABASE_DIRECT_URL, prepared statements and notifications would get lost there, and
  * settings would reach the sessions of other programs.
  *

@@ -29,7 +29,7 @@ export function sessionSettings(settings: Readonly<Record<string, string>>): Rec
 const schema = 'public'
 
 /**
- * Creates the function that sets up each new session. It sends SET statements, because PgBouncer rejects most settings
+ * Returns a function that sets up each new session. It sends SET statements, because PgBouncer rejects most settings
  * as connection parameters.
  *
  * The function rejects with an OperatorError if the database does not store UTF-8: it could not store every text of a

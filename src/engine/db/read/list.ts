@@ -212,8 +212,8 @@ const compareCount =
   (field: string) =>
   (value: number): Condition => ({ field, is, value })
 
-export const atLeast = compareCount('at least')
-export const atMost = compareCount('at most')
+export const countAtLeast = compareCount('at least')
+export const countAtMost = compareCount('at most')
 
 /** `some(accountsOfUser, 'id')(equal('platform')('YOUTUBE'))`: some account of the user is on the platform. */
 export const some =

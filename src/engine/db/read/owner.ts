@@ -19,7 +19,7 @@ export interface Ownership {
 const ofTenant = '"tenant_app_id" = $1'
 
 /**
- * Creates the function that returns the condition for an owner. It follows foreign keys: an account belongs to a user
+ * Returns a function that returns the condition for an owner. It follows foreign keys: an account belongs to a user
  * by its `user_id`, and a profile by its account. A row without such a foreign key, such as a job, belongs to no user.
  */
 export function createOwnerships(model: DataModel): (owner: Owner) => Ownership {

@@ -176,7 +176,7 @@ function prepareTree(
   return { statement: named(text), isLong: true, decode: createDecode(columnsOfLevels, steps) }
 }
 
-/** Creates what decodes the JSON text of each level. */
+/** Returns a function that decodes the JSON text of each level. */
 function createDecode(columnsOfLevels: readonly SelectedColumns[], steps: readonly Step[]): PreparedTree['decode'] {
   return ([texts = []], size) => {
     const [rows = [], ...below] = columnsOfLevels.map(({ toRows }, number): Row[] => toRows(texts[number] as string))

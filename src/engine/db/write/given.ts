@@ -5,9 +5,9 @@ import type { Parameter } from '../statement.ts'
 export type GivenValue = string | number | bigint | boolean | Date | readonly string[] | null
 
 /** Whether a statement takes one row, which costs less, or any number of rows. */
-export type Shape = 'one' | 'many'
+export type Arity = 'one' | 'many'
 
-export function shapeOf(rows: readonly unknown[]): Shape {
+export function arityOf(rows: readonly unknown[]): Arity {
   return rows.length === 1 ? 'one' : 'many'
 }
 
@@ -18,10 +18,10 @@ export function shapeOf(rows: readonly unknown[]): Shape {
  *
  * @param first the number of the first parameter
  */
-export function givenTable(columns: readonly string[], first: number, shape: Shape = 'many'): string {
-  const type = shape === 'one' ? 'text' : 'text[]'
+export function givenTable(columns: readonly string[], first: number, arity: Arity = 'many'): string {
+  const type = arity === 'one' ? 'text' : 'text[]'
   const parameters = columns.map((_, index) => `$${first + index}::${type}`).join(', ')
-  const rows = shape === 'one' ? `(VALUES (${parameters}))` : `unnest(${parameters})`
+  const rows = arity === 'one' ? `(VALUES (${parameters}))` : `unnest(${parameters})`
   return `${rows} AS given (${columns.map(givenName).join(', ')})`
 }
 
@@ -34,10 +34,10 @@ export function givenValue({ column, sqlType }: Column): string {
 export function givenParameters<Row>(
   rows: readonly Row[],
   values: readonly ((row: Row) => GivenValue | undefined)[],
-  shape: Shape = 'many',
+  arity: Arity = 'many',
 ): Parameter[] {
   const textOf = (read: (typeof values)[number]) => (row: Row) => toText(read(row) ?? null)
-  return shape === 'one'
+  return arity === 'one'
     ? rows.flatMap((row) => values.map((read) => textOf(read)(row)))
     : values.map((read) => rows.map(textOf(read)))
 }

@@ -1,7 +1,7 @@
 import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import type { DataModel, Model, Row, Table } from '../data-model.ts'
 import { execute, type Parameter, type Statement, statement } from '../statement.ts'
-import { type GivenValue, givenParameters, givenTable, givenValue, type Shape, toText } from './given.ts'
+import { type Arity, type GivenValue, givenParameters, givenTable, givenValue, toText } from './given.ts'
 
 /**
  * How to insert a row that exists. `skip`: rows that violate a unique constraint are left out. `update`: if the id
@@ -57,22 +57,22 @@ function insertRowText({ name, columns }: Table): string {
 }
 
 /** The parameters of `insertRowsText`, for rows with the same fields. */
-export function insertParameters(rows: readonly InsertedRow[], shape: Shape): Parameter[] {
+export function insertParameters(rows: readonly InsertedRow[], arity: Arity): Parameter[] {
   const fields = Object.keys(rows[0] ?? {})
   return givenParameters(
     rows,
     fields.map((field) => (row) => row[field]),
-    shape,
+    arity,
   )
 }
 
-export function insertRowsText(table: Table, fields: readonly string[], onConflict: OnConflict, shape: Shape): string {
+export function insertRowsText(table: Table, fields: readonly string[], onConflict: OnConflict, arity: Arity): string {
   const columns = fields.map((field) => table.columnOf(field))
   const names = columns.map(({ column }) => `"${column}"`).join(', ')
   const given = givenTable(
     columns.map(({ column }) => column),
     1,
-    shape,
+    arity,
   )
   return (
     `INSERT INTO "${table.name}" (${names}) SELECT ${columns.map(givenValue).join(', ')} ` +

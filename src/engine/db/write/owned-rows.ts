@@ -4,15 +4,15 @@ import { type SelectedColumns, selectColumns } from '../read/columns.ts'
 import { createOwnerships, type Owner } from '../read/owner.ts'
 import { type Parameter, query, type Statement, statement } from '../statement.ts'
 import {
+  type Arity,
+  arityOf,
   type Change,
   changeColumns,
   changedValue,
   changeValues,
   givenParameters,
   givenTable,
-  type Shape,
   setsColumn,
-  shapeOf,
 } from './given.ts'
 import { type InsertedRow, insertParameters, insertRowsText } from './insert.ts'
 
@@ -42,7 +42,7 @@ export interface OwnedRows {
 }
 
 /**
- * Creates the function that returns the writes of an owner. They bypass the query engine of Prisma Client, as reads do.
+ * Returns a function that returns the writes of an owner. They bypass the query engine of Prisma Client, as reads do.
  */
 export function createOwnedRows(sql: SqlQueryable, model: DataModel): (owner: Owner) => OwnedRows {
   const ownershipOf = createOwnerships(model)
@@ -88,24 +88,24 @@ export function createOwnedRows(sql: SqlQueryable, model: DataModel): (owner: Ow
         if (rows.length === 0) return new Map()
         const own = rows.map((row) => ({ ...row, tenantAppId: owner.tenantAppId }))
         const fields = Object.keys(own[0] as object)
-        const shape = shapeOf(rows)
-        const textOf = () => `${insertRowsText(model(of), fields, 'skip', shape)} RETURNING ${columnsOf(of).list}`
-        const sent = prepared(`insert ${of} ${shape} ${fields.join()}`, textOf)
-        return rowsById(of, sent, insertParameters(own, shape))
+        const arity = arityOf(rows)
+        const textOf = () => `${insertRowsText(model(of), fields, 'skip', arity)} RETURNING ${columnsOf(of).list}`
+        const sent = prepared(`insert ${of} ${arity} ${fields.join()}`, textOf)
+        return rowsById(of, sent, insertParameters(own, arity))
       },
 
       update(of, fields, changes) {
         const table = model(of)
         const changed = fields.map((field) => table.columnOf(field))
-        const shape = shapeOf(changes)
+        const arity = arityOf(changes)
         const textOf = () =>
-          `${updateText(table, fields, first, shape)} WHERE ${conditionOn(of)} AND "id" = "given_id" RETURNING ${columnsOf(of).list}`
+          `${updateText(table, fields, first, arity)} WHERE ${conditionOn(of)} AND "id" = "given_id" RETURNING ${columnsOf(of).list}`
         // In the order of the ids, in which others lock them too.
         const inOrder = changes.toSorted((one, other) => (one.id < other.id ? -1 : 1))
-        return rowsById(of, prepared(`update ${of} ${kind} ${shape} ${fields.join()}`, textOf), [
+        return rowsById(of, prepared(`update ${of} ${kind} ${arity} ${fields.join()}`, textOf), [
           ...parameters,
           new Date().toISOString(),
-          ...givenParameters(inOrder, [({ id }) => id, ...changeValues(changed)], shape),
+          ...givenParameters(inOrder, [({ id }) => id, ...changeValues(changed)], arity),
         ])
       },
 
@@ -119,13 +119,13 @@ export function createOwnedRows(sql: SqlQueryable, model: DataModel): (owner: Ow
 }
 
 /** Changes fields of the rows in the table `given`. The first parameter is the time. */
-function updateText(table: Table, fields: readonly string[], first: number, shape: Shape): string {
+function updateText(table: Table, fields: readonly string[], first: number, arity: Arity): string {
   const columns = fields.map((field) => table.columnOf(field))
   const sets = columns.map((column) => `"${column.column}" = ${changedValue(column, `"${column.column}"`)}`)
   const isChange = columns.map(setsColumn).join(' OR ')
   return (
     `UPDATE "${table.name}" SET ${sets.join(', ')}, ` +
     `"updated_at" = CASE WHEN ${isChange} THEN $${first}::timestamptz ELSE "updated_at" END ` +
-    `FROM ${givenTable(['id', ...changeColumns(columns)], first + 1, shape)}`
+    `FROM ${givenTable(['id', ...changeColumns(columns)], first + 1, arity)}`
   )
 }

@@ -44,7 +44,7 @@ export interface DocumentResponse {
   readonly isLong: boolean
 }
 
-/** Creates what runs the documents of clients for every transport. Errors are as clients see them. */
+/** Returns the functions that run the documents of clients, for every transport. Errors are as clients see them. */
 export function createDocumentRunner({ services, operations, documents, introspection }: DocumentRunnerOptions) {
   const show = <R extends Results>(results: R, params: GraphQLParams): R =>
     introspection ? results : (showResults(results, params) as R)

@@ -16,7 +16,7 @@ export interface ResponderOptions extends DocumentRunnerOptions {
 }
 
 /**
- * Creates the function that executes the operation of a request and returns the body of the response. It writes JSON
+ * Returns a function that executes the operation of a request and returns the body of the response. It writes JSON
  * itself; Yoga writes everything else.
  */
 export function createResponder(options: ResponderOptions) {
@@ -50,7 +50,7 @@ export function createResponder(options: ResponderOptions) {
   }
 }
 
-/** Creates the function that writes results in a media type, and returns the body. */
+/** Returns a function that writes results in a media type, and returns the body. */
 function createSender(heartbeatMilliseconds: number) {
   // Yoga is a fifth of all modules. Clients that ask only for JSON never need it.
   let yogaSender: Promise<ReturnType<typeof createYogaSender>> | undefined

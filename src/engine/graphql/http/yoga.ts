@@ -7,7 +7,7 @@ import type { Results } from './negotiate.ts'
 import type { YogaInput } from './yoga-input.ts'
 
 /**
- * Creates the function that sends results through Yoga, as events or in parts, and returns the body.
+ * Returns a function that sends results through Yoga, as events or in parts, and returns the body.
  *
  * The operation is prepared, admitted and executed before, as for a JSON response. Yoga chooses the protocol by the
  * header `accept`, writes the results, sends heartbeats, and asks for the next result when the client has read the

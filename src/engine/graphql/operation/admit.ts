@@ -21,7 +21,7 @@ export function pointsOfLength(length: number): number {
   return Math.floor(length / 1_024)
 }
 
-/** Creates what takes the costs of operations from the budgets of keys. */
+/** Returns the functions that take the costs of operations from the budgets of keys. */
 export function createAdmissions(rateLimit: RateLimit, usage: UsageRecorder) {
   /** Takes points from the budgets and counts them. */
   async function take(how: keyof RateLimit, request: OperationRequest, points: number): Promise<Budget | undefined> {

@@ -36,7 +36,7 @@ interface ExecuteOptions {
 }
 
 /**
- * Creates the function that executes admitted operations: on the primary or a replica, and mutations once per
+ * Returns a function that executes admitted operations: on the primary or a replica, and mutations once per
  * idempotency key.
  */
 export function createExecuteAdmitted({ services, meter, recentWrites }: ExecuteOptions): ExecuteAdmitted {
@@ -82,7 +82,7 @@ export function createExecuteAdmitted({ services, meter, recentWrites }: Execute
     const { result, isReplay, isStored } = await onChosenServer(request, work)
     const codes = countErrors(result, context)
     const length = lengthOf(result.data, operation.kind === 'mutation' ? Number.POSITIVE_INFINITY : maxResponseLength)
-    operation.noteRun(performance.now() - startedAt - waits.milliseconds)
+    operation.addRunTime(performance.now() - startedAt - waits.milliseconds)
     return {
       result,
       length,

@@ -61,7 +61,7 @@ export interface OperationsOptions {
   readonly requiresClientName?: boolean
 }
 
-/** Creates the functions that run operations. */
+/** Returns the functions that run operations. */
 export function createOperations(options: OperationsOptions): Operations {
   const { schemas, services, meter, limits, introspection, requiresClientName = false } = options
   const preparer = createPreparer({ schemas, introspection, metrics: services.metrics })

@@ -11,7 +11,7 @@ interface RecordedRequest {
 
 export type UsageRecorder = ReturnType<typeof createUsageRecorder>
 
-/** Creates what counts the operations of both APIs: who requested what, how long it took, and whether it failed. */
+/** Returns the recorder of the operations of both APIs: who requested what, how long it took, and whether it failed. */
 export function createUsageRecorder(counts: UsageCounts, requiresClientName: boolean) {
   const callerOf = ({ operation, context: { viewer, client } }: RecordedRequest): Caller => ({
     viewer,

@@ -158,7 +158,7 @@ async function* eventsOf(
 }
 
 /**
- * Creates the function that turns a value into an event. The caller releases its permits when the client has received
+ * Returns a function that turns a value into an event. The caller releases its permits when the client has received
  * it.
  */
 function createResults(request: SubscriptionRequest, { admissions, unsent, paid }: Omit<EventsOptions, 'meter'>) {

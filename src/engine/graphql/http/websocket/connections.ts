@@ -217,7 +217,7 @@ export function createConnections(options: ConnectionsOptions) {
       metrics.webSockets.set(open.size)
       watchClient(socket, raw, {
         ...options,
-        isKnown: () => connection.release !== undefined,
+        hasCredential: () => connection.release !== undefined,
         onExcess: () => connection.refusal.note({ limit: 'body_length' }),
         onSilence() {
           for (const call of connection.silenceListeners) call()

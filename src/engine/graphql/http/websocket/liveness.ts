@@ -13,7 +13,7 @@ export interface LivenessOptions {
   /** How long a client may send nothing, not even the reply to a ping. */
   readonly idleMilliseconds: number
   /** Whether the client's credential is valid. */
-  isKnown(): boolean
+  hasCredential(): boolean
   /** Called when a client without a valid credential has sent too much. */
   onExcess(): void
   /**
@@ -28,7 +28,7 @@ export interface LivenessOptions {
  * gateway keeps no message of 1 MiB for a client without one.
  */
 export function watchClient(socket: WebSocket, connection: Socket, options: LivenessOptions): void {
-  const { heartbeatMilliseconds, idleMilliseconds, isKnown, onExcess, onSilence } = options
+  const { heartbeatMilliseconds, idleMilliseconds, hasCredential, onExcess, onSilence } = options
   const bytesBefore = connection.bytesRead
   let heardAt = performance.now()
   const timer = setInterval(() => {
@@ -41,7 +41,7 @@ export function watchClient(socket: WebSocket, connection: Socket, options: Live
   // Before ws reads the data.
   connection.prependListener('data', () => {
     heardAt = performance.now()
-    if (isKnown() || connection.bytesRead - bytesBefore <= maxBytesBeforeCredential) return
+    if (hasCredential() || connection.bytesRead - bytesBefore <= maxBytesBeforeCredential) return
     onExcess()
     refuse(socket, connection)
   })

@@ -53,7 +53,7 @@ interface SocketRequest extends Pick<RequestState, 'headers' | 'log'> {
 }
 
 /**
- * Creates the function that executes an operation of a WebSocket, with the duties of a request: permits, statements, a
+ * Returns a function that executes an operation of a WebSocket, with the duties of a request: permits, statements, a
  * line in the log, a trace. Each result is read when the client's connection has taken the one before.
  *
  * @returns `start`, whose results throw a `RejectedOperation`. `return` ends an operation whose client has left

@@ -25,7 +25,7 @@ const pointsOfRepetition = 256
 type Share = readonly [path: string, points: number]
 
 /**
- * Creates the functions that return the cost of an operation, and the fields that it consists of, the costliest first,
+ * Returns the functions that return the cost of an operation, and the fields that it consists of, the costliest first,
  * for its variables as the client sent them.
  *
  * The cost is a point for each node (user, account, profile, email, job) that the operation may return, at least one
@@ -166,7 +166,7 @@ interface Part {
   readonly parts: Map<string, Part>
 }
 
-/** Creates the function that counts the nodes in the data of an operation's response. */
+/** Returns a function that counts the nodes in the data of an operation's response. */
 export function createNodeCount(fields: readonly SelectedField[]): (data: unknown) => number {
   const root: Part = { isNode: false, parts: new Map() }
   addParts(root, fields)

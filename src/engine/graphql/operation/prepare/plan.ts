@@ -19,7 +19,7 @@ const maxBranches = 24
 const maxVariables = 3
 
 /**
- * Creates the function that plans the reads of an operation: for each model the fields, and for each root field the
+ * Returns a function that plans the reads of an operation: for each model the fields, and for each root field the
  * relations that are read together with its rows.
  *
  * @returns the plan for coerced variables, which decide `@skip` and `@include`

@@ -57,7 +57,7 @@ export interface PreparedOperation {
   /** Its reads, for coerced variables. */
   planOf(coerced: Values): ReadPlan
   /** Notes for how long a run kept the event loop busy, in milliseconds. */
-  noteRun(milliseconds: number): void
+  addRunTime(milliseconds: number): void
   /** How long its last runs kept the event loop busy, in milliseconds; undefined before the first run has ended. */
   busyMilliseconds(): number | undefined
   /** The compiled operation, from the second call on; undefined if graphql-js is to execute it. */
@@ -108,7 +108,7 @@ interface PreparedDocument {
   readonly operations: Map<OperationDefinitionNode, PreparedOperation>
 }
 
-/** Creates the function that parses and validates a document. */
+/** Returns a function that parses and validates a document. */
 function createDocumentReader(schema: GraphQLSchema, introspection: boolean) {
   const rules = [
     ...specifiedRules.map((rule) => (rule === ValuesOfCorrectTypeRule ? literalsRule : rule)),
@@ -236,7 +236,7 @@ function prepareOperation(
     countNodes: createNodeCount(selection.fields),
     planOf: createPlanner(selection),
     coerce: (variables) => coerceVariables(schema, definition, variables),
-    noteRun(milliseconds) {
+    addRunTime(milliseconds) {
       // A long run counts for some runs after it: other variables can make the next one short.
       busyMilliseconds = Math.max(milliseconds, (busyMilliseconds ?? 0) * 0.9)
     },
