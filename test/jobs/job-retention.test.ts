@@ -14,9 +14,13 @@ const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000)
 
 async function createJobs(id: string, finishedAt: Date | null, count = 1) {
   const status = finishedAt ? ('SUCCEEDED' as const) : ('PENDING' as const)
-  const data = { tenantAppId: tenant.tenantAppId, status, finishedAt, createdAt: daysAgo(400), updatedAt: daysAgo(400) }
+  const data = { tenantAppId: tenant.tenantAppId, status, createdAt: daysAgo(400), updatedAt: daysAgo(400) }
   await app.database.prisma.job.createMany({
-    data: Array.from({ length: count }, (_, index) => ({ ...data, id: `${id}_${index}` })),
+    data: Array.from({ length: count }, (_, index) => ({
+      ...data,
+      id: `${id}_${index}`,
+      finishedAt: finishedAt && new Date(finishedAt.getTime() + index),
+    })),
   })
 }
 
@@ -28,7 +32,8 @@ describe('finished jobs', () => {
     const statements = await app.statementsOf(async () => {
       expect(await app.services.jobs.removeFinished(30)).toBe(1_100)
     })
-    expect(statements).toHaveLength(3)
+    // Three batches, and before each the time of its last job.
+    expect(statements).toHaveLength(6)
     const left = await app.database.prisma.job.findMany({ orderBy: { id: 'asc' } })
     expect(left.map(({ id }) => id)).toEqual(['waiting_0', 'waiting_1', 'young_0', 'young_1'])
   })

@@ -1,4 +1,5 @@
 import type { Database } from '../../engine/db/database.ts'
+import { sumOfBatches, sumOfTenants } from '../../engine/db/each-tenant.ts'
 import { execute, query, type Statement, statement } from '../../engine/db/statement.ts'
 import { createdIdPattern, likePatternOf, patternOf, readNames } from './names.ts'
 
@@ -10,25 +11,24 @@ const pageSize = 50
 
 /** A user who was deleted. */
 interface Erasure {
-  readonly tenantAppId: string
   readonly userId: string
   readonly deletedAt: string
 }
 
-const isErasing = statement('SELECT EXISTS (SELECT FROM erasure)')
+const listErasing = statement('SELECT DISTINCT tenant_app_id FROM erasure')
 
-const note = statement('UPDATE erasure SET seen_in = transaction_prefix() WHERE seen_in IS NULL')
+const note = statement(`
+  UPDATE erasure SET seen_in = node_prefix(tenant_app_id) WHERE tenant_app_id = $1 AND seen_in IS NULL`)
 
 /** The transactions that ran when the deletion was noted have ended, so what they wrote can be seen. */
-const isDue = 'jobs IS NULL AND due_at <= now() AND seen_in < (SELECT complete FROM event_horizon())'
+const isDue = 'jobs IS NULL AND due_at <= now() AND seen_in < node_complete(tenant_app_id)'
 
 // A process has an hour. If it ends before, another one begins again.
 const claim = statement(`
-  UPDATE erasure SET due_at = now() + interval '1 hour' WHERE (tenant_app_id, id) IN (
-    SELECT tenant_app_id, id FROM erasure WHERE ${isDue} AND tenant_app_id = (
-      SELECT tenant_app_id FROM erasure WHERE ${isDue} ORDER BY due_at LIMIT 1
-    ) LIMIT ${maxUsers} FOR UPDATE SKIP LOCKED
-  ) RETURNING tenant_app_id, id, deleted_at::text`)
+  UPDATE erasure SET due_at = now() + interval '1 hour' WHERE tenant_app_id = $1 AND id IN (
+    SELECT id FROM erasure WHERE tenant_app_id = $1 AND ${isDue}
+    ORDER BY due_at LIMIT ${maxUsers} FOR UPDATE SKIP LOCKED
+  ) RETURNING id, deleted_at`)
 
 /**
  * Reads the rows after an id, and finds those that name users. The ids of accounts and profiles are looked up for each
@@ -68,50 +68,52 @@ const isNamed = `(job.status IN ('PENDING', 'RUNNING') OR
 const eraseJobs = statement(`
   UPDATE job SET
     payload = NULL, result = NULL, error = NULL, progress_message = NULL,
-    status = (CASE job.status WHEN 'PENDING' THEN 'CANCELLED' ELSE job.status::text END)::job_status,
-    finished_at = CASE job.status WHEN 'PENDING' THEN date_trunc('milliseconds', now()) ELSE finished_at END,
+    status = CASE WHEN job.status = 'PENDING' THEN 'CANCELLED'::job_status ELSE job.status END,
+    finished_at = CASE WHEN job.status = 'PENDING' THEN date_trunc('milliseconds', node_now(job.tenant_app_id)) ELSE finished_at END,
     updated_at = date_trunc('milliseconds', now())
-  WHERE (tenant_app_id, id) IN (
-    SELECT job.tenant_app_id, job.id FROM (SELECT DISTINCT tenant_app_id, unnest(jobs) AS id FROM erasure) AS named
-    JOIN job USING (tenant_app_id, id) WHERE job.status <> 'RUNNING' AND ${isNamed}
+  WHERE tenant_app_id = $1 AND id IN (
+    SELECT job.id FROM (SELECT DISTINCT unnest(jobs) AS id FROM erasure WHERE tenant_app_id = $1) AS named
+    JOIN job ON job.tenant_app_id = $1 AND job.id = named.id WHERE job.status <> 'RUNNING' AND ${isNamed}
     LIMIT ${pageSize} FOR UPDATE OF job SKIP LOCKED)`)
 
 const removeCompleted = statement(`
-  DELETE FROM erasure WHERE jobs IS NOT NULL AND NOT EXISTS (
-    SELECT FROM job WHERE job.tenant_app_id = erasure.tenant_app_id AND job.id = ANY (erasure.jobs) AND ${isNamed})`)
+  DELETE FROM erasure WHERE tenant_app_id = $1 AND jobs IS NOT NULL AND NOT EXISTS (
+    SELECT FROM job WHERE job.tenant_app_id = $1 AND job.id = ANY (erasure.jobs) AND ${isNamed})`)
 
 /**
  * Erases what still names users who were deleted: stored responses, and the payloads and results of jobs, if they were
- * written before the deletion. Searches for at most 20 users of one tenant, and for none while transactions run that
+ * written before the deletion. Searches for at most 20 users of each tenant, and for none while transactions run that
  * began before the deletion was noted. Any number of processes may do so at the same time.
  */
 export async function eraseUsers({ sql }: Pick<Database, 'sql'>): Promise<void> {
-  const [[isNeeded] = []] = await query(sql, isErasing)
-  if (isNeeded !== true) return
-  await execute(sql, note)
-  const [first, ...others] = (await query(sql, claim)).map(([tenantAppId, userId, deletedAt]) => ({
-    tenantAppId: String(tenantAppId),
-    userId: String(userId),
-    deletedAt: String(deletedAt),
-  }))
-  if (first) await searchTenant({ sql }, [first, ...others])
-  while ((await execute(sql, eraseJobs)) === pageSize);
-  await execute(sql, removeCompleted)
+  await sumOfTenants(sql, { list: listErasing }, async (tenantAppId) => {
+    await execute(sql, note, [tenantAppId])
+    const erasures = (await query(sql, claim, [tenantAppId])).map(([userId, deletedAt]) => ({
+      userId: String(userId),
+      deletedAt: String(deletedAt),
+    }))
+    if (erasures.length > 0) await searchTenant({ sql }, tenantAppId, erasures)
+    await sumOfBatches(pageSize, () => execute(sql, eraseJobs, [tenantAppId]))
+    return execute(sql, removeCompleted, [tenantAppId])
+  })
 }
 
-/** Searches the rows of one tenant for users. */
-async function searchTenant({ sql }: Pick<Database, 'sql'>, erasures: readonly [Erasure, ...Erasure[]]): Promise<void> {
-  const [{ tenantAppId }] = erasures
+/** Searches the rows of a tenant for users. */
+async function searchTenant(
+  { sql }: Pick<Database, 'sql'>,
+  tenantAppId: string,
+  erasures: readonly Erasure[],
+): Promise<void> {
   const users = erasures.map(({ userId }) => userId)
-  const names = await query(sql, readNames, [users, users.map(() => tenantAppId)])
+  const names = await query(sql, readNames, [tenantAppId, users])
   const deletedAt = (user: unknown) => erasures.find(({ userId }) => userId === user)?.deletedAt ?? null
-  const related = names.filter(([, userId, name]) => name !== userId)
+  const related = names.filter(([userId, name]) => name !== userId)
   const values = [
     users.map((id) => likePatternOf(id)),
     users.map((id) => patternOf(id)),
     users.map(deletedAt),
-    related.map(([, , name]) => String(name)),
-    related.map(([, userId]) => deletedAt(userId)),
+    related.map(([, name]) => String(name)),
+    related.map(([userId]) => deletedAt(userId)),
   ]
   const search = async (sent: Statement): Promise<string[]> => {
     const found: string[] = []

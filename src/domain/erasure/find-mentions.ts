@@ -34,8 +34,11 @@ export async function findMentions(
   }: { readonly userId: string; readonly tenantAppId?: string; readonly texts: readonly string[] },
 ): Promise<Mention[]> {
   const tenants = (await query(sql, listTenants, [tenantAppId ?? null])).map(([id]) => String(id))
-  const names = await query(sql, readNames, [tenants.map(() => userId), tenants])
-  const all = [...new Set([userId, ...names.map(([, , name]) => String(name)), ...texts])]
+  const names: string[] = []
+  for (const tenant of tenants) {
+    for (const [, name] of await query(sql, readNames, [tenant, [userId]])) names.push(String(name))
+  }
+  const all = [...new Set([userId, ...names, ...texts])]
   // A text of the operator is a word, however short.
   const isWord = (name: string) => isCertain(name) || texts.includes(name)
   const likePatterns = all.map((name) => likePatternOf(name, isWord(name)))

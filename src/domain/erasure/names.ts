@@ -8,14 +8,13 @@ const createdId = `(?:${accountIds.prefix}|${profileIds.prefix})[0-9a-f]{8}(?:-[
 /**
  * The ids of a user, and of the accounts and profiles that the user has had, as far as the event log and the deletion
  * know them. Ids that clients have chosen for accounts and profiles are left out: users with tokens could choose words
- * that other payloads have. Parameters: users, and the tenant of each.
+ * that other payloads have. Parameters: tenant, users.
  */
 export const readNames = statement(`
-  SELECT DISTINCT erased.tenant_app_id, erased.user_id, name
-  FROM unnest($1::text[], $2::text[]) AS erased (user_id, tenant_app_id) CROSS JOIN LATERAL (
+  SELECT DISTINCT erased.user_id, name FROM unnest($2::text[]) AS erased (user_id) CROSS JOIN LATERAL (
     SELECT erased.user_id UNION SELECT unnest(ARRAY[resource_id, account_id]) FROM event
-    WHERE event.tenant_app_id = erased.tenant_app_id AND event.user_id = erased.user_id
-    UNION SELECT unnest(names) FROM erasure WHERE erasure.tenant_app_id = erased.tenant_app_id AND erasure.id = erased.user_id
+    WHERE event.tenant_app_id = $1 AND event.user_id = erased.user_id
+    UNION SELECT unnest(names) FROM erasure WHERE erasure.tenant_app_id = $1 AND erasure.id = erased.user_id
   ) AS named (name) WHERE name = erased.user_id OR name ~ '^${createdId}$'`)
 
 /** The length from which an id is certainly one, and not a word or a number that means something else. */

@@ -1,6 +1,7 @@
 import type { Database } from '../../engine/db/database.ts'
+import { sumOfBatches, sumOfTenants } from '../../engine/db/each-tenant.ts'
 import { selectColumns } from '../../engine/db/read/columns.ts'
-import { type Parameter, query, type Statement, statement } from '../../engine/db/statement.ts'
+import { execute, type Parameter, query, type Statement, statement } from '../../engine/db/statement.ts'
 import { invalidField } from '../../engine/errors.ts'
 import type { Event, EventType } from './event.ts'
 
@@ -132,17 +133,20 @@ export function createEventLog({ sql, model }: Pick<Database, 'sql' | 'model'>) 
     },
 
     /**
-     * Removes events that are older than `days`, in batches of the oldest events of some tenants.
+     * Removes events that are older than `days`, in batches of the oldest events of a tenant.
      *
      * @returns how many
      */
     async removeOlderThan(days: number): Promise<number> {
-      let removed = 0
-      for (let batch = 1; batch > 0; removed += batch) {
-        const [[count] = []] = await query(sql, remove, [String(days)])
-        batch = Number(count)
-      }
-      return removed
+      return sumOfTenants(sql, { list: listTenants }, (tenantAppId) =>
+        sumOfBatches(maxEvents, async () => {
+          const [[last, count] = []] = await query(sql, findOld, [tenantAppId, String(days)])
+          if (last === null) return 0
+          await execute(sql, noteRemoved, [tenantAppId, String(last)])
+          await execute(sql, remove, [tenantAppId, String(days), String(last)])
+          return Number(count)
+        }),
+      )
     },
   }
 }
@@ -196,24 +200,17 @@ const oldestWriter = statement(`
     UNION ALL SELECT format('the prepared transaction %s', gid), transaction FROM pg_prepared_xacts
   ) AS writers ORDER BY age(number) DESC LIMIT 1`)
 
-const cutoff = 'now() - make_interval(days => $1::integer)'
+const listTenants = statement('SELECT id FROM tenant_app ORDER BY id')
 
-// A tenant remembers what was removed, so that a follower which continues after an older id learns that it has missed
-// events.
-const remove = statement(`
-  WITH removed AS (
-    DELETE FROM event WHERE (tenant_app_id, id) IN (
-      SELECT oldest.tenant_app_id, oldest.id
-      FROM (
-        SELECT tenant_app.id FROM tenant_app WHERE ${cutoff} > (
-          SELECT event.created_at FROM event WHERE event.tenant_app_id = tenant_app.id ORDER BY event.id LIMIT 1
-        ) LIMIT 10
-      ) AS tenant CROSS JOIN LATERAL (
-        SELECT * FROM event WHERE event.tenant_app_id = tenant.id ORDER BY event.id LIMIT ${maxEvents}
-      ) AS oldest WHERE oldest.created_at < ${cutoff}
-    ) RETURNING tenant_app_id, id
-  ), noted AS (
-    UPDATE tenant_app SET events_removed_to = greatest(events_removed_to, last.id)
-    FROM (SELECT tenant_app_id, max(id) AS id FROM removed GROUP BY tenant_app_id) AS last WHERE tenant_app.id = last.tenant_app_id
-  )
-  SELECT count(*) FROM removed`)
+const isOld = 'created_at < now() - make_interval(days => $2::integer)'
+
+const findOld = statement(`
+  SELECT max(id), count(*) FROM (SELECT id, created_at FROM event WHERE tenant_app_id = $1 ORDER BY id LIMIT ${maxEvents}) AS oldest
+  WHERE ${isOld}`)
+
+// A tenant remembers what is removed, before it is: a follower which continues after an older id learns that it has
+// missed events.
+const noteRemoved = statement(`
+  UPDATE tenant_app SET events_removed_to = greatest(events_removed_to, $2) WHERE id = $1`)
+
+const remove = statement(`DELETE FROM event WHERE tenant_app_id = $1 AND id <= $3 AND ${isOld}`)

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
 import { holderOf, type Viewer } from '../auth/viewer.ts'
 import type { Database } from '../db/database.ts'
-import { execute, query, statement } from '../db/statement.ts'
+import { removeOlder } from '../db/retention.ts'
+import { query, statement } from '../db/statement.ts'
 import { GatewayError } from '../errors.ts'
 
 /** A request that is executed once, however often it is sent. */
@@ -23,12 +24,8 @@ const find = statement(`
 
 const store = statement(`
   INSERT INTO idempotent_answer (tenant_app_id, id, fingerprint, answer) VALUES ($1, $2, $3, $4)
-  ON CONFLICT (tenant_app_id, id) DO UPDATE SET fingerprint = $3, answer = $4, created_at = now()`)
-
-const removeExpired = statement(`
-  DELETE FROM idempotent_answer WHERE (tenant_app_id, id) IN (
-    SELECT tenant_app_id, id FROM idempotent_answer WHERE created_at < now() - interval '24 hours'
-    ORDER BY created_at LIMIT 500 FOR UPDATE SKIP LOCKED)`)
+  ON CONFLICT (tenant_app_id, id) DO UPDATE SET
+    fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = node_now(idempotent_answer.tenant_app_id)`)
 
 /**
  * Creates the idempotency of a migrated database.
@@ -86,7 +83,7 @@ const erased = ''
 
 /** Removes responses that are older than 24 hours, in batches. */
 export async function removeExpiredResponses({ sql }: Pick<Database, 'sql'>): Promise<void> {
-  while ((await execute(sql, removeExpired)) > 0);
+  await removeOlder(sql, { table: 'idempotent_answer', column: 'created_at', age: '24 hours' })
 }
 
 function keyInUse(): GatewayError {

@@ -1,7 +1,9 @@
 import type { Database } from '../../../engine/db/database.ts'
+import { sumOfTenants } from '../../../engine/db/each-tenant.ts'
 import type { Job, JobStatus } from '../../../engine/db/generated/prisma/client.ts'
 import { isPossibleId } from '../../../engine/db/ids.ts'
 import { selectColumns } from '../../../engine/db/read/columns.ts'
+import { removeOlder } from '../../../engine/db/retention.ts'
 import { execute, type Parameter, query, type Statement, statement } from '../../../engine/db/statement.ts'
 import { arityOf, type GivenValue, givenParameters } from '../../../engine/db/write/given.ts'
 import { type GatewayError, invalidField } from '../../../engine/errors.ts'
@@ -9,7 +11,7 @@ import type { Metrics } from '../../../engine/telemetry/metrics.ts'
 import { createJobRules, type JobLimits } from '../job.input.ts'
 import { createBulkTexts, type JobSelection } from './bulk-texts.ts'
 import { countByState, oldestDueSeconds } from './count-texts.ts'
-import { batchSize, createStatements } from './statements.ts'
+import { createStatements } from './statements.ts'
 import { canMake, rejectedTransition } from './transitions.ts'
 
 /** How long a failed attempt delays the next one: the delay doubles with each attempt, up to the maximum. */
@@ -79,7 +81,7 @@ export type JobStore = ReturnType<typeof createJobStore>
 
 /**
  * Creates the store of the rows of jobs. A row holds all that is known about a job: its state, when it is due, its
- * attempts and its lease. Every function but `removeFinished` changes rows with one statement, by the clock of the
+ * attempts and its lease. Every function but `failExpired` and `removeFinished` changes rows with one statement, by the clock of the
  * database.
  *
  * The changes that a worker makes to a job it holds reject with BAD_USER_INPUT: NOT_FOUND if the tenant has no such
@@ -141,9 +143,10 @@ export function createJobStore(
     },
     /** Finds those of some jobs that are cancelled. */
     async findCancelled(keys: readonly JobKey[]): Promise<JobKey[]> {
-      const parameters = [keys.map(({ tenantAppId }) => tenantAppId), keys.map(({ id }) => id)]
-      const found = await query(sql, statements.findCancelled, parameters)
-      return found.map(([tenantAppId, id]) => ({ tenantAppId: String(tenantAppId), id: String(id) }))
+      const tenants = [...new Set(keys.map(({ tenantAppId }) => tenantAppId))]
+      const found = await query(sql, statements.findCancelled, [tenants, keys.map(({ id }) => id)])
+      // A tenant can have a job with the id of another tenant's.
+      return keys.filter((key) => found.some(([tenantAppId, id]) => tenantAppId === key.tenantAppId && id === key.id))
     },
     async findByIdempotencyKeys(tenantAppId: string, keys: readonly string[]): Promise<Job[]> {
       return (await query(sql, statements.findByIdempotencyKeys, [tenantAppId, keys])).map(toJob)
@@ -198,9 +201,11 @@ export function createJobStore(
       const [counted] = await query(sql, statement(text), parameters)
       return Number(counted?.[0])
     },
-    /** Fails the attempts whose lease has expired, at most 500. Returns how many. */
+    /** Fails the attempts whose lease has expired, at most 500 of each tenant. Returns how many. */
     async failExpired(failure: Failure): Promise<number> {
-      const failed = await execute(sql, statements.failExpired, failureOf(failure))
+      const failed = await sumOfTenants(sql, { list: statements.listExpired }, (tenantAppId) =>
+        execute(sql, statements.failExpired, [tenantAppId, ...failureOf(failure)]),
+      )
       metrics.jobAttempts.inc({ outcome: 'lease_lost' }, failed)
       return failed
     },
@@ -217,13 +222,8 @@ export function createJobStore(
      *
      * @returns how many
      */
-    async removeFinished(days: number): Promise<number> {
-      let removed = 0
-      for (let batch = batchSize; batch === batchSize; removed += batch) {
-        batch = await execute(sql, statements.removeFinished, [String(days)])
-      }
-      return removed
-    },
+    removeFinished: (days: number): Promise<number> =>
+      removeOlder(sql, { table: 'job', column: 'finished_at', age: `${days} days` }),
   }
 }
 

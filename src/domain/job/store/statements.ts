@@ -3,7 +3,7 @@ import { type Arity, givenTable } from '../../../engine/db/write/given.ts'
 import { defaultMaxAttempts } from '../job.input.ts'
 import { statesBefore, type Transition } from './transitions.ts'
 
-/** How many jobs one statement fails or removes. */
+/** How many jobs of a tenant one statement fails. */
 export const batchSize = 500
 
 // Columns hold milliseconds. Rounding could put `run_at` into the future, and a job would not be due when it is
@@ -36,8 +36,8 @@ export function createStatements(columns: string) {
     find: statement(`SELECT ${columns} FROM job WHERE ${ofKey}`),
     findStatus: statement(`SELECT status FROM job WHERE ${ofKey}`, { isShortRead: true }),
     findCancelled: statement(`
-      SELECT tenant_app_id, id FROM unnest($1::text[], $2::text[]) AS held (tenant_app_id, id) JOIN job USING (tenant_app_id, id)
-      WHERE job.status = 'CANCELLED'`),
+      SELECT tenant_app_id, id FROM job
+      WHERE tenant_app_id = ANY ($1::text[]) AND id = ANY ($2::text[]) AND status = 'CANCELLED'`),
     findByIdempotencyKeys: statement(
       `SELECT ${columns} FROM job WHERE tenant_app_id = $1 AND idempotency_key = ANY ($2)`,
     ),
@@ -60,14 +60,13 @@ export function createStatements(columns: string) {
       WHERE ${ofKey} AND status IN (${literalsBefore('cancel')}) RETURNING ${columns}`),
     retry: statement(`${toRetried}
       WHERE ${ofKey} AND status IN (${literalsBefore('retry')}) RETURNING ${columns}`),
-    failExpired: statement(`${failWith('$1', '$2', '$3', '$4', '$5', '$6')}
-      WHERE (tenant_app_id, id) IN (
-        SELECT tenant_app_id, id FROM job WHERE status = 'RUNNING' AND lease_expires_at < now()
+    listExpired: statement(
+      `SELECT DISTINCT tenant_app_id FROM job WHERE status = 'RUNNING' AND lease_expires_at < now()`,
+    ),
+    failExpired: statement(`${failWith('$2', '$3', '$4', '$5', '$6', '$7')}
+      WHERE tenant_app_id = $1 AND id IN (
+        SELECT id FROM job WHERE tenant_app_id = $1 AND status = 'RUNNING' AND lease_expires_at < now()
         ORDER BY lease_expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`),
-    removeFinished: statement(`
-      DELETE FROM job WHERE (tenant_app_id, id) IN (
-        SELECT tenant_app_id, id FROM job WHERE finished_at < now() - make_interval(days => $1::integer)
-        ORDER BY finished_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`),
   }
 }
 
@@ -86,16 +85,16 @@ function insertJobs(arity: Arity, columns: string): Statement {
  */
 function failWith(...[code, message, isRetryable, delay, maxDelay, retryAfter]: readonly string[]): string {
   const isAttemptLeft = `${isRetryable}::boolean AND attempts < coalesce(max_attempts, 0)`
-  const seconds = `${delay}::double precision * 2 ^ (attempts - 1) * (1 + random())`
+  const seconds = `${delay}::double precision * 2 ^ (attempts - 1) * (1 + node_random(job.tenant_app_id))`
   return `
     UPDATE job SET
-      status = (CASE WHEN ${isAttemptLeft} THEN 'PENDING' ELSE 'FAILED' END)::job_status,
+      status = CASE WHEN ${isAttemptLeft} THEN 'PENDING'::job_status ELSE 'FAILED'::job_status END,
       run_at = CASE WHEN ${isAttemptLeft}
-        THEN now() + make_interval(secs => greatest(${retryAfter}::double precision, least(${maxDelay}::double precision, ${seconds}))) ELSE run_at END,
+        THEN node_now(job.tenant_app_id) + make_interval(secs => greatest(${retryAfter}::double precision, least(${maxDelay}::double precision, ${seconds}))) ELSE run_at END,
       started_at = CASE WHEN ${isAttemptLeft} THEN NULL ELSE started_at END,
-      finished_at = CASE WHEN ${isAttemptLeft} THEN NULL ELSE ${now} END,
+      finished_at = CASE WHEN ${isAttemptLeft} THEN NULL ELSE date_trunc('milliseconds', node_now(job.tenant_app_id)) END,
       error = json_build_object('code', ${code}::text, 'message', ${message}::text, 'attempt', attempts,
-        'at', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')),
+        'at', to_char(node_now(job.tenant_app_id) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')),
       updated_at = ${now}, ${withoutLease}`
 }
 
@@ -142,7 +141,7 @@ function startDue(types: string, dueOfType: string, share: string, returned: str
     UPDATE job SET
       status = 'RUNNING', attempts = attempts + 1, started_at = now(), updated_at = now(),
       progress = NULL, progress_message = NULL,
-      lease_token = gen_random_uuid()::text, lease_expires_at = now() + make_interval(secs => $3::integer)
+      lease_token = node_uuid(job.tenant_app_id), lease_expires_at = now() + make_interval(secs => $3::integer)
     FROM due WHERE job.tenant_app_id = due.tenant_app_id AND job.id = due.id ${ofTenant}
     RETURNING ${returned}`)
 }

@@ -1,4 +1,5 @@
 import type { Database } from '../../../engine/db/database.ts'
+import { sumOfBatches, sumOfTenants } from '../../../engine/db/each-tenant.ts'
 import { execute, query } from '../../../engine/db/statement.ts'
 import type { Event, EventType } from '../../event/event.ts'
 import type { DeliveryStatus } from '../webhook.ts'
@@ -68,19 +69,25 @@ export function createDeliveryStore({ sql }: Pick<Database, 'sql'>) {
       const rows = await query(sql, statements.claim, [String(limit), String(leaseSeconds), withoutTenants])
       return rows.map(toClaimed)
     },
-    releaseExpired: () => execute(sql, statements.releaseExpired),
-    /** Records the ends of attempts. */
+    /** Makes deliveries due again whose lease has expired, at most 500 of each tenant. */
+    releaseExpired: () =>
+      sumOfTenants(sql, { list: statements.listExpired }, (tenantAppId) =>
+        execute(sql, statements.releaseExpired, [tenantAppId]),
+      ),
+    /** Records the ends of attempts, by tenant. Those of the tenants before one that fails are recorded. */
     async record(ended: readonly EndedDelivery[]): Promise<void> {
-      await execute(sql, statements.record, [
-        ended.map(({ tenantAppId }) => tenantAppId),
-        ended.map(({ id }) => id),
-        ended.map(({ leaseToken }) => leaseToken),
-        ended.map(({ status }) => status),
-        ended.map(({ responseStatus }) => toText(responseStatus)),
-        ended.map(({ error }) => error),
-        ended.map(({ delaySeconds }) => toText(delaySeconds)),
-        ended.map(({ isFree }) => String(isFree)),
-      ])
+      for (const [tenantAppId, own] of Map.groupBy(ended, (delivery) => delivery.tenantAppId)) {
+        await execute(sql, statements.record, [
+          tenantAppId,
+          own.map(({ id }) => id),
+          own.map(({ leaseToken }) => leaseToken),
+          own.map(({ status }) => status),
+          own.map(({ responseStatus }) => toText(responseStatus)),
+          own.map(({ error }) => error),
+          own.map(({ delaySeconds }) => toText(delaySeconds)),
+          own.map(({ isFree }) => String(isFree)),
+        ])
+      }
     },
     /** Notes that a delivery has succeeded after others have failed. */
     noteSuccess: (webhook: WebhookKey) => execute(sql, statements.noteSuccess, keyOf(webhook)),
@@ -101,7 +108,10 @@ export function createDeliveryStore({ sql }: Pick<Database, 'sql'>) {
     },
     /** Removes the deliveries of events that have been removed, in batches. */
     async removeOld(): Promise<void> {
-      while ((await execute(sql, statements.removeOld)) > 0);
+      for (const [tenantAppId, removedTo] of await query(sql, statements.listRemoved)) {
+        const parameters = [String(tenantAppId), String(removedTo)]
+        await sumOfBatches(statements.pageSize, () => execute(sql, statements.removeOld, parameters))
+      }
     },
   }
 }

@@ -3,8 +3,11 @@ import { statement } from '../../../engine/db/statement.ts'
 // Locks are taken in one order, so that workers and mutations do not wait for each other in a circle: rows of webhooks
 // before those of deliveries, and the rows of a table in the order of their keys or with SKIP LOCKED.
 
-/** How many events of a webhook one statement puts into deliveries, and for how many webhooks. */
-const pageSize = 500
+/**
+ * How many events of a webhook one statement puts into deliveries, and for how many webhooks. As many deliveries are
+ * removed at once.
+ */
+export const pageSize = 500
 const maxWebhooks = 50
 
 /** A webhook to which events can be sent now. */
@@ -27,7 +30,8 @@ const insertChosen = `
   SELECT tenant_app_id, 'dlv_' || substr(event_id, 5) || '_' || substr(webhook_id, 5), webhook_id, event_id, type, now(), now()
   FROM chosen ORDER BY tenant_app_id, event_id, webhook_id
   ON CONFLICT (tenant_app_id, id) DO UPDATE SET
-    status = 'PENDING', attempts = 0, next_attempt_at = now(), lease_token = NULL, response_status = NULL, error = NULL, updated_at = now()
+    status = 'PENDING', attempts = 0, next_attempt_at = excluded.next_attempt_at, lease_token = NULL, response_status = NULL, error = NULL,
+    updated_at = excluded.updated_at
   RETURNING event_id`
 
 /**
@@ -90,7 +94,7 @@ export const claim = statement(`
   ),
   started AS (
     UPDATE webhook_delivery AS delivery SET
-      status = 'RUNNING', attempts = attempts + 1, lease_token = gen_random_uuid()::text,
+      status = 'RUNNING', attempts = attempts + 1, lease_token = node_uuid(delivery.tenant_app_id),
       next_attempt_at = now() + make_interval(secs => $2::double precision), updated_at = now()
     FROM due WHERE delivery.tenant_app_id = due.tenant_app_id AND delivery.id = due.id
     RETURNING delivery.*
@@ -105,29 +109,31 @@ export const claim = statement(`
 /** Makes deliveries due again whose lease has expired, because their worker has stopped. */
 export const releaseExpired = statement(`
   UPDATE webhook_delivery SET status = 'PENDING', next_attempt_at = now(), lease_token = NULL, updated_at = now()
-  WHERE (tenant_app_id, id) IN (
-    SELECT tenant_app_id, id FROM webhook_delivery WHERE status = 'RUNNING' AND next_attempt_at < now()
+  WHERE tenant_app_id = $1 AND id IN (
+    SELECT id FROM webhook_delivery WHERE tenant_app_id = $1 AND status = 'RUNNING' AND next_attempt_at < now()
     LIMIT 500 FOR UPDATE SKIP LOCKED)`)
+export const listExpired = statement(`
+  SELECT DISTINCT tenant_app_id FROM webhook_delivery WHERE status = 'RUNNING' AND next_attempt_at < now()`)
 
 /**
- * Records the ends of attempts. A delivery that the worker no longer holds stays as it is. Parameters, each a list:
- * tenants, ids, lease tokens, states, statuses of responses, errors, seconds until the next attempt, and whether the
+ * Records the ends of attempts. A delivery that the worker no longer holds stays as it is. Parameters: tenant, and as
+ * lists: ids, lease tokens, states, statuses of responses, errors, seconds until the next attempt, and whether the
  * attempt does not count.
  */
 export const record = statement(`
   WITH ended AS (
-    SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::integer[], $6::text[], $7::double precision[], $8::boolean[])
-      AS ended (tenant_app_id, id, token, status, response_status, error, delay, is_free)
+    SELECT * FROM unnest($2::text[], $3::text[], $4::text[], $5::integer[], $6::text[], $7::double precision[], $8::boolean[])
+      AS ended (id, token, status, response_status, error, delay, is_free)
   ),
   held AS (
-    SELECT tenant_app_id, id FROM webhook_delivery JOIN ended USING (tenant_app_id, id) WHERE lease_token = token
-    ORDER BY tenant_app_id, id FOR UPDATE OF webhook_delivery
+    SELECT webhook_delivery.id FROM webhook_delivery JOIN ended ON webhook_delivery.id = ended.id AND lease_token = token
+    WHERE tenant_app_id = $1 ORDER BY id FOR UPDATE OF webhook_delivery
   )
   UPDATE webhook_delivery AS delivery SET
     status = ended.status, response_status = ended.response_status, error = ended.error, lease_token = NULL, updated_at = now(),
-    attempts = attempts - is_free::integer, next_attempt_at = now() + make_interval(secs => ended.delay)
-  FROM held JOIN ended USING (tenant_app_id, id)
-  WHERE delivery.tenant_app_id = held.tenant_app_id AND delivery.id = held.id AND lease_token = token`)
+    attempts = attempts - is_free::integer, next_attempt_at = node_now(delivery.tenant_app_id) + make_interval(secs => ended.delay)
+  FROM held JOIN ended USING (id)
+  WHERE delivery.tenant_app_id = $1 AND delivery.id = held.id AND lease_token = token`)
 
 const ofWebhook = 'tenant_app_id = $1 AND id = $2'
 
@@ -150,13 +156,16 @@ export const disable = statement(`
   UPDATE webhook SET enabled = false, disabled_reason = $3, updated_at = now()
   WHERE ${ofWebhook} AND enabled AND url = $4 AND key_id = $5`)
 
-/** Removes deliveries whose events have been removed. Their ids begin with those of the events. */
+/**
+ * Removes deliveries whose events have been removed. Their ids begin with those of the events.
+ * Parameters: tenant, the id of the last event that was removed.
+ */
 export const removeOld = statement(`
-  DELETE FROM webhook_delivery WHERE (tenant_app_id, id) IN (
-    SELECT old.tenant_app_id, old.id FROM tenant_app CROSS JOIN LATERAL (
-      SELECT tenant_app_id, id FROM webhook_delivery
-      WHERE tenant_app_id = tenant_app.id AND id < 'dlv_' || substr(events_removed_to, 5) || '~' LIMIT ${pageSize} FOR UPDATE SKIP LOCKED
-    ) AS old WHERE events_removed_to IS NOT NULL LIMIT ${pageSize})`)
+  DELETE FROM webhook_delivery WHERE tenant_app_id = $1 AND id IN (
+    SELECT id FROM webhook_delivery
+    WHERE tenant_app_id = $1 AND id < 'dlv_' || substr($2, 5) || '~' ORDER BY id LIMIT ${pageSize} FOR UPDATE SKIP LOCKED)`)
+export const listRemoved = statement(`
+  SELECT id, events_removed_to FROM tenant_app WHERE events_removed_to IS NOT NULL`)
 
 const removedAtOnce = 10_000
 

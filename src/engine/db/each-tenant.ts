@@ -1,0 +1,37 @@
+import type { SqlQueryable } from '@prisma/driver-adapter-utils'
+import { type Parameter, query, type Statement } from './statement.ts'
+
+/** The tenants that have work: a statement that returns their ids. */
+interface TenantList {
+  readonly list: Statement
+  readonly parameters?: readonly Parameter[]
+}
+
+/**
+ * Works for all tenants, one after the other. Each statement of the work names its tenant, so that it runs on the one
+ * server that has the tenant's rows.
+ *
+ * @param work returns how many rows it has changed
+ * @returns how many rows were changed
+ */
+export async function sumOfTenants(
+  sql: SqlQueryable,
+  { list, parameters = [] }: TenantList,
+  work: (tenantAppId: string) => Promise<number>,
+): Promise<number> {
+  let sum = 0
+  for (const [tenantAppId] of await query(sql, list, parameters)) sum += await work(String(tenantAppId))
+  return sum
+}
+
+/**
+ * Works in batches until one is not full.
+ *
+ * @param work returns how many rows it has changed
+ * @returns how many rows were changed
+ */
+export async function sumOfBatches(batchSize: number, work: () => Promise<number>): Promise<number> {
+  let sum = 0
+  for (let batch = batchSize; batch === batchSize; sum += batch) batch = await work()
+  return sum
+}

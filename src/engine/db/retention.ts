@@ -1,0 +1,34 @@
+import type { SqlQueryable } from '@prisma/driver-adapter-utils'
+import { execute, query, statement } from './statement.ts'
+
+/** About how many rows one statement removes. */
+const batchSize = 500
+
+/** Which rows are removed because of their age. */
+export interface Retention {
+  readonly table: string
+  /** The column with the time from which a row is kept. It has an index. */
+  readonly column: string
+  /** How long a row is kept, in PostgreSQL's words: `24 hours`. */
+  readonly age: string
+}
+
+/**
+ * Removes the old rows of all tenants, the oldest first. Rows with one time are removed together. A deletion by time
+ * alone can run on every server that has rows; a deletion of listed rows of several tenants could not.
+ *
+ * @returns how many
+ */
+export async function removeOlder(sql: SqlQueryable, { table, column, age }: Retention): Promise<number> {
+  const isOld = `${column} < now() - interval '${age}'`
+  const findBound = statement(
+    `SELECT ${column} FROM ${table} WHERE ${isOld} ORDER BY ${column} OFFSET ${batchSize - 1} LIMIT 1`,
+  )
+  const remove = statement(`DELETE FROM ${table} WHERE ${isOld} AND ${column} <= $1::timestamptz`)
+  let removed = 0
+  for (let bound: unknown; bound !== 'infinity'; ) {
+    ;[[bound = 'infinity'] = []] = await query(sql, findBound)
+    removed += await execute(sql, remove, [String(bound)])
+  }
+  return removed
+}
