@@ -64,7 +64,16 @@ async function createWebhooks({ prisma }, tenantAppId, key, endpoints) {
   for (const { url } of endpoints) {
     const id = webhookIds.create()
     const secret = secrets.encrypt(generateSecret(), secretOwnerOf({ tenantAppId, id }))
-    const data = { tenantAppId, id, url, secret, keyId: row.id, eventTypes: ['USER_CREATED'], cursor: 'evt_0' }
+    const data = {
+      tenantAppId,
+      id,
+      url,
+      secret,
+      keyId: row.id,
+      eventTypes: ['USER_CREATED'],
+      scopes: ['users:read'],
+      cursor: 'evt_0',
+    }
     await prisma.webhook.create({ data })
   }
 }

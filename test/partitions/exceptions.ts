@@ -57,15 +57,14 @@ export const exceptions: readonly Exception[] = [
     reason: 'An operator sees the jobs of all tenants. The statements return numbers of jobs by state, and a time.',
   },
   {
-    name: "a worker's reading of new events for webhooks",
-    matches: /WITH horizon AS .* served AS/s,
-    reason: 'It joins the events and the webhooks of each tenant by the tenant, and returns only the number of events.',
+    name: 'tenants with new events for webhooks',
+    matches: /SELECT DISTINCT tenant_app_id FROM webhook WHERE enabled AND .* < node_complete/s,
+    reason: 'It lists tenants. The statements that put events into deliveries name one of them.',
   },
   {
-    name: "a worker's claim of deliveries of all tenants",
-    matches: /FROM webhook WHERE enabled AND .*tenant_app_id <> ALL/s,
-    reason:
-      'Only the operator starts a worker. It joins a delivery with its webhook and its event by the tenant, and sends it to the URL of this webhook.',
+    name: 'tenants with due deliveries',
+    matches: /SELECT DISTINCT tenant_app_id FROM webhook WHERE .* FROM webhook_delivery AS waiting/s,
+    reason: 'It lists tenants. The statements that claim deliveries name one of them.',
   },
   {
     name: 'tenants with deliveries whose worker is gone',

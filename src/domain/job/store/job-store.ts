@@ -81,8 +81,8 @@ export type JobStore = ReturnType<typeof createJobStore>
 
 /**
  * Creates the store of the rows of jobs. A row holds all that is known about a job: its state, when it is due, its
- * attempts and its lease. Every function but `failExpired` and `removeFinished` changes rows with one statement, by the clock of the
- * database.
+ * attempts and its lease. Every function but `failExpired` and `removeFinished` changes rows with one statement, by the
+ * clock of the database.
  *
  * The changes that a worker makes to a job it holds reject with BAD_USER_INPUT: NOT_FOUND if the tenant has no such
  * job, CONFLICT if the worker no longer holds it. `cancel` and `retry` return undefined, and change nothing, if the job

@@ -6,6 +6,7 @@ import { keepWatching } from '../../event/wake-ups.ts'
 import type { Attempt } from './attempt.ts'
 import type { ClaimedDelivery, DeliveryStore } from './delivery-store.ts'
 import { createRecorder } from './recorder.ts'
+import { createTenantTurns } from './tenant-turns.ts'
 
 export interface DelivererOptions {
   readonly deliveries: DeliveryStore
@@ -38,6 +39,7 @@ export function startDeliverer(options: DelivererOptions): (graceMilliseconds: n
   const stopping = new AbortController()
   /** Whether there may be new events. */
   let isAnnounced = true
+  const due = createTenantTurns(deliveries.listDue)
   let readsNext = 0
   let releasesNext = 0
 
@@ -52,16 +54,22 @@ export function startDeliverer(options: DelivererOptions): (graceMilliseconds: n
   }
 
   /** The tenants that have half of the places. */
-  function fullTenants(): string[] {
+  function fullTenants(): Set<string> {
     const byTenant = Map.groupBy(running.values(), ({ tenantAppId }) => tenantAppId)
-    return [...byTenant].filter(([, own]) => own.length >= concurrency / 2).map(([tenantAppId]) => tenantAppId)
+    return new Set([...byTenant].filter(([, own]) => own.length >= concurrency / 2).map(([tenantAppId]) => tenantAppId))
   }
 
   async function claim(): Promise<boolean> {
     // A part of the places at a time, so that one claim does not give a tenant many more than its half.
     const limit = Math.min(concurrency - running.size, Math.ceil(concurrency / 4))
     if (limit <= 0) return false
-    const claimed = await deliveries.claim(limit, leaseSeconds, fullTenants())
+    const full = fullTenants()
+    const canServe = (tenantAppId: string) => !full.has(tenantAppId)
+    const tenants = await due.next(limit, canServe)
+    const share = Math.floor(limit / tenants.length)
+    const claims = await Promise.all(tenants.map((tenantAppId) => deliveries.claim(tenantAppId, share, leaseSeconds)))
+    for (const [index, tenantAppId] of tenants.entries()) if (claims[index]?.length) due.add(tenantAppId)
+    const claimed = claims.flat()
     for (const delivery of claimed) {
       const ended = run(delivery).finally(() => {
         running.delete(delivery.leaseToken)
@@ -69,7 +77,7 @@ export function startDeliverer(options: DelivererOptions): (graceMilliseconds: n
       })
       running.set(delivery.leaseToken, { tenantAppId: delivery.tenantAppId, ended })
     }
-    return claimed.length > 0
+    return claimed.length > 0 || due.has(canServe)
   }
 
   /** Returns whether there may be more to do at once. */
@@ -84,6 +92,7 @@ export function startDeliverer(options: DelivererOptions): (graceMilliseconds: n
       readsNext = now + pollMilliseconds
       // Events can be announced meanwhile.
       if (await deliveries.fanOut()) isAnnounced = true
+      due.forget()
     }
     return (await claim()) || isAnnounced
   }

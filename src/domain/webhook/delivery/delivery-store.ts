@@ -1,9 +1,12 @@
 import type { Database } from '../../../engine/db/database.ts'
 import { sumOfBatches, sumOfTenants } from '../../../engine/db/each-tenant.ts'
-import { execute, query } from '../../../engine/db/statement.ts'
+import { execute, query, type Statement } from '../../../engine/db/statement.ts'
 import type { Event, EventType } from '../../event/event.ts'
 import type { DeliveryStatus } from '../webhook.ts'
 import * as statements from './statements.ts'
+
+/** How many tenants are served before deliveries are claimed again. */
+const maxTenants = 50
 
 export interface WebhookKey {
   readonly tenantAppId: string
@@ -49,24 +52,43 @@ export type EndedDelivery = Pick<ClaimedDelivery, 'tenantAppId' | 'id' | 'leaseT
 
 export type DeliveryStore = ReturnType<typeof createDeliveryStore>
 
-/** Creates the store of the deliveries of webhooks. Every change is one statement, by the clock of the database. */
+/**
+ * Creates the store of the deliveries of webhooks. Every change of a tenant's rows is one statement, by the clock of
+ * the database.
+ */
 export function createDeliveryStore({ sql }: Pick<Database, 'sql'>) {
   const keyOf = ({ tenantAppId, id }: WebhookKey) => [tenantAppId, id]
 
+  /** Lists tenants from a random one on, so that no tenant is always the last. */
+  async function listInTurn(list: Statement): Promise<string[]> {
+    const tenants = (await query(sql, list)).map(([id]) => String(id)).sort()
+    const first = Math.floor(Math.random() * tenants.length)
+    return [...tenants.slice(first), ...tenants.slice(0, first)]
+  }
+
   return {
-    /** Puts new events into deliveries. Returns whether there may be more. */
+    /**
+     * Puts new events of some tenants into deliveries, of each at most a page for each webhook. Returns whether there
+     * may be more.
+     */
     async fanOut(): Promise<boolean> {
-      const [[read] = []] = await query(sql, statements.fanOut)
-      return Number(read) > 0
+      let read = 0
+      for (const tenantAppId of (await listInTurn(statements.listUnread)).slice(0, maxTenants)) {
+        const [[count] = []] = await query(sql, statements.fanOut, [tenantAppId])
+        read += Number(count)
+      }
+      return read > 0
     },
     /** Puts events of a tenant into deliveries of a webhook again. Returns the ids of those that exist. */
     async redeliver(webhook: WebhookKey, eventIds: readonly string[]): Promise<string[]> {
       const rows = await query(sql, statements.redeliver, [...keyOf(webhook), eventIds])
       return rows.map(([id]) => String(id))
     },
-    /** Claims due deliveries of all tenants but some, a few of each webhook. */
-    async claim(limit: number, leaseSeconds: number, withoutTenants: readonly string[]): Promise<ClaimedDelivery[]> {
-      const rows = await query(sql, statements.claim, [String(limit), String(leaseSeconds), withoutTenants])
+    /** Lists the tenants that have due deliveries. */
+    listDue: () => listInTurn(statements.listDue),
+    /** Claims due deliveries of a tenant, a few of each webhook. */
+    async claim(tenantAppId: string, limit: number, leaseSeconds: number): Promise<ClaimedDelivery[]> {
+      const rows = await query(sql, statements.claim, [tenantAppId, String(limit), String(leaseSeconds)])
       return rows.map(toClaimed)
     },
     /** Makes deliveries due again whose lease has expired, at most 500 of each tenant. */

@@ -8,7 +8,7 @@ import { statement } from '../../../engine/db/statement.ts'
  * removed at once.
  */
 export const pageSize = 500
-const maxWebhooks = 50
+const maxWebhooks = 5
 
 /** A webhook to which events can be sent now. */
 const isOpen = 'enabled AND (paused_until IS NULL OR paused_until <= now())'
@@ -34,27 +34,33 @@ const insertChosen = `
     updated_at = excluded.updated_at
   RETURNING event_id`
 
+// Conditions about the first row of an index are subqueries with a limit. For EXISTS, PostgreSQL could read all
+// events or deliveries.
+
+const nextEvent = `(
+  SELECT id FROM event WHERE event.tenant_app_id = webhook.tenant_app_id AND event.id > webhook.cursor ORDER BY id LIMIT 1)`
+
+/** The tenants with events that a webhook has not read, and that can be read. */
+export const listUnread = statement(`
+  SELECT DISTINCT tenant_app_id FROM webhook WHERE enabled AND ${nextEvent} < node_complete(webhook.tenant_app_id)`)
+
 /**
- * Puts new events into deliveries of all webhooks that want them, and moves the cursors of the webhooks. Each tenant
- * has a webhook served before any has a second one, in random order. Webhooks that another worker serves are skipped.
- * The locked rows have their newest cursors, so no event is put twice. Result: the number of events that were read.
+ * Puts new events into deliveries of some webhooks of a tenant, if they want them, and moves the cursors of these
+ * webhooks. Those that another worker serves are skipped. The locked rows have their newest cursors, so no event is put
+ * twice.
+ * Parameter: tenant. Result: the number of events that were read.
  */
 export const fanOut = statement(`
-  WITH horizon AS (SELECT complete FROM event_horizon()),
-  served AS (
-    SELECT tenant_app_id, id AS webhook_id, event_types, cursor FROM (
-      SELECT tenant_app_id, id, row_number() OVER (PARTITION BY tenant_app_id ORDER BY random()) AS turn FROM webhook
-      WHERE enabled AND EXISTS (
-        SELECT FROM event WHERE event.tenant_app_id = webhook.tenant_app_id AND event.id > webhook.cursor
-          AND event.id < (SELECT complete FROM horizon))
-    ) AS waiting JOIN webhook USING (tenant_app_id, id)
-    ORDER BY turn, random() LIMIT ${maxWebhooks} FOR NO KEY UPDATE OF webhook SKIP LOCKED
+  WITH served AS (
+    SELECT tenant_app_id, id AS webhook_id, event_types, cursor FROM webhook
+    WHERE tenant_app_id = $1 AND enabled AND ${nextEvent} IS NOT NULL
+    ORDER BY node_random(id) LIMIT ${maxWebhooks} FOR NO KEY UPDATE SKIP LOCKED
   ),
   page AS (
     SELECT served.tenant_app_id, webhook_id, event_types, unread.id AS event_id, unread.type
     FROM served CROSS JOIN LATERAL (
       SELECT id, type FROM event
-      WHERE event.tenant_app_id = served.tenant_app_id AND event.id > served.cursor AND event.id < (SELECT complete FROM horizon)
+      WHERE event.tenant_app_id = $1 AND event.id > served.cursor AND event.id < node_complete(served.tenant_app_id)
       ORDER BY id LIMIT ${pageSize}
     ) AS unread
   ),
@@ -62,8 +68,8 @@ export const fanOut = statement(`
   inserted AS (${insertChosen}),
   moved AS (
     UPDATE webhook SET cursor = last.event_id
-    FROM (SELECT tenant_app_id, webhook_id, max(event_id) AS event_id FROM page GROUP BY 1, 2) AS last
-    WHERE webhook.tenant_app_id = last.tenant_app_id AND webhook.id = last.webhook_id
+    FROM (SELECT webhook_id, max(event_id) AS event_id FROM page GROUP BY webhook_id) AS last
+    WHERE webhook.tenant_app_id = $1 AND webhook.id = last.webhook_id
   )
   SELECT count(*) FROM page`)
 
@@ -74,37 +80,43 @@ export const redeliver = statement(`
     WHERE tenant_app_id = $1 AND id = ANY ($3::text[]) AND id < (SELECT complete FROM event_horizon())
   ) ${insertChosen}`)
 
+/** The tenants with deliveries that can be claimed. */
+export const listDue = statement(`
+  SELECT DISTINCT tenant_app_id FROM webhook WHERE ${isOpen} AND (
+    SELECT next_attempt_at FROM webhook_delivery AS waiting
+    WHERE status = 'PENDING' AND waiting.tenant_app_id = webhook.tenant_app_id AND webhook_id = webhook.id
+    ORDER BY next_attempt_at LIMIT 1) <= now()`)
+
 /**
- * Claims due deliveries: a few of each webhook, in random order of the webhooks.
- * Parameters: limit, seconds of the lease, tenants that have enough.
+ * Claims due deliveries of a tenant: a few of each webhook, in random order of the webhooks.
+ * Parameters: tenant, limit, seconds of the lease.
  */
 export const claim = statement(`
   WITH due AS (
     SELECT claimed.* FROM (
-      SELECT tenant_app_id, id, ${places} AS places FROM webhook WHERE ${isOpen} AND tenant_app_id <> ALL ($3::text[])
-      ORDER BY random()
+      SELECT id, ${places} AS places FROM webhook WHERE tenant_app_id = $1 AND ${isOpen} ORDER BY node_random(id)
     ) AS served CROSS JOIN LATERAL (
-      SELECT tenant_app_id, id FROM webhook_delivery AS waiting
-      WHERE status = 'PENDING' AND tenant_app_id = served.tenant_app_id AND webhook_id = served.id AND next_attempt_at <= now()
+      SELECT id FROM webhook_delivery AS waiting
+      WHERE status = 'PENDING' AND tenant_app_id = $1 AND webhook_id = served.id AND next_attempt_at <= now()
       ORDER BY next_attempt_at LIMIT least(${maxClaimedOfWebhook}, greatest(0, served.places - (
         SELECT count(*) FROM webhook_delivery AS running
-        WHERE status = 'RUNNING' AND running.tenant_app_id = served.tenant_app_id AND running.webhook_id = served.id
+        WHERE status = 'RUNNING' AND running.tenant_app_id = $1 AND running.webhook_id = served.id
       ))) FOR UPDATE SKIP LOCKED
-    ) AS claimed LIMIT $1::integer
+    ) AS claimed LIMIT $2::integer
   ),
   started AS (
     UPDATE webhook_delivery AS delivery SET
       status = 'RUNNING', attempts = attempts + 1, lease_token = node_uuid(delivery.tenant_app_id),
-      next_attempt_at = now() + make_interval(secs => $2::double precision), updated_at = now()
-    FROM due WHERE delivery.tenant_app_id = due.tenant_app_id AND delivery.id = due.id
+      next_attempt_at = now() + make_interval(secs => $3::double precision), updated_at = now()
+    FROM due WHERE delivery.tenant_app_id = $1 AND delivery.id = due.id
     RETURNING delivery.*
   )
   SELECT started.tenant_app_id, started.id, started.lease_token, started.attempts, started.event_id, started.event_type,
     event.resource_id, event.user_id, event.key_id, event.request_id, event.created_at,
     webhook.id, webhook.url, webhook.query, webhook.key_id, webhook.scopes, webhook.secret,
     CASE WHEN webhook.previous_secret_until > now() THEN webhook.previous_secret END, webhook.failing_since IS NOT NULL
-  FROM started JOIN webhook ON webhook.tenant_app_id = started.tenant_app_id AND webhook.id = started.webhook_id
-  LEFT JOIN event ON event.tenant_app_id = started.tenant_app_id AND event.id = started.event_id`)
+  FROM started JOIN webhook ON webhook.tenant_app_id = $1 AND webhook.id = started.webhook_id
+  LEFT JOIN event ON event.tenant_app_id = $1 AND event.id = started.event_id`)
 
 /** Makes deliveries due again whose lease has expired, because their worker has stopped. */
 export const releaseExpired = statement(`
