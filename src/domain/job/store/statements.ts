@@ -4,7 +4,7 @@ import { defaultMaxAttempts } from '../job.input.ts'
 import { statesBefore, type Transition } from './transitions.ts'
 
 /** How many jobs of a tenant one statement fails. */
-export const batchSize = 500
+const batchSize = 500
 
 // Columns hold milliseconds. Rounding could put `run_at` into the future, and a job would not be due when it is
 // announced.

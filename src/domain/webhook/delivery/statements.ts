@@ -37,12 +37,13 @@ const insertChosen = `
 // Conditions about the first row of an index are subqueries with a limit. For EXISTS, PostgreSQL could read all
 // events or deliveries.
 
-const nextEvent = `(
-  SELECT id FROM event WHERE event.tenant_app_id = webhook.tenant_app_id AND event.id > webhook.cursor ORDER BY id LIMIT 1)`
+/** The first event of a tenant that a webhook has not read. */
+const nextEvent = (tenant: string) => `(
+  SELECT id FROM event WHERE event.tenant_app_id = ${tenant} AND event.id > webhook.cursor ORDER BY id LIMIT 1)`
 
 /** The tenants with events that a webhook has not read, and that can be read. */
 export const listUnread = statement(`
-  SELECT DISTINCT tenant_app_id FROM webhook WHERE enabled AND ${nextEvent} < node_complete(webhook.tenant_app_id)`)
+  SELECT DISTINCT tenant_app_id FROM webhook WHERE enabled AND ${nextEvent('webhook.tenant_app_id')} < node_complete(webhook.tenant_app_id)`)
 
 /**
  * Puts new events into deliveries of some webhooks of a tenant, if they want them, and moves the cursors of these
@@ -53,7 +54,7 @@ export const listUnread = statement(`
 export const fanOut = statement(`
   WITH served AS (
     SELECT tenant_app_id, id AS webhook_id, event_types, cursor FROM webhook
-    WHERE tenant_app_id = $1 AND enabled AND ${nextEvent} IS NOT NULL
+    WHERE tenant_app_id = $1 AND enabled AND ${nextEvent('$1')} IS NOT NULL
     ORDER BY node_random(id) LIMIT ${maxWebhooks} FOR NO KEY UPDATE SKIP LOCKED
   ),
   page AS (
