@@ -2,9 +2,20 @@
 -- others: it evaluates now(), random() and settings itself, or rejects them. These functions are declared IMMUTABLE, so it leaves them in the
 -- statement. Their argument is a column of the row, so no server can evaluate them before it reads the row.
 
--- The time of the transaction on the server of a tenant.
+-- The time of the transaction on the server of a tenant, in milliseconds, as columns hold it.
 CREATE FUNCTION "node_now"("tenant_app_id" text) RETURNS timestamptz AS $$ BEGIN
-  RETURN now();
+  RETURN date_trunc('milliseconds', now());
+END $$ LANGUAGE plpgsql IMMUTABLE;
+
+-- Some seconds after that.
+CREATE FUNCTION "node_later"("tenant_app_id" text, "seconds" double precision) RETURNS timestamptz AS $$ BEGIN
+  RETURN now() + make_interval(secs => "seconds");
+END $$ LANGUAGE plpgsql IMMUTABLE;
+
+-- The error of an attempt of a job that fails now.
+CREATE FUNCTION "node_error"("tenant_app_id" text, "code" text, "message" text, "attempt" integer) RETURNS json AS $$ BEGIN
+  RETURN json_build_object('code', "code", 'message', "message", 'attempt', "attempt",
+    'at', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'));
 END $$ LANGUAGE plpgsql IMMUTABLE;
 
 CREATE FUNCTION "node_random"("tenant_app_id" text) RETURNS double precision AS $$ BEGIN
@@ -23,10 +34,4 @@ END $$ LANGUAGE plpgsql IMMUTABLE;
 -- All events of a tenant with smaller ids are visible: their transactions have ended.
 CREATE FUNCTION "node_complete"("tenant_app_id" text) RETURNS text SET search_path = public, pg_temp AS $$ BEGIN
   RETURN (SELECT "complete" FROM "event_horizon"());
-END $$ LANGUAGE plpgsql IMMUTABLE;
-
--- Lets the triggers of a write know its actor (src/engine/db/actor.ts).
-CREATE FUNCTION "set_actor"("actor" text, "tenant_app_id" text) RETURNS boolean AS $$ BEGIN
-  PERFORM set_config('fusion.actor', actor, true);
-  RETURN true;
 END $$ LANGUAGE plpgsql IMMUTABLE;

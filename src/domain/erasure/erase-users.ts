@@ -69,7 +69,7 @@ const eraseJobs = statement(`
   UPDATE job SET
     payload = NULL, result = NULL, error = NULL, progress_message = NULL,
     status = CASE WHEN job.status = 'PENDING' THEN 'CANCELLED'::job_status ELSE job.status END,
-    finished_at = CASE WHEN job.status = 'PENDING' THEN date_trunc('milliseconds', node_now(job.tenant_app_id)) ELSE finished_at END,
+    finished_at = CASE WHEN job.status = 'PENDING' THEN node_now(job.tenant_app_id) ELSE finished_at END,
     updated_at = date_trunc('milliseconds', now())
   WHERE tenant_app_id = $1 AND id IN (
     SELECT job.id FROM (SELECT DISTINCT unnest(jobs) AS id FROM erasure WHERE tenant_app_id = $1) AS named

@@ -65,7 +65,7 @@ export function createProfileStore({ sql, model }: Pick<Database, 'sql' | 'model
         ${values.join(', ')}
       FROM ${given} LEFT JOIN LATERAL (
         SELECT * FROM profile WHERE tenant_app_id = $1 AND account_id = given_account_id FOR UPDATE) AS stored ON true
-      ON CONFLICT (tenant_app_id, account_id) DO UPDATE SET updated_at = $2::timestamptz, synced_at = $2::timestamptz,
+      ON CONFLICT (tenant_app_id, account_id) DO UPDATE SET updated_at = excluded.updated_at, synced_at = excluded.synced_at,
         ${names.map((name) => `${name} = excluded.${name}`).join(', ')}
       RETURNING ${list}`
   }

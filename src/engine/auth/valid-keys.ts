@@ -22,7 +22,7 @@ const findById = findKey('k.tenant_app_id = $1 AND k.id = $2')
 
 const updateLastUse = statement(`
   UPDATE api_key SET last_used_at = now()
-  WHERE tenant_app_id = $1 AND id = $2 AND coalesce(last_used_at < now() - interval '1 minute', true)`)
+  WHERE tenant_app_id = $1 AND id = $2 AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')`)
 
 const maxCached = 10_000
 

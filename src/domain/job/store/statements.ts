@@ -90,11 +90,10 @@ function failWith(...[code, message, isRetryable, delay, maxDelay, retryAfter]: 
     UPDATE job SET
       status = CASE WHEN ${isAttemptLeft} THEN 'PENDING'::job_status ELSE 'FAILED'::job_status END,
       run_at = CASE WHEN ${isAttemptLeft}
-        THEN node_now(job.tenant_app_id) + make_interval(secs => greatest(${retryAfter}::double precision, least(${maxDelay}::double precision, ${seconds}))) ELSE run_at END,
+        THEN node_later(job.tenant_app_id, greatest(${retryAfter}::double precision, least(${maxDelay}::double precision, ${seconds}))) ELSE run_at END,
       started_at = CASE WHEN ${isAttemptLeft} THEN NULL ELSE started_at END,
-      finished_at = CASE WHEN ${isAttemptLeft} THEN NULL ELSE date_trunc('milliseconds', node_now(job.tenant_app_id)) END,
-      error = json_build_object('code', ${code}::text, 'message', ${message}::text, 'attempt', attempts,
-        'at', to_char(node_now(job.tenant_app_id) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')),
+      finished_at = CASE WHEN ${isAttemptLeft} THEN NULL ELSE node_now(job.tenant_app_id) END,
+      error = node_error(job.tenant_app_id, ${code}::text, ${message}::text, attempts),
       updated_at = ${now}, ${withoutLease}`
 }
 

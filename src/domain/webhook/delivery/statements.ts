@@ -144,7 +144,7 @@ export const record = statement(`
   )
   UPDATE webhook_delivery AS delivery SET
     status = ended.status, response_status = ended.response_status, error = ended.error, lease_token = NULL, updated_at = now(),
-    attempts = attempts - is_free::integer, next_attempt_at = node_now(delivery.tenant_app_id) + make_interval(secs => ended.delay)
+    attempts = attempts - is_free::integer, next_attempt_at = node_later(delivery.tenant_app_id, ended.delay)
   FROM held JOIN ended USING (id)
   WHERE delivery.tenant_app_id = $1 AND delivery.id = held.id AND lease_token = token`)
 
