@@ -234,6 +234,15 @@ describe('without introspection, an error names only what the client sent', () =
   })
 })
 
+it.each([
+  ['{ users(', 'Syntax Error: Expected Name, found <EOF>.'],
+  [`{ ${'user(id: "a") { accounts { '.repeat(7)}id ${'} } '.repeat(7)}}`, 'nested more than 12 fields deep'],
+])('without introspection, an error that needs no schema says what is wrong: %s', async (query, message) => {
+  await withApp({ introspection: false }, async (app, tenant) => {
+    expect((await post(app, tenant, { query })).body).toContain(message)
+  })
+})
+
 it('without introspection, an error that was stored for its idempotency key names nothing either', () =>
   withApp({ introspection: false }, async (app, tenant) => {
     const query = 'mutation ($i: CreateUserInput!) { createUser(input: $i) { __typename } }'
