@@ -108,6 +108,20 @@ describe.skipIf(!hasServer)('serve --processes', () => {
     expect(childrenOf(gateway).filter(isRunning)).toEqual([])
   })
 
+  it('closes the connection that was on its way to a process that is killed', async () => {
+    const gateway = await start()
+    const [stuck = 0] = childrenOf(gateway)
+    process.kill(stuck, 'SIGSTOP')
+    // The supervisor passes one connection to the process that does not accept it, and all others to the other process.
+    let responses = 0
+    const statuses = Array.from({ length: 10 }, () => statusOf(`${gateway.address}/health`, key))
+    for (const status of statuses) status.then(() => (responses += 1))
+    await expect.poll(() => responses, { timeout: 10_000 }).toBe(9)
+    process.kill(stuck, 'SIGKILL')
+    expect((await Promise.all(statuses)).filter((status) => status !== 200)).toEqual(['ECONNRESET'])
+    await gateway.stop()
+  })
+
   it.skipIf(!isRedisRunning)('counts points of both processes together in Redis', async () => {
     const gateway = await start({ RATE_LIMIT: '1000', REDIS_URL: `redis://127.0.0.1:${redisPort}` })
     const { points, cost, accepted } = await spendAll(gateway)

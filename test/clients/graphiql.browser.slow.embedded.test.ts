@@ -148,23 +148,6 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
       expect(await readHeaders(page)).toEqual({ 'x-api-key': demoKey })
     })
 
-    it('keeps a history of operations', async () => {
-      const { page, errors } = await visitGraphiql(browser, demo)
-      await pressRun(page)
-      await page.getByRole('button', { name: 'Show History' }).click()
-      const history = page.getByRole('region', { name: 'History' })
-      await history.getByRole('button', { name: 'Set active' }).getByText('Users').waitFor()
-      expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain(demoKey)
-      await Promise.all([responseTo('schema', page), page.reload()])
-      await page.getByRole('button', { name: 'New tab' }).click()
-      await page.getByRole('tab', { selected: true, name: '<untitled>', exact: true }).waitFor()
-      await history.getByRole('button', { name: 'Set active' }).getByText('Users').click()
-      await page.getByRole('tab', { selected: true, name: 'Users', exact: true }).waitFor()
-      expect(await readHeaders(page)).toEqual({ 'x-api-key': demoKey })
-      expect(await pressRun(page)).toMatchObject({ data: { users: { nodes: expect.any(Array) } } })
-      expect(errors).toEqual([])
-    })
-
     it('shows changes of jobs live', async () => {
       const { page } = await visitGraphiql(browser, demo)
       await page.getByRole('tab', { name: 'Follow', exact: true }).click()

@@ -45,7 +45,9 @@ const accepted: [string | undefined, string | null][] = [
   ['multipart/mixed;deferSpec=20220824, application/json', json],
   ['multipart/mixed, application/json;q=0.9', 'multipart/mixed; boundary="-"'],
   ['text/event-stream;q=0.1, application/json', json],
+  ['APPLICATION/JSON; Q=0.5, text/*', 'text/event-stream'],
   ['application/json;q=0', null],
+  ['application/json;q=nonsense', null],
   ['image/png', null],
   ['*/*;q=0', null],
 ]

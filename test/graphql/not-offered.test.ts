@@ -161,6 +161,6 @@ describe("Apollo's multipart protocol", () => {
 
   it('shows names of the schema no more than other responses do', async () => {
     const { body } = await post({ query: follow, variables: { id: { no: 1 } } }, specification)
-    expect(body).toContain('Variable \\"$id\\" got an invalid value')
+    expect(body).toContain('The schema does not allow \\"$id\\" or its value here.')
   })
 })

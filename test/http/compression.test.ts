@@ -87,6 +87,8 @@ describe('a response', () => {
       ['gzip, deflate, br, zstd', 'br'],
       ['gzip', 'gzip'],
       ['br;q=0.5, gzip;q=0.9', 'gzip'],
+      ['GZIP; Q=0.9 , br;q=nonsense', 'gzip'],
+      ['gzip;q=0, *', 'br'],
     ] as const) {
       const response = await send(path, accepted, options)
       expect(response.statusCode).toBe(200)
@@ -99,6 +101,7 @@ describe('a response', () => {
   it.each([
     ['of less than 1 KiB', '/users?limit=1', 'br', {}],
     ['to a client that refuses', '/users?limit=3', 'gzip;q=0, br;q=0', {}],
+    ['to a client that prefers the plain body', '/users?limit=3', 'gzip;q=0.5, *;q=0.1, identity', {}],
     ['to a client that does not ask', '/users?limit=3', '', {}],
   ])('%s is not compressed', async (_name, path, encodings, options) => {
     const response = await send(path, encodings, options)

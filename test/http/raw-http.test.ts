@@ -289,6 +289,12 @@ describe('a page of another origin', () => {
     expect(response.headers['access-control-expose-headers']).toContain('link')
   })
 
+  it('gets 204 for an OPTIONS that is no preflight request', async () => {
+    const headers = { origin: 'https://app.example.com' }
+    const { statusCode, body } = await app.app.inject({ method: 'OPTIONS', url: '/users/nobody', headers })
+    expect([statusCode, body]).toEqual([204, ''])
+  })
+
   it('gets no CORS headers if the origin is not configured', async () => {
     for (const origin of ['https://evil.example', 'https://app.example.com.evil.example', 'null']) {
       expect((await request(origin, 'GET')).headers['access-control-allow-origin']).toBeUndefined()

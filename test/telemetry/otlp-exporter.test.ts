@@ -5,15 +5,16 @@ import { buffer } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import { ExportResultCode } from '@opentelemetry/core'
 import { type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createOtlpExporter } from '../../src/engine/telemetry/otlp-exporter.ts'
 
 const closers: (() => void)[] = []
 afterEach(() => {
+  vi.unstubAllEnvs()
   for (const close of closers.splice(0)) close()
 })
 
-/** A collector that answers with the given statuses, one after the other. */
+/** A collector that responds with the given statuses, one after the other. */
 async function startCollector(...statuses: number[]) {
   const requests: { message: IncomingMessage; body: Buffer }[] = []
   const server = createServer(async (message, response) => {
@@ -29,48 +30,28 @@ function createSpan(): ReadableSpan {
   const spans: ReadableSpan[] = []
   const exporter = { export: (ended: ReadableSpan[]) => void spans.push(...ended), shutdown: async () => undefined }
   const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
-  const attributes = { text: 'a', whole: 1, part: 0.5, flag: true, list: ['x', 'y'] }
-  provider.getTracer('test', '1').startSpan('read', { attributes }).end()
+  provider.getTracer('test', '1').startSpan('read').end()
   return spans[0] as ReadableSpan
 }
 
+function create(env: Record<string, string>) {
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(`OTEL_EXPORTER_OTLP_${name}`, value)
+  return createOtlpExporter()
+}
+
 function send(env: Record<string, string>) {
-  const exporter = createOtlpExporter(env)
+  const exporter = create(env)
   return new Promise<{ code: ExportResultCode; error?: Error }>((resolve) => exporter.export([createSpan()], resolve))
 }
 
 describe('the exporter of spans', () => {
-  it('encodes a span as OTLP/JSON', async () => {
-    const { url, requests } = await startCollector()
-    expect((await send({ OTEL_EXPORTER_OTLP_ENDPOINT: url })).code).toBe(ExportResultCode.SUCCESS)
-    expect(requests[0]?.message.url).toBe('/v1/traces')
-    const [resource] = JSON.parse(String(requests[0]?.body)).resourceSpans
-    expect(resource.scopeSpans[0].scope).toEqual({ name: 'test', version: '1' })
-    expect(resource.scopeSpans[0].spans[0]).toMatchObject({
-      name: 'read',
-      kind: 1,
-      traceId: expect.stringMatching(/^[\da-f]{32}$/),
-      spanId: expect.stringMatching(/^[\da-f]{16}$/),
-      startTimeUnixNano: expect.stringMatching(/^\d{19}$/),
-      endTimeUnixNano: expect.stringMatching(/^\d{19}$/),
-      status: { code: 0 },
-      attributes: [
-        { key: 'text', value: { stringValue: 'a' } },
-        { key: 'whole', value: { intValue: 1 } },
-        { key: 'part', value: { doubleValue: 0.5 } },
-        { key: 'flag', value: { boolValue: true } },
-        { key: 'list', value: { arrayValue: { values: [{ stringValue: 'x' }, { stringValue: 'y' }] } } },
-      ],
-    })
-  })
-
   it('takes the endpoint, headers and compression from the environment, those for traces first', async () => {
     const { url, requests } = await startCollector()
     await send({
-      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
-      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${url}/spans`,
-      OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Basic%20eDp5PQ==, x-team=core',
-      OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
+      ENDPOINT: 'http://127.0.0.1:1',
+      TRACES_ENDPOINT: `${url}/spans`,
+      HEADERS: 'authorization=Basic%20eDp5PQ==, x-team=core',
+      COMPRESSION: 'gzip',
     })
     const { message, body } = requests[0] ?? expect.fail('no request')
     expect(message.url).toBe('/spans')
@@ -80,11 +61,28 @@ describe('the exporter of spans', () => {
 
   it('sends spans again to a collector that is busy, and not to one that rejects them', async () => {
     const busy = await startCollector(503)
-    expect((await send({ OTEL_EXPORTER_OTLP_ENDPOINT: busy.url })).code).toBe(ExportResultCode.SUCCESS)
+    expect((await send({ ENDPOINT: busy.url })).code).toBe(ExportResultCode.SUCCESS)
     expect(busy.requests).toHaveLength(2)
     const rejecting = await startCollector(400, 400)
-    const { code, error } = await send({ OTEL_EXPORTER_OTLP_ENDPOINT: rejecting.url })
-    expect([code, error?.message]).toEqual([ExportResultCode.FAILED, 'The collector answered with the status 400'])
+    const { code, error } = await send({ ENDPOINT: rejecting.url })
+    expect([code, error]).toEqual([ExportResultCode.FAILED, expect.objectContaining({ code: 400 })])
     expect(rejecting.requests).toHaveLength(1)
+  })
+
+  it('gives up a collector that accepts a connection and sends nothing, after the timeout', async () => {
+    const silent = createServer(() => undefined)
+    await once(silent.listen(0, '127.0.0.1'), 'listening')
+    closers.push(() => silent.close().closeAllConnections())
+    const { port } = silent.address() as AddressInfo
+    const { code } = await send({ ENDPOINT: `http://127.0.0.1:${port}`, TIMEOUT: '100' })
+    expect(code).toBe(ExportResultCode.FAILED)
+  })
+
+  it.each([
+    ['TRACES_HEADERS', 'authorization=100%', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS has a % that encodes no character'],
+    ['CERTIFICATE', '/nowhere.pem', 'The file of OTEL_EXPORTER_OTLP_CERTIFICATE cannot be read: ENOENT'],
+    ['TRACES_CLIENT_KEY', '/nowhere.pem', 'The file of OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY cannot be read'],
+  ])('is not created with %s=%s', (name, value, message) => {
+    expect(() => create({ [name]: value })).toThrow(message)
   })
 })

@@ -2,7 +2,9 @@ import { pipeline, Readable } from 'node:stream'
 import { brotliCompressSync, constants, createBrotliCompress, createGzip, gzipSync } from 'node:zlib'
 import type { FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import { choosePreferred } from './quality-values.ts'
+import Negotiator from 'negotiator'
+
+// Ours, not @fastify/compress: that took 1.3 to 2.4 times the CPU.
 
 /** Shorter responses, in bytes, fit into one network packet anyway. */
 const threshold = 1_024
@@ -84,8 +86,9 @@ const choices = new LRUCache<string, { readonly encoding: Encoding | undefined }
     // Clients name gzip first, and Brotli is shorter.
     const rankOf = (entry: string) => (entry.trim().startsWith('br') ? 0 : 1)
     const entries = accepted.split(',', maxEncodings).toSorted((one, other) => rankOf(one) - rankOf(other))
-    const chosen = choosePreferred(entries.join(), ['br', 'gzip', 'identity'])
-    return { encoding: chosen === 'identity' ? undefined : chosen }
+    const headers = { 'accept-encoding': entries.join() }
+    const chosen = new Negotiator({ headers }).encoding(['br', 'gzip', 'identity'])
+    return { encoding: chosen === 'br' || chosen === 'gzip' ? chosen : undefined }
   },
 })
 

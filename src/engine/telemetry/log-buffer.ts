@@ -1,5 +1,5 @@
-// This replaces sonic-boom, pino's stream, whose buffer has no bound. When a write fails, sonic-boom repeats it in a
-// loop that blocks the event loop, and then ends the process.
+// Ours, not sonic-boom, pino's stream: with its bound `maxLength` and asynchronous writes, process.exit() does not end
+// a process whose disk is full, because sonic-boom repeats the failed write in a loop that blocks the event loop.
 
 /**
  * The longest chunk of several lines. Linux writes so many bytes to a pipe together or not at all (PIPE_BUF), so lines

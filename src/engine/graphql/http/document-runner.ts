@@ -10,9 +10,9 @@ import type { PreparedOperation } from '../operation/prepare/prepare.ts'
 import { longResponse } from '../operation/response-length.ts'
 import type { SubscriptionRequest } from '../operation/subscribe.ts'
 import type { DocumentFinder } from './documents.ts'
-import { showResults } from './hide-names.ts'
 import type { Results } from './negotiate.ts'
 import type { GraphQLParams } from './params.ts'
+import { resultsWithoutNames, withoutNames } from './without-names.ts'
 
 export interface DocumentRunnerOptions {
   readonly services: Services
@@ -46,8 +46,7 @@ export interface DocumentResponse {
 
 /** Returns the functions that run the documents of clients, for every transport. Errors are as clients see them. */
 export function createDocumentRunner({ services, operations, documents, introspection }: DocumentRunnerOptions) {
-  const show = <R extends Results>(results: R, params: GraphQLParams): R =>
-    introspection ? results : (showResults(results, params) as R)
+  const show = (results: Results) => (introspection ? results : resultsWithoutNames(results))
 
   return {
     /** @throws GatewayError RATE_LIMITED if the document is new and no points are left */
@@ -59,8 +58,12 @@ export function createDocumentRunner({ services, operations, documents, introspe
       const prepared = await operations.prepareFor(viewer, query, operationName, isAbandoned, clientOf(headers))
       if (prepared.errors) {
         for (const error of prepared.errors) refusal.note(error)
-        const { errors = [] } = show({ errors: prepared.errors.map((error) => toClientError(error, log)) }, params)
-        return { errors, isBadRequest: prepared.isBadRequest }
+        // Errors of the syntax have no nodes, and name nothing of the schema.
+        const show = (error: GraphQLError) => (introspection || !error.nodes ? error : withoutNames(error))
+        return {
+          errors: prepared.errors.map((error) => toClientError(show(error), log)),
+          isBadRequest: prepared.isBadRequest,
+        }
       }
       request.operationName = prepared.operation.name
       documents.store(params, viewer.tenantAppId)
@@ -76,10 +79,10 @@ export function createDocumentRunner({ services, operations, documents, introspe
         const { events, headers } = await operations.subscribe({ ...toRun, ...reader })
         // From now on it only waits for events.
         held.leavePlace()
-        return { results: show(noteRefusals(events, refusal), params), headers, isLong: false }
+        return { results: show(noteRefusals(events, refusal)), headers, isLong: false }
       }
       const { result, length, headers } = await operations.runOperation(toRun)
-      return { results: show(noteRefusals(result, refusal), params), headers, isLong: length > longResponse }
+      return { results: show(noteRefusals(result, refusal)), headers, isLong: length > longResponse }
     },
   }
 }

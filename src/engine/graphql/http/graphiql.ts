@@ -3,7 +3,6 @@ import path from 'node:path'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { faviconPath, isFromThisMachine, readPageFile, setPageHeaders } from '../../http/pages/page.ts'
 import { addFile, type StaticFiles, sendFile } from '../../http/pages/static-files.ts'
-import { adaptScript } from './graphiql-script.ts'
 
 export const filesPath = '/graphql/files'
 
@@ -74,6 +73,7 @@ async function renderPage(apiKey: string, files: StaticFiles): Promise<Buffer> {
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql')
   const tabs = readTabs()
   const headers = JSON.stringify({ 'x-api-key': apiKey }, null, 2)
+  // Its plugins are Yoga's: the explorer, and no history, which would also store headers in the browser.
   const rendered = renderGraphiQL({
     title: 'Fusion Gateway',
     // Without an endpoint, requests go to the address of the page.
@@ -93,7 +93,7 @@ async function renderPage(apiKey: string, files: StaticFiles): Promise<Buffer> {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href=".${faviconPath}">
 <link rel="stylesheet" href=".${filesPath}/${style}">
-<script src=".${filesPath}/${script}" data-key="${apiKey.replace('<', '&lt;')}"></script>
+<script src=".${filesPath}/${script}"></script>
 <script>localStorage['graphiql:query'] ??= ${JSON.stringify(tabs[0]?.query)} // The first reload would open an empty tab.</script>
 `
   return Buffer.from(page.replace('</head>', () => `${additions}</head>`).replace('<div id="root"></div>', content))
@@ -116,7 +116,7 @@ function moveToFiles(page: string, folder: string, files: StaticFiles): string {
   // The end of the script starts GraphiQL with the options of this page.
   const script = between(page.slice(0, page.lastIndexOf('YogaGraphiQL.renderYogaGraphiQL(')), '<script>')
   const styleName = addFile(files, 'css', style.text)
-  const scriptName = addFile(files, 'js', adaptScript(script.text))
+  const scriptName = addFile(files, 'js', script.text)
   return [
     page.slice(0, style.from),
     `</style><link rel="stylesheet" href="${folder}/${styleName}"><style>`,

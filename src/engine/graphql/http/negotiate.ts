@@ -1,7 +1,7 @@
 import type { ExecutionResult } from 'graphql'
 import { LRUCache } from 'lru-cache'
+import Negotiator from 'negotiator'
 import { GatewayError } from '../../errors.ts'
-import { choosePreferred } from '../../http/quality-values.ts'
 
 /** The media types of responses. Their order matters only if the client names a range, such as `*\/*`. */
 const mediaTypes = [
@@ -87,7 +87,8 @@ function preferred<Type extends string>(accept: string, types: readonly Type[]):
   // equally.
   const rankOf = (range: string) => (range.trim().startsWith('multipart/') ? 1 : 0)
   ranges.sort((one, other) => rankOf(one) - rankOf(other))
-  return choosePreferred(ranges.join(), types)
+  const chosen = new Negotiator({ headers: { accept: ranges.join() } }).mediaType(types)
+  return types.find((type) => type === chosen)
 }
 
 export function isJsonType(type: MediaType): type is JsonType {

@@ -1,3 +1,4 @@
+import fastifyCors from '@fastify/cors'
 import { plugin } from '../plugin.ts'
 
 export interface CorsOptions {
@@ -33,38 +34,27 @@ const maxAgeSeconds = 600
 /** Lets pages of other origins call the gateway. @see https://fetch.spec.whatwg.org/#http-cors-protocol */
 export const cors = plugin<CorsOptions>('cors', (app, { origins, headers = [] }) => {
   const allowed = new Set(origins)
-  const preflightHeaders = {
-    'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE',
-    'access-control-allow-headers': [...allowedHeaders, ...headers].join(', '),
-    'access-control-max-age': maxAgeSeconds,
-    // Safari waits for a body without it.
-    'content-length': 0,
-  }
-
   const isAllowed = (origin: string) => allowed.has(origin) || allowed.has(`${origin.replace(/:\d+$/, '')}:*`)
   let isRefusalLogged = false
 
-  app.addHook('onRequest', (request, reply, done) => {
+  app.addHook('onRequest', (request, _reply, done) => {
     const { origin, 'access-control-request-method': requested } = request.headers
-    // Caches must not send the response for one origin to another.
-    if (origins.length > 0) reply.header('vary', [reply.getHeader('vary') ?? [], 'Origin'].flat().join(', '))
-    if (origin === undefined) return done()
-    if (!isAllowed(origin)) {
-      if (requested !== undefined && !isRefusalLogged) {
-        request.log.warn(
-          { origin: origin.slice(0, 100) },
-          'a page may not call the gateway: CORS_ORIGINS lacks its origin',
-        )
-        isRefusalLogged = true
-      }
-      return done()
+    if (origin !== undefined && requested !== undefined && !isRefusalLogged && !isAllowed(origin)) {
+      request.log.warn(
+        { origin: origin.slice(0, 100) },
+        'a page may not call the gateway: CORS_ORIGINS lacks its origin',
+      )
+      isRefusalLogged = true
     }
-    reply.headers({ 'access-control-allow-origin': origin, 'access-control-expose-headers': exposedHeaders })
-    // A preflight request has no key, so it is answered before keys are checked.
-    if (request.method !== 'OPTIONS') return done()
-    reply.code(204).headers(preflightHeaders).send()
+    done()
   })
-
-  // Without a route, the hook would run only after Fastify has found no route.
-  app.options('*', (_request, reply) => reply.callNotFound())
+  if (origins.length === 0) return
+  app.register(fastifyCors, {
+    origin: (origin, respond) => respond(null, origin !== undefined && isAllowed(origin)),
+    methods: 'GET, HEAD, POST, PUT, DELETE',
+    allowedHeaders: [...allowedHeaders, ...headers],
+    exposedHeaders,
+    maxAge: maxAgeSeconds,
+    strictPreflight: false,
+  })
 })

@@ -1,5 +1,4 @@
 import {
-  GraphQLError,
   Kind,
   Lexer,
   type SelectionSetNode,
@@ -9,9 +8,10 @@ import {
   type ValidationRule,
 } from 'graphql'
 import type { LimitName } from '../../../limit-names.ts'
+import { DocumentError } from './document-error.ts'
 
 /** The error of a document that is too large. */
-class DocumentTooLarge extends GraphQLError {
+class DocumentTooLarge extends DocumentError {
   readonly limit = 'document_size' satisfies LimitName
 }
 

@@ -24,6 +24,7 @@ import { checkDocumentSize, operationBoundsRule } from './bounds.ts'
 import { coerceVariables, type Values } from './coerce-variables.ts'
 import { type CompiledOperation, compileOperation } from './compile.ts'
 import { createCost, createNodeCount } from './cost.ts'
+import { DocumentError } from './document-error.ts'
 import { literalsRule } from './literals-rule.ts'
 import { createPlanner } from './plan.ts'
 import { declareCoerced, type Schemas } from './schemas.ts'
@@ -193,7 +194,7 @@ const advice: Record<string, string> = {
 /** An error of the validation, which says what to do without a directive that is not supported. */
 function explainDirective(error: GraphQLError): GraphQLError {
   const message = own(advice, error.message)
-  return message === undefined ? error : new GraphQLError(message, { nodes: error.nodes ?? null })
+  return message === undefined ? error : new DocumentError(message, { nodes: error.nodes ?? null })
 }
 
 /** In the words of Yoga. */

@@ -1,8 +1,5 @@
 // Adds features that GraphiQL lacks. Runs before GraphiQL.
 
-/** The API key that the header editor opens with. */
-const { key } = document.currentScript.dataset
-
 // The console links to an operation in the fragment of the address. Its credential is in the session of the window, and
 // not stored.
 const fragment = new URLSearchParams(location.hash.slice(1))
@@ -14,31 +11,9 @@ const linked = {
   'graphiql:headers': credential && JSON.stringify(header, null, 2),
 }
 
-// The history would store keys in the browser. A stored key would outlive the database that it belongs to.
-const { getItem, setItem } = Storage.prototype
-const secret = /(?<="(?:x-api-key|authorization)"\s*:\s*")[^"]*/gi
-
-Storage.prototype.setItem = function (name, value) {
-  setItem.call(
-    this,
-    name,
-    isHistory(name) ? mapHeaders(value, (headers) => headers.replace(secret, '<API_KEY>')) : value,
-  )
-}
+const { getItem } = Storage.prototype
 Storage.prototype.getItem = function (name) {
-  if (linked[name]) return linked[name]
-  const value = getItem.call(this, name)
-  return value && isHistory(name) ? mapHeaders(value, (headers) => headers.replace('<API_KEY>', key)) : value
-}
-
-function isHistory(name) {
-  return name === 'graphiql:queries' || name === 'graphiql:favorites'
-}
-
-function mapHeaders(text, change) {
-  return JSON.stringify(JSON.parse(text), (name, value) =>
-    name === 'headers' && typeof value === 'string' ? change(value) : value,
-  )
+  return linked[name] || getItem.call(this, name)
 }
 
 // GraphiQL shows no headers. This shows the cost of the last response below the result.
@@ -80,14 +55,37 @@ document.addEventListener('click', (event) => {
   document.querySelector('.graphiql-query-editor :is(textarea, .native-edit-context)')?.focus()
 })
 
+// GraphiQL's tabs are list items with two buttons. For keyboards and screen readers, the first button is the tab, and
+// the other one is for the mouse.
+function adaptTabs(list) {
+  for (const item of list.querySelectorAll('.graphiql-tab')) {
+    const isSelected = item.classList.contains('graphiql-tab-active')
+    const [tab, close] = item.querySelectorAll('button')
+    item.role = 'presentation'
+    item.removeAttribute('aria-selected')
+    Object.assign(tab, { role: 'tab', ariaSelected: isSelected, tabIndex: isSelected ? 0 : -1 })
+    tab.setAttribute('aria-keyshortcuts', 'Delete')
+    if (close) Object.assign(close, { ariaHidden: true, tabIndex: -1, title: 'Close (Delete)' })
+  }
+}
+const untilRendered = new MutationObserver(() => {
+  const list = document.querySelector('.graphiql-tabs')
+  if (!list) return
+  untilRendered.disconnect()
+  adaptTabs(list)
+  const changes = { childList: true, subtree: true, attributeFilter: ['class'] }
+  new MutationObserver(() => adaptTabs(list)).observe(list, changes)
+})
+untilRendered.observe(document, { childList: true, subtree: true })
+
 // One tab is in the tab order. The arrow keys open the others, and Delete closes one.
 // https://www.w3.org/WAI/ARIA/apg/patterns/tabs/
-document.addEventListener('keydown', ({ target, key: pressed }) => {
+document.addEventListener('keydown', ({ target, key }) => {
   if (!target.matches('[role=tab]')) return
   const tabs = [...document.querySelectorAll('[role=tab]')]
   const at = tabs.indexOf(target)
-  const next = { ArrowLeft: at - 1, ArrowRight: (at + 1) % tabs.length, Home: 0, End: -1 }[pressed]
-  if (pressed === 'Delete') target.parentElement.querySelector('.graphiql-tab-close')?.click()
+  const next = { ArrowLeft: at - 1, ArrowRight: (at + 1) % tabs.length, Home: 0, End: -1 }[key]
+  if (key === 'Delete') target.parentElement.querySelector('.graphiql-tab-close')?.click()
   else if (next === undefined) return
   else tabs.at(next).click()
   // After GraphiQL has rendered.
