@@ -8,6 +8,7 @@ import { startUsageWriter } from '../../domain/usage/usage-writer.ts'
 import type { Services } from '../../engine/context.ts'
 import { type Database, type DatabaseOptions, openDatabase } from '../../engine/db/database.ts'
 import { deployMigrations } from '../../engine/db/migrations/migrations.ts'
+import { refuseDistributed } from '../../engine/db/postgres/refuse-distributed.ts'
 import { createStatementMeter, type StatementMeter } from '../../engine/db/statement-meter.ts'
 import { waitForDatabase } from '../../engine/db/wait-for-database.ts'
 import { logWriteProblems } from '../../engine/db/write-problems.ts'
@@ -80,6 +81,7 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
   opened.defer(options.shareMetrics ? await options.shareMetrics() : await serveMetrics(metrics.registry, config))
   const redis = await openRedis(config, logger)
   opened.defer(() => redis?.close())
+  await refuseDistributed(database)
   await prepareDatabase(database, options)
   await logWriteProblems(database.sql, logger)
   await fitEventLog(database, logger)
