@@ -40,7 +40,9 @@ export function parameterOf({ parameters }: Route, field: string): Parameter | u
   return parameters.find(({ variable }) => variable === field)
 }
 
-/** The name in REST of a field of a variable: `input.emails[0].isPrimary` ⇒ `emails[0].is_primary`, `first` ⇒ `limit`. */
+/**
+ * The name in REST of a field of a variable: `input.emails[0].isPrimary` ⇒ `emails[0].is_primary`, `first` ⇒ `limit`.
+ */
 export function restNameOf(route: Route, field: string): string {
   const parameter = parameterOf(route, field)
   if (parameter) return parameter.name

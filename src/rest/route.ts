@@ -13,8 +13,8 @@ export interface Parameter {
   readonly in: 'path' | 'query'
   readonly name: string
   /**
-   * The variable that it becomes, or the field of one: `input.id`. It has the variable's type, and errors of the variable
-   * name the parameter.
+   * The variable that it becomes, or the field of one: `input.id`. It has the variable's type, and errors of the
+   * variable name the parameter.
    */
   readonly variable: string
   readonly description: string
@@ -54,13 +54,13 @@ export interface Route {
   readonly parameters: readonly Parameter[]
   readonly body?: Body
   /**
-   * Reads the variables. The fields of input objects have their names in REST. May throw BAD_USER_INPUT. Their types are
-   * checked afterwards.
+   * Reads the variables. The fields of input objects have their names in REST. May throw BAD_USER_INPUT. Their types
+   * are checked afterwards.
    */
   readonly variables: (input: RouteInput) => Record<string, unknown>
   /**
-   * The path of the response in the operation's data: `createUser.user`. Null there is a 404. A DELETE has a status alone:
-   * 204.
+   * The path of the response in the operation's data: `createUser.user`. Null there is a 404. The response to a DELETE
+   * is the status 204 alone.
    */
   readonly response: string
   /** The key of the response in the body. Without it, the response is the body. */

@@ -7,8 +7,8 @@ import type { Parameter } from '../route.ts'
 export const userErrors = 'userErrors { code message field }'
 
 /**
- * The id in a path. Swagger UI and Postman send the example, so that of a route that deletes its row or changes its state
- * is a row that no other example needs.
+ * The id in a path. Swagger UI and Postman send the example, so that of a route that deletes its row or changes its
+ * state is a row that no other example needs.
  */
 const idInPath =
   (name: string, first: string) =>
