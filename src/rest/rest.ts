@@ -10,6 +10,7 @@ import { compressResponse } from '../engine/http/compression.ts'
 import { respondConditionally } from '../engine/http/conditional.ts'
 import { routePlugin } from '../engine/http/plugin.ts'
 import { type Authenticate, contextOf, readIdempotencyKey, viewerOf } from '../engine/http/request.ts'
+import { own } from '../engine/own.ts'
 import { checkVariables } from './check-variables.ts'
 import { deprecationHeaders } from './deprecation-headers.ts'
 import type { Route, RouteInput } from './route.ts'
@@ -130,7 +131,7 @@ function toPage({ response }: Route, { shape }: StoredOperation, connection: str
 function urlOfPage({ url, parameters }: Route, query: RouteInput['query'], cursor: string): string {
   const search = new URLSearchParams()
   for (const { name } of parameters) {
-    const value = name === 'cursor' ? cursor : query[name]
+    const value = name === 'cursor' ? cursor : own(query, name)
     if (typeof value === 'string') search.set(name, value)
   }
   return `${url}?${search}`
