@@ -160,8 +160,8 @@ export function createClause(model: DataModel, of: Model, owned: Ownership, cond
 }
 
 /**
- * Whether a condition consists of others, or is one of many that each have two texts. Clients compose such conditions, so
- * their statements have texts without a bound. All others have a few texts.
+ * Whether a condition consists of others, or is one of many that each have two texts. Clients compose such conditions,
+ * so their statements have texts without a bound. All others have a few texts.
  */
 export function isComposed(condition: Condition): boolean {
   if (condition.is === 'some') return isComposed(condition.where)
