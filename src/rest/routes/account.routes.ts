@@ -10,7 +10,7 @@ export const accountRoutes: readonly Route[] = [
     url: '/users/:id/accounts',
     summary: 'List the accounts of a user',
     description: 'Returns all of them, oldest first.',
-    operation: `query ListAccounts($id: ID!) { user(id: $id) { accounts { ${fullAccountSelection} } } }`,
+    operation: `query ListAccounts($id: ID!) { user(id: $id) { id accounts { ${fullAccountSelection} } } }`,
     parameters: [userId('id')],
     variables: ({ params }) => ({ id: params['id'] }),
     response: 'user.accounts',
