@@ -56,6 +56,8 @@ function resultOf({ statusCode, headers, body, rawPayload }: LightMyRequestRespo
     if (!isReadOnly) return textResult(`It was executed. ${problem}`)
     return textResult(`${problem} Ask for fewer rows (limit, first), ids or fields.`, true)
   }
+  // REST responds to a DELETE without a body.
+  if (statusCode === 204) return textResult('Deleted.')
   const data: object = JSON.parse(body)
   // REST sends the cursor of the next page as a header.
   const cursor = /[?&]cursor=([\w-]+)>/.exec(String(headers.link))?.[1]

@@ -1,14 +1,24 @@
-import { type GraphQLInputType, type GraphQLLeafType, isInputObjectType, isListType, isNonNullType } from 'graphql'
+import {
+  type GraphQLInputType,
+  type GraphQLLeafType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+} from 'graphql'
+import { recordKeyOf } from '../domain/record-key.ts'
 import { type FieldError, invalidInput } from '../engine/errors.ts'
 import { maxListLength, type Values } from '../engine/graphql/operation/prepare/coerce-variables.ts'
 import { own, recordOf } from '../engine/own.ts'
-import type { Route } from './route.ts'
+import type { Parameter, Route } from './route.ts'
+import { decodeLeaf, enumValuesOf } from './shape.ts'
 import type { StoredOperation } from './stored-operation.ts'
 
 /**
  * Checks variables against their types in the schema, and drops fields that an input type does not have. The errors of
  * graphql-js name GraphQL types, which REST clients do not know.
  *
+ * @param variables the fields of input objects have their names in REST
  * @returns the variables to execute with
  * @throws GatewayError BAD_USER_INPUT with every field that is missing or has the wrong type, under its name in REST
  */
@@ -25,11 +35,20 @@ export function checkVariables(route: Route, { variableTypes }: StoredOperation,
   return recordOf(checked)
 }
 
-/** The name of a variable's field in REST: `input.name` ⇒ `name`, `first` ⇒ `limit`. */
-export function restNameOf({ parameters, body }: Route, field: string): string {
-  const parameter = parameters.find(({ variable }) => variable === field)
+/** The parameter that becomes a variable, or a field of one: `input.userId`. */
+export function parameterOf({ parameters }: Route, field: string): Parameter | undefined {
+  return parameters.find(({ variable }) => variable === field)
+}
+
+/**
+ * The name in REST of a field of a variable: `input.emails[0].isPrimary` ⇒ `emails[0].is_primary`, `first` ⇒ `limit`.
+ */
+export function restNameOf(route: Route, field: string): string {
+  const parameter = parameterOf(route, field)
   if (parameter) return parameter.name
-  return body && field.startsWith(`${body.variable}.`) ? field.slice(body.variable.length + 1) : field
+  const { body } = route
+  const inBody = body && field.startsWith(`${body.variable}.`) ? field.slice(body.variable.length + 1) : field
+  return inBody.replace(/[a-z]\w*/gi, recordKeyOf)
 }
 
 function check(type: GraphQLInputType, value: unknown, field: string, reject: (error: FieldError) => void): unknown {
@@ -48,20 +67,34 @@ function check(type: GraphQLInputType, value: unknown, field: string, reject: (e
   if (isInputObjectType(type)) {
     if (typeof value !== 'object') return reject({ field, code: 'INVALID_TYPE', message: 'must be an object' })
     const known = Object.values(type.getFields())
-      .map(({ name, type: of }) => [name, check(of, own(value, name), `${field}.${name}`, reject)] as const)
+      .map(
+        ({ name, type: of }) => [name, check(of, own(value, recordKeyOf(name)), `${field}.${name}`, reject)] as const,
+      )
       .filter(([, fieldValue]) => fieldValue !== undefined)
     return recordOf(known)
   }
   try {
-    type.parseValue(value)
-    return value
+    const decoded = decodeLeaf(type, value)
+    type.parseValue(decoded)
+    return decoded
   } catch {
     return reject({ field, code: 'INVALID_TYPE', message: `must be ${describe(type)}` })
   }
 }
 
-const descriptions = { String: 'a string', ID: 'a string', Int: 'a whole number', Boolean: 'true or false' }
+const descriptions = {
+  String: 'a string',
+  ID: 'a string',
+  Int: 'a whole number',
+  SafeInt: 'a whole number',
+  Float: 'a number',
+  Boolean: 'true or false',
+  DateTime: 'a time, such as 2026-01-31T08:00:00Z',
+  Date: 'a date, such as 1990:05:17',
+  JSONObject: 'a JSON object',
+}
 
-function describe({ name }: GraphQLLeafType): string {
-  return own(descriptions, name) ?? `a ${name}`
+function describe(type: GraphQLLeafType): string {
+  if (isEnumType(type)) return `one of ${enumValuesOf(type).join(', ')}`
+  return own(descriptions, type.name) ?? `a ${type.name}`
 }

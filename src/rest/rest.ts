@@ -10,6 +10,7 @@ import { compressResponse } from '../engine/http/compression.ts'
 import { respondConditionally } from '../engine/http/conditional.ts'
 import { routePlugin } from '../engine/http/plugin.ts'
 import { type Authenticate, contextOf, readIdempotencyKey, viewerOf } from '../engine/http/request.ts'
+import { own } from '../engine/own.ts'
 import { checkVariables } from './check-variables.ts'
 import { deprecationHeaders } from './deprecation-headers.ts'
 import type { Route, RouteInput } from './route.ts'
@@ -52,7 +53,7 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
   async function respondWithList(request: FastifyRequest, reply: FastifyReply, variables: Values, connection: string) {
     const { query } = request as RouteInput
     const key = route.listKey ?? 'items'
-    const isWhole = query['limit'] === undefined && query['cursor'] === undefined
+    const isWhole = route.streams && query['limit'] === undefined && query['cursor'] === undefined
     const page = isWhole ? { first: maxPageSize } : variables
     const { result, headers } = await operations.runOperation(requestOf(request, page))
     reply.headers(headers)
@@ -79,6 +80,10 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     reply.headers(headers)
     const value = valueAt(dataOf(route, result), route.response)
     if (value == null) throw notFound()
+    if (route.method === 'DELETE') {
+      reply.code(204)
+      return undefined
+    }
     if (route.location) {
       reply.code(201).header('location', prefixOf(request) + route.location(value as { id: string }))
     }
@@ -122,7 +127,12 @@ function toPage({ response }: Route, { shape }: StoredOperation, connection: str
   }
 }
 
-function urlOfPage({ url }: Route, { limit }: RouteInput['query'], cursor: string): string {
-  const search = new URLSearchParams({ ...(typeof limit === 'string' && { limit }), cursor })
+/** The URL of the page at a cursor, with the other parameters of this request. */
+function urlOfPage({ url, parameters }: Route, query: RouteInput['query'], cursor: string): string {
+  const search = new URLSearchParams()
+  for (const { name } of parameters) {
+    const value = name === 'cursor' ? cursor : own(query, name)
+    if (typeof value === 'string') search.set(name, value)
+  }
   return `${url}?${search}`
 }

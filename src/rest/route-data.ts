@@ -1,6 +1,6 @@
 import type { ExecutionResult } from 'graphql'
 import { GatewayError, invalidInput } from '../engine/errors.ts'
-import { restNameOf } from './check-variables.ts'
+import { parameterOf, restNameOf } from './check-variables.ts'
 import type { Route } from './route.ts'
 
 type Data = Readonly<Record<string, unknown>>
@@ -21,12 +21,18 @@ interface UserErrors {
   readonly userErrors?: readonly { code: never; message: string; field: readonly string[] | null }[]
 }
 
-/** The `userErrors` of a mutation are 422 in REST. The `id` comes from the path, so a missing row is 404. */
+/** The `userErrors` of a mutation are 422 in REST. An id that comes from the path and that no row has is 404. */
 function rejectUserErrors(route: Route, data: Data): void {
   const userErrors = Object.values(data).flatMap((payload) => (payload as UserErrors | null)?.userErrors ?? [])
   if (userErrors.length === 0) return
-  const fields = userErrors.map(({ code, message, field }) => ({ code, message, field: (field ?? []).join('.') }))
-  if (fields.some(({ code, field }) => code === 'NOT_FOUND' && field === 'id')) throw notFound()
+  const fields = userErrors.map(({ code, message, field }) => ({
+    code,
+    message,
+    field: ['input', ...(field ?? [])].join('.'),
+  }))
+  if (fields.some(({ code, field }) => code === 'NOT_FOUND' && parameterOf(route, field)?.in === 'path')) {
+    throw notFound()
+  }
   throw renamed(route, invalidInput(fields))
 }
 

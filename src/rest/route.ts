@@ -12,7 +12,10 @@ export interface RouteInput {
 export interface Parameter {
   readonly in: 'path' | 'query'
   readonly name: string
-  /** The variable that it becomes. It has the variable's type, and errors of the variable name the parameter. */
+  /**
+   * The variable that it becomes, or the field of one: `input.id`. It has the variable's type, and errors of the
+   * variable name the parameter.
+   */
   readonly variable: string
   readonly description: string
   /** The rules by which the operation checks the value, for the OpenAPI document. */
@@ -27,6 +30,7 @@ export interface Parameter {
 export interface Body {
   /** The variable that it becomes. It has the variable's type. */
   readonly variable: string
+  /** Fields of the type that the body does not have, by their names in GraphQL. */
   readonly without?: readonly string[]
   readonly description: string
   /** The rules by which the operation checks its fields or its list, for the OpenAPI document. */
@@ -40,7 +44,7 @@ export interface Body {
  * A REST route: a GraphQL operation, how a request becomes its variables, and which part of its data is the response.
  */
 export interface Route {
-  readonly method: 'GET' | 'POST' | 'PUT'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** In Fastify's syntax: `/users/:id`. */
   readonly url: string
   readonly summary: string
@@ -49,22 +53,28 @@ export interface Route {
   readonly operation: string
   readonly parameters: readonly Parameter[]
   readonly body?: Body
-  /** Reads the variables. May throw BAD_USER_INPUT. Their types are checked afterwards. */
+  /**
+   * Reads the variables. The fields of input objects have their names in REST. May throw BAD_USER_INPUT. Their types
+   * are checked afterwards.
+   */
   readonly variables: (input: RouteInput) => Record<string, unknown>
-  /** The path of the response in the operation's data: `createUser.user`. Null there is a 404. */
+  /**
+   * The path of the response in the operation's data: `createUser.user`. Null there is a 404. The response to a DELETE
+   * is the status 204 alone.
+   */
   readonly response: string
   /** The key of the response in the body. Without it, the response is the body. */
   readonly listKey?: string
-  /** The name in the OpenAPI document of the schema of the response, or of its elements. */
-  readonly component: string
+  /** The name in the OpenAPI document of the schema of the response, or of its elements. A DELETE has none. */
+  readonly component?: string
   /** The path of what the operation has created. With it, the status is 201. */
   readonly location?: (response: { id: string }) => string
   /**
    * Texts of the MCP tool where those of REST speak of HTTP: its `description`, and those of parameters by their names.
    */
   readonly tool?: Readonly<Record<string, string>>
-  /**
-   * The connection that a list is read from, page by page. Without `limit` and `cursor`, the whole list is streamed.
-   */
+  /** The connection that a list is read from, page by page. */
   readonly connection?: string
+  /** Whether the whole list is streamed without `limit` and `cursor`. */
+  readonly streams?: boolean
 }

@@ -108,3 +108,16 @@ function encodeLeaf(type: LeafShape['type'], value: unknown): unknown {
   if (type instanceof GraphQLEnumType) return String(value).toLowerCase()
   return value
 }
+
+/** The reverse of encoding, for a value that a client sends. It is not checked. */
+export function decodeLeaf(type: LeafShape['type'], value: unknown): unknown {
+  if (typeof value !== 'string') return value
+  if (type.name === 'Date') return value.replaceAll(':', '-')
+  if (type instanceof GraphQLEnumType) return value.toUpperCase()
+  return value
+}
+
+/** The values of an enum type in REST. */
+export function enumValuesOf(type: GraphQLEnumType): string[] {
+  return type.getValues().map(({ name }) => String(encodeLeaf(type, name)))
+}

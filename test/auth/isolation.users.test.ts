@@ -1,5 +1,5 @@
 import { type GraphQLField, getNamedType, getNullableType, isListType } from 'graphql'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { accountsOfUser } from '../../src/domain/account/account.ts'
 import { emailsOfProfile } from '../../src/domain/email-record/email-record.ts'
 import { jobById } from '../../src/domain/job/job.ts'
@@ -10,6 +10,7 @@ import { createContext } from '../../src/engine/context.ts'
 import { routes } from '../../src/rest/routes.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { factoriesFor } from '../support/factories.ts'
+import { bodyOf } from '../support/route-requests.ts'
 import { idArguments, listCase, mutationCases, rootFields, selection, selections } from '../support/schema-cases.ts'
 
 /**
@@ -192,17 +193,27 @@ describe('a relation', () => {
 })
 
 describe('REST', () => {
-  const places = routes.flatMap(({ method, url, parameters }) => [
-    ...(url.includes(':id') ? [{ method, at: (id: string) => url.replace(':id', id) }] : []),
-    ...(parameters.some(({ variable }) => variable === 'accountIds')
-      ? [{ method, at: (id: string) => `${url}?account_ids=${id}` }]
-      : []),
-  ])
+  const places = routes.flatMap((route) => {
+    const { method, url, parameters } = route
+    const body = bodyOf(route, 'User of Mine')
+    return [
+      ...(url.includes(':id') ? [{ method, url, body, at: (id: string) => url.replace(':id', id) }] : []),
+      ...(parameters.some(({ variable }) => variable === 'accountIds')
+        ? [{ method, url, body, at: (id: string) => `${url}?account_ids=${id}` }]
+        : []),
+    ]
+  })
 
-  it.each(places)('treats an id of another user as a missing id: $method $at', async ({ method, at }) => {
+  // Some routes delete rows of the user.
+  beforeEach(async () => {
+    await app.database.prisma.user.deleteMany({ where: { tenantAppId: tenant.tenantAppId, id: 'user_Mine' } })
+    await createRows('Mine')
+  })
+
+  it.each(places)('treats an id of another user as a missing id: $method $url', async ({ method, at, body }) => {
     const before = await theirRows()
     const send = async (id: string) => {
-      const response = await app.rest(mine, method, at(id), method === 'PUT' ? { name: 'User of Mine' } : undefined)
+      const response = await app.rest(mine, method, at(id), body)
       return {
         status: response.statusCode,
         body: response.body.replaceAll(String(response.headers['x-request-id']), ''),

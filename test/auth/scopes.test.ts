@@ -7,6 +7,7 @@ import { metadataOf } from '../../src/engine/graphql/schema/field-metadata.ts'
 import { routes } from '../../src/rest/routes.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { createOneOfEach, factoriesFor } from '../support/factories.ts'
+import { bodyOf, idFor, jobStatusFor } from '../support/route-requests.ts'
 
 const { schema, executable: executableSchema, guarded: guardedSchema } = schemas
 
@@ -244,16 +245,29 @@ describe('a REST route', () => {
     'GET /users': ['users:read', 'contacts:read'],
     'GET /users/:id': ['users:read', 'contacts:read'],
     'PUT /users/:id': ['users:write', 'users:read', 'contacts:read'],
+    'DELETE /users/:id': ['users:write'],
+    'GET /users/:id/accounts': ['users:read'],
+    'POST /users/:id/accounts': ['users:write'],
+    'GET /accounts/:id': ['users:read'],
+    'DELETE /accounts/:id': ['users:write'],
     'GET /fusion/profiles': ['profiles:read', 'contacts:read'],
+    'PUT /accounts/:id/profile': ['users:write', 'profiles:read', 'contacts:read'],
+    'POST /fusion/jobs': ['jobs:write'],
+    'GET /fusion/jobs': ['jobs:read'],
     'GET /fusion/jobs/:id': ['jobs:read'],
+    'POST /fusion/jobs/:id/cancel': ['jobs:write', 'jobs:read'],
+    'POST /fusion/jobs/:id/retry': ['jobs:write', 'jobs:read'],
   }
 
   it.each(routes.map((route) => [`${route.method} ${route.url}`, route] as const))(
     'returns 403 and sends no statement for a key that lacks one of its scopes: %s',
-    async (name, { method, url }) => {
-      const path = url.replace(':id', url.startsWith('/users') ? rows.user.id : rows.job.id)
-      const body = method === 'POST' ? { name: 'a', email: 'a@b.c', phone: '1' } : method === 'PUT' ? {} : undefined
-      const search = url === '/fusion/profiles' ? `?account_ids=${rows.account.id}` : ''
+    async (name, route) => {
+      const { method, url } = route
+      // Some routes delete their rows.
+      const of = await createOneOfEach(app, tenant, { status: jobStatusFor(route) })
+      const path = url.replace(':id', idFor(route, of))
+      const body = bodyOf(route)
+      const search = url === '/fusion/profiles' ? `?account_ids=${of.account.id}` : ''
       const own = needs[name] ?? []
       const allowed = await app.rest(await keyFor(own), method, path + search, body)
       expect(allowed.statusCode).toBeLessThan(300)

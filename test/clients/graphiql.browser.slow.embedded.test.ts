@@ -61,7 +61,7 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
         'User',
         'Profiles',
         'Job',
-        'CreateJob',
+        'StartJob',
         'Follow',
         'Create',
         'Update',

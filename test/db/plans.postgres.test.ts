@@ -179,6 +179,9 @@ describe.skipIf(!canCreateClusters)('on large tables, PostgreSQL uses the indexe
     ['accounts', 'profile: { search: "user4711" }', /profile_folded_search_idx.*account_pkey/s],
     ['searchProfiles', 'countries: ["C7", "C8"]', /profile_country_idx/],
     ['searchProfiles', 'categories: ["Category 7"]', /profile_category_idx/],
+    ['searchProfiles', 'countryIsNull: true', /profile_country_idx/],
+    ['searchProfiles', 'categoryIsNull: true', /profile_category_idx/],
+    ['searchProfiles', 'verifiedIsNull: true', /profile_tenant_app_id_verified_idx/],
     [
       'searchProfiles',
       'or: [{ country: "C7" }, { categories: ["Category 7"] }]',
@@ -202,6 +205,10 @@ describe.skipIf(!canCreateClusters)('on large tables, PostgreSQL uses the indexe
     ['accounts', 'or: [{ status: EXPIRED }, { not: { profile: {} } }]'],
     ['searchProfiles', 'not: { account: { user: { search: "4711" } } }'],
     ['users', 'account: { statuses: [EXPIRED] }'],
+    ['users', 'phoneIsNull: true'],
+    ['users', 'hasAccounts: false'],
+    ['accounts', 'hasProfile: false'],
+    ['searchProfiles', 'urlIsNull: true'],
   ])("the order of the tenant's rows, of which it reads all to count them: %s with %s", async (list, filter) => {
     const { plans } = await plansOf(`{ ${list}(first: 20, filter: { ${filter} }) { totalCount nodes { id } } }`)
     expect(plans).toHaveLength(2)

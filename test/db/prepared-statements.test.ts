@@ -45,6 +45,8 @@ describe.skipIf(!hasServer)('the prepared statements of a connection', () => {
       { is: 'not', of: condition },
       { is: 'any', of: [condition] },
       { is: 'all', of: [] },
+      { field: 'platform', is: 'null', value: false },
+      { field: 'platform', is: 'long text null', value: true },
     ] as const) {
       const conditions = [some(accountsOfUser, 'id')(composed), { is: 'not' as const, of: equal('name')('Ada') }]
       for (const given of [conditions.slice(0, 1), conditions.slice(1)]) {

@@ -1,7 +1,10 @@
 import fc from 'fast-check'
+import { isInputObjectType, isLeafType, isObjectType } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
+import { schemas } from '../../src/domain/schema.graphql.ts'
 import { type Scope, scopes, userScopes } from '../../src/engine/auth/scopes.ts'
+import { metadataOf } from '../../src/engine/graphql/schema/field-metadata.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { factoriesFor } from '../support/factories.ts'
 import { createPeople, type FilterOf, filters, isSelected, type Kind, type People, sizeOf } from '../support/filters.ts'
@@ -35,11 +38,15 @@ async function store(owner: TestTenant, { User, Account, Profile }: People): Pro
   for (const row of User) await create.user(row)
   for (const { userId, ...row } of Account) await create.account(userId, row)
   const { prisma } = app.database
-  const data = Profile.map(({ followersCount, ...row }) => ({
+  const toBigInt = (count: number | null) => (count === null ? null : BigInt(count))
+  const data = Profile.map((row) => ({
     ...row,
     tenantAppId: owner.tenantAppId,
     platformAccountId: row.accountId,
-    followersCount: followersCount === null ? null : BigInt(followersCount),
+    followersCount: toBigInt(row.followersCount),
+    followingCount: toBigInt(row.followingCount),
+    subscribersCount: toBigInt(row.subscribersCount),
+    contentsCount: toBigInt(row.contentsCount),
   }))
   await prisma.profile.createMany({ data })
 }
@@ -183,9 +190,45 @@ describe('a filter', () => {
     for (const filter of [{ ids: ['usr_1'] }, { and: [{ email: 'a' }, { ids: [] }] }, { and: [] }]) {
       expect(await costOf(filter)).toBe('2')
     }
-    const searches = [{ platforms: ['X'] }, { or: [{ ids: [] }] }, { not: {} }, { account: {} }]
+    const searches = [
+      { platforms: ['X'] },
+      { or: [{ ids: [] }] },
+      { not: {} },
+      { account: {} },
+      { phoneIsNull: false },
+      { hasAccounts: true },
+    ]
     for (const filter of [...searches, { and: [{}, { and: { search: 'a' } }] }]) expect(await costOf(filter)).toBe('52')
     expect(await costOf({ nameContains: 'a' }, '{ and: [$filter] }')).toBe('52')
+  })
+})
+
+describe('a filter that says "without"', () => {
+  it('has a condition for each nullable field of its type, except the one that has a default', () => {
+    for (const kind of kinds) {
+      const { [kind]: type, [`${kind}Filter`]: filter } = schemas.schema.getTypeMap()
+      if (!isObjectType(type) || !isInputObjectType(filter)) throw new Error(`${kind} has no filter`)
+      const nullable = Object.values(type.getFields()).filter(
+        ({ type: of, extensions }) => isLeafType(of) && !metadataOf({ extensions }).isWithheld,
+      )
+      const conditions = Object.keys(filter.getFields()).filter((name) => name.endsWith('IsNull'))
+      const expected = nullable.map(({ name }) => `${name}IsNull`)
+      // Everybody has an email address, which is null only for viewers without its scope.
+      expect(conditions.toSorted()).toEqual(expected.filter((name) => name !== 'emailIsNull').toSorted())
+    }
+  })
+
+  it('selects the rows that `not` selects for rows with related rows', async () => {
+    const without = await idsOf('User', { hasAccounts: false })
+    expect(without.length).toBeGreaterThan(0)
+    expect(without).toEqual(await idsOf('User', { not: { account: {} } }))
+    expect(await idsOf('Account', { hasProfile: false })).toEqual(await idsOf('Account', { not: { profile: {} } }))
+  })
+
+  it('sees no accounts of other users with the token of a user', async () => {
+    expect(await idsOf('User', { hasAccounts: true }, user)).toEqual(
+      expectedIds('User', { hasAccounts: true }, ofUser(people, 'usr_1')),
+    )
   })
 })
 
@@ -196,6 +239,9 @@ describe('a list waits for other searches of the tenant, or not, with the filter
     [{ or: [{ ids: ['usr_1'] }] }, 1],
     [{ and: [{ not: { ids: ['usr_1'] } }] }, 1],
     [{ account: {} }, 1],
+    [{ phoneIsNull: true }, 1],
+    [{ hasAccounts: false }, 1],
+    [{ hasAccounts: null, phoneIsNull: null }, 0],
     [{ and: [{ platforms: ['X'] }] }, 1],
   ])('%j', async (filter, times) => {
     const run = vi.spyOn(app.services.queues.searches, 'run')
@@ -267,6 +313,9 @@ describe('a filter needs the scopes that reading needs:', () => {
 
   it.each<[Kind, Scope, object, string]>([
     ['User', 'contacts:read', { or: [{ not: { email: 'a' } }] }, 'nodes { email }'],
+    ['User', 'contacts:read', { not: { phoneIsNull: true } }, 'nodes { phone }'],
+    ['Profile', 'contacts:read', { dateOfBirthIsNull: false }, 'nodes { dateOfBirth }'],
+    ['Account', 'profiles:read', { hasProfile: false }, 'nodes { profile { id } }'],
     ['User', 'profiles:read', { account: { profile: {} } }, 'nodes { accounts { profile { id } } }'],
     ['Account', 'profiles:read', { not: { profile: { country: 'DE' } } }, 'nodes { profile { id } }'],
     ['Account', 'contacts:read', { user: { email: 'a' } }, 'nodes { user { email } }'],

@@ -20,12 +20,14 @@ import { Choices, junk } from '../support/choices.ts'
 import { createOneOfEach, factoriesFor } from '../support/factories.ts'
 import { openApiDocument } from '../support/openapi-types.ts'
 import { createResponseCheck } from '../support/response-check.ts'
-import { type Credentials, operationsOf, restRequest } from '../support/rest-requests.ts'
+import { type Credentials, operationsOf, type RestOperation, restRequest } from '../support/rest-requests.ts'
 
 const { schema } = schemas
 
 const runs = Number(process.env['GENERATED_REQUESTS'] ?? (process.env['TEST_ALL'] ? 1_500 : 300))
-const restRuns = Math.max(runs, 1_000)
+const restRuns = Math.max(runs, 2_000)
+/** More than the requests to one operation. */
+const spareRows = restRuns / 10
 /**
  * `npm test` sends the same requests to REST each time, and `npm run test:all` others. A failing test prints the seed
  * of its requests.
@@ -39,6 +41,7 @@ let credentials: Credentials[]
 let own: Awaited<ReturnType<typeof createOneOfEach>>
 let ids: string[]
 let foreignValues: string[]
+let takeRow: (operation: RestOperation) => string
 
 beforeAll(async () => {
   app = await startTestApp({ introspection: false })
@@ -49,6 +52,7 @@ beforeAll(async () => {
   const idsOf = (rows: typeof own) => [rows.user.id, rows.account.id, rows.profile.id, rows.email.id, rows.job.id]
   ids = idsOf(own)
   await createUnusualRows(own.user.id)
+  takeRow = await createSpareRows()
   foreignValues = [...idsOf(other), tenants[1].tenantAppId, other.user.name, other.user.email, other.email.value]
   const { tenantAppId } = mine
   const narrow = await createKey(app.database, { tenantAppId, name: 'narrow', scopes: ['users:read', 'jobs:write'] })
@@ -56,6 +60,36 @@ beforeAll(async () => {
   credentials = keys.map((key) => ({ key, isFull: key === mine.key }))
 })
 afterAll(() => app.close())
+
+/** Creates rows that each operation can delete, cancel or retry once, and returns the function that takes one. */
+async function createSpareRows() {
+  const { tenantAppId } = mine
+  const spare: Record<string, string[]> = { 'DELETE /users/{id}': [], 'DELETE /accounts/{id}': [] }
+  const { prisma } = app.database
+  for (const status of ['PENDING', 'FAILED'] as const) {
+    const rows = Array.from({ length: spareRows }, (_, index) => ({
+      tenantAppId,
+      id: `${status}_${index}`,
+      jobType: 'x',
+      status,
+    }))
+    await prisma.job.createMany({ data: rows })
+    spare[`POST /fusion/jobs/{id}/${status === 'FAILED' ? 'retry' : 'cancel'}`] = rows.map(({ id }) => id)
+  }
+  for (const kind of ['users', 'accounts']) {
+    const users = Array.from({ length: spareRows }, (_, index) => ({ tenantAppId, id: `${kind}_${index}` }))
+    await prisma.user.createMany({ data: users.map((user) => ({ ...user, name: 'Spare', email: 'a@b' })) })
+    const account = { platform: 'SPARE', displayName: 'Spare' }
+    const accounts = users.map(({ id }) => ({ ...account, tenantAppId, id, userId: id, platformAccountId: id }))
+    await prisma.account.createMany({ data: accounts })
+    spare[`DELETE /${kind}/{id}`] = users.map(({ id }) => id)
+  }
+  return ({ name, url }: RestOperation): string => {
+    if (spare[name]) return spare[name].pop() ?? 'nobody'
+    if (url.startsWith('/users')) return own.user.id
+    return url.startsWith('/accounts') ? own.account.id : own.job.id
+  }
+}
 
 /** Creates rows with values that imports may write, and rules of requests do not allow. */
 async function createUnusualRows(userId: string): Promise<void> {
@@ -106,8 +140,9 @@ describe('generated requests', () => {
         const operation = choices.pick(operations)
         const { request, mustSucceed } = restRequest(choices, operation, {
           credentials: choices.pick(credentials),
-          anyId: () => anyId(choices),
-          idsOf: (url) => (url.startsWith('/users') ? [own.user.id] : [own.job.id]),
+          // Of a DELETE, not the rows that the others read.
+          anyId: () => (operation.method === 'DELETE' ? choices.pick([...foreignValues, 'nobody']) : anyId(choices)),
+          idOf: takeRow,
           idempotencyKey: choices.rarely() ? choices.pick(['again', 'not valid', '']) : `key-${sent}`,
         })
         const response = await app.app.inject(request)

@@ -78,7 +78,7 @@ it('a CONNECT is refused and its connection closed, whether its client closes it
   const line = 'CONNECT example.com:443 HTTP/1.1\r\nhost: x\r\n\r\n'
   const waiting = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   waiting.write(line)
-  expect(await text(waiting)).toMatch(/^HTTP\/1.1 405 .*allow: GET, HEAD, POST, PUT\r\n/s)
+  expect(await text(waiting)).toMatch(/^HTTP\/1.1 405 .*allow: GET, HEAD, POST, PUT, DELETE\r\n/s)
   const connections = () => new Promise((resolve) => app.app.server.getConnections((_, count) => resolve(count)))
   await expect.poll(connections).toBe(0)
   waiting.destroy()

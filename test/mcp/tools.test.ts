@@ -20,7 +20,18 @@ afterAll(() => app.close())
 
 const connect = (options?: Parameters<typeof connectTo>[2]) => connectTo(address, { 'x-api-key': tenant.key }, options)
 
-const routeTools = ['create_user', 'list_users', 'get_user', 'update_user', 'get_profiles', 'get_job']
+const readingTools = ['list_users', 'get_user', 'list_accounts', 'get_account', 'get_profiles', 'list_jobs', 'get_job']
+const writingTools = [
+  'create_user',
+  'update_user',
+  'delete_user',
+  'link_account',
+  'unlink_account',
+  'sync_profile',
+  'create_job',
+  'cancel_job',
+  'retry_job',
+]
 
 describe('the list of tools', () => {
   it.each(['legacy', 'auto'] as const)(
@@ -28,8 +39,9 @@ describe('the list of tools', () => {
     async (mode) => {
       const { client } = await connect({ versionNegotiation: { mode } })
       const { tools } = await client.listTools()
-      expect(tools.map(({ name }) => name)).toEqual([...routeTools, 'query', 'search_schema'])
-      expect(routeTools).toHaveLength(routes.length)
+      const names = tools.map(({ name }) => name)
+      expect(names.toSorted()).toEqual([readingTools, writingTools, 'query', 'search_schema'].flat().toSorted())
+      expect(names).toHaveLength(routes.length + 2)
     },
   )
 
@@ -37,8 +49,8 @@ describe('the list of tools', () => {
     const { client } = await connect()
     const { tools } = await client.listTools()
     const writing = tools.filter(({ annotations }) => annotations?.readOnlyHint === false)
-    expect(writing.map(({ name }) => name)).toEqual(['create_user', 'update_user'])
-    expect(tools.filter(({ annotations }) => annotations?.readOnlyHint === true)).toHaveLength(tools.length - 2)
+    expect(writing.map(({ name }) => name)).toEqual(writingTools)
+    expect(tools.filter(({ annotations }) => annotations?.readOnlyHint === true)).toHaveLength(readingTools.length + 2)
   })
 
   it('has at most 4,000 tokens, of about 4 characters each', async () => {

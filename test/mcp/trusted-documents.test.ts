@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import type { AppOptions } from '../../src/app.ts'
+import { toToolName } from '../../src/mcp/tool.ts'
+import { routes } from '../../src/rest/routes.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf } from '../support/events.ts'
 import { createOneOfEach } from '../support/factories.ts'
@@ -36,7 +38,7 @@ async function connect(others: 'log' | 'reject', options: Partial<AppOptions> = 
   return connectTo(await addressOf(gateway), { 'x-api-key': tenant.key })
 }
 
-const routeTools = ['create_user', 'list_users', 'get_user', 'update_user', 'get_profiles', 'get_job']
+const routeTools = routes.map(({ operation }) => toToolName(/\w+ (\w+)/.exec(operation)?.[1]))
 
 it('each trusted document with a description is a tool; if others are rejected, query and search_schema are not offered', async () => {
   const { client } = await connect('reject')

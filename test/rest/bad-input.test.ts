@@ -64,7 +64,7 @@ describe('a malformed request', () => {
 })
 
 describe('a request for something missing', () => {
-  it.each(['/nowhere', '/users/', '/users/a/b', '/fusion', '/fusion/jobs/', '//users'])(
+  it.each(['/nowhere', '/users/', '/users/a/b', '/accounts', '/accounts/', '/fusion', '/fusion/jobs/', '//users'])(
     'gets 404 for the unknown path %s',
     async (url) => {
       await expectProblem(404, { method: 'GET', url })
@@ -100,7 +100,7 @@ describe('a request for something missing', () => {
     ':id',
   ]
 
-  it.each(ids.flatMap((id) => [`/users/${id}`, `/fusion/jobs/${id}`]))(
+  it.each(ids.flatMap((id) => ['/users/', '/accounts/', '/fusion/jobs/'].map((path) => path + id)))(
     'gets 404 for the missing id %.40s',
     async (url) => {
       const { problem } = await expectProblem(404, { method: 'GET', url })
@@ -117,9 +117,14 @@ describe('a request for something missing', () => {
 describe('an unsupported method', () => {
   it.each([
     ['DELETE', '/users', 'GET, HEAD, POST'],
-    ['PATCH', '/users/1', 'GET, HEAD, PUT'],
-    ['POST', '/users/1', 'GET, HEAD, PUT'],
+    ['PATCH', '/users/1', 'DELETE, GET, HEAD, PUT'],
+    ['POST', '/users/1', 'DELETE, GET, HEAD, PUT'],
+    ['DELETE', '/users/1/accounts', 'GET, HEAD, POST'],
+    ['PUT', '/accounts/1', 'DELETE, GET, HEAD'],
+    ['GET', '/accounts/1/profile', 'PUT'],
+    ['GET', '/fusion/jobs/1/cancel', 'POST'],
     ['PUT', '/fusion/profiles', 'GET, HEAD'],
+    ['PUT', '/fusion/jobs', 'GET, HEAD, POST'],
     ['POST', '/fusion/jobs/1', 'GET, HEAD'],
     ['POST', '/health', 'GET, HEAD'],
     ['DELETE', '/openapi.json', 'GET, HEAD'],

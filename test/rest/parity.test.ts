@@ -5,6 +5,7 @@ import type { Route } from '../../src/rest/route.ts'
 import { routes } from '../../src/rest/routes.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { createOneOfEach, factoriesFor } from '../support/factories.ts'
+import { bodyOf, idFor, jobStatusFor } from '../support/route-requests.ts'
 import { toRest } from '../support/to-rest.ts'
 
 let app: TestApp
@@ -16,51 +17,72 @@ beforeAll(async () => {
   tenant = await app.createTenant()
   await seedTenant(app.database, { tenantAppId: tenant.tenantAppId, users: 600, seed: 3 })
   rows = await createOneOfEach(app, tenant)
-  await factoriesFor(app, tenant).user({ phone: null })
+  const make = factoriesFor(app, tenant)
+  await make.user({ phone: null })
+  for (let count = 0; count < 5; count += 1) await make.job({ status: count === 1 ? 'FAILED' : 'PENDING' })
 })
 afterAll(() => app.close())
 
+type Rows = typeof rows
+
 interface Case {
-  readonly path?: Record<string, string>
   readonly query?: string
-  readonly body?: unknown
   readonly variables: Record<string, unknown>
 }
 
-/** A request to a route, and the variables of the same request on /graphql. */
-function caseOf({ method, url }: Route): Case {
-  const accountIds = [rows.account.id]
-  const user = { name: 'A', email: 'a@b', phone: '1' }
+/** The query of a request to a route, and the variables of the same request on /graphql. */
+function caseOf(route: Route, { user, account, job }: Rows): Case {
+  const body = bodyOf(route)
   const cases: Record<string, Case> = {
-    'POST /users': { body: user, variables: { input: user } },
+    'POST /users': { variables: { input: body } },
     'GET /users': { query: '?limit=500', variables: { first: 500 } },
-    'GET /users/:id': { path: { ':id': rows.user.id }, variables: { id: rows.user.id } },
-    'PUT /users/:id': {
-      path: { ':id': rows.user.id },
-      body: { phone: null },
-      variables: { input: { id: rows.user.id, phone: null } },
+    'GET /users/:id': { variables: { id: user.id } },
+    'PUT /users/:id': { variables: { input: { id: user.id, ...body } } },
+    'DELETE /users/:id': { variables: { input: { id: user.id } } },
+    'GET /users/:id/accounts': { variables: { id: user.id } },
+    'POST /users/:id/accounts': {
+      variables: { input: { userId: user.id, platform: 'TIKTOK', platformAccountId: 'Ada', displayName: 'Ada' } },
     },
-    'GET /fusion/profiles': { body: accountIds, variables: { accountIds } },
-    'GET /fusion/jobs/:id': { path: { ':id': rows.job.id }, variables: { id: rows.job.id } },
+    'GET /accounts/:id': { variables: { id: account.id } },
+    'DELETE /accounts/:id': { variables: { input: { id: account.id } } },
+    'GET /fusion/profiles': { query: `?account_ids=${account.id}`, variables: { accountIds: [account.id] } },
+    'PUT /accounts/:id/profile': { variables: { input: { accountId: account.id, fullName: 'Ada' } } },
+    'POST /fusion/jobs': { variables: { input: { jobType: 'fetch_content', payload: { text: 'Ada' } } } },
+    'GET /fusion/jobs': {
+      query: '?status=pending&job_type=fetch_content&limit=3',
+      variables: { filter: { status: 'PENDING', jobType: 'fetch_content' }, first: 3 },
+    },
+    'GET /fusion/jobs/:id': { variables: { id: job.id } },
+    'POST /fusion/jobs/:id/cancel': { variables: { input: { id: job.id } } },
+    'POST /fusion/jobs/:id/retry': { variables: { input: { id: job.id } } },
   }
-  const found = cases[`${method} ${url}`]
-  if (!found) throw new Error(`${method} ${url} has no case in this test`)
+  const found = cases[`${route.method} ${route.url}`]
+  if (!found) throw new Error(`${route.method} ${route.url} has no case in this test`)
   return found
 }
 
-/** Masks the ids and times of a new or changed user, which differ in each run. */
-const maskVarying = (body: string) => body.replaceAll(/usr_[\w-]{36}|\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<varies>')
+/** Masks the ids and times of new, changed and deleted rows, which differ in each run. */
+const maskVarying = (body: string) =>
+  body.replaceAll(/(?:usr|acc|prf|job)_[\w-]{36}|\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<varies>')
 
 it.each(routes.map((route) => [route.method, route.url, route] as const))(
   '%s %s returns the response of its stored operation on /graphql',
   async (method, url, route) => {
-    const { path = {}, query = '', body, variables } = caseOf(route)
-    const filled = Object.entries(path).reduce((filling, [name, value]) => filling.replace(name, value), url)
-    const rest = await app.rest(tenant, method, filled + query, body)
-    const { data, errors } = await app.graphql(tenant, route.operation, variables)
+    // A second row for the routes that cannot run twice on one.
+    const canRepeat = method !== 'DELETE' && !url.startsWith('/fusion/jobs/:id/')
+    const create = () => createOneOfEach(app, tenant, { status: jobStatusFor(route) })
+    const other = canRepeat ? rows : await create()
+    const of = canRepeat ? rows : await create()
+    const { query = '' } = caseOf(route, of)
+    const rest = await app.rest(tenant, method, url.replace(':id', idFor(route, of)) + query, bodyOf(route))
+    const { data, errors } = await app.graphql(tenant, route.operation, caseOf(route, other).variables)
     expect(errors).toBeUndefined()
     const value = route.response.split('.').reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], data)
     const expected = toRest('', value)
+    if (method === 'DELETE') {
+      expect([rest.statusCode, rest.body, expected]).toEqual([204, '', idFor(route, other)])
+      return
+    }
     const expectedBody = JSON.stringify(route.listKey === undefined ? expected : { [route.listKey]: expected })
     expect(rest.statusCode).toBeLessThan(300)
     const isWrite = getOperationAST(parse(route.operation))?.operation === 'mutation'

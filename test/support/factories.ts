@@ -74,13 +74,17 @@ export function factoriesFor({ database: { prisma } }: TestApp, { tenantAppId }:
 }
 
 /** Creates a user, an account, its profile, an email record, a job and a webhook. */
-export async function createOneOfEach(app: TestApp, tenant: TestTenant) {
+export async function createOneOfEach(
+  app: TestApp,
+  tenant: TestTenant,
+  givenJob: Given<Prisma.JobUncheckedCreateInput> = {},
+) {
   const make = factoriesFor(app, tenant)
   const user = await make.user()
   const account = await make.account(user.id)
   const profile = await make.profile(account)
   const email = await make.email(profile.id)
-  const job = await make.job({ payload: { url: 'https://example.com' } })
+  const job = await make.job({ payload: { url: 'https://example.com' }, ...givenJob })
   const webhook = await make.webhook({ url: `https://example.com/${job.id}` })
   return { user, account, profile, email, job, webhook }
 }

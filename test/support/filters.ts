@@ -15,6 +15,7 @@ interface UserRow {
   readonly id: string
   readonly name: string
   readonly email: string
+  readonly phone: string | null
   readonly createdAt: Date
   readonly updatedAt: Date
 }
@@ -30,7 +31,39 @@ interface AccountRow {
   readonly updatedAt: Date
 }
 
-interface ProfileRow {
+/** Nullable fields of a profile that only the conditions on null look at, and a value of each. */
+const otherNullable = {
+  url: 'https://example.com',
+  gender: 'FEMALE',
+  firstName: 'Ada',
+  lastName: '',
+  nickName: 'A',
+  description: '𝒜'.repeat(3_000),
+  profilePictureUrl: 'https://example.com/a.jpg',
+  dateOfBirth: new Date('1815-12-10'),
+  websiteUrl: 'https://example.com',
+  followingCount: 0,
+  subscribersCount: 1,
+  contentsCount: 2,
+  watchTimeInHours: 0.5,
+  joinedAt: new Date('2026-01-01T00:00:00Z'),
+}
+
+type OtherNullable = { readonly [Name in keyof typeof otherNullable]: (typeof otherNullable)[Name] | null }
+
+/** The nullable fields of the filter of profiles. */
+const nullableFields = [
+  ...Object.keys(otherNullable),
+  'username',
+  'fullName',
+  'displayName',
+  'country',
+  'category',
+  'verified',
+  'followersCount',
+]
+
+interface ProfileRow extends OtherNullable {
   readonly id: string
   readonly accountId: string
   readonly platform: string
@@ -105,6 +138,7 @@ export function createPeople(seed: number): People {
     id: `usr_${number}`,
     name: pick(names, number),
     email: `usr_${number}@example.com`,
+    phone: pick(['+1 555 0100', null, ''], number),
     ...times(number),
   }))
   const accounts = Array.from({ length: 24 }, (_, number) => ({
@@ -131,11 +165,17 @@ export function createPeople(seed: number): People {
             category: pick(categories, number),
             verified: pick([true, null, false], number),
             followersCount: pick(counts, number),
+            ...othersOf((values, index) => pick(values, number + index)),
             ...times(number),
           },
         ],
   )
   return { User: users, Account: accounts, Profile: profiles }
+}
+
+function othersOf(pick: <Value>(values: readonly Value[], index: number) => Value): OtherNullable {
+  const entries = Object.entries(otherNullable).map(([name, value], index) => [name, pick([value, null], index)])
+  return Object.fromEntries(entries)
 }
 
 type Filter = Readonly<Record<string, unknown>>
@@ -148,6 +188,12 @@ const contains = (part: string, ...texts: (string | null)[]) =>
   texts.some((text) => text !== null && fold(text).includes(fold(part)))
 
 type Predicates<Row> = Readonly<Record<string, (row: Row, value: never, people: People) => boolean>>
+
+/** `countryIsNull` for each of the fields. */
+function nullPredicates<Row extends object>(fields: readonly string[]): Predicates<Row> {
+  const isNull = (field: string) => (row: Row, value: boolean) => (row[field as keyof Row] === null) === value
+  return Object.fromEntries(fields.map((field) => [`${field}IsNull`, isNull(field)])) as Predicates<Row>
+}
 
 const predicates: { readonly [K in Kind]: Predicates<People[K][number]> } = {
   User: {
@@ -163,6 +209,8 @@ const predicates: { readonly [K in Kind]: Predicates<People[K][number]> } = {
     createdBefore: ({ createdAt }, time: Date) => createdAt < time,
     updatedAfter: ({ updatedAt }, time: Date) => updatedAt > time,
     updatedBefore: ({ updatedAt }, time: Date) => updatedAt < time,
+    ...nullPredicates(['phone']),
+    hasAccounts: ({ id }, value: boolean, { Account }) => Account.some(({ userId }) => userId === id) === value,
     account: ({ id }, filter: Filter, people) =>
       people.Account.some((row) => row.userId === id && isSelected(people, 'Account', row, filter)),
   },
@@ -175,6 +223,7 @@ const predicates: { readonly [K in Kind]: Predicates<People[K][number]> } = {
     statuses: ({ status }, values: string[]) => values.includes(status),
     search: ({ displayName, platformAccountId }, part: string) => contains(part, displayName, platformAccountId),
     updatedAfter: ({ updatedAt }, time: Date) => updatedAt > time,
+    hasProfile: ({ id }, value: boolean, { Profile }) => Profile.some(({ accountId }) => accountId === id) === value,
     user: ({ userId }, filter: Filter, people) =>
       people.User.some((row) => row.id === userId && isSelected(people, 'User', row, filter)),
     profile: ({ id }, filter: Filter, people) =>
@@ -193,6 +242,7 @@ const predicates: { readonly [K in Kind]: Predicates<People[K][number]> } = {
     followersMin: ({ followersCount }, value: number) => followersCount !== null && followersCount >= value,
     followersMax: ({ followersCount }, value: number) => followersCount !== null && followersCount <= value,
     updatedAfter: ({ updatedAt }, time: Date) => updatedAt > time,
+    ...nullPredicates(nullableFields),
     account: ({ accountId }, filter: Filter, people) =>
       people.Account.some((row) => row.id === accountId && isSelected(people, 'Account', row, filter)),
   },
@@ -243,6 +293,8 @@ const leaves: { readonly [K in Kind]: Readonly<Record<string, fc.Arbitrary<unkno
     createdBefore: time,
     updatedAfter: time,
     updatedBefore: time,
+    phoneIsNull: fc.boolean(),
+    hasAccounts: fc.boolean(),
   },
   Account: {
     ids: listOf(idsOf('acc')),
@@ -253,6 +305,7 @@ const leaves: { readonly [K in Kind]: Readonly<Record<string, fc.Arbitrary<unkno
     status: fc.constantFrom(...statuses),
     statuses: fc.array(fc.constantFrom(...statuses), { maxLength: 2 }),
     updatedAfter: time,
+    hasProfile: fc.boolean(),
   },
   Profile: {
     ids: listOf(idsOf('prf')),
@@ -267,6 +320,7 @@ const leaves: { readonly [K in Kind]: Readonly<Record<string, fc.Arbitrary<unkno
     followersMin: count,
     followersMax: count,
     updatedAfter: time,
+    ...Object.fromEntries(nullableFields.map((field) => [`${field}IsNull`, fc.boolean()])),
   },
 }
 

@@ -102,7 +102,59 @@ export interface paths {
          */
         put: operations["updateUser"];
         post?: never;
+        /**
+         * Delete a user
+         * @description The user's accounts, profiles and emails are deleted too. Scopes: users:write.
+         */
+        delete: operations["deleteUser"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/{id}/accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the accounts of a user
+         * @description Returns all of them, oldest first. Scopes: users:read.
+         */
+        get: operations["listAccounts"];
+        put?: never;
+        /**
+         * Link an account to a user
+         * @description Linking an account to the same user again returns the first link unchanged. An account of another user is rejected. Scopes: users:write.
+         */
+        post: operations["linkAccount"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/accounts/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an account
+         * @description Scopes: users:read.
+         */
+        get: operations["getAccount"];
+        put?: never;
+        post?: never;
+        /**
+         * Unlink an account
+         * @description The profile and the emails of the account are deleted too. Scopes: users:write.
+         */
+        delete: operations["unlinkAccount"];
         options?: never;
         head?: never;
         patch?: never;
@@ -128,6 +180,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/accounts/{id}/profile": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Create or change the profile of an account
+         * @description Absent fields keep their value, null clears it, and a list replaces the list. Scopes: users:write, profiles:read, contacts:read.
+         */
+        put: operations["syncProfile"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/fusion/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List jobs
+         * @description Returns a page of the jobs of the tenant, oldest first, and the header `Link` with `rel="next"` if there are more. Scopes: jobs:read.
+         */
+        get: operations["listJobs"];
+        put?: never;
+        /**
+         * Create a job
+         * @description Scopes: jobs:write.
+         */
+        post: operations["createJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/fusion/jobs/{id}": {
         parameters: {
             query?: never;
@@ -142,6 +238,46 @@ export interface paths {
         get: operations["getJob"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/fusion/jobs/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a job that waits or runs
+         * @description A finished job is rejected. Scopes: jobs:write, jobs:read.
+         */
+        post: operations["cancelJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/fusion/jobs/{id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a failed or cancelled job due again
+         * @description The job has its remaining attempts, but at least one. A job in another state is rejected. Scopes: jobs:write, jobs:read.
+         */
+        post: operations["retryJob"];
         delete?: never;
         options?: never;
         head?: never;
@@ -267,6 +403,31 @@ export interface components {
             tenant_app_id: string;
             /** @description The user's platform accounts, oldest first. Needs the scope `users:read`. */
             accounts: components["schemas"]["Account"][];
+        };
+        LinkedAccount: {
+            /** @description The id, the same in GraphQL and REST. */
+            id: string;
+            /** @description The platform in upper case, such as `YOUTUBE`. */
+            user_platform: string;
+            /** @description The id of the account on the platform. */
+            platform_account_id: string;
+            /** @description The name that the platform shows. */
+            display_name: string;
+            /**
+             * @description Whether the platform lets the tenant read it.
+             * @enum {string}
+             */
+            status: "connected" | "disconnected" | "expired";
+            /**
+             * Format: date-time
+             * @description The creation time.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description The time of the last change.
+             */
+            updated_at: string;
         };
         EmailRecord: {
             /** @description The email address. */
@@ -714,7 +875,7 @@ export interface components {
         "ratelimit-policy": string;
         /** @description The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`. */
         "server-timing": string;
-        /** @description The URL of the new user. */
+        /** @description The URL of what was created. */
         location: string;
         /**
          * @description A weak tag of the response. Missing on the streamed list of all users.
@@ -1157,6 +1318,341 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    deleteUser: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The client's key for this request. The first response is stored for 24 hours and returned to each retry. */
+                "idempotency-key"?: string;
+            };
+            path: {
+                /**
+                 * @description The id of the user.
+                 * @example usr_demo_24
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-cost": components["headers"]["x-cost"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    "server-timing": components["headers"]["server-timing"];
+                    "idempotent-replayed": components["headers"]["idempotent-replayed"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listAccounts: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETags of earlier responses, or `*`. If the response would be the same, the status is 304. */
+                "if-none-match"?: string;
+            };
+            path: {
+                /**
+                 * @description The id of the user.
+                 * @example usr_demo_1
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-cost": components["headers"]["x-cost"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    "server-timing": components["headers"]["server-timing"];
+                    etag: components["headers"]["etag"];
+                    "cache-control": components["headers"]["cache-control"];
+                    vary: components["headers"]["vary"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "accounts": [
+                     *         {
+                     *           "id": "acc_demo_1_1",
+                     *           "user_platform": "YOUTUBE",
+                     *           "platform_account_id": "UC1",
+                     *           "display_name": "Grace on YouTube",
+                     *           "status": "connected",
+                     *           "created_at": "2026-01-01T00:00:00.000Z",
+                     *           "updated_at": "2026-01-01T00:00:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        accounts: components["schemas"]["LinkedAccount"][];
+                    };
+                };
+            };
+            /** @description The response is the same as the one with the ETag in `if-none-match`. */
+            304: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-cost": components["headers"]["x-cost"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    "server-timing": components["headers"]["server-timing"];
+                    etag: components["headers"]["etag"];
+                    "cache-control": components["headers"]["cache-control"];
+                    vary: components["headers"]["vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    linkAccount: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The client's key for this request. The first response is stored for 24 hours and returned to each retry. */
+                "idempotency-key"?: string;
+            };
+            path: {
+                /**
+                 * @description The id of the user.
+                 * @example usr_demo_1
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** @description The account to link. Unknown fields are ignored. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "user_platform": "YOUTUBE",
+                 *       "platform_account_id": "UC2",
+                 *       "display_name": "Grace on YouTube"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description The name that the platform shows: 1–200 characters. */
+                    display_name: string;
+                    /** @description The platform in upper case, such as `YOUTUBE`. */
+                    user_platform: string;
+                    /** @description The id of the account on the platform: 1–128 characters. It is unique per platform in your tenant. */
+                    platform_account_id: string;
+                    /**
+                     * @description The state. `CONNECTED` by default.
+                     * @enum {string|null}
+                     */
+                    status?: "connected" | "disconnected" | "expired" | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-cost": components["headers"]["x-cost"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    "server-timing": components["headers"]["server-timing"];
+                    location: components["headers"]["location"];
+                    "idempotent-replayed": components["headers"]["idempotent-replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "acc_demo_1_1",
+                     *       "user_platform": "YOUTUBE",
+                     *       "platform_account_id": "UC1",
+                     *       "display_name": "Grace on YouTube",
+                     *       "status": "connected",
+                     *       "created_at": "2026-01-01T00:00:00.000Z",
+                     *       "updated_at": "2026-01-01T00:00:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["LinkedAccount"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getAccount: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETags of earlier responses, or `*`. If the response would be the same, the status is 304. */
+                "if-none-match"?: string;
+            };
+            path: {
+                /**
+                 * @description The id of the account.
+                 * @example acc_demo_1_1
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-cost": components["headers"]["x-cost"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    "server-timing": components["headers"]["server-timing"];
+                    etag: components["headers"]["etag"];
+                    "cache-control": components["headers"]["cache-control"];
+                    vary: components["headers"]["vary"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "acc_demo_1_1",
+                     *       "user_platform": "YOUTUBE",
+                     *       "platform_account_id": "UC1",
+                     *       "display_name": "Grace on YouTube",
+                     *       "status": "connected",
+                     *       "created_at": "2026-01-01T00:00:00.000Z",
+                     *       "updated_at": "2026-01-01T00:00:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["LinkedAccount"];
+                };
+            };
+            /** @description The response is the same as the one with the ETag in `if-none-match`. */
+            304: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-cost": components["headers"]["x-cost"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    "server-timing": components["headers"]["server-timing"];
+                    etag: components["headers"]["etag"];
+                    "cache-control": components["headers"]["cache-control"];
+                    vary: components["headers"]["vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    unlinkAccount: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The client's key for this request. The first response is stored for 24 hours and returned to each retry. */
+                "idempotency-key"?: string;
+            };
+            path: {
+                /**
+                 * @description The id of the account.
+                 * @example acc_demo_25_1
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-cost": components["headers"]["x-cost"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    "server-timing": components["headers"]["server-timing"];
+                    "idempotent-replayed": components["headers"]["idempotent-replayed"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     getProfiles: {
         parameters: {
             query?: {
@@ -1293,6 +1789,393 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    syncProfile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The client's key for this request. The first response is stored for 24 hours and returned to each retry. */
+                "idempotency-key"?: string;
+            };
+            path: {
+                /**
+                 * @description The id of the account.
+                 * @example acc_demo_1_1
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** @description The profile. Unknown fields are ignored. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "username": "grace",
+                 *       "followers_count": 120000,
+                 *       "date_of_birth": "1906:12:09",
+                 *       "emails": [
+                 *         {
+                 *           "value": "grace@example.com",
+                 *           "type": "work",
+                 *           "is_primary": true
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": {
+                    /** @description The postal addresses: up to 100, each at most 16 KiB. */
+                    addresses?: {
+                        [key: string]: unknown;
+                    }[] | null;
+                    /** @description The category or niche: up to 500 characters. */
+                    category?: string | null;
+                    /** @description The number of posted items. */
+                    contents_count?: number | null;
+                    /** @description The country code, such as `DE`: up to 64 characters. */
+                    country?: string | null;
+                    /**
+                     * @description The owner's date of birth.
+                     * @example 1990:05:17
+                     */
+                    date_of_birth?: string | null;
+                    /** @description The description that the owner wrote: up to 10,000 characters. */
+                    description?: string | null;
+                    /** @description The name that the platform shows: up to 500 characters. */
+                    display_name?: string | null;
+                    /** @description The email addresses: up to 100. */
+                    emails?: {
+                        /** @description Whether it is the primary address. False by default. */
+                        is_primary?: boolean | null;
+                        /** @description Whether the address is verified. False by default. */
+                        is_verified?: boolean | null;
+                        /** @description The kind of address, such as `personal` or `work`: up to 64 characters. */
+                        type?: string | null;
+                        /** @description The email address: 1–320 characters. */
+                        value: string;
+                    }[] | null;
+                    /** @description The owner's first name: up to 500 characters. */
+                    first_name?: string | null;
+                    /** @description The number of followers. */
+                    followers_count?: number | null;
+                    /** @description The number of accounts that the profile follows. */
+                    following_count?: number | null;
+                    /** @description The owner's full name: up to 500 characters. */
+                    full_name?: string | null;
+                    /** @description The owner's gender in upper case, such as `FEMALE`: up to 64 characters. */
+                    gender?: string | null;
+                    /**
+                     * Format: date-time
+                     * @description The time when the profile was created on the platform.
+                     */
+                    joined_at?: string | null;
+                    /** @description The owner's last name: up to 500 characters. */
+                    last_name?: string | null;
+                    /** @description The owner's nickname: up to 500 characters. */
+                    nick_name?: string | null;
+                    /** @description The phone numbers: up to 100, each at most 16 KiB. */
+                    phone_numbers?: {
+                        [key: string]: unknown;
+                    }[] | null;
+                    /** @description The URL of the picture: absolute, http or https. */
+                    profile_picture_url?: string | null;
+                    /** @description The number of subscribers. */
+                    subscribers_count?: number | null;
+                    /** @description The URL of the profile on the platform: absolute, http or https. */
+                    url?: string | null;
+                    /** @description The user name on the platform: up to 500 characters. */
+                    username?: string | null;
+                    /** @description Whether the platform has verified the profile. */
+                    verified?: boolean | null;
+                    /** @description The total watch time of the content, in hours. */
+                    watch_time_in_hours?: number | null;
+                    /** @description The URL of the owner's website: absolute, http or https. */
+                    website_url?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-cost": components["headers"]["x-cost"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    "server-timing": components["headers"]["server-timing"];
+                    "idempotent-replayed": components["headers"]["idempotent-replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "prf_demo_1_1",
+                     *       "user_platform": "YOUTUBE",
+                     *       "username": "grace",
+                     *       "url": "https://youtube.example/grace",
+                     *       "gender": "FEMALE",
+                     *       "platform_account_id": "UC1",
+                     *       "full_name": "Grace Hopper",
+                     *       "first_name": "Grace",
+                     *       "last_name": "Hopper",
+                     *       "nick_name": "Amazing Grace",
+                     *       "display_name": "Grace on YouTube",
+                     *       "description": "Compilers and nanoseconds.",
+                     *       "profile_picture_url": "https://youtube.example/grace.jpg",
+                     *       "date_of_birth": "1906:12:09",
+                     *       "category": "Science",
+                     *       "website_url": "https://grace.example",
+                     *       "country": "US",
+                     *       "emails": [
+                     *         {
+                     *           "value": "grace@example.com",
+                     *           "type": "work",
+                     *           "is_verified": true,
+                     *           "is_primary": true,
+                     *           "id": "eml_demo_1_1_1",
+                     *           "created_at": "2026-01-01T00:00:00.000Z",
+                     *           "updated_at": "2026-01-01T00:00:00.000Z",
+                     *           "profile_id": "prf_demo_1_1"
+                     *         }
+                     *       ],
+                     *       "phone_numbers": [
+                     *         {
+                     *           "value": "+1 555 0100",
+                     *           "type": "work"
+                     *         }
+                     *       ],
+                     *       "addresses": [
+                     *         {
+                     *           "city": "Arlington",
+                     *           "country": "US"
+                     *         }
+                     *       ],
+                     *       "followers_count": 120000,
+                     *       "following_count": 42,
+                     *       "subscribers_count": 120000,
+                     *       "contents_count": 365,
+                     *       "watch_time_in_hours": 9600.5,
+                     *       "joined_at": "2015-03-14T09:26:53.589Z",
+                     *       "verified": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Profile"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listJobs: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The state of the jobs.
+                 * @example succeeded
+                 */
+                status?: "cancelled" | "failed" | "pending" | "running" | "succeeded";
+                /**
+                 * @description The exact type of the jobs.
+                 * @example fetch_content
+                 */
+                job_type?: string;
+                /**
+                 * @description The number of jobs: 1–500. 20 by default.
+                 * @example 20
+                 */
+                limit?: number;
+                /** @description The start of the page, from the last `Link`. */
+                cursor?: string;
+            };
+            header?: {
+                /** @description ETags of earlier responses, or `*`. If the response would be the same, the status is 304. */
+                "if-none-match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-cost": components["headers"]["x-cost"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    "server-timing": components["headers"]["server-timing"];
+                    etag: components["headers"]["etag"];
+                    "cache-control": components["headers"]["cache-control"];
+                    vary: components["headers"]["vary"];
+                    link: components["headers"]["link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "jobs": [
+                     *         {
+                     *           "id": "job_demo_1",
+                     *           "status": "succeeded",
+                     *           "job_type": "fetch_content",
+                     *           "payload": {
+                     *             "url": "https://example.com/feed.xml"
+                     *           },
+                     *           "result": {
+                     *             "contentIds": [
+                     *               "content_1",
+                     *               "content_2"
+                     *             ],
+                     *             "contentGroupIds": [
+                     *               "group_1"
+                     *             ]
+                     *           },
+                     *           "attempts": 1,
+                     *           "created_at": "2026-01-01T00:00:00.000Z",
+                     *           "updated_at": "2026-01-01T00:00:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        jobs: components["schemas"]["Job"][];
+                    };
+                };
+            };
+            /** @description The response is the same as the one with the ETag in `if-none-match`. */
+            304: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-cost": components["headers"]["x-cost"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    "server-timing": components["headers"]["server-timing"];
+                    etag: components["headers"]["etag"];
+                    "cache-control": components["headers"]["cache-control"];
+                    vary: components["headers"]["vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    createJob: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The client's key for this request. The first response is stored for 24 hours and returned to each retry. */
+                "idempotency-key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The job to create. Unknown fields are ignored. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "job_type": "fetch_content",
+                 *       "payload": {
+                 *         "url": "https://example.com/feed.xml"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @description A second call with the same key returns the job of the first call: 1–128 characters. */
+                    idempotency_key?: string | null;
+                    /** @description The type, which selects the handler: a letter, then letters, digits, `_`, `-` and `.`; at most 64 characters. */
+                    job_type: string;
+                    /** @description The maximum number of attempts: 1–100. 3 by default. */
+                    max_attempts?: number | null;
+                    /** @description The input of the job. */
+                    payload?: {
+                        [key: string]: unknown;
+                    } | null;
+                    /**
+                     * Format: date-time
+                     * @description The job does not start before this time. Now by default.
+                     */
+                    run_at?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-cost": components["headers"]["x-cost"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    "server-timing": components["headers"]["server-timing"];
+                    location: components["headers"]["location"];
+                    "idempotent-replayed": components["headers"]["idempotent-replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "job_demo_1",
+                     *       "status": "succeeded",
+                     *       "job_type": "fetch_content",
+                     *       "payload": {
+                     *         "url": "https://example.com/feed.xml"
+                     *       },
+                     *       "result": {
+                     *         "contentIds": [
+                     *           "content_1",
+                     *           "content_2"
+                     *         ],
+                     *         "contentGroupIds": [
+                     *           "group_1"
+                     *         ]
+                     *       },
+                     *       "attempts": 1,
+                     *       "created_at": "2026-01-01T00:00:00.000Z",
+                     *       "updated_at": "2026-01-01T00:00:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     getJob: {
         parameters: {
             query?: never;
@@ -1373,6 +2256,148 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             417: components["responses"]["ExpectationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    cancelJob: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The client's key for this request. The first response is stored for 24 hours and returned to each retry. */
+                "idempotency-key"?: string;
+            };
+            path: {
+                /**
+                 * @description The id of the job.
+                 * @example job_demo_2
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-cost": components["headers"]["x-cost"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    "server-timing": components["headers"]["server-timing"];
+                    "idempotent-replayed": components["headers"]["idempotent-replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "job_demo_1",
+                     *       "status": "succeeded",
+                     *       "job_type": "fetch_content",
+                     *       "payload": {
+                     *         "url": "https://example.com/feed.xml"
+                     *       },
+                     *       "result": {
+                     *         "contentIds": [
+                     *           "content_1",
+                     *           "content_2"
+                     *         ],
+                     *         "contentGroupIds": [
+                     *           "group_1"
+                     *         ]
+                     *       },
+                     *       "attempts": 1,
+                     *       "created_at": "2026-01-01T00:00:00.000Z",
+                     *       "updated_at": "2026-01-01T00:00:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    retryJob: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The client's key for this request. The first response is stored for 24 hours and returned to each retry. */
+                "idempotency-key"?: string;
+            };
+            path: {
+                /**
+                 * @description The id of the job.
+                 * @example job_demo_3
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-cost": components["headers"]["x-cost"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    "server-timing": components["headers"]["server-timing"];
+                    "idempotent-replayed": components["headers"]["idempotent-replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "job_demo_1",
+                     *       "status": "succeeded",
+                     *       "job_type": "fetch_content",
+                     *       "payload": {
+                     *         "url": "https://example.com/feed.xml"
+                     *       },
+                     *       "result": {
+                     *         "contentIds": [
+                     *           "content_1",
+                     *           "content_2"
+                     *         ],
+                     *         "contentGroupIds": [
+                     *           "group_1"
+                     *         ]
+                     *       },
+                     *       "attempts": 1,
+                     *       "created_at": "2026-01-01T00:00:00.000Z",
+                     *       "updated_at": "2026-01-01T00:00:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["RequestHeaderFieldsTooLarge"];
             500: components["responses"]["InternalServerError"];

@@ -63,6 +63,9 @@ const valueByType: Record<string, unknown> = {
   String: 'a text',
 }
 
+/** Whether a sample of a filter leaves out a field: there are more conditions on null than a filter may have. */
+const isOneOfMany = (name: string) => name.endsWith('IsNull') && name !== 'verifiedIsNull'
+
 /**
  * @param isInner whether the value is within a filter. Filters in it are empty, because it has at most 20 conditions
  */
@@ -74,7 +77,9 @@ function sampleOf(type: GraphQLInputType, name: string, ids: SampleIds, isInner 
   if (isEnumType(nullable)) return nullable.getValues()[0]?.name
   if (!isInputObjectType(nullable)) return valueByType[nullable.toString()]
   const isFilter = nullable.name.endsWith('Filter')
-  const fields = isFilter && isInner ? [] : Object.values(nullable.getFields())
+  const fields = Object.values(nullable.getFields()).filter(
+    ({ name: of }) => !isFilter || !(isInner || isOneOfMany(of)),
+  )
   return Object.fromEntries(fields.map((field) => [field.name, sampleOf(field.type, field.name, ids, isFilter)]))
 }
 

@@ -12,7 +12,7 @@ interface Parameter {
 export interface RestOperation {
   readonly name: string
   readonly url: string
-  readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT'
+  readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE'
   readonly parameters: readonly Parameter[]
   readonly body: RequestSchema | undefined
   readonly responses: Readonly<Record<string, unknown>>
@@ -44,8 +44,8 @@ export interface Credentials {
 
 interface Sender {
   readonly credentials: Credentials
-  /** The ids of rows that a path names. */
-  readonly idsOf: (url: string) => readonly string[]
+  /** The id of a row that the path of an operation can name, in a state in which the operation succeeds. */
+  readonly idOf: (operation: RestOperation) => string
   readonly anyId: () => string
   readonly idempotencyKey: string
 }
@@ -79,7 +79,7 @@ export function restRequest(choices: Choices, operation: RestOperation, sender: 
   const path = url.replace('{id}', () => {
     const isKnown = choices.below(3) > 0
     isPromised &&= isKnown
-    const id = isKnown ? choices.pick(sender.idsOf(url)) : sender.anyId()
+    const id = isKnown ? sender.idOf(operation) : sender.anyId()
     return encodeURIComponent(id.toWellFormed())
   })
 
@@ -104,7 +104,7 @@ export function restRequest(choices: Choices, operation: RestOperation, sender: 
       const value = choose(schema)
       add(name, value)
       // A cursor that the gateway has not sent may be refused. An empty text is no number.
-      isPromised &&= name !== 'cursor' && typeof value === 'number'
+      isPromised &&= name !== 'cursor' && (typeof value === 'number' || 'enum' in schema)
     }
   }
   if (choices.rarely()) {
@@ -112,10 +112,13 @@ export function restRequest(choices: Choices, operation: RestOperation, sender: 
     isPromised = false
   }
 
-  const isWrite = method === 'POST' || method === 'PUT'
+  const isWrite = body && (method === 'POST' || method === 'PUT')
   // A client that sends the list in both must send the same.
   const hasBody = isWrite || (body && !hasList ? true : choices.rarely())
-  const payload = hasBody ? JSON.stringify(choose(body ?? {})) : undefined
+  const sent = hasBody ? choose(body ?? {}) : undefined
+  // The rules of URLs are no pattern, and an earlier job may have the key.
+  isPromised &&= !Object.keys(sent ?? {}).some((name) => /url$|^idempotency_key$/.test(name))
+  const payload = sent === undefined ? undefined : JSON.stringify(sent)
   const isBroken = hasBody && choices.rarely()
   const type = choices.rarely() ? choices.pick(['text/plain', '']) : 'application/json'
   if (hasBody && type !== '') headers['content-type'] = type

@@ -7,6 +7,7 @@ export interface RequestSchema {
   readonly type?: string | readonly string[]
   readonly enum?: readonly unknown[]
   readonly pattern?: string
+  readonly format?: string
   readonly minLength?: number
   readonly maxLength?: number
   readonly minimum?: number
@@ -17,7 +18,21 @@ export interface RequestSchema {
   readonly required?: readonly string[]
 }
 
-const texts = ['Ada', 'a@b', 'root@localhost', 'ü@ö.de', '"q"@[::1]', ' x ', '+1 555 0100', 'x-_9', '😀', '%00', "';--"]
+const texts = [
+  'YOUTUBE',
+  '1990:05:17',
+  'Ada',
+  'a@b',
+  'root@localhost',
+  'ü@ö.de',
+  '"q"@[::1]',
+  ' x ',
+  '+1 555 0100',
+  'x-_9',
+  '😀',
+  '%00',
+  "';--",
+]
 
 /** A value that a schema accepts. */
 export function validValue(choices: Choices, schema: RequestSchema): unknown {
@@ -33,7 +48,8 @@ export function validValue(choices: Choices, schema: RequestSchema): unknown {
   return Object.fromEntries(names.map((name) => [name, validValue(choices, properties[name] ?? {})]))
 }
 
-function validText(choices: Choices, { pattern = '', minLength = 0, maxLength = 100 }: RequestSchema): string {
+function validText(choices: Choices, { pattern = '', format, minLength = 0, maxLength = 100 }: RequestSchema): string {
+  if (format === 'date-time') return '2026-01-31T08:00:00.123Z'
   // The longest text, in characters of two UTF-16 units if the pattern allows them.
   const longest = [`a@${'𝒜'.repeat(maxLength - 2)}`, 'x'.repeat(maxLength)]
   const matches = (text: string) => new RegExp(pattern, 'u').test(text) && [...text].length >= minLength

@@ -53,11 +53,29 @@ describe('the collection that Postman imports', () => {
     expect(fields).toMatchObject({ key: 'x-api-key', in: 'header' })
     const statuses = []
     for (const request of requestsOf(collection)) statuses.push(await send(request))
-    const reads = ['/users', '/users/:id', '/fusion/profiles', '/fusion/jobs/:id', '/health', '/ready', '/metrics']
+    const reads = [
+      '/users',
+      '/users/:id',
+      '/users/:id/accounts',
+      '/accounts/:id',
+      '/fusion/profiles',
+      '/fusion/jobs',
+      '/fusion/jobs/:id',
+      '/health',
+      '/ready',
+      '/metrics',
+    ]
     expect(Object.fromEntries(statuses)).toEqual({
       ...Object.fromEntries(reads.map((path) => [`GET ${path}`, 200])),
       'POST /users': 201,
       'PUT /users/:id': 200,
+      'DELETE /users/:id': 204,
+      'POST /users/:id/accounts': 201,
+      'DELETE /accounts/:id': 204,
+      'PUT /accounts/:id/profile': 200,
+      'POST /fusion/jobs': 201,
+      'POST /fusion/jobs/:id/cancel': 200,
+      'POST /fusion/jobs/:id/retry': 200,
     })
   })
 

@@ -52,6 +52,17 @@ async function send(method, url, { body, headers = {}, key = demo.key } = {}) {
 
 const user = { name: 'Ada Lovelace', email: 'ada@example.com', phone: '+44 1' }
 
+const account = { user_platform: 'TIKTOK', platform_account_id: 'tt-1', display_name: 'Ada', status: 'connected' }
+const profile = {
+  full_name: 'Ada Lovelace',
+  date_of_birth: '1815:12:10',
+  followers_count: 12,
+  joined_at: '2026-01-01T00:00:00.000Z',
+  emails: [{ value: 'ada@example.com', type: null, is_verified: true }],
+  phone_numbers: [{ value: '+44 1' }],
+  addresses: null,
+}
+
 /** Requests that the document allows. */
 const requests = [
   ['POST', '/users', { body: user }, 201],
@@ -67,6 +78,22 @@ const requests = [
   ['GET', '/users/usr_demo_1', { headers: { 'if-none-match': '*' } }, 304],
   ['GET', '/users/nobody', {}, 404],
   ['PUT', '/users/nobody', { body: { name: 'New' } }, 404],
+  ['GET', '/users/usr_demo_1/accounts', {}, 200],
+  ['GET', '/users/nobody/accounts', {}, 404],
+  ['POST', '/users/usr_demo_1/accounts', { body: account }, 201],
+  ['POST', '/users/nobody/accounts', { body: account }, 404],
+  ['GET', '/accounts/acc_demo_1_1', {}, 200],
+  ['PUT', '/accounts/acc_demo_1_1/profile', { body: profile }, 200],
+  ['PUT', '/accounts/nobody/profile', { body: {} }, 404],
+  ['DELETE', '/accounts/acc_demo_25_1', {}, 204],
+  ['DELETE', '/users/usr_demo_25', { headers: { 'idempotency-key': 'delete-25' } }, 204],
+  ['DELETE', '/users/nobody', {}, 404],
+  ['POST', '/fusion/jobs', { body: { job_type: 'a', payload: { x: 1 }, max_attempts: null } }, 201],
+  ['GET', '/fusion/jobs', {}, 200],
+  ['GET', '/fusion/jobs?status=failed&job_type=fetch_content&limit=2', {}, 200],
+  ['POST', '/fusion/jobs/job_demo_2/cancel', {}, 200],
+  ['POST', '/fusion/jobs/job_demo_1/cancel', {}, 422],
+  ['POST', '/fusion/jobs/job_demo_3/retry', {}, 200],
   ['GET', '/health', { key: '' }, 200],
   ['GET', '/ready', { key: '' }, 200],
   ['GET', '/metrics', { key: '' }, 200],
@@ -111,6 +138,11 @@ describe('through Prism, which compares requests and responses with the document
     ['POST', '/users', { body: { ...user, name: 'x'.repeat(201) } }, 422],
     ['POST', '/users', { body: user, headers: { 'content-type': 'text/plain' } }, 415],
     ['PUT', '/users/usr_demo_2', { body: { phone: 1 } }, 422],
+    ['POST', '/users/usr_demo_1/accounts', { body: { ...account, user_platform: 'tiktok' } }, 422],
+    ['POST', '/users/usr_demo_1/accounts', { body: { ...account, status: 'lost' } }, 422],
+    ['PUT', '/accounts/acc_demo_1_1/profile', { body: { emails: [{}] } }, 422],
+    ['POST', '/fusion/jobs', { body: {} }, 422],
+    ['GET', '/fusion/jobs?status=lost', {}, 422],
     ['GET', '/users?limit=0', {}, 422],
     ['GET', '/users?limit=501', {}, 422],
     ['GET', '/users?cursor=%21', {}, 422],

@@ -13,6 +13,7 @@ import { byCount, byTime } from '../../engine/db/read/order.ts'
 import { invalidField } from '../../engine/errors.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
 import { defineFilter } from '../../engine/graphql/schema/filter.ts'
+import { addExistence, addNullConditions } from '../../engine/graphql/schema/filter-absence.ts'
 import { addLogic, addRelation } from '../../engine/graphql/schema/filter-tree.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
@@ -192,11 +193,23 @@ const ProfileFilter = defineFilter('Profile', 'profiles', (f) => ({
   updatedAfter: f.time({ description: 'Changed after this time.', where: after('updatedAt') }),
 }))
 addLogic(ProfileFilter)
+addNullConditions(ProfileFilter, ['username', 'url', 'gender', 'fullName', 'firstName', 'lastName', 'nickName'])
+addNullConditions(ProfileFilter, ['displayName', 'description', 'profilePictureUrl', 'websiteUrl', 'verified'])
+addNullConditions(ProfileFilter, ['dateOfBirth'], { scope: 'contacts:read' })
+addNullConditions(ProfileFilter, ['category', 'country'], { areLong: true })
+addNullConditions(ProfileFilter, ['followersCount', 'followingCount', 'subscribersCount', 'contentsCount'])
+addNullConditions(ProfileFilter, ['watchTimeInHours', 'joinedAt'])
 addRelation(ProfileFilter, 'account', AccountFilter, {
   description: 'The account of the profile.',
   scope: 'users:read',
   relation: accountById,
   from: 'accountId',
+})
+addExistence(AccountFilter, 'hasProfile', {
+  description: 'Whether the account has a profile.',
+  scope: 'profiles:read',
+  relation: profileOfAccount,
+  from: 'id',
 })
 addRelation(AccountFilter, 'profile', ProfileFilter, {
   description: 'The profile of the account. An account without a profile is not selected.',

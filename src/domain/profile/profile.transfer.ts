@@ -16,6 +16,7 @@ import {
 import { own } from '../../engine/own.ts'
 import { accountFields } from '../account/account.input.ts'
 import { createAccountStore, type PlatformAccount, platformNameOf } from '../account/account-store.ts'
+import { recordKeyOf } from '../record-key.ts'
 import { type Json, RecordError, type Transfer } from '../resource.ts'
 import { profileFields } from './profile.input.ts'
 
@@ -71,11 +72,6 @@ export const profileSelection = `
   watch_time_in_hours: watchTimeInHours
   joined_at: joinedAt
   verified`
-
-/** The key of a field in a record: `fullName` ⇒ `full_name`. */
-function recordKeyOf(field: string): string {
-  return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-}
 
 /** The scalar fields as a record has them: keys in snake case, and null for those without a value. */
 const scalarsOfRecord: object = Object.fromEntries(

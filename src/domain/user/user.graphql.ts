@@ -4,6 +4,7 @@ import { byText, byTime } from '../../engine/db/read/order.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
 import { defineBulkMutation } from '../../engine/graphql/schema/bulk-mutation.ts'
 import { defineFilter } from '../../engine/graphql/schema/filter.ts'
+import { addExistence, addNullConditions } from '../../engine/graphql/schema/filter-absence.ts'
 import { addLogic } from '../../engine/graphql/schema/filter-tree.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
 import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutation.ts'
@@ -84,6 +85,13 @@ export const UserFilter = defineFilter('User', 'users', (f) => ({
   updatedBefore: f.time({ description: 'Changed before this time.', where: before('updatedAt') }),
 }))
 addLogic(UserFilter)
+addNullConditions(UserFilter, ['phone'], { scope: 'contacts:read' })
+addExistence(UserFilter, 'hasAccounts', {
+  description: 'Whether the user has accounts.',
+  scope: 'users:read',
+  relation: accountsOfUser,
+  from: 'id',
+})
 
 defineList('users', {
   model: 'User',

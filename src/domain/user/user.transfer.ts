@@ -15,6 +15,12 @@ const accountSelection = `
     display_name: displayName
   `
 
+/** The same with the fields of an account that is read for itself. */
+export const fullAccountSelection = `${accountSelection}
+    status
+    created_at: createdAt
+    updated_at: updatedAt`
+
 const statuses = Object.values(AccountStatus).map((status) => status.toLowerCase())
 
 const accountRecord = z.object({
@@ -22,7 +28,7 @@ const accountRecord = z.object({
   user_platform: accountFields.platform,
   platform_account_id: accountFields.platformAccountId,
   display_name: accountFields.displayName,
-  // Exports have these; REST does not.
+  // The accounts of a user in REST lack these.
   status: orNull(z.enum(statuses, `must be one of ${statuses.join(', ')}`)),
   created_at: orNull(recordTime),
   updated_at: orNull(recordTime),
@@ -64,7 +70,7 @@ export const userTransfer: Transfer<UserRecord> = {
       users(first: $first, after: $after) {
         nodes {
           ${userSelection}
-          accounts { ${accountSelection} status created_at: createdAt updated_at: updatedAt }
+          accounts { ${fullAccountSelection} }
         }
         pageInfo { hasNextPage endCursor }
       }

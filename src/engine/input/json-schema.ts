@@ -25,6 +25,8 @@ export function jsonSchemaOf(rules: z.ZodType): Record<string, unknown> {
   const { $schema: _, ...schema } = z.toJSONSchema(rules, {
     // Inputs are trimmed and then checked: the bounds are those of the output.
     io: 'output',
+    // Dates and JSON objects, whose schema is that of their scalar.
+    unrepresentable: 'any',
     override({ zodSchema, jsonSchema }) {
       for (const { _zod } of zodSchema._zod.def.checks ?? []) Object.assign(jsonSchema, (_zod.def as RuleDef).bounds)
     },
@@ -32,8 +34,9 @@ export function jsonSchemaOf(rules: z.ZodType): Record<string, unknown> {
   return schema
 }
 
-/** The rules of a field, without the permission to be absent or null. */
+/** The rules of a value that is given, without the permission to be absent or null, and without what it becomes. */
 export function requiredOf(rules: z.ZodType): z.ZodType {
+  if (rules instanceof z.ZodPipe && rules.out instanceof z.ZodTransform) return requiredOf(rules.in as z.ZodType)
   return rules instanceof z.ZodOptional || rules instanceof z.ZodNullable
     ? requiredOf(rules.unwrap() as z.ZodType)
     : rules

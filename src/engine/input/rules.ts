@@ -112,6 +112,7 @@ export const count = z
       'OUT_OF_RANGE',
       'must be a whole number from 0 to 9007199254740991',
       (value) => Number.isSafeInteger(value) && value >= 0,
+      { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
     ),
   )
 
@@ -121,7 +122,10 @@ export const time = z.date().check(rule('OUT_OF_RANGE', 'must be in the years 1 
 /** A list with a maximum length, which is checked before its entries. */
 export function listOf<Entry extends z.ZodType>(entry: Entry, max: number) {
   const isShort = rule<unknown[]>('TOO_LONG', `must have at most ${max} entries`, (list) => list.length <= max)
-  return z.array(z.unknown()).check(isShort).pipe(z.array(entry))
+  return z
+    .array(z.unknown())
+    .check(isShort)
+    .pipe(z.array(entry).meta({ maxItems: max }))
 }
 
 /** Fields that can each be absent or null. */

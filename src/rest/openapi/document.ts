@@ -60,6 +60,7 @@ export function createOpenApiDocument(preparer: Preparer): Json {
     security: [{ apiKey: [] }, { accessToken: [] }],
     tags: [
       { name: 'users', description: 'Users of the tenant app, with their accounts.' },
+      { name: 'accounts', description: "Users' accounts on platforms, and their profiles." },
       { name: 'fusion', description: 'Profiles of accounts, and jobs.' },
       { name: 'probes', description: 'For operators.' },
       { name: 'webhooks', description: 'What the gateway sends to your endpoints.' },
@@ -89,15 +90,7 @@ const validated = ['etag', 'cache-control', 'vary'] as const
 
 function describeRoute(route: Route, stored: StoredOperation, schemas: Record<string, Json>): Json {
   const { parameters, body } = route
-  const item = componentOf(route.component, stored.shape, schemas)
   const isRead = route.method === 'GET'
-  const response = route.listKey
-    ? {
-        type: 'object',
-        properties: { [route.listKey]: { type: 'array', items: item } },
-        required: [route.listKey],
-      }
-    : item
   return {
     operationId: operationId(route),
     tags: [route.url.split('/')[1]],
@@ -124,16 +117,7 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
       },
     }),
     responses: {
-      [route.location ? '201' : '200']: {
-        description: route.location ? 'Created.' : 'OK.',
-        headers: headersOf(
-          ...executed,
-          ...(route.location ? (['location'] as const) : []),
-          ...(isRead ? validated : (['idempotent-replayed'] as const)),
-          ...(route.connection ? (['link'] as const) : []),
-        ),
-        content: { 'application/json': { schema: response, example: exampleOf(route) } },
-      },
+      ...successOf(route, stored, schemas),
       ...(isRead && {
         '304': {
           description: 'The response is the same as the one with the ETag in `if-none-match`.',
@@ -145,9 +129,24 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
   }
 }
 
-function exampleOf({ component, listKey }: Route): unknown {
+/** The response without an error, by its status. */
+function successOf(route: Route, { shape }: StoredOperation, schemas: Record<string, Json>): Record<string, Json> {
+  const { method, component, listKey, location, connection } = route
+  const ofHeaders = headersOf(
+    ...executed,
+    ...(location ? (['location'] as const) : []),
+    ...(method === 'GET' ? validated : (['idempotent-replayed'] as const)),
+    ...(connection ? (['link'] as const) : []),
+  )
+  if (component === undefined) return { '204': { description: 'Deleted.', headers: ofHeaders } }
+  const item = componentOf(component, shape, schemas)
+  const properties = listKey && { [listKey]: { type: 'array', items: item } }
+  const schema = properties ? { type: 'object', properties, required: [listKey] } : item
   const example = responseExamples[component]
-  return listKey === undefined ? example : { [listKey]: [example] }
+  const content = { 'application/json': { schema, example: listKey ? { [listKey]: [example] } : example } }
+  return location
+    ? { '201': { description: 'Created.', headers: ofHeaders, content } }
+    : { '200': { description: 'OK.', headers: ofHeaders, content } }
 }
 
 /** The statuses of the errors of a route. */

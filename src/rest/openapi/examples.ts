@@ -10,15 +10,21 @@ const newUser = {
   tenant_app_id: '019a9d6e-0000-7000-8000-000000000001',
 }
 
+const account = {
+  id: 'acc_demo_1_1',
+  user_platform: 'YOUTUBE',
+  platform_account_id: 'UC1',
+  display_name: 'Grace on YouTube',
+}
+
 /** A response, or an element of one, for each component of the route table. */
 export const responseExamples: Readonly<Record<string, unknown>> = {
   NewUser: newUser,
   User: {
     ...newUser,
-    accounts: [
-      { id: 'acc_demo_1_1', user_platform: 'YOUTUBE', platform_account_id: 'UC1', display_name: 'Grace on YouTube' },
-    ],
+    accounts: [account],
   },
+  LinkedAccount: { ...account, status: 'connected', created_at: createdAt, updated_at: createdAt },
   Profile: {
     id: 'prf_demo_1_1',
     user_platform: 'YOUTUBE',

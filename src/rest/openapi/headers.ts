@@ -15,7 +15,7 @@ export const headers = {
     description: 'The time in milliseconds and the SQL statements: `total;dur=…, db;desc="… statements"`.',
     schema: { type: 'string' },
   },
-  location: { description: 'The URL of the new user.', schema: { type: 'string' } },
+  location: { description: 'The URL of what was created.', schema: { type: 'string' } },
   etag: {
     description: 'A weak tag of the response. Missing on the streamed list of all users.',
     schema: { type: 'string', pattern: '^W/"[\\w-]+"$' },

@@ -2,15 +2,18 @@ import {
   type GraphQLEnumType,
   type GraphQLInputType,
   type GraphQLScalarType,
+  getNamedType,
+  getNullableType,
   isEnumType,
   isInputObjectType,
   isListType,
   isNonNullType,
 } from 'graphql'
 import { z } from 'zod'
+import { recordKeyOf } from '../../domain/record-key.ts'
 import { jsonSchemaOf, requiredOf } from '../../engine/input/json-schema.ts'
 import type { Body } from '../route.ts'
-import { keepsNull, type ObjectShape, type Shape } from '../shape.ts'
+import { enumValuesOf, keepsNull, type ObjectShape, type Shape } from '../shape.ts'
 
 export type Json = Record<string, unknown>
 
@@ -42,25 +45,43 @@ function outputSchema(shape: Shape, schemas: Record<string, Json>): Json {
   return shape.kind === 'object' ? componentOf(shape.name, shape, schemas) : leafSchema(shape.type)
 }
 
-/** The schema of a JSON body: the names, types and descriptions of an input type, within the bounds of the rules. */
+/** The schema of a JSON body: the types and descriptions of an input type, within the bounds of the rules. */
 export function bodySchema({ without = [], rules }: Pick<Body, 'without' | 'rules'>, type: GraphQLInputType): Json {
-  if (isNonNullType(type)) return bodySchema({ without, rules }, type.ofType)
-  if (rules instanceof z.ZodArray) return { ...inputSchema(type), ...jsonSchemaOf(rules) }
-  if (!isInputObjectType(type)) throw new Error('A body must be an input object or a list')
-  const fields = Object.values(type.getFields()).filter(({ name }) => !without.includes(name))
+  const bodyType = getNullableType(type)
+  if (rules instanceof z.ZodArray) return valueSchema(bodyType, rules)
+  if (!isInputObjectType(bodyType)) throw new Error('A body must be an input object or a list')
+  const fields = Object.values(bodyType.getFields()).filter(({ name }) => !without.includes(name))
   return {
     type: 'object',
-    ...(type.description && { description: type.description }),
+    ...(bodyType.description && { description: bodyType.description }),
     properties: Object.fromEntries(
       fields.map((field) => {
-        const fieldRules = rules.shape[field.name] as z.ZodType
-        const schema = { ...inputSchema(field.type), ...jsonSchemaOf(requiredOf(fieldRules)) }
-        const nullable = isNonNullType(field.type) ? schema : { ...schema, type: [schema['type'], 'null'] }
-        return [field.name, { ...nullable, ...(field.description && { description: field.description }) }]
+        const schema = valueSchema(getNullableType(field.type), requiredOf(rules.shape[field.name] as z.ZodType))
+        const nullable = isNonNullType(field.type) ? schema : orNull(schema)
+        return [recordKeyOf(field.name), { ...nullable, ...(field.description && { description: field.description }) }]
       }),
     ),
-    required: fields.filter((field) => isNonNullType(field.type)).map(({ name }) => name),
+    required: fields.filter((field) => isNonNullType(field.type)).map(({ name }) => recordKeyOf(name)),
   }
+}
+
+/** The schema of a value of a body, which is not null. */
+function valueSchema(type: GraphQLInputType, rules: z.ZodType): Json {
+  // The rules have the names of GraphQL.
+  if (isEnumType(type)) return inputSchema(type)
+  const schema = jsonSchemaOf(rules)
+  if (!isListType(type)) return { ...inputSchema(type), ...schema }
+  if (!isInputObjectType(getNamedType(type))) {
+    const items = { ...inputSchema(type.ofType), ...(schema['items'] as Json) }
+    return { ...schema, type: 'array', items }
+  }
+  const { element } = (rules instanceof z.ZodPipe ? rules.out : rules) as z.ZodArray<z.ZodObject>
+  return { ...schema, items: bodySchema({ rules: element }, type.ofType) }
+}
+
+function orNull(schema: Json): Json {
+  const values = schema['enum'] as unknown[] | undefined
+  return { ...schema, type: [schema['type'], 'null'], ...(values && { enum: [values, null].flat() }) }
 }
 
 /** The schema of a scalar, or a list of scalars, that a client sends. */
@@ -72,7 +93,7 @@ export function inputSchema(type: GraphQLInputType): Json {
 }
 
 function leafSchema(type: GraphQLScalarType | GraphQLEnumType): Json {
-  if (isEnumType(type)) return { type: 'string', enum: type.getValues().map(({ name }) => name.toLowerCase()) }
+  if (isEnumType(type)) return { type: 'string', enum: enumValuesOf(type) }
   return scalarSchemas[type.name] ?? { description: type.name }
 }
 

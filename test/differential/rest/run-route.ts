@@ -6,7 +6,7 @@ import { toRest } from '../../support/to-rest.ts'
 import { describeDifference, differenceOf, ofGateway, ofReference } from '../compare/responses.ts'
 import { executeReference } from '../reference/reference.ts'
 import { scopeIn } from '../reference/scopes.ts'
-import type { Reader, World } from '../world/world.ts'
+import type { World } from '../world/world.ts'
 
 interface Request {
   readonly url: string
@@ -14,7 +14,7 @@ interface Request {
 }
 
 /** Random requests to the routes that read, and the variables of their operations. */
-const requests: Readonly<Record<string, (world: World, random: Random) => Request>> = {
+const requests: Readonly<Record<string, (world: World, random: Random, url: string) => Request>> = {
   '/users'({ cursors, other }, { below, pick }) {
     const limit = pick([undefined, 1, 3, 20, 500, 501])
     const known = cursors.all(other.view.tenantAppId, 'users CREATED_AT ASC')
@@ -24,24 +24,36 @@ const requests: Readonly<Record<string, (world: World, random: Random) => Reques
     const isWhole = limit === undefined && cursor === undefined
     return { url: `/users?${search}`, variables: isWhole ? { first: 500 } : { first: limit, after: cursor } }
   },
-  '/users/:id'({ other }, random) {
-    const id = anyId(other, random)
-    return { url: `/users/${encodeURIComponent(id)}`, variables: { id } }
-  },
+  '/users/:id': requestById,
+  '/users/:id/accounts': requestById,
+  '/accounts/:id': requestById,
   '/fusion/profiles'({ other }, { below, pick }) {
     const ids = Array.from({ length: below(6) }, () => pick([...other.view.rows.Account.map(({ id }) => id), 'nobody']))
     const isJson = ids.length === 0 || below(2) === 0
     const search = new URLSearchParams(isJson ? { account_ids: JSON.stringify(ids) } : { account_ids: ids.join() })
     return { url: `/fusion/profiles?${search}`, variables: { accountIds: ids } }
   },
-  '/fusion/jobs/:id'({ other }, random) {
-    const id = anyId(other, random)
-    return { url: `/fusion/jobs/${encodeURIComponent(id)}`, variables: { id } }
+  '/fusion/jobs'({ cursors, other }, { below, pick }) {
+    const [status, jobType] = [pick([undefined, 'pending', 'succeeded', 'FAILED']), pick([undefined, 'fetch_content'])]
+    const limit = pick([undefined, 1, 3, 20, 500, 501])
+    const cursor =
+      below(2) === 0 ? undefined : pick([...cursors.all(other.view.tenantAppId, 'jobs CREATED_AT ASC'), 'x'])
+    const search = new URLSearchParams({
+      ...(status && { status }),
+      ...(jobType && { job_type: jobType }),
+      ...(limit && { limit: String(limit) }),
+      ...(cursor && { cursor }),
+    })
+    const filter = { status: status?.toUpperCase(), jobType }
+    return { url: `/fusion/jobs?${search}`, variables: { filter, first: limit, after: cursor } }
   },
+  '/fusion/jobs/:id': requestById,
 }
 
-function anyId({ view }: Reader, { pick }: Random): string {
-  return pick([...view.rows.User, ...view.rows.Job, ...view.rows.Account].map(({ id }) => id))
+function requestById({ other }: World, { pick }: Random, url: string): Request {
+  const { rows } = other.view
+  const id = pick([...rows.User, ...rows.Job, ...rows.Account].map((row) => row.id))
+  return { url: url.replace(':id', encodeURIComponent(id)), variables: { id } }
 }
 
 /**
@@ -55,7 +67,7 @@ export async function runRoute(world: World, random: Random): Promise<string | u
   const route = random.pick(routes.filter(({ method }) => method === 'GET'))
   const request = requests[route.url]
   if (!request) throw new Error(`GET ${route.url} has no requests in this test`)
-  const { url, variables } = request(world, random)
+  const { url, variables } = request(world, random, route.url)
   const reader = random.pick([...readers, other])
   const document = parse(route.operation)
   const known = executeReference(schema, document, variables, reader.view)
@@ -91,9 +103,11 @@ export async function runRoute(world: World, random: Random): Promise<string | u
   return one === two ? undefined : mismatch(describeDifference('response', one, two))
 }
 
-/** The cursor of the next page of a list of users. */
+/** The cursor of the next page of a list. */
 function nextOf(data: Record<string, unknown> | null): string | undefined {
-  const { pageInfo } = (data?.['users'] ?? {}) as { pageInfo?: { hasNextPage: boolean; endCursor: string | null } }
+  const { pageInfo } = (data?.['users'] ?? data?.['jobs'] ?? {}) as {
+    pageInfo?: { hasNextPage: boolean; endCursor: string | null }
+  }
   return pageInfo?.hasNextPage ? (pageInfo.endCursor ?? undefined) : undefined
 }
 

@@ -14,6 +14,8 @@ export type Condition =
    */
   | { readonly field: string; readonly is: 'long text'; readonly value: string }
   | { readonly field: string; readonly is: 'long text in'; readonly value: readonly string[] }
+  /** Null, or not. Of a text that can be too long for an index, by the index. */
+  | { readonly field: string; readonly is: 'null' | 'long text null'; readonly value: boolean }
   /** The count is in a range, by the indexes of its order. Rows without a count do not meet it. */
   | { readonly field: string; readonly is: 'at least' | 'at most'; readonly value: number }
   /** The text is a part of one of the fields. Case is ignored, and how accents are encoded. */
@@ -134,6 +136,12 @@ export function createClause(model: DataModel, of: Model, owned: Ownership, cond
         const { expression } = byCount(field, is === 'at least' ? 'DESC' : 'ASC')
         return `${expression(`"${column}"`)} ${is === 'at least' ? '>=' : '<='} ${parameter(String(value), sqlType)}`
       }
+      case 'null':
+      case 'long text null': {
+        const column = `"${table.columnOf(condition.field).column}"`
+        const indexed = condition.is === 'null' ? column : `left(${column}, 200)`
+        return `${indexed} IS ${condition.value ? '' : 'NOT '}NULL`
+      }
       case 'in': {
         const { column, sqlType } = table.columnOf(condition.field)
         // The embedded database knows the list types that exist when it starts. On its first start that is before the
@@ -152,12 +160,12 @@ export function createClause(model: DataModel, of: Model, owned: Ownership, cond
 }
 
 /**
- * Whether a condition consists of others. Clients compose such conditions, so their statements have texts without a
- * bound. All others have a few texts.
+ * Whether a condition consists of others, or is one of many that each have two texts. Clients compose such conditions,
+ * so their statements have texts without a bound. All others have a few texts.
  */
 export function isComposed(condition: Condition): boolean {
   if (condition.is === 'some') return isComposed(condition.where)
-  return condition.is === 'all' || condition.is === 'any' || condition.is === 'not'
+  return ['all', 'any', 'not', 'null', 'long text null'].includes(condition.is)
 }
 
 /** Whether the rows that meet a condition can be few of many that are read. */
@@ -168,7 +176,7 @@ export function isSearch(condition: Condition): boolean {
     case 'in':
       return condition.field !== 'id'
     default:
-      return ['contains', 'long text in', 'any', 'not', 'some'].includes(condition.is)
+      return ['contains', 'long text in', 'null', 'long text null', 'any', 'not', 'some'].includes(condition.is)
   }
 }
 
@@ -195,6 +203,14 @@ export const oneOfLongTexts =
   (field: string) =>
   (value: readonly string[]): Condition => ({ field, is: 'long text in', value })
 
+const nullOf =
+  (is: 'null' | 'long text null') =>
+  (field: string) =>
+  (value: boolean): Condition => ({ field, is, value })
+
+export const isNull = nullOf('null')
+export const isNullLongText = nullOf('long text null')
+
 export const containing =
   (...fields: readonly string[]) =>
   (value: string): Condition => ({ fields, is: 'contains', value })
@@ -219,3 +235,11 @@ export const countAtMost = compareCount('at most')
 export const some =
   (relation: Relation, from: string) =>
   (where: Condition): Condition => ({ is: 'some', relation, from, where })
+
+/** `exists(accountsOfUser, 'id')(false)`: the user has no account. */
+export const exists =
+  (relation: Relation, from: string) =>
+  (value: boolean): Condition => {
+    const found = some(relation, from)({ is: 'all', of: [] })
+    return value ? found : { is: 'not', of: found }
+  }

@@ -9,7 +9,7 @@ export const refusals = plugin('refusals', (app) => {
   app.server.on('checkExpectation', (request, response) => void app.server.emit('request', request, response))
   // Node would close the connection without a response. The target of a CONNECT is no path, so that no route sees it.
   app.server.on('connect', (_request, socket) => {
-    const headers = { allow: 'GET, HEAD, POST, PUT' }
+    const headers = { allow: 'GET, HEAD, POST, PUT, DELETE' }
     // Node no longer listens to the socket.
     socket.on('error', () => undefined).resume()
     socket.once('finish', () => socket.destroy())
