@@ -129,6 +129,24 @@ describe('a tool of a REST route', () => {
     expect(json).toMatchObject({ id: user.id, name: 'Ada Lovelace', email: 'ada@example.com', phone: null })
   })
 
+  it('links accounts, synchronizes profiles, changes jobs, and deletes', async () => {
+    const { call } = await connect()
+    const user = await factoriesFor(app, tenant).user()
+    const link = { user_platform: 'TIKTOK', platform_account_id: 'tt-1', display_name: 'Ada' }
+    const { json: account } = await call('link_account', { id: user.id, ...link })
+    expect(account).toMatchObject({ ...link, id: expect.stringMatching(/^acc_/) })
+    expect((await call('list_accounts', { id: user.id })).json).toEqual({ accounts: [account] })
+    const { json: profile } = await call('sync_profile', { id: account.id, full_name: 'Ada Lovelace' })
+    expect(profile).toMatchObject({ full_name: 'Ada Lovelace', platform_account_id: 'tt-1' })
+    const { json: job } = await call('create_job', { job_type: 'of_mcp', payload: { id: 1 } })
+    expect((await call('list_jobs', { job_type: 'of_mcp', status: 'pending' })).json).toEqual({ jobs: [job] })
+    expect((await call('cancel_job', { id: job.id })).json).toMatchObject({ id: job.id, status: 'cancelled' })
+    const deleted = { isError: false, text: 'Deleted.' }
+    expect(await call('unlink_account', { id: account.id })).toMatchObject(deleted)
+    expect(await call('delete_user', { id: user.id })).toMatchObject(deleted)
+    expect((await call('get_user', { id: user.id })).json).toMatchObject({ code: 'NOT_FOUND' })
+  })
+
   it.each(['legacy', 'auto'] as const)('returns every character (versions: %s)', async (mode) => {
     const { call } = await connect({ versionNegotiation: { mode } })
     const user = { name: 'a\u2028data: {"a":1}\u2029é😀', email: 'lines@example.com', phone: '1' }
