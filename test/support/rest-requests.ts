@@ -116,6 +116,8 @@ export function restRequest(choices: Choices, operation: RestOperation, sender: 
   // A client that sends the list in both must send the same.
   const hasBody = isWrite || (body && !hasList ? true : choices.rarely())
   const sent = hasBody ? choose(body ?? {}) : undefined
+  // Two lists, in the body and in the query, are rarely the same.
+  isPromised &&= !(hasBody && body && hasList)
   // The rules of URLs are no pattern, and an earlier job may have the key.
   isPromised &&= !Object.keys(sent ?? {}).some((name) => /url$|^idempotency_key$/.test(name))
   const payload = sent === undefined ? undefined : JSON.stringify(sent)
