@@ -25,7 +25,6 @@ import { requestLog } from './engine/http/plugins/request-log.ts'
 import { requestState } from './engine/http/plugins/request-state.ts'
 import { requestTraces } from './engine/http/plugins/request-traces.ts'
 import { createAuthenticate } from './engine/http/request.ts'
-import { acceptFirst } from './engine/http/server/accept-first.ts'
 import { connectionLimit } from './engine/http/server/connection-limit.ts'
 import { draining } from './engine/http/server/draining.ts'
 import { lingeringClose } from './engine/http/server/lingering-close.ts'
@@ -112,7 +111,6 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.register(openApi, { preparer: operations })
   app.register(rest, { services, operations, authenticate })
   app.register(mcp, { ...options, preparer: operations, authenticate, rateLimit: limits.points })
-  app.register(acceptFirst)
   app.register(lingeringClose)
   app.register(connectionLimit, { max: options.maxConnections })
   // In a separate scope, because GraphQL errors have their own format. The scope inherits the hooks that are registered

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf, type EventStream, subscribe } from '../support/events.ts'
@@ -191,22 +191,6 @@ describe('a client that does not wait for responses', () => {
 })
 
 describe('clients that connect at the same time', () => {
-  it('are all accepted before the first request of any is read', async () => {
-    // The time for which they wait at most does not pass.
-    vi.useFakeTimers({ toFake: ['performance'] })
-    onTestFinished(() => void vi.useRealTimers())
-    const events: string[] = []
-    const note = (event: string) => () => void events.push(event)
-    const [accepted, read] = [note('accepted'), note('read')]
-    app.app.server.on('connection', accepted).on('request', read)
-    const sockets = Array.from({ length: 5 }, () => connect(port, '127.0.0.1'))
-    const responses = sockets.map((socket) => text(socket))
-    for (const socket of sockets) socket.write('GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
-    for (const response of await Promise.all(responses)) expect(response).toMatch(/^HTTP\/1.1 200 /)
-    app.app.server.off('connection', accepted).off('request', read)
-    expect(events).toEqual([...Array(5).fill('accepted'), ...Array(5).fill('read')])
-  })
-
   it('may close their connections before they are read', async () => {
     const accepted = once(app.app.server, 'connection')
     const socket = connect(port, '127.0.0.1', () => {
