@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDemo } from '../../src/domain/seed/demo.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { settleEvents } from '../support/events.ts'
 
 interface Row {
   readonly id: string
@@ -21,6 +22,7 @@ const began = Date.now()
 beforeAll(async () => {
   app = await startTestApp()
   const key = (await openDemo(app.database, 'memory')) ?? ''
+  await settleEvents(app)
   const tenant: TestTenant = { tenantAppId: '', name: '', keyId: '', key }
   const response = await app.graphql<Data>(
     tenant,
