@@ -105,6 +105,6 @@ describe.skipIf(!canRun)('DATABASE_DIRECT_URL', () => {
   it('lets a worker use the pooler', async () => {
     const env = { DATABASE_URL: bouncers.transaction.ownerUrl, DATABASE_DIRECT_URL: cluster.ownerUrl }
     const worker = await startCommand(['work', '--handlers', 'test/fixtures/handlers.ts'], env, 'working')
-    expect(await worker.stop()).toBe(0)
+    expect(await worker.stop()).toMatchObject({ code: 0 })
   })
 })

@@ -43,13 +43,10 @@ beforeAll(async () => {
   await runOld('migrate', 'deploy')
   await runOld('tenants', 'create', 'Acme')
   key = (await runOld('keys', 'create', '--tenant', 'Acme')).trim()
-  gateway = await startGateway(env, [], [], cli)
-  worker = await startCommand(
-    ['work', '--handlers', path.join(folder, 'test/fixtures/handlers.ts')],
-    env,
-    'working',
-    cli,
-  )
+  gateway = await startGateway(env, [], { command: cli })
+  worker = await startCommand(['work', '--handlers', path.join(folder, 'test/fixtures/handlers.ts')], env, 'working', {
+    command: cli,
+  })
   // The registry may be slow, and other tests keep the machine busy.
 }, 900_000)
 afterAll(async () => {
@@ -175,7 +172,7 @@ describe.skipIf(!hasServer || !hasRelease)('a gateway and a worker of version 0.
     await expect.poll(readEvents).toEqual([{ type: 'USER_CREATED', resourceId: id }])
     expect(await followJob(next.address)).toBe('SUCCEEDED')
     expect(await gateway.stop('SIGTERM')).toMatchObject({ code: 0 })
-    expect(await worker.stop('SIGTERM')).toBe(0)
+    expect(await worker.stop('SIGTERM')).toMatchObject({ code: 0 })
     const contract = () => fusion(['migrate', 'contract'], { DATABASE_URL: url })
     expect((await contract()).stdout.split('\n').sort()).toEqual([
       '',

@@ -33,7 +33,7 @@ describe.skipIf(!canCreateClusters || !canCreateNetworks)('a network that swallo
     url.hostname = ours
     url.searchParams.set('sslmode', 'verify-ca')
     near = await startGateway({ DATABASE_URL: cluster.url })
-    far = await startGateway({ DATABASE_URL: url.href, HOST: theirs }, [], ['ip', 'netns', 'exec', name])
+    far = await startGateway({ DATABASE_URL: url.href, HOST: theirs }, [], { within: ['ip', 'netns', 'exec', name] })
   })
   afterAll(async () => {
     await Promise.all([near?.stop('SIGKILL'), far?.stop('SIGKILL')])

@@ -30,7 +30,7 @@ describe.skipIf(!hasServer)('a database that is not there when a process starts'
     const command = await startCommand([name], { ...env, PORT: '0', DATABASE_WAIT: '600' }, 'waiting for the database')
     proxy.restore()
     await expect.poll(command.output).toContain(started)
-    expect(await command.stop()).toBe(0)
+    expect(await command.stop()).toMatchObject({ code: 0 })
   })
 
   it('ends the process when DATABASE_WAIT is over, or when it is told to stop', async () => {
@@ -44,7 +44,7 @@ describe.skipIf(!hasServer)('a database that is not there when a process starts'
       expect(stdout).toContain('waiting for the database')
       expect(stderr).toBe(reason)
       const command = await startCommand([name], { ...env, DATABASE_WAIT: '600' }, 'waiting for the database')
-      expect(await command.stop()).toBe(1)
+      expect(await command.stop()).toMatchObject({ code: 1 })
       expect(command.output()).toContain(reason)
     }
   })

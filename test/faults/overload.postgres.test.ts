@@ -128,11 +128,9 @@ describe.skipIf(!canCreateClusters)('an overloaded gateway', () => {
 
 describe.skipIf(!canCreateClusters)('a gateway with few descriptors', () => {
   it('answers on new and on open connections while idle ones use up the rest, and can connect to the database again', async () => {
-    const limited = await startGateway(
-      { DATABASE_URL: cluster.url },
-      [],
-      ['sh', '-c', 'ulimit -n 256 && exec "$0" "$@"'],
-    )
+    const limited = await startGateway({ DATABASE_URL: cluster.url }, [], {
+      within: ['sh', '-c', 'ulimit -n 256 && exec "$0" "$@"'],
+    })
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     const askOnOpenConnection = async () => {
       const [response] = await once(request(`${limited.address}/users?limit=1`, { agent, headers }), 'response')

@@ -56,7 +56,7 @@ it('a worker that is killed between a delivery and its record loses none: anothe
   const states = async () =>
     new Set((await client.deliveries(id)).map(({ status, attempts }) => `${status} ${attempts}`))
   await expect.poll(states, { timeout: 30_000 }).toEqual(new Set(['SUCCEEDED 1', 'SUCCEEDED 2']))
-  expect(await other.stop()).toBe(0)
+  expect(await other.stop()).toMatchObject({ code: 0 })
   await receiver.close()
 })
 
@@ -71,7 +71,7 @@ it('a worker that is told to stop records the deliveries that it makes', async (
   const stopped = worker.stop()
   await expect.poll(worker.output).toContain('stopping')
   for (const respond of pending) respond()
-  expect(await stopped).toBe(0)
+  expect(await stopped).toMatchObject({ code: 0 })
   expect(await client.deliveries(id)).toMatchObject([{ status: 'SUCCEEDED', attempts: 1 }])
   await receiver.close()
 })

@@ -121,7 +121,7 @@ describe.skipIf(!canCreateClusters)('every job ends exactly once', () => {
     expect(await database.prisma.job.count({ where: { jobType: 'count_up', status: 'PENDING' } })).toBeGreaterThan(0)
     await untilFinished('count_up')
     await stopMaintenance()
-    expect(await survivor.stop()).toBe(0)
+    expect(await survivor.stop()).toMatchObject({ code: 0 })
     const { attempts } = await checkHistory('count_up', count)
     expect(attempts).toBeGreaterThan(count)
   })

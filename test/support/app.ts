@@ -1,16 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
-import { type AppOptions, createApp } from '../../src/app.ts'
+import type { AppOptions } from '../../src/app.ts'
 import { createKey } from '../../src/domain/credential/key.service.ts'
-import { createServices } from '../../src/domain/services.ts'
 import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
-import type { Services } from '../../src/engine/context.ts'
 import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
 import { createKeyRing, type KeyRing } from '../../src/engine/secrets/key-ring.ts'
-import { createLogger } from '../../src/engine/telemetry/logger.ts'
 import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
-import { patientLoad } from './patient-load.ts'
+import { createGateway, type Gateway } from './gateway.ts'
 import { settings } from './settings.ts'
 
 /** A tenant and a key with all scopes. */
@@ -37,16 +34,12 @@ export interface GraphQLResponse<Data> {
 }
 
 /** The gateway on a database of its own, with the requests of clients and the SQL that it sends. */
-export interface TestApp {
-  readonly app: FastifyInstance
+export interface TestApp extends Gateway {
   readonly database: TestDatabase
-  readonly services: Services
   /** The value of SECRET_KEYS. */
   readonly webhookKey: string
   /** What encrypts stored secrets. */
   readonly keyRing: KeyRing
-  /** The lines of the log, parsed. */
-  readonly log: Record<string, unknown>[]
   createTenant(name?: string): Promise<TestTenant>
   /** Sends a GraphQL operation by POST. Does not throw if the response has errors. */
   graphql<Data = Record<string, unknown>>(
@@ -62,7 +55,6 @@ export interface TestApp {
   lookups(): number
   /** Starts the gateway with other options on the same database. Close it before this one. */
   startAnother(options: Partial<AppOptions>): Promise<TestApp>
-  close(): Promise<void>
 }
 
 /** Starts the gateway without a socket, on a clone of the template database. */
@@ -100,42 +92,20 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
   }
 
   async function start(own: Partial<AppOptions>): Promise<TestApp> {
-    const log: Record<string, unknown>[] = []
-    logs.push(log)
-    const logger = createLogger({ logLevel: 'info' }, { write: (line) => void log.push(JSON.parse(line)) })
-    const services = createServices(database, {
+    const serviceSettings = {
       ...settings,
       backoff: { delaySeconds: 1, maxDelaySeconds: 1 },
       keyRing,
       // Receivers of tests are on this machine.
       fetchPrivateNetworks: true,
       metrics,
-    })
-    // Keys are not cached, so a revocation takes effect at once. test/auth/authentication.test.ts tests the cache.
-    const app = await createApp({
-      ...settings,
-      keyCacheMilliseconds: 0,
-      metricsAgeMilliseconds: 0,
-      services,
-      meter,
-      logger,
-      load: patientLoad,
-      ...own,
-    })
-    return {
-      app,
-      database,
-      services,
-      webhookKey: webhookKey.toString('base64'),
-      keyRing,
-      log,
-      ...clientOf(app),
-      startAnother: start,
-      async close() {
-        await app.close()
-        await services.events.close()
-      },
     }
+    // Keys are not cached, so a revocation takes effect at once. test/auth/authentication.test.ts tests the cache.
+    const uncached = { keyCacheMilliseconds: 0, metricsAgeMilliseconds: 0 }
+    const gateway = await createGateway(database, serviceSettings, { ...uncached, meter, ...own })
+    logs.push(gateway.log)
+    const client = clientOf(gateway.app)
+    return { ...gateway, ...client, database, webhookKey: webhookKey.toString('base64'), keyRing, startAnother: start }
   }
 
   function clientOf(

@@ -51,106 +51,88 @@ async function runProcess(args: readonly string[], env: Record<string, string>):
   return { code: code as number, stdout, stderr }
 }
 
-/** A gateway in a process of its own. */
-export interface RunningGateway {
-  readonly address: string
+/** A command in a process of its own, which runs until it gets a signal. */
+export interface RunningCommand {
+  readonly child: ChildProcess
   /** The output so far. */
   readonly output: () => string
-  readonly child: ChildProcess
   /** Sends a signal and waits until the process has exited. */
   stop(signal?: NodeJS.Signals): Promise<{ code: number | null; milliseconds: number }>
 }
 
+/** How a command is started. */
+interface Start {
+  /** A command that runs another one, which is `fusion`. */
+  readonly within?: readonly string[]
+  /** The file of the command `fusion`, of another version for example. */
+  readonly command?: string
+}
+
 /**
- * Starts `fusion serve` on a free port and waits until it listens. Rejects with its output if it exits instead.
+ * Starts a command and waits until its output is what the test waits for. Rejects with its output if it exits before.
  *
- * @param within a command that runs another one, which is that of the gateway
- * @param command the file of the command `fusion`, of another version for example
+ * @param until a part of the output, or whether the output is complete
  */
-export async function startGateway(
-  env: Record<string, string>,
-  args: readonly string[] = [],
-  within: readonly string[] = [],
-  command = entry,
-): Promise<RunningGateway> {
-  const [program, ...rest] = [...within, process.execPath, command, 'serve', ...args] as [string, ...string[]]
-  const child = spawn(program, rest, {
-    // A busy machine delays every event loop. A gateway that is late must not reject what a test sends.
-    env: environment({ PORT: '0', MAX_EVENT_LOOP_DELAY: '60', ...env }),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let output = ''
-  let isListening = false
-  const address = await new Promise<string>((resolve, reject) => {
-    const read = (chunk: Buffer) => {
-      output += chunk.toString()
-      // The output can become long, so the address is searched only once.
-      if (isListening) return
-      const found = /Server listening at (http:\/\/[\d.:]+)/.exec(output)?.[1]
-      // The welcome of the demo follows. Waiting for it makes `output` complete.
-      if (!found || !(env['DATABASE_URL'] || output.includes('OpenAPI'))) return
-      isListening = true
-      resolve(found)
-    }
-    child.stdout.on('data', read)
-    child.stderr.on('data', read)
-    child.once('exit', (code) => reject(new Error(`The gateway exited with ${code}:\n${output}`)))
-  })
-  return {
-    address,
-    output: () => output,
-    child,
-    async stop(signal = 'SIGINT') {
-      const started = performance.now()
-      // The last lines can arrive after the end of the process.
-      const closed = once(child, 'close')
-      child.kill(signal)
-      const [code] = await once(child, 'exit')
-      const milliseconds = performance.now() - started
-      await closed
-      return { code: code as number | null, milliseconds }
-    },
-  }
-}
-
-/** A command that runs until it gets a signal. */
-export interface RunningCommand {
-  readonly child: ChildProcess
-  readonly output: () => string
-  /** Sends a signal and waits until the process has exited. */
-  stop(signal?: NodeJS.Signals): Promise<number | null>
-}
-
-/** Starts a command and waits until it prints `until`. Rejects with its output if it exits before. */
 export async function startCommand(
   args: readonly string[],
   env: Record<string, string>,
-  until: string,
-  command = entry,
+  until: string | ((output: string) => boolean),
+  { within = [], command = entry }: Start = {},
 ): Promise<RunningCommand> {
-  const child = spawn(process.execPath, [command, ...args], {
-    env: environment(env),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const [program, ...rest] = [...within, process.execPath, command, ...args] as [string, ...string[]]
+  const child = spawn(program, rest, { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] })
+  const isComplete = typeof until === 'string' ? (text: string) => text.includes(until) : until
   let output = ''
-  // After the last line.
-  const ended = once(child, 'close')
+  let isStarted = false
+  // The last lines can arrive after the end of the process.
+  const closed = once(child, 'close')
   await new Promise<void>((resolve, reject) => {
     const read = (chunk: Buffer) => {
       output += chunk.toString()
-      if (output.includes(until)) resolve()
+      // The output can become long, so it is searched only until the start.
+      if (isStarted || !isComplete(output)) return
+      isStarted = true
+      resolve()
     }
     child.stdout.on('data', read)
     child.stderr.on('data', read)
-    child.once('exit', (code) => reject(new Error(`The command exited with ${code}:\n${output}`)))
+    child.once('exit', (code) => reject(new Error(`fusion ${args[0]} exited with ${code}:\n${output}`)))
   })
   return {
     child,
     output: () => output,
     async stop(signal = 'SIGTERM') {
+      const started = performance.now()
+      const exited = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : closed
       child.kill(signal)
-      const [code] = (await ended) as [number | null]
-      return code
+      await exited
+      const milliseconds = performance.now() - started
+      const [code] = (await closed) as [number | null]
+      return { code, milliseconds }
     },
   }
+}
+
+/** A gateway in a process of its own. */
+export interface RunningGateway extends RunningCommand {
+  readonly address: string
+}
+
+const listening = /Server listening at (http:\/\/[\d.:]+)/
+
+/** Starts `fusion serve` on a free port and waits until it listens. Rejects with its output if it exits instead. */
+export async function startGateway(
+  env: Record<string, string>,
+  args: readonly string[] = [],
+  start: Start = {},
+): Promise<RunningGateway> {
+  const command = await startCommand(
+    ['serve', ...args],
+    // A busy machine delays every event loop. A gateway that is late must not reject what a test sends.
+    { PORT: '0', MAX_EVENT_LOOP_DELAY: '60', ...env },
+    // The welcome of the demo follows. Waiting for it makes the output complete.
+    (output) => listening.test(output) && (!!env['DATABASE_URL'] || output.includes('OpenAPI')),
+    start,
+  )
+  return { ...command, address: listening.exec(command.output())?.[1] ?? '' }
 }

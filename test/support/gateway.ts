@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events'
 import type { FastifyInstance } from 'fastify'
 import { type AppOptions, createApp } from '../../src/app.ts'
 import { createKey } from '../../src/domain/credential/key.service.ts'
@@ -15,19 +16,57 @@ import { migrate, roleOf } from './migrate.ts'
 import { patientLoad } from './patient-load.ts'
 import { locationOf, settings } from './settings.ts'
 
-/** A listening gateway in this process, on a PostgreSQL server that the test can break. */
-export interface ListeningGateway {
+/** A gateway in this process. */
+export interface Gateway {
   readonly app: FastifyInstance
-  readonly database: Database
   readonly services: Services
-  readonly address: string
   /** The lines of the log, parsed. */
   readonly log: Record<string, unknown>[]
-  /** The SQL statements that were sent. */
-  readonly statements: string[]
   /** Waits for a line of the log. */
   logged(matches: (line: Record<string, unknown>) => boolean): Promise<Record<string, unknown>>
+  /** Closes all but the database. */
   close(): Promise<void>
+}
+
+/** Creates a gateway, without a socket, on a database that is open. */
+export async function createGateway(
+  database: Database,
+  serviceSettings: Parameters<typeof createServices>[1],
+  options: Pick<AppOptions, 'meter'> & Partial<AppOptions>,
+): Promise<Gateway> {
+  const log: Record<string, unknown>[] = []
+  const lines = new EventEmitter()
+  const write = (line: string) => {
+    log.push(JSON.parse(line))
+    lines.emit('line')
+  }
+  const services = createServices(database, serviceSettings)
+  const logger = createLogger({ logLevel: 'info' }, { write })
+  const app = await createApp({ ...settings, services, logger, load: patientLoad, ...options })
+  return {
+    app,
+    services,
+    log,
+    async logged(matches) {
+      for (;;) {
+        const line = log.find(matches)
+        if (line) return line
+        await once(lines, 'line')
+      }
+    },
+    async close() {
+      await app.close()
+      await services.events.close()
+    },
+  }
+}
+
+/** A listening gateway in this process, on a PostgreSQL server that the test can break. */
+export interface ListeningGateway extends Gateway {
+  readonly database: Database
+  readonly address: string
+  /** The SQL statements that were sent. */
+  readonly statements: string[]
 }
 
 /** Starts the gateway on a migrated database. */
@@ -55,45 +94,16 @@ export async function listen(
     { ...locationOf(url, pool), replicas },
     { observe, laggingReader: meter.laggingReader, actorOf: meter.actor, ...(onReplica && { onReplica }) },
   )
-  const log: Record<string, unknown>[] = []
-  const waiting = new Set<() => void>()
-  const write = (line: string) => {
-    log.push(JSON.parse(line))
-    for (const wake of waiting) wake()
-  }
-  const services = createServices(database, settings)
-  const app = await createApp({
-    ...settings,
-    graphiql: false,
-    services,
-    meter,
-    logger: createLogger({ logLevel: 'info' }, { write }),
-    recentWrites: replicas && createRecentWrites(replicas.lagMilliseconds),
-    load: patientLoad,
-    ...options,
-  })
-  const address = await app.listen({ host: '127.0.0.1', port: 0 })
+  const recentWrites = replicas && createRecentWrites(replicas.lagMilliseconds)
+  const gateway = await createGateway(database, settings, { graphiql: false, meter, recentWrites, ...options })
+  const address = await gateway.app.listen({ host: '127.0.0.1', port: 0 })
   return {
-    app,
+    ...gateway,
     database,
-    services,
     address,
-    log,
     statements,
-    logged: (matches) =>
-      new Promise((resolve) => {
-        const look = () => {
-          const line = log.find(matches)
-          if (!line) return
-          waiting.delete(look)
-          resolve(line)
-        }
-        waiting.add(look)
-        look()
-      }),
     async close() {
-      await app.close()
-      await services.events.close()
+      await gateway.close()
       await database.close()
     },
   }

@@ -60,7 +60,7 @@ it('work traces each job and each delivery, with its statements, and records no 
   const spans = (kind: number) => collector.spans.filter((span) => span.kind === kind)
   await expect.poll(() => spans(kinds.consumer), { timeout: 30_000 }).toHaveLength(2)
   await expect.poll(() => spans(kinds.producer).length, { timeout: 30_000 }).toBeGreaterThan(0)
-  expect(await worker.stop()).toBe(0)
+  expect(await worker.stop()).toMatchObject({ code: 0 })
 
   const jobs = spans(kinds.consumer)
   const greet = jobs.find(({ name }) => name === 'process greet')
