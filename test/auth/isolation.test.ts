@@ -14,7 +14,7 @@ import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { settleEvents } from '../support/events.ts'
 import { createOneOfEach, factoriesFor } from '../support/factories.ts'
 import { bodyOf } from '../support/route-requests.ts'
-import { idArguments, listCase, mutationCases, rootFields, selection, selections } from '../support/schema-cases.ts'
+import { idArguments, listCase, mutationCases, rootFields, selection, selections } from './schema-cases.ts'
 
 /**
  * Two tenants with rows of the same ids. Every text column names the tenant, so a read or write without a condition on

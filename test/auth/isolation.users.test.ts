@@ -11,7 +11,7 @@ import { routes } from '../../src/rest/routes.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { factoriesFor } from '../support/factories.ts'
 import { bodyOf } from '../support/route-requests.ts'
-import { idArguments, listCase, mutationCases, rootFields, selection, selections } from '../support/schema-cases.ts'
+import { idArguments, listCase, mutationCases, rootFields, selection, selections } from './schema-cases.ts'
 
 /**
  * Two users of one tenant, and an access token that is bound to one of them. Every text names its user, so a read or

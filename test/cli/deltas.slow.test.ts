@@ -9,8 +9,8 @@ import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { settleEvents } from '../support/events.ts'
 import { createOneOfEach, factoriesFor } from '../support/factories.ts'
 import { hasServer } from '../support/postgresql.ts'
-import { createRandomChanges } from '../support/random-changes.ts'
 import { type Exported, exportAll, importText } from '../support/transfer.ts'
+import { createRandomChanges } from './random-changes.ts'
 
 let app: TestApp
 beforeAll(async () => {

@@ -5,10 +5,10 @@ import { openDemo } from '../../src/domain/seed/demo.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { barriers, hasDashboardPackages } from '../support/axe.ts'
 import { findChromium, launchChromium, openPage, responseTo } from '../support/chromium.ts'
-import { panelOf, rowOf, visitConsole } from '../support/console.ts'
 import { addressOf } from '../support/events.ts'
 import { factoriesFor } from '../support/factories.ts'
 import { startDeliveriesOf, startReceiver } from '../support/webhooks.ts'
+import { panelOf, rowOf, visitConsole } from './console.ts'
 
 const executablePath = findChromium('The console')
 const canUseAxe = hasDashboardPackages('The barriers of the console')

@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { barriers, hasDashboardPackages } from '../support/axe.ts'
 import { findChromium, launchChromium } from '../support/chromium.ts'
-import { answerInstead, rowOf, visitConsole } from '../support/console.ts'
 import { addressOf } from '../support/events.ts'
+import { answerInstead, rowOf, visitConsole } from './console.ts'
 
 const executablePath = findChromium('The states of the console')
 const canUseAxe = hasDashboardPackages('The barriers of the states of the console')

@@ -8,7 +8,7 @@ import type { Prisma } from '../../src/engine/db/generated/prisma/client.ts'
 import type { Branch } from '../../src/engine/db/read/relation.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { runs } from '../support/runs.ts'
-import { withTimeTexts } from '../support/time-texts.ts'
+import { withTimeTexts } from './time-texts.ts'
 
 interface Json {
   readonly phoneNumbers?: unknown

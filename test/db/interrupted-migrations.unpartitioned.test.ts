@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
 import { type Database, openDatabase } from '../../src/engine/db/database.ts'
 import { deployMigrations, readMigrationStatus } from '../../src/engine/db/migrations/migrations.ts'
-import { killedAfter } from '../support/killed-driver.ts'
 import { createDatabaseOfOwner, dropDatabase, hasServer, ownerUrl } from '../support/postgresql.ts'
 import { locationOf } from '../support/settings.ts'
+import { killedAfter } from './killed-driver.ts'
 
 /**
  * The statements before the migration that creates indexes: of each migration the record of its start, its script, the

@@ -6,7 +6,7 @@ import { byCount, byText, byTime } from '../../src/engine/db/read/order.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { factoriesFor } from '../support/factories.ts'
 import { runs } from '../support/runs.ts'
-import { withTimeTexts } from '../support/time-texts.ts'
+import { withTimeTexts } from './time-texts.ts'
 
 let app: TestApp
 let tenantAppId: string

@@ -11,7 +11,6 @@ import { deployMigrations, readMigrationStatus } from '../../src/engine/db/migra
 import { partitionTables } from '../../src/engine/db/partitions/partition-tables.ts'
 import { readTenantTables } from '../../src/engine/db/partitions/tenant-tables.ts'
 import { fusion, startGateway } from '../support/cli.ts'
-import { killedAfter } from '../support/killed-driver.ts'
 import {
   adminUrl,
   createDatabaseOfOwner,
@@ -22,6 +21,7 @@ import {
 } from '../support/postgresql.ts'
 import { locationOf } from '../support/settings.ts'
 import { recordsOf } from '../support/transfer.ts'
+import { killedAfter } from './killed-driver.ts'
 
 const tables = [
   '"user"',

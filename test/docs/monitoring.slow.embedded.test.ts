@@ -11,7 +11,7 @@ import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
 import { createMetrics, measureProcess } from '../../src/engine/telemetry/metrics.ts'
 import { type RunningGateway, startGateway } from '../support/cli.ts'
 import { projectRoot, readPage } from '../support/docs.ts'
-import { ofAlerts, ofDashboard, rules } from '../support/monitoring.ts'
+import { ofAlerts, ofDashboard, rules } from './monitoring.ts'
 
 const folder = 'deploy/monitoring'
 

@@ -9,7 +9,7 @@ import { parse, stringify } from 'yaml'
 import { startGateway } from '../support/cli.ts'
 import { freePort } from '../support/cluster.ts'
 import { projectRoot, readPage } from '../support/docs.ts'
-import { hasPrometheus, ofDashboard, rules } from '../support/monitoring.ts'
+import { hasPrometheus, ofDashboard, rules } from './monitoring.ts'
 
 const folder = path.join(projectRoot, 'deploy/monitoring')
 

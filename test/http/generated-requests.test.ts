@@ -16,11 +16,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { schemas } from '../../src/domain/schema.graphql.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
-import { Choices, junk } from '../support/choices.ts'
 import { createOneOfEach, factoriesFor } from '../support/factories.ts'
 import { openApiDocument } from '../support/openapi-types.ts'
-import { createResponseCheck } from '../support/response-check.ts'
-import { type Credentials, operationsOf, type RestOperation, restRequest } from '../support/rest-requests.ts'
+import { Choices, junk } from './choices.ts'
+import { createResponseCheck } from './response-check.ts'
+import { type Credentials, operationsOf, type RestOperation, restRequest } from './rest-requests.ts'
 
 const { schema } = schemas
 

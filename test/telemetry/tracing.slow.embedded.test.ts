@@ -5,10 +5,10 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningGateway, startGateway } from '../support/cli.ts'
-import { type Collector, type ReceivedSpan, startCollector } from '../support/collector.ts'
 import { createDataDir } from '../support/data-dir.ts'
 import { subscribe } from '../support/events.ts'
 import { initSocket } from '../support/web-socket.ts'
+import { type Collector, type ReceivedSpan, startCollector } from './collector.ts'
 
 const kinds = { internal: 1, server: 2, client: 3 }
 

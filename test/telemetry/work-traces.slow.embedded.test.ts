@@ -3,8 +3,8 @@ import path from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type RunningCommand, startCommand, startGateway } from '../support/cli.ts'
 import { freePort } from '../support/cluster.ts'
-import { type Collector, type ReceivedSpan, startCollector } from '../support/collector.ts'
 import { createDataDir } from '../support/data-dir.ts'
+import { type Collector, type ReceivedSpan, startCollector } from './collector.ts'
 
 const kinds = { client: 3, producer: 4, consumer: 5 }
 

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { parse } from 'yaml'
 import dashboard from '../../deploy/monitoring/dashboard.json' with { type: 'json' }
-import { readPage } from './docs.ts'
+import { readPage } from '../support/docs.ts'
 
 interface Rule {
   readonly alert: string

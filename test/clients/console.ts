@@ -1,5 +1,5 @@
 import type { Browser, Page, Route } from 'playwright-core'
-import { openPage, type Visit } from './chromium.ts'
+import { openPage, type Visit } from '../support/chromium.ts'
 
 /** Opens a page of the console, signed in with a key. */
 export async function visitConsole(
