@@ -82,17 +82,13 @@ function tooManyAccounts(): GatewayError {
  * @throws GatewayError BAD_USER_INPUT naming every invalid field; NOT_FOUND for `id`
  */
 export async function updateAccount(
-  { viewer, prisma }: Context,
+  { rows }: Context,
   { id, ...input }: z.input<typeof accountChange> & { readonly id: string },
 ): Promise<Account> {
   const { displayName, status } = parseInput(accountChange, input)
-  const data = { ...(displayName != null && { displayName }), ...(status != null && { status }) }
   if (!isPossibleId(id)) throw accountNotFound('id')
-  const where = { ...ownedBy(viewer, 'userId'), id }
-  const [account] =
-    Object.keys(data).length > 0
-      ? await prisma.account.updateManyAndReturn({ where, data })
-      : await prisma.account.findMany({ where, take: 1 })
+  const change = { id, displayName: displayName ?? undefined, status: status ?? undefined }
+  const account = (await rows.update('Account', ['displayName', 'status'], [change])).get(id)
   if (!account) throw accountNotFound('id')
   return account
 }
