@@ -6,12 +6,11 @@ import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL, makeServer, type SubscribePay
 import type { WebSocket } from 'ws'
 import { watchCredential } from '../../../auth/authenticator.ts'
 import { type ErrorCode, GatewayError } from '../../../errors.ts'
-import type { Authenticate, RequestState } from '../../../http/request.ts'
-import { requestIdOf } from '../../../http/server/server-options.ts'
+import type { Authenticate } from '../../../http/request.ts'
 import { toGatewayError } from '../../../telemetry/gateway-error.ts'
-import { Refusal } from '../../../telemetry/refusal.ts'
 import { clientHeaders } from '../../../telemetry/usage/client.ts'
 import { close } from './close.ts'
+import { type Connection, createConnection, logClosed } from './connection.ts'
 import { credentialIn } from './credential-in.ts'
 import { createFlow } from './flow.ts'
 import { createHandOver } from './hand-over.ts'
@@ -47,24 +46,6 @@ const maxIdLength = 128
 
 /** What graphql-ws would execute. `onOperation` replaces the result. */
 const nothing: ExecutionArgs = { schema: new GraphQLSchema({}), document: parse('{ __typename }') }
-
-/** The connection of a client. */
-interface Connection extends Pick<RequestState, 'viewer' | 'statements' | 'refusal' | 'log'> {
-  readonly id: string
-  readonly socket: WebSocket
-  readonly raw: Socket
-  /** Those of the upgrade, or the credential and the names of `connection_init`. */
-  headers: RequestState['headers']
-  readonly running: Set<AsyncGenerator<unknown>>
-  /** Each breaks off one of its subscriptions, without a message to the client. */
-  readonly interruptions: Set<() => void>
-  readonly silenceListeners: Set<() => void>
-  operations: number
-  /** Set once the gateway closes the connection, as soon as its queries and mutations are finished: the reason. */
-  leaving?: string
-  /** Set while the credential is valid: releases the permit of the connection, and stops watching the credential. */
-  release?: () => void
-}
 
 /** Serves GraphQL over WebSockets. @see https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md */
 export function createConnections(options: ConnectionsOptions) {
@@ -197,21 +178,7 @@ export function createConnections(options: ConnectionsOptions) {
   return {
     /** Serves a client. */
     accept(socket: WebSocket, raw: Socket, upgrade: IncomingMessage): void {
-      const id = requestIdOf(upgrade)
-      const connection: Connection = {
-        id,
-        socket,
-        raw,
-        viewer: null,
-        headers: upgrade.headers,
-        statements: { statements: 0 },
-        log: logger.child({ requestId: id }),
-        refusal: new Refusal(metrics),
-        operations: 0,
-        running: new Set(),
-        interruptions: new Set(),
-        silenceListeners: new Set(),
-      }
+      const connection = createConnection(socket, raw, upgrade, { log: logger, metrics })
       const openedAt = performance.now()
       open.add(connection)
       metrics.webSockets.set(open.size)
@@ -260,18 +227,4 @@ function idTooLong(): GraphQLError {
 /** The errors of an operation that was rejected, as the client sees them. */
 function errorsIn(error: GraphQLError): readonly GraphQLError[] {
   return error.originalError instanceof RejectedOperation ? error.originalError.errors : [error]
-}
-
-function logClosed(
-  { log, viewer, statements, refusal, operations }: Connection,
-  closeCode: number,
-  milliseconds: number,
-): void {
-  const { tenantAppId: tenant, keyName: key } = viewer ?? {}
-  const durationMs = Math.round(milliseconds)
-  const { limit } = refusal
-  log.info(
-    { tenant, key, closeCode, limit, operations, durationMs, sql: statements.statements },
-    'a WebSocket was closed',
-  )
 }

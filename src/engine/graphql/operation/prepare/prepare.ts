@@ -4,29 +4,21 @@ import {
   GraphQLError,
   type GraphQLSchema,
   getOperationAST,
-  NoSchemaIntrospectionCustomRule,
   type OperationDefinitionNode,
-  parse,
-  specifiedRules,
-  ValuesOfCorrectTypeRule,
-  validate,
 } from 'graphql'
 import { LRUCache } from 'lru-cache'
 import type { Scope } from '../../../auth/scopes.ts'
 import type { Viewer } from '../../../auth/viewer.ts'
 import type { ReadPlan } from '../../../db/read/relation.ts'
-import { own } from '../../../own.ts'
 import type { Metrics } from '../../../telemetry/metrics.ts'
 import { maxNameLength } from '../../../telemetry/usage/client.ts'
 import type { CountedOperation } from '../../../telemetry/usage/usage-counts.ts'
 import { metadataOf } from '../../schema/field-metadata.ts'
-import { checkDocumentSize, operationBoundsRule } from './bounds.ts'
 import { coerceVariables, type Values } from './coerce-variables.ts'
 import { type CompiledOperation, compileOperation } from './compile.ts'
 import { createCost, createNodeCount } from './cost.ts'
-import { DocumentError } from './document-error.ts'
-import { literalsRule } from './literals-rule.ts'
 import { createPlanner } from './plan.ts'
+import { createDocumentReader, type ReadDocument } from './read-document.ts'
 import { declareCoerced, type Schemas } from './schemas.ts'
 import { allFields, readSelection } from './selection.ts'
 
@@ -100,36 +92,10 @@ const maxDocuments = 1_024
 const maxTotalSize = 250_000
 const charactersPerToken = 32
 
-interface PreparedDocument {
+interface PreparedDocument extends ReadDocument {
   /** The tokens, and the fields of the operations that are prepared. */
   size: number
-  /** Undefined if the document has a syntax error. */
-  readonly document?: DocumentNode
-  readonly errors: readonly GraphQLError[]
   readonly operations: Map<OperationDefinitionNode, PreparedOperation>
-}
-
-/** Returns a function that parses and validates a document. */
-function createDocumentReader(schema: GraphQLSchema, introspection: boolean) {
-  const rules = [
-    ...specifiedRules.map((rule) => (rule === ValuesOfCorrectTypeRule ? literalsRule : rule)),
-    operationBoundsRule,
-    ...(introspection ? [] : [NoSchemaIntrospectionCustomRule]),
-  ]
-  const options = { hideSuggestions: !introspection }
-
-  return (text: string): PreparedDocument => {
-    const operations = new Map<OperationDefinitionNode, PreparedOperation>()
-    try {
-      const size = checkDocumentSize(text)
-      const document = parse(text)
-      const errors = validate(schema, document, rules, options)
-      return { size, document, errors: errors.map(explainDirective), operations }
-    } catch (error) {
-      if (error instanceof GraphQLError) return { size: 0, errors: [error], operations }
-      throw error
-    }
-  }
 }
 
 /** Creates a preparer. It keeps the documents that were used last. */
@@ -159,7 +125,7 @@ export function createPreparer({ schemas, introspection, metrics }: PreparerOpti
     prepare(text, operationName) {
       if (text === undefined) return badRequest('Must provide query string.')
       const known = documents.get(text)
-      const prepared = known ?? read(text)
+      const prepared = known ?? { ...read(text), operations: new Map() }
       if (!known) keep(text, prepared)
       const { document, errors, operations } = prepared
       if (!document) return { errors, isBadRequest: false }
@@ -181,20 +147,6 @@ export function createPreparer({ schemas, introspection, metrics }: PreparerOpti
       return { operation }
     },
   }
-}
-
-/** What to do without the directives of incremental delivery, which other servers know. */
-const advice: Record<string, string> = {
-  'Unknown directive "@defer".':
-    'The directive @defer is not supported: a response is sent in one piece. Request the deferred fields in another operation.',
-  'Unknown directive "@stream".':
-    'The directive @stream is not supported: a response is sent in one piece. Request the list in pages, with first and after.',
-}
-
-/** An error of the validation, which says what to do without a directive that is not supported. */
-function explainDirective(error: GraphQLError): GraphQLError {
-  const message = own(advice, error.message)
-  return message === undefined ? error : new DocumentError(message, { nodes: error.nodes ?? null })
 }
 
 /** In the words of Yoga. */
