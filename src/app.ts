@@ -91,7 +91,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.register(refusals)
   // Before load is shed, so that pages of other origins can read why.
   app.register(cors, { origins: options.corsOrigins, headers: options.corsHeaders })
-  app.register(loadShedding, { places: limits.places, maxInFlightPerKey: options.load.maxInFlightPerKey })
+  app.register(loadShedding, limits)
   // Routes come after the plugin that reads bodies, because it allows a GET to have one.
   app.register(health, { database: services.database, draining: options.draining })
   app.register(jwks, { tokens: services.tokens })

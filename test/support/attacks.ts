@@ -201,6 +201,11 @@ const attacksOfHolders: Readonly<Record<string, Attack>> = {
       `${headOf('POST /graphql HTTP/1.1', { ...target.headers, 'content-type': 'application/json', 'content-length': '1000' })}{`,
       signal,
     ),
+  'long bodies that do not end': (target, signal) => {
+    const body = '{"query":"'.padEnd(1_000_000, 'x')
+    const headers = { ...target.headers, 'content-type': 'application/json', 'content-length': '1000001' }
+    return openSockets(target, 2_000, headOf('POST /graphql HTTP/1.1', headers) + body, signal)
+  },
   'a long payload under 60 aliases': (target, signal) =>
     repeat(target, signal, 32, () => ({
       body: { query: `{ job(id: "job_1") { ${aliases(60, 'payload')} ${'result'} } }` },

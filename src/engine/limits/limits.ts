@@ -19,6 +19,8 @@ export interface OperationLimits {
 
 /** The limits of a process that clients connect to. What they count, they count for each of `subjectsOf`. */
 export interface Limits extends OperationLimits {
+  /** Arrive: requests whose bodies are still arriving. They take memory but no place. */
+  readonly arriving: ConcurrencyLimit
   /** Arrive: requests in flight. */
   readonly places: Places
   /** Arrive: WebSockets. */
@@ -67,6 +69,13 @@ export interface LimitsOptions extends OperationLimitsOptions {
 export function createLimits(options: LimitsOptions): Limits {
   return {
     ...createOperationLimits(options),
+    // Twice as many as places: requests can take a place while others arrive.
+    arriving: createConcurrencyLimit(
+      'arriving_of_key',
+      2 * options.load.maxInFlightPerKey,
+      'requests that arrive',
+      'twice MAX_IN_FLIGHT_PER_KEY',
+    ),
     places: createPlaces(options.load, options.metrics),
     webSockets: createConcurrencyLimit('sockets_of_key', options.maxSocketsPerKey, 'WebSockets', 'MAX_SOCKETS_PER_KEY'),
     messages: createMessageBudget(),

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { createConcurrencyLimit } from '../../limits/concurrency-limit.ts'
+import type { Limits } from '../../limits/limits.ts'
 import type { Places } from '../../limits/places.ts'
 import { plugin } from '../plugin.ts'
 
@@ -9,12 +9,6 @@ declare module 'fastify' {
   }
 }
 
-interface LoadSheddingOptions {
-  readonly places: Places
-  /** The maximum number of requests of one key at a time. */
-  readonly maxInFlightPerKey: number
-}
-
 /** Probes and metrics are always served: operators need them during an overload. */
 const exempt = new Set(['/health', '/ready', '/metrics'])
 
@@ -22,15 +16,7 @@ const exempt = new Set(['/health', '/ready', '/metrics'])
  * Rejects requests that exceed the limits before their operation is read, so that accepted requests stay fast. A
  * request counts from the moment its body has arrived: a client that sends slowly takes no place.
  */
-export const loadShedding = plugin<LoadSheddingOptions>('loadShedding', (app, { places, maxInFlightPerKey }) => {
-  // Requests whose bodies are still arriving take memory but no place. Twice as many leave room for requests that take
-  // a place meanwhile.
-  const arriving = createConcurrencyLimit(
-    'arriving_of_key',
-    2 * maxInFlightPerKey,
-    'requests that arrive',
-    'twice MAX_IN_FLIGHT_PER_KEY',
-  )
+export const loadShedding = plugin<Pick<Limits, 'arriving' | 'places'>>('loadShedding', (app, { arriving, places }) => {
   const isExempt = ({ routeOptions: { url = '' } }: FastifyRequest) => exempt.has(url)
 
   app.decorate('places', places)
