@@ -300,5 +300,7 @@ it.skipIf(!canCreateClusters)('a filter that takes too long is rejected as too e
   expect(response.json().errors).toMatchObject([
     { message: expect.stringContaining('Use fewer conditions'), extensions: { code: 'TOO_EXPENSIVE' } },
   ])
+  expect(await hasty.logged(({ limit }) => limit !== undefined)).toMatchObject({ limit: 'filter_time' })
+  expect((await hasty.app.inject('/metrics')).body).toContain('fusion_refusals_total{limit="filter_time"} 1\n')
   await hasty.close()
 })

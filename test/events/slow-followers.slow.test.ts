@@ -98,6 +98,8 @@ describe('a follower that does not read', () => {
       },
     })
     expect(await stream.next()).toMatchObject({ event: 'complete' })
+    await expect.poll(() => app.log.filter(({ limit }) => limit === 'unread_time').length).toBe(1)
+    expect((await app.app.inject('/metrics')).body).toContain('fusion_refusals_total{limit="unread_time"} 1\n')
     const again = await follow(id)
     const others = await readAll(again, jobs - received.length)
     expect(resourcesOf([...received, ...others])).toEqual(written)

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -5,6 +6,8 @@ import { Held } from '../../src/engine/limits/held.ts'
 import { createRateLimit } from '../../src/engine/limits/rate-limit.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf } from '../support/events.ts'
+import { patientLoad } from '../support/patient-load.ts'
+import { settings } from '../support/settings.ts'
 import { initSocket, openSocket } from '../support/web-socket.ts'
 
 const viewer = '{ viewer { keyName } }'
@@ -138,6 +141,44 @@ describe('a request that a limit refuses has the limit in its line of the log, a
     expect(refused).toEqual({ logged: ['in_flight'], counted: { ...counted('in_flight'), ...shed('in_flight') } })
     held.end()
     heldByOther.end()
+    await gateway.close()
+  })
+
+  it('event_loop, when the event loop was late for two seconds', async () => {
+    const load = { ...patientLoad, maxEventLoopDelayMilliseconds: -1 }
+    const gateway = await app.startAnother({ load })
+    // Any delay is too long, but for two seconds there is no second to judge by.
+    await expect.poll(async () => (await gateway.app.inject('/users')).statusCode, { timeout: 20_000 }).toBe(503)
+    const refused = await refusalsOf(gateway, async () => {
+      const { errors } = await gateway.graphql(tenant, viewer)
+      expect(errors?.[0]?.message).toContain('MAX_EVENT_LOOP_DELAY')
+    })
+    expect(refused).toEqual({ logged: ['event_loop'], counted: { ...counted('event_loop'), ...shed('event_loop') } })
+    await gateway.close()
+  })
+
+  it('request_time, of headers and of a body that do not arrive', async () => {
+    const timeouts = { ...settings.timeouts, headersMilliseconds: 100, requestMilliseconds: 200 }
+    const gateway = await app.startAnother({ timeouts })
+    const requestTime = { logged: ['request_time'], counted: counted('request_time') }
+    expect(await refusalsOf(gateway, () => sendRaw(gateway, 'GET /users HTTP/1.1\r\n'))).toEqual(requestTime)
+    const head = `POST /graphql HTTP/1.1\r\nhost: x\r\nx-api-key: ${tenant.key}\r\ncontent-type: application/json\r\n`
+    const unfinished = `${head}content-length: 100\r\n\r\n{`
+    expect(await refusalsOf(gateway, () => sendRaw(gateway, unfinished))).toEqual(requestTime)
+    await gateway.close()
+  })
+
+  it('connections, when a new one takes the room of one that is idle', async () => {
+    const gateway = await app.startAnother({ maxConnections: 2 })
+    const { port, hostname } = new URL(await addressOf(gateway))
+    const first = connect(Number(port), hostname)
+    await once(first, 'connect')
+    const another = async () => {
+      const second = connect(Number(port), hostname)
+      await once(first, 'close')
+      second.destroy()
+    }
+    expect(await refusalsOf(gateway, another)).toEqual({ logged: ['connections'], counted: counted('connections') })
     await gateway.close()
   })
 
