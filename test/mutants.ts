@@ -50,6 +50,7 @@ const suites = [
     'test/db/lists.test.ts',
     'test/auth/api-keys.test.ts',
   ],
+  ['test/webhooks/deliveries.test.ts', 'test/events/erasure.test.ts', 'test/events/event-log.test.ts', 'test/usage/'],
 ]
 
 function findMutants(root: string, files: readonly string[]): Mutant[] {
