@@ -300,6 +300,12 @@ const attacksOfHolders: Readonly<Record<string, Attack>> = {
         headers: { 'idempotency-key': `stored-${number}` },
       }
     }),
+  'short mutations with idempotency keys': (target, signal) =>
+    repeat(target, signal, 100, () => {
+      number += 1
+      const query = 'mutation { createJob(input: { jobType: "x" }) { job { id } } }'
+      return { body: { query }, headers: { 'idempotency-key': `short-${number}` } }
+    }),
   'a job type for each job': (target, signal) =>
     repeat(target, signal, 32, () => {
       const jobs = Array.from({ length: 60 }, () => {
