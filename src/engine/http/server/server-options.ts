@@ -15,8 +15,8 @@ import type { LimitName } from '../../limit-names.ts'
 import { own } from '../../own.ts'
 import { setCommonHeaders } from '../plugins/common-headers.ts'
 import { toHttpError } from '../plugins/error-handler.ts'
-import { opensWebSocket } from '../plugins/refusals.ts'
 import { logRequest } from '../plugins/request-log.ts'
+import { opensWebSocket } from '../plugins/unsupported-requests.ts'
 import { sendProblem } from '../problem.ts'
 import { endWithProblem } from './raw-problem.ts'
 
@@ -51,7 +51,7 @@ export function serverOptions(logger: FastifyBaseLogger, timeouts: HttpTimeouts)
       headersTimeout: headersMilliseconds,
       connectionsCheckingInterval: Math.min(checkMilliseconds, headersMilliseconds),
       shouldUpgradeCallback: opensWebSocket,
-      // refusals.ts does, with a problem document.
+      // unsupported-requests.ts does, with a problem document.
       requireHostHeader: false,
     },
     requestTimeout: requestMilliseconds,
