@@ -38,7 +38,6 @@ export const maxBodyBytes = 1024 * 1024
 /** How often Node looks for connections that exceed their timeouts. */
 const checkMilliseconds = 1_000
 
-/** The options of the HTTP server. */
 export function serverOptions(logger: FastifyBaseLogger, timeouts: HttpTimeouts) {
   const { headersMilliseconds, requestMilliseconds, keepAliveMilliseconds, idleMilliseconds } = timeouts
   return {
