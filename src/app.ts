@@ -20,10 +20,10 @@ import { jsonBodies } from './engine/http/plugins/json-bodies.ts'
 import { jwks } from './engine/http/plugins/jwks.ts'
 import { loadShedding } from './engine/http/plugins/load-shedding.ts'
 import { type MetricsSource, metrics } from './engine/http/plugins/metrics.ts'
-import { refusals } from './engine/http/plugins/refusals.ts'
 import { requestLog } from './engine/http/plugins/request-log.ts'
 import { requestState } from './engine/http/plugins/request-state.ts'
 import { requestTraces } from './engine/http/plugins/request-traces.ts'
+import { unsupportedRequests } from './engine/http/plugins/unsupported-requests.ts'
 import { createAuthenticate } from './engine/http/request.ts'
 import { connectionLimit } from './engine/http/server/connection-limit.ts'
 import { draining } from './engine/http/server/draining.ts'
@@ -88,7 +88,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.register(errorHandler)
   app.register(jsonBodies, { steps: queues.steps })
   app.register(serverTiming)
-  app.register(refusals)
+  app.register(unsupportedRequests)
   // Before load is shed, so that pages of other origins can read why.
   app.register(cors, { origins: options.corsOrigins, headers: options.corsHeaders })
   app.register(loadShedding, limits)

@@ -11,7 +11,7 @@ import {
   ratio,
   seconds,
   url,
-} from './engine/input/variables.ts'
+} from './engine/input/environment-variables.ts'
 import { isNetwork } from './engine/network/private-networks.ts'
 import { logFormats } from './engine/telemetry/log-formats.ts'
 

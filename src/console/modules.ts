@@ -28,5 +28,4 @@ export async function readModules(): Promise<Module[]> {
     .concat(names.map((name, at): Module => [name, codes?.[at] ?? '']))
 }
 
-/** The style sheet of the console. */
 export const readStyle = () => readFileSync(path.join(folder, 'console.css'), 'utf8')

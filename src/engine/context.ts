@@ -33,7 +33,7 @@ export interface EngineServices extends Pick<RequestServices, 'tokens' | 'metric
   readonly reading: ReadSettings
 }
 
-/** The settings of the reads of requests. */
+/** The models that reads treat in a special way, and how much a request may read. */
 interface ReadSettings {
   /** The model of the users that access tokens are bound to. */
   readonly userModel: Model

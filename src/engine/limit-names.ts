@@ -1,6 +1,6 @@
 /**
  * The limits because of which the gateway refuses work, in the order of a request's life: their names in the log and in
- * metrics. docs/limits.md describes each.
+ * metrics. docs/limits.md describes each, in the same order.
  */
 export const limitNames = [
   'connections',
@@ -8,16 +8,16 @@ export const limitNames = [
   'header_length',
   'request_time',
   'event_loop',
-  'in_flight',
-  'in_flight_of_key',
   'arriving_of_key',
-  'sockets_of_key',
-  'subscriptions_of_key',
   'body_length',
   'body_values',
+  'in_flight',
+  'in_flight_of_key',
+  'sockets_of_key',
   'document_size',
-  'points',
+  'subscriptions_of_key',
   'operation_cost',
+  'points',
   'unsent_of_key',
   'read_length',
   'filter_time',

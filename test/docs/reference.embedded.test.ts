@@ -1,6 +1,6 @@
-import { existsSync, globSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { parse, validate } from 'graphql'
+import { getOperationAST, getVariableValues, parse, validate } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { readConfig } from '../../src/config.ts'
@@ -83,4 +83,24 @@ describe('the documentation', () => {
     'has a valid operation: $intro',
     ({ code }) => expect(validate(schema, parse(code))).toEqual([]),
   )
+})
+
+describe('the tabs of GraphiQL', () => {
+  const folder = path.join(projectRoot, 'src/engine/graphql/http/graphiql-tabs')
+  const tabs = globSync('*.graphql', { cwd: folder }).map((file) => file.replace('.graphql', ''))
+
+  it('have all files of variables', () => {
+    const files = globSync('*.json', { cwd: folder }).map((file) => file.replace('.json', ''))
+    expect(files.length).toBeGreaterThan(5)
+    expect(tabs).toEqual(expect.arrayContaining(files))
+  })
+
+  it.each(tabs)('can be run as they are: %s', (tab) => {
+    const document = parse(readFileSync(path.join(folder, `${tab}.graphql`), 'utf8'))
+    expect(validate(schema, document)).toEqual([])
+    const file = path.join(folder, `${tab}.json`)
+    const variables = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
+    const definitions = getOperationAST(document)?.variableDefinitions ?? []
+    expect(getVariableValues(schema, definitions, variables).errors).toBeUndefined()
+  })
 })

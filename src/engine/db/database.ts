@@ -12,7 +12,10 @@ import { createTransact, type Transact } from './transactions.ts'
 import { createInserts, type Inserts } from './write/insert.ts'
 import { createOwnedRows } from './write/owned-rows.ts'
 
-/** An open database. Prisma Client does most writes; reads and frequent writes bypass its query engine. */
+/**
+ * An open database. Prisma Client finds single rows, and writes what a tenant sets up; everything else bypasses its
+ * query engine.
+ */
 export interface Database extends Inserts {
   readonly prisma: PrismaClient
   /** Sends statements written by hand. */

@@ -120,7 +120,10 @@ function pauseAfterStep(milliseconds: number): number {
 /** Creates the fair queues of a process, one for each kind of work that a single tenant could keep it busy with. */
 export function createFairQueues() {
   return {
-    /** Work on the event loop that nothing interrupts: preparing a document, writing a long response. */
+    /**
+     * Work on the event loop that nothing interrupts: reading a long body, preparing a document, writing a long
+     * response.
+     */
     steps: createFairQueue(1, 1, pauseAfterStep),
     /** Operations that take long on the event loop. */
     operations: createFairQueue(4, 2),

@@ -25,7 +25,6 @@ export const userId = idInPath('user', 'usr_demo_1')
 export const accountId = idInPath('account', 'acc_demo_1_1')
 export const jobId = idInPath('job', 'job_demo_1')
 
-/** The size of a page. */
 export const pageSize = (plural: string): Parameter => ({
   in: 'query',
   name: 'limit',
@@ -35,7 +34,6 @@ export const pageSize = (plural: string): Parameter => ({
   example: 20,
 })
 
-/** The start of a page. */
 export const pageCursor: Parameter = {
   in: 'query',
   name: 'cursor',

@@ -19,7 +19,7 @@ export function useApolloMultipart(heartbeatMilliseconds: number): Plugin<object
   }
 }
 
-/** A stream of bytes that asks for a part when the client has read those before. */
+/** A stream of bytes that asks for the next part when the buffers of the connection have room. */
 function streamOf(
   results: Results,
   heartbeatMilliseconds: number,

@@ -4,7 +4,7 @@ import { contextOf, type RequestState, viewerOf } from '../../http/request.ts'
 import type { Refusal } from '../../telemetry/refusal.ts'
 import { clientOf } from '../../telemetry/usage/client.ts'
 import { toClientError } from '../operation/client-error.ts'
-import type { IdempotencyKey } from '../operation/once.ts'
+import type { IdempotencyKey } from '../operation/execute-once.ts'
 import type { Operations } from '../operation/operations.ts'
 import type { PreparedOperation } from '../operation/prepare/prepare.ts'
 import { longResponse } from '../operation/response-length.ts'
@@ -59,9 +59,9 @@ export function createDocumentRunner({ services, operations, documents, introspe
       if (prepared.errors) {
         for (const error of prepared.errors) refusal.note(error)
         // Errors of the syntax have no nodes, and name nothing of the schema.
-        const show = (error: GraphQLError) => (introspection || !error.nodes ? error : withoutNames(error))
+        const showError = (error: GraphQLError) => (introspection || !error.nodes ? error : withoutNames(error))
         return {
-          errors: prepared.errors.map((error) => toClientError(show(error), log)),
+          errors: prepared.errors.map((error) => toClientError(showError(error), log)),
           isBadRequest: prepared.isBadRequest,
         }
       }

@@ -10,9 +10,9 @@ import type { YogaInput } from './yoga-input.ts'
  * Returns a function that sends results through Yoga, as events or in parts, and returns the body.
  *
  * The operation is prepared, admitted and executed before, as for a JSON response. Yoga chooses the protocol by the
- * header `accept`, writes the results, sends heartbeats, and asks for the next result when the client has read the
- * previous one. An interruption is an error of the body, for which Fastify ends the connection without completing the
- * response.
+ * header `accept`, writes the results, sends heartbeats, and asks for the next result when the buffers of the
+ * connection have room. An interruption is an error of the body, for which Fastify ends the connection without
+ * completing the response.
  */
 export function createYogaSender(heartbeatMilliseconds: number) {
   const yoga = createYoga<YogaInput>({

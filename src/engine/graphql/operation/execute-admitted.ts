@@ -5,7 +5,7 @@ import { retryAfterSeconds } from '../../errors.ts'
 import type { Held } from '../../limits/held.ts'
 import type { RecentWrites } from '../../limits/recent-writes.ts'
 import { countErrors, type Execution, executeOperation } from './execute.ts'
-import { executeOnce, type IdempotencyKey } from './once.ts'
+import { executeOnce, type IdempotencyKey } from './execute-once.ts'
 import { lengthOf, maxResponseLength } from './response-length.ts'
 
 export interface OperationRequest extends Execution {

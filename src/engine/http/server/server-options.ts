@@ -15,8 +15,8 @@ import type { LimitName } from '../../limit-names.ts'
 import { own } from '../../own.ts'
 import { setCommonHeaders } from '../plugins/common-headers.ts'
 import { toHttpError } from '../plugins/error-handler.ts'
-import { opensWebSocket } from '../plugins/refusals.ts'
 import { logRequest } from '../plugins/request-log.ts'
+import { opensWebSocket } from '../plugins/unsupported-requests.ts'
 import { sendProblem } from '../problem.ts'
 import { endWithProblem } from './raw-problem.ts'
 
@@ -38,7 +38,6 @@ export const maxBodyBytes = 1024 * 1024
 /** How often Node looks for connections that exceed their timeouts. */
 const checkMilliseconds = 1_000
 
-/** The options of the HTTP server. */
 export function serverOptions(logger: FastifyBaseLogger, timeouts: HttpTimeouts) {
   const { headersMilliseconds, requestMilliseconds, keepAliveMilliseconds, idleMilliseconds } = timeouts
   return {
@@ -51,7 +50,7 @@ export function serverOptions(logger: FastifyBaseLogger, timeouts: HttpTimeouts)
       headersTimeout: headersMilliseconds,
       connectionsCheckingInterval: Math.min(checkMilliseconds, headersMilliseconds),
       shouldUpgradeCallback: opensWebSocket,
-      // refusals.ts does, with a problem document.
+      // unsupported-requests.ts does, with a problem document.
       requireHostHeader: false,
     },
     requestTimeout: requestMilliseconds,

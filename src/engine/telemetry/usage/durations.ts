@@ -3,7 +3,6 @@
 
 export const bucketCount = 29
 
-/** The bucket of a duration. */
 export function bucketOf(milliseconds: number): number {
   const bucket = Math.ceil(2 * Math.log2(Math.max(milliseconds, 1)))
   return Math.min(bucket, bucketCount - 1)

@@ -82,7 +82,6 @@ export function createUsageCounts() {
   }
 
   return {
-    /** Counts a request. */
     count(caller: Caller, milliseconds: number, hasFailed: boolean): void {
       const count = countOf(caller)
       count.requests += 1

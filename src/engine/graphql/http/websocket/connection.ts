@@ -7,7 +7,7 @@ import { requestIdOf } from '../../../http/server/server-options.ts'
 import type { Metrics } from '../../../telemetry/metrics.ts'
 import { Refusal } from '../../../telemetry/refusal.ts'
 
-/** The connection of a client. */
+/** A WebSocket of a client, from its upgrade to its close. */
 export interface Connection extends Pick<RequestState, 'viewer' | 'statements' | 'refusal' | 'log'> {
   readonly id: string
   readonly socket: WebSocket

@@ -10,7 +10,10 @@ export type WebSocketsOptions = Omit<ConnectionsOptions, 'log' | 'keepConnection
 /** How long a client may take to close its side. */
 const closeMilliseconds = 1_000
 
-/** Serves WebSockets at /graphql. `opensWebSocket` in `refusals.ts` says for which requests Node calls this plugin. */
+/**
+ * Serves WebSockets at /graphql. `opensWebSocket` in `unsupported-requests.ts` says for which requests Node calls this
+ * plugin.
+ */
 export const webSockets = plugin<WebSocketsOptions>('webSockets', (app, options) => {
   const { log, keepConnection } = app
   const connections = createConnections({ ...options, log, keepConnection })

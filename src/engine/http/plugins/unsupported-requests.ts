@@ -4,7 +4,7 @@ import { plugin } from '../plugin.ts'
 import { endWithProblem } from '../server/raw-problem.ts'
 
 /** Refuses requests that Node accepts, and that the gateway does not support or a proxy could read in another way. */
-export const refusals = plugin('refusals', (app) => {
+export const unsupportedRequests = plugin('unsupportedRequests', (app) => {
   // Node would respond with a 417 without a body.
   app.server.on('checkExpectation', (request, response) => void app.server.emit('request', request, response))
   // Node would close the connection without a response. The target of a CONNECT is no path, so that no route sees it.
