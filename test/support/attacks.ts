@@ -315,6 +315,15 @@ const attacksOfHolders: Readonly<Record<string, Attack>> = {
         query: `{ users(first: 500) { nodes { id name accounts { id displayName profile { id emails { id value } } } } } }`,
       },
     })),
+  'batches of the costliest operation and of searches': (target, signal) =>
+    repeat(target, signal, 32, () => ({
+      body: Array.from({ length: 10 }, (_, index) => {
+        number += 1
+        const costly = `query Q${number} { users(first: 500) { nodes { id name accounts { id displayName profile { id emails { id value } } } } } }`
+        const search = `query Q${number} { users(first: 20, filter: { nameContains: "zzz${number}" }) { totalCount } }`
+        return { query: index % 2 === 0 ? costly : search }
+      }),
+    })),
   '1,000 subscriptions': async (target, signal) => {
     // Several attackers open four times as many.
     const subscribe = repeat(target, signal, 250, () => ({
