@@ -36,7 +36,7 @@ import { openApi } from './rest/openapi/document.ts'
 import { rest } from './rest/rest.ts'
 
 export interface AppOptions
-  extends Omit<GraphQLOptions, 'operations' | 'authenticate' | 'documents' | 'steps'>,
+  extends Omit<GraphQLOptions, 'operations' | 'authenticate' | 'documents' | 'steps' | 'places'>,
     Omit<OperationsOptions, 'schemas' | 'limits'>,
     Omit<LimitsOptions, 'queues' | 'metrics'> {
   readonly logger: FastifyBaseLogger
@@ -115,9 +115,10 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.register(connectionLimit, { max: options.maxConnections })
   // In a separate scope, because GraphQL errors have their own format. The scope inherits the hooks that are registered
   // before it.
-  await app.register(async (scope) =>
-    registerGraphQL(scope, { ...options, operations, authenticate, documents, steps: queues.steps }),
-  )
+  await app.register(async (scope) => {
+    const { places } = limits
+    registerGraphQL(scope, { ...options, operations, authenticate, documents, steps: queues.steps, places })
+  })
   // The gateway stops in this order: /ready, the subscriptions, which would keep it running, WebSockets, and the
   // connections.
   app.addHook('preClose', () => services.events.close())

@@ -45,6 +45,8 @@ export interface Config {
   /** Whether pages show the key of the demo tenant to browsers on this machine. */
   readonly showsDemoKey: boolean
   readonly introspection: boolean
+  /** Whether an array of operations is executed. */
+  readonly batching: boolean
   /** The files and folders of trusted documents, and what happens to other documents. */
   readonly trusted: { readonly paths: readonly string[]; readonly others: 'log' | 'reject' } | undefined
   readonly jobLimits: JobLimits
@@ -168,6 +170,7 @@ function toConfig(env: Environment): Config {
     console: env.CONSOLE && trusted?.others !== 'reject',
     showsDemoKey: env.DEMO_KEY === 'show',
     introspection: env.INTROSPECTION ?? isEmbedded,
+    batching: env.BATCHING,
     trusted,
     jobLimits: { payloadKib: env.MAX_JOB_PAYLOAD_KIB, resultKib: env.MAX_JOB_RESULT_KIB },
     backoff: { delaySeconds: 5, maxDelaySeconds: 3_600 },

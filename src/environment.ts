@@ -85,6 +85,7 @@ export const environment = z.object({
   CONSOLE: onOff.default(true),
   DEMO_KEY: z.enum(['show', 'hide'], 'must be show or hide').default('show'),
   INTROSPECTION: onOff.optional(),
+  BATCHING: onOff.default(false),
   TRUSTED_DOCUMENTS: list(() => true, ''),
   TRUSTED_DOCUMENTS_MODE: z.enum(['off', 'log', 'only'], 'must be off, log or only').default('only'),
   MAX_JOB_PAYLOAD_KIB: kibibytes(64),

@@ -1,5 +1,5 @@
-import { lexicographicSortSchema, printSchema } from 'graphql'
 import { buildSchemas } from '../engine/graphql/operation/prepare/schemas.ts'
+import { printSortedSchema as print } from '../engine/graphql/schema/semantic-nullability.ts'
 // The order decides which type `node` prefers if rows of two types have the id.
 import './tenant/tenant.graphql.ts'
 import './user/user.graphql.ts'
@@ -19,5 +19,5 @@ export const schemas = buildSchemas()
 
 /** The text of schema.graphql. */
 export function printSortedSchema(): string {
-  return `${printSchema(lexicographicSortSchema(schemas.schema))}\n`
+  return `${print(schemas.schema)}\n`
 }

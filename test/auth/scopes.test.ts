@@ -1,4 +1,15 @@
-import { getNamedType, isCompositeType, isInterfaceType, isNullableType, isObjectType, printSchema } from 'graphql'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import {
+  getNamedType,
+  isCompositeType,
+  isInterfaceType,
+  isNullableType,
+  isObjectType,
+  Kind,
+  parse,
+  printSchema,
+} from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { schemas } from '../../src/domain/schema.graphql.ts'
@@ -6,6 +17,8 @@ import { scopes } from '../../src/engine/auth/scopes.ts'
 import { metadataOf } from '../../src/engine/graphql/schema/field-metadata.ts'
 import { routes } from '../../src/rest/routes.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { projectRoot } from '../support/docs.ts'
+import { addressOf, subscribe } from '../support/events.ts'
 import { createOneOfEach, factoriesFor } from '../support/factories.ts'
 import { bodyOf, idFor, jobStatusFor } from '../support/route-requests.ts'
 
@@ -114,7 +127,7 @@ describe('a field whose scope the key lacks', () => {
     expect(allowed.data['node']).toEqual({ id: ids[type], __typename: type })
   })
 
-  it('is null in every row, with one error for each field of the document', async () => {
+  it('is null in every row, with an error at each path', async () => {
     const other = await app.createTenant()
     const create = factoriesFor(app, other)
     for (const number of [1, 2, 3]) {
@@ -129,21 +142,71 @@ describe('a field whose scope the key lacks', () => {
       again: users(first: 2) { nodes { mail: email } } }`
     const profile = { platform: expect.any(String), emails: null, phoneNumbers: null, addresses: null }
     const user = (number: number) => ({ name: `User ${number}`, email: null, phone: null, accounts: [{ profile }] })
+    const pathsOf = (row: number) => [
+      ...['email', 'phone'].map((name) => ['users', 'nodes', row, name]),
+      ...['emails', 'phoneNumbers', 'addresses'].map((name) => ['users', 'nodes', row, 'accounts', 0, 'profile', name]),
+    ]
+    const paths = [0, 1, 2].flatMap(pathsOf).concat([0, 1].map((row) => ['again', 'nodes', row, 'mail']))
+    const texts = (list: unknown) => (list as unknown[]).map((path) => JSON.stringify(path)).toSorted()
     for (const _time of [1, 2, 3]) {
-      const { data, errors } = await app.graphql({ ...other, key }, query)
+      const { data, errors = [] } = await app.graphql({ ...other, key }, query)
       expect(data).toEqual({
         users: { nodes: [user(1), user(2), user(3)] },
         again: { nodes: [{ mail: null }, { mail: null }] },
       })
-      expect(errors?.map(({ path, extensions }) => [path?.at(-1), path?.[2], extensions['code']]).toSorted()).toEqual([
-        ['addresses', 0, 'FORBIDDEN'],
-        ['email', 0, 'FORBIDDEN'],
-        ['emails', 0, 'FORBIDDEN'],
-        ['mail', 0, 'FORBIDDEN'],
-        ['phone', 0, 'FORBIDDEN'],
-        ['phoneNumbers', 0, 'FORBIDDEN'],
-      ])
+      expect(texts(errors.map(({ path }) => path))).toEqual(texts(paths))
+      // All else of an error is that of its field in the first row.
+      const byField = Map.groupBy(errors, ({ path }) => path?.at(-1))
+      for (const of of byField.values()) for (const error of of) expect(error).toEqual({ ...of[0], path: error.path })
+      expect(errors[0]).toMatchObject({ locations: [{ line: 1 }], extensions: { code: 'FORBIDDEN' } })
     }
+  })
+
+  it('has an error at each path in each event of a subscription', async () => {
+    const { tenantAppId } = tenant
+    const { key } = await createKey(app.database, {
+      tenantAppId,
+      name: 'events',
+      scopes: ['users:read', 'events:read'],
+    })
+    const query = `subscription { user(id: "${rows.user.id}") { email accounts { profile { id } } } }`
+    const events = await subscribe(await addressOf(app), key, query)
+    const first = (await events.next())?.data as { data: unknown; errors: { path: unknown }[] } | undefined
+    events.close()
+    expect(first?.data).toEqual({ user: { email: null, accounts: [{ profile: null }] } })
+    expect(first?.errors.map(({ path }) => path)).toEqual([
+      ['user', 'email'],
+      ['user', 'accounts', 0, 'profile'],
+    ])
+  })
+
+  it('costs points for the length of its errors, and is rejected if they are longer than a response may be', async () => {
+    const other = await app.createTenant()
+    const { tenantAppId } = other
+    await app.database.prisma.user.createMany({
+      data: Array.from({ length: 500 }, (_, index) => ({
+        tenantAppId,
+        id: `usr_${index}`,
+        name: 'n',
+        email: 'e',
+        phone: '',
+      })),
+    })
+    const { key } = await createKey(app.database, { tenantAppId, name: 'few', scopes: ['users:read'] })
+    const post = (query: string) =>
+      app.app.inject({ method: 'POST', url: '/graphql', headers: { 'x-api-key': key }, payload: { query } })
+    const one = await post('{ users(first: 500) { nodes { email } } }')
+    expect(one.json().errors).toHaveLength(500)
+    expect(Number(one.headers['x-cost'])).toBe(500)
+    const aliases = Array.from({ length: 50 }, (_, index) => `a${index}: email`).join(' ')
+    const many = await post(`{ users(first: 500) { nodes { ${aliases} } } }`)
+    expect(many.json().errors).toHaveLength(25_000)
+    expect(Number(many.headers['x-cost'])).toBeGreaterThan(2_000)
+    const fragments = `fragment F on UserConnection { nodes { ${aliases} } }
+      { a: users(first: 500) { ...F } b: users(first: 500) { ...F } c: users(first: 500) { ...F } }`
+    const tooMany = await post(fragments)
+    expect(tooMany.json().errors).toMatchObject([{ extensions: { code: 'TOO_EXPENSIVE' } }])
+    expect(tooMany.body.length).toBeLessThan(1_000)
   })
 
   it('is null if it is a field of Query, and the other fields are returned', async () => {
@@ -161,6 +224,29 @@ describe('a field whose scope the key lacks', () => {
     const ofQuery = fields.filter(({ type }) => type === 'Query')
     expect(ofQuery).toHaveLength(17)
     for (const { name, field } of ofQuery) expect([name, isNullableType(field.type)]).toEqual([name, true])
+  })
+
+  it('is null only by an error, which the schema says: fields of Query that are not null otherwise, and withheld ones', () => {
+    const marked = parse(readFileSync(path.join(projectRoot, 'schema.graphql'), 'utf8')).definitions.flatMap((type) =>
+      type.kind !== Kind.OBJECT_TYPE_DEFINITION
+        ? []
+        : (type.fields ?? [])
+            .filter(({ directives = [] }) => directives.some(({ name }) => name.value === 'semanticNonNull'))
+            .map((field) => `${type.name.value}.${field.name.value}`),
+    )
+    const declared = fields.filter(({ field }) => metadataOf(field).isNullByError).map(({ name }) => name)
+    expect(marked.toSorted()).toEqual(declared.toSorted())
+    // These are null if there is no such row.
+    const mayBeNull = ['Query.account', 'Query.job', 'Query.node', 'Query.user', 'Query.webhook']
+    const ofQuery = fields.filter(({ type }) => type === 'Query').map(({ name }) => name)
+    expect(ofQuery.filter((name) => !declared.includes(name)).toSorted()).toEqual(mayBeNull)
+    expect(declared.filter((name) => !name.startsWith('Query.')).toSorted()).toEqual([
+      'Profile.addresses',
+      'Profile.emails',
+      'Profile.phoneNumbers',
+      'TenantStats.jobsByStatus',
+      'User.email',
+    ])
   })
 
   it('is nullable if it needs contacts:read', () => {

@@ -266,7 +266,9 @@ it('with introspection, the schema that is served is schema.graphql, and errors 
     // graphql-js executes the first one, graphql-jit the second.
     for (let run = 1; run <= 2; run += 1) {
       const served = buildClientSchema((await post(app, tenant, introspection)).json().data)
-      expect(`${printSchema(lexicographicSortSchema(served))}\n`).toBe(readPage('schema.graphql'))
+      // Introspection has no directives of fields.
+      const page = readPage('schema.graphql').replaceAll(/ @semanticNonNull(?=$| @)/gm, '')
+      expect(`${printSchema(lexicographicSortSchema(served))}\n`).toBe(page)
     }
     const near = await post(app, tenant, { query: '{ users { nodes { nam } } }' })
     expect(near.json().errors[0].message).toBe('Cannot query field "nam" on type "User". Did you mean "name"?')

@@ -326,6 +326,33 @@ const attacksOfHolders: Readonly<Record<string, Attack>> = {
         query: `{ users(first: 500) { nodes { id name accounts { id displayName profile { id emails { id value } } } } } }`,
       },
     })),
+  'fields in each row that the token may not see': async (target, signal) => {
+    const query = 'mutation { createAccessToken(input: { scopes: ["users:read"] }) { accessToken } }'
+    const response = await fetch(`${target.address}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...target.headers },
+      body: JSON.stringify({ query }),
+      signal,
+    })
+    const { data } = (await response.json()) as { data?: { createAccessToken?: { accessToken: string } | null } | null }
+    // Users create no tokens, and may see these fields.
+    const token = data?.createAccessToken?.accessToken
+    const headers = token === undefined ? target.headers : { authorization: `Bearer ${token}` }
+    const fields = aliases(55, 'email')
+    const body = {
+      query: `{ a: users(first: 500) { ...F } b: users(last: 500) { ...F } } fragment F on UserConnection { nodes { ${fields} } }`,
+    }
+    await repeat({ ...target, headers }, signal, 32, () => ({ body }))
+  },
+  'batches of the costliest operation and of searches': (target, signal) =>
+    repeat(target, signal, 32, () => ({
+      body: Array.from({ length: 10 }, (_, index) => {
+        number += 1
+        const costly = `query Q${number} { users(first: 500) { nodes { id name accounts { id displayName profile { id emails { id value } } } } } }`
+        const search = `query Q${number} { users(first: 20, filter: { nameContains: "zzz${number}" }) { totalCount } }`
+        return { query: index % 2 === 0 ? costly : search }
+      }),
+    })),
   '1,000 subscriptions': async (target, signal) => {
     // Several attackers open four times as many.
     const subscribe = repeat(target, signal, 250, () => ({

@@ -101,7 +101,7 @@ function rowsOf(attacker: string, victim: string): string[] {
  * @param env further variables
  */
 export function startAttacked(url: string, env: Record<string, string> = {}): Promise<RunningGateway> {
-  return startGateway({ DATABASE_URL: url, GRAPHIQL: 'on', ...env })
+  return startGateway({ DATABASE_URL: url, GRAPHIQL: 'on', BATCHING: 'on', ...env })
 }
 
 /** Attacks a gateway with each credential at the same time, for some seconds, and observes what others see of it. */

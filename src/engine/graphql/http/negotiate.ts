@@ -1,7 +1,7 @@
 import type { ExecutionResult } from 'graphql'
 import { LRUCache } from 'lru-cache'
 import Negotiator from 'negotiator'
-import { GatewayError } from '../../errors.ts'
+import { errorCodes, GatewayError } from '../../errors.ts'
 
 /** The media types of responses. Their order matters only if the client names a range, such as `*\/*`. */
 const mediaTypes = [
@@ -31,6 +31,19 @@ export type JsonType = Extract<MediaType, `application/${string}`>
 export function negotiate(accept: string | undefined): MediaType {
   const { type } = choices.memo(accept ?? '')
   if (type === undefined) throw new GatewayError('NOT_ACCEPTABLE', `Accept one of ${mediaTypes.join(', ')}.`)
+  return type
+}
+
+/**
+ * Chooses the media type of the response to a batch, which is JSON.
+ *
+ * @throws GatewayError NOT_ACCEPTABLE
+ */
+export function negotiateJson(accept = ''): JsonType {
+  const type = preferred(accept, mediaTypes.filter(isJsonType))
+  if (type === undefined) {
+    throw new GatewayError('NOT_ACCEPTABLE', 'The response to a batch is JSON. Accept application/json.')
+  }
   return type
 }
 
@@ -105,4 +118,12 @@ const strictTypes: readonly MediaType[] = ['application/graphql-response+json', 
  */
 export function statusOf(results: object, type: MediaType): number {
   return 'data' in results || !strictTypes.includes(type) ? 200 : 400
+}
+
+/**
+ * The HTTP status of the error of an operation that is not executed. Apollo's clients send the document after a miss,
+ * whatever its status. The newer media type has no status 200 without data.
+ */
+export function statusOfError({ code }: GatewayError, type: MediaType): number {
+  return code === 'PERSISTED_QUERY_NOT_FOUND' ? statusOf({}, type) : errorCodes[code].status
 }

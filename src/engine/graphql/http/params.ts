@@ -1,4 +1,5 @@
 import { GatewayError } from '../../errors.ts'
+import { toIdempotencyKey } from '../../http/request.ts'
 import { problemOfNumbers } from '../../input/inexact-numbers.ts'
 import { excessOf } from '../../input/json.ts'
 
@@ -41,6 +42,17 @@ export function readQueryParams(search: Record<string, unknown>): GraphQLParams 
     ...('variables' in search && { variables: parseJson(search['variables'], 'variables') }),
     ...('extensions' in search && { extensions: parseJson(search['extensions'], 'extensions') }),
   })
+}
+
+/**
+ * Reads the idempotency key of an operation that has no headers: `extensions.idempotencyKey`. It is the same as that of
+ * the header of a POST, so that a client may send a mutation again by either.
+ *
+ * @throws GatewayError MALFORMED_REQUEST if it is not a key
+ */
+export function idempotencyKeyIn({ query, operationName, variables, extensions }: GraphQLParams) {
+  const content = [query, operationName, variables]
+  return toIdempotencyKey('extensions.idempotencyKey', extensions?.['idempotencyKey'], 'POST /graphql', content)
 }
 
 function readText(

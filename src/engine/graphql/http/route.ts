@@ -1,20 +1,24 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { type ErrorCode, errorCodes, GatewayError } from '../../errors.ts'
+import { type ErrorCode, GatewayError } from '../../errors.ts'
 import { compressResponse } from '../../http/compression.ts'
 import { wantsPage } from '../../http/pages/page.ts'
 import { registerRoutes } from '../../http/plugin.ts'
 import { toHttpError } from '../../http/plugins/error-handler.ts'
 import { readIdempotencyKey, viewerOf } from '../../http/request.ts'
+import { resultOfError } from '../operation/client-error.ts'
+import { type BatchOptions, createBatch, isBatch, malformedBatch } from './batch.ts'
 import { createGraphiql, filesPath } from './graphiql.ts'
 import { createGraphiqlHint } from './graphiql-hint.ts'
-import { isJsonType, type JsonType, negotiate, statusOf, wantsApolloMultipart } from './negotiate.ts'
+import { isJsonType, type JsonType, negotiate, statusOf, statusOfError, wantsApolloMultipart } from './negotiate.ts'
 import { readBodyParams, readQueryParams } from './params.ts'
 import { createResponder, type ResponderOptions } from './responder.ts'
 import type { TrustedDocuments } from './trusted-documents.ts'
 
-export interface GraphQLOptions extends ResponderOptions {
+export interface GraphQLOptions extends ResponderOptions, Pick<BatchOptions, 'tracing' | 'places'> {
   /** Whether browsers that open /graphql get GraphiQL. */
   readonly graphiql: boolean
+  /** Whether an array of operations is executed. */
+  readonly batching: boolean
   /** The documents of clients. Without them every document is executed. */
   readonly trustedDocuments?: TrustedDocuments | undefined
   /** The key of the demo tenant, which GraphiQL shows to browsers on this machine. */
@@ -27,8 +31,13 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
   const graphiql = options.graphiql ? createGraphiql(options.demoKey) : undefined
   const withoutGraphiql = createGraphiqlHint(options.trustedDocuments?.others === 'reject')
   const response = createResponder(options)
+  const logOf = (requestId: string) => app.log.child({ requestId })
+  const batch = options.batching ? createBatch({ ...options, logOf }) : undefined
 
-  app.setErrorHandler((error, request, reply) => sendError(reply, toHttpError(error, request)))
+  // An array that is no batch is malformed as a whole.
+  const hasErrorEach = options.batching ? isBatch : isShortArray
+
+  app.setErrorHandler((error, request, reply) => sendError(reply, toHttpError(error, request), hasErrorEach))
 
   registerRoutes(app, (routes) => {
     routes.get('/graphql', {
@@ -51,8 +60,13 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
         await authenticate(request)
       },
       async handler(request, reply) {
-        if (request.body === undefined) throw new GatewayError('MALFORMED_REQUEST', 'The request has no body.')
-        const params = documents.find(readBodyParams(request.body), viewerOf(request).tenantAppId, request.log)
+        const { body } = request
+        if (body === undefined) throw new GatewayError('MALFORMED_REQUEST', 'The request has no body.')
+        if (batch && Array.isArray(body)) {
+          if (!isBatch(body)) throw malformedBatch(body)
+          return batch(request, reply, body)
+        }
+        const params = documents.find(readBodyParams(body), viewerOf(request).tenantAppId, request.log)
         // The document itself, however it was named: a retry may name it by its hash.
         const { query, operationName, variables } = params
         const idempotencyKey = readIdempotencyKey(request, [query, operationName, variables])
@@ -62,26 +76,31 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
   })
 }
 
-/** The longest array of operations whose operations get an error each. */
-const maxBatch = 100
+/** The longest array of operations whose operations get an error each, if none is executed. */
+const maxArray = 100
 
-/** Sends an error in GraphQL's format. */
-function sendError(reply: FastifyReply, error: GatewayError): FastifyReply {
-  const { code, message, details, headers } = error
+function isShortArray(body: unknown): boolean {
+  return Array.isArray(body) && body.length > 0 && body.length <= maxArray
+}
+
+/**
+ * Sends an error in GraphQL's format.
+ *
+ * @param hasErrorEach whether the operations of a body get the error each
+ */
+function sendError(reply: FastifyReply, error: GatewayError, hasErrorEach: (body: unknown) => boolean): FastifyReply {
+  const { code, headers } = error
   const { body, headers: sent } = reply.request
   const type = jsonTypeOf(code, sent.accept)
-  const result = { errors: [{ message, extensions: { code, ...details } }] }
+  const result = resultOfError(error)
   // The batch links of clients read an array with a result for each operation, and JSON only with the status 200.
-  const isBatch = Array.isArray(body) && body.length > 0 && body.length <= maxBatch
-  // Apollo's clients send the document after a miss, whatever its status. The newer media type has no status 200
-  // without data.
-  const isMiss = code === 'PERSISTED_QUERY_NOT_FOUND'
+  const isArray = Array.isArray(body) && hasErrorEach(body)
   return reply
-    .code(isBatch || isMiss ? statusOf(result, type) : errorCodes[code].status)
+    .code(isArray ? statusOf(result, type) : statusOfError(error, type))
     .removeHeader('content-encoding')
     .headers(headers)
     .type(`${type}; charset=utf-8`)
-    .send(JSON.stringify(isBatch ? body.map(() => result) : result))
+    .send(JSON.stringify(isArray ? body.map(() => result) : result))
 }
 
 /** The type of an error. Clients read the body only if its type is one of GraphQL's. */

@@ -1,4 +1,5 @@
 import { GraphQLError, type GraphQLErrorExtensions, type Source, type SourceLocation } from 'graphql'
+import type { GatewayError } from '../../errors.ts'
 import { toGatewayError } from '../../telemetry/gateway-error.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 
@@ -19,6 +20,11 @@ function withSource(error: GraphQLError, source: Source | undefined): GraphQLErr
   if (!source || !locations) return error
   const positions = locations.map((location) => positionOf(source, location))
   return new GraphQLError(message, { source, positions, path, originalError, extensions })
+}
+
+/** The result of an operation that was not executed. */
+export function resultOfError({ code, message, details }: GatewayError) {
+  return { errors: [{ message, extensions: { code, ...details } }] }
 }
 
 /** The position of a line and column in a document, from 0. */

@@ -81,7 +81,9 @@ export function createExecuteAdmitted({ services, meter, recentWrites }: Execute
     }
     const { result, isReplay, isStored } = await onChosenServer(request, work)
     const codes = countErrors(result, context)
-    const length = lengthOf(result.data, operation.kind === 'mutation' ? Number.POSITIVE_INFINITY : maxResponseLength)
+    // A field without its scope has an error in each row.
+    const toSend = result.errors ? [result.data, result.errors] : result.data
+    const length = lengthOf(toSend, operation.kind === 'mutation' ? Number.POSITIVE_INFINITY : maxResponseLength)
     operation.addRunTime(performance.now() - startedAt - waits.milliseconds)
     return {
       result,

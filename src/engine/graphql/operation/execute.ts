@@ -2,6 +2,7 @@ import { type ExecutionResult, execute } from 'graphql'
 import type { Context } from '../../context.ts'
 import { noPlan } from '../../db/read/relation.ts'
 import type { Logger } from '../../telemetry/logger.ts'
+import { errorAtEachPath, withholding } from '../schema/withheld.ts'
 import { toClientError } from './client-error.ts'
 import type { Values } from './prepare/coerce-variables.ts'
 import { hasScopes, type PreparedOperation } from './prepare/prepare.ts'
@@ -20,8 +21,12 @@ export interface Execution {
  * @returns the result, with its errors as the client sees them
  */
 export async function executeOperation(execution: Execution, event?: unknown): Promise<ExecutionResult> {
-  const { operation, context } = execution
-  const run = async () => toClientResult(await runOperation(execution, event), execution)
+  const { operation } = execution
+  const context = hasScopes(execution.context.viewer, operation) ? execution.context : withholding(execution.context)
+  const run = async () => {
+    const { errors, ...result } = toClientResult(await runOperation({ ...execution, context }, event), execution)
+    return errors ? { errors: errorAtEachPath(context, errors), ...result } : result
+  }
   return context.trace ? context.trace.operation(operation.kind, operation.name, run) : run()
 }
 

@@ -21,6 +21,8 @@ export interface FieldMetadata {
   readonly scope?: FieldScope | undefined
   /** Whether the field is null for viewers without the scope, although it always has a value. */
   readonly isWithheld?: boolean
+  /** Whether the field has a value unless it has an error. `FieldPlugin` sets it. */
+  readonly isNullByError?: boolean
   /** Whether the result is a secret that is shown only once. It is not stored for an idempotency key. */
   readonly isSecret?: boolean
   readonly cost?: FieldCost

@@ -1,9 +1,10 @@
 import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core'
-import { type GraphQLFieldResolver, type GraphQLResolveInfo, isNullableType } from 'graphql'
+import { type GraphQLFieldResolver, isNullableType } from 'graphql'
 import { type FieldScope, requireScope } from '../../auth/scopes.ts'
 import type { Context } from '../../context.ts'
 import { deprecationReason } from './deprecation.ts'
 import { type FieldMetadata, metadataKey, metadataOf } from './field-metadata.ts'
+import { withhold } from './withheld.ts'
 
 declare global {
   export namespace PothosSchemaTypes {
@@ -32,9 +33,9 @@ type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['
 /**
  * Keeps the metadata of each field in the schema, where `operation/prepare` reads it, and guards the fields that need a
  * scope. In a guarded schema a viewer without the scope gets FORBIDDEN for the field, and its resolver does not run. If
- * the field is nullable, it is null in every row, and the error is reported once. The description of a field names its
- * scope (docs/decisions/0006-scopes-by-our-own-plugin.md). All fields of Query are nullable, so that the error of one
- * does not erase the others (docs/decisions/0022-nullable-fields-of-query.md).
+ * the field is nullable, it is null in every row, each with the error (withheld.ts). The description of a field names
+ * its scope (docs/decisions/0006-scopes-by-our-own-plugin.md). All fields of Query are nullable, so that the error of
+ * one does not erase the others (docs/decisions/0022-nullable-fields-of-query.md).
  */
 class FieldPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(field: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
@@ -45,10 +46,12 @@ class FieldPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
       )
     }
     const ofType = this.buildCache.getTypeConfig(field.parentType).pothosOptions.scope
-    const metadata = { scope: scope ?? ofType, isWithheld, isSecret, cost, relation, columns, deprecation }
+    const isNullable = isWithheld || field.parentType === 'Query'
+    const isNullByError = isNullable && !field.type.nullable
+    const declared = { scope: scope ?? ofType, isWithheld, isSecret, cost, relation, columns, deprecation }
+    const metadata = { ...declared, isNullByError }
     const known = { ...field, extensions: { ...field.extensions, [metadataKey]: metadata } }
     const needed = scopeOf(known)
-    const isNullable = isWithheld || field.parentType === 'Query'
     return {
       ...known,
       ...(deprecation && { deprecationReason: deprecationReason(deprecation) }),
@@ -72,9 +75,9 @@ class FieldPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     const scope = scopeOf(field)
     if (!this.options.guarded || !scope) return resolve
     return (parent, args, context, info) => {
-      const { viewer } = context as unknown as Context
-      const isAllowed = viewer.scopes.includes(scope)
-      if (!isAllowed && isNullableType(info.returnType) && !reportOnce(info)) return null
+      const ofRequest = context as unknown as Context
+      const { viewer } = ofRequest
+      if (!viewer.scopes.includes(scope) && isNullableType(info.returnType)) return withhold(ofRequest, info, scope)
       requireScope(viewer, scope)
       return resolve(parent, args, context, info)
     }
@@ -95,23 +98,6 @@ function withPlan<Types extends SchemaTypes>(resolve: Resolver<Types>): Resolver
 function scopeOf(field: Parameters<typeof metadataOf>[0]): Exclude<FieldScope, 'inherited'> | undefined {
   const { scope } = metadataOf(field)
   return scope === 'inherited' ? undefined : scope
-}
-
-/** The fields whose error was reported, by execution: each has an object of variables of its own. */
-const reported = new WeakMap<object, Set<object | undefined>>()
-
-/**
- * Notes that the error of a field is reported in this execution.
- *
- * @returns whether it is the first time
- */
-function reportOnce({ variableValues, fieldNodes }: GraphQLResolveInfo): boolean {
-  const [field] = fieldNodes
-  const fields = reported.get(variableValues) ?? new Set()
-  reported.set(variableValues, fields)
-  const isFirst = !fields.has(field)
-  fields.add(field)
-  return isFirst
 }
 
 SchemaBuilder.registerPlugin(name, FieldPlugin)

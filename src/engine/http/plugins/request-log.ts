@@ -19,7 +19,8 @@ export const requestLog = plugin<{ metrics: Metrics }>('requestLog', (app, { met
 
 /** Logs a request. Its hooks may not have run. */
 export function logRequest(request: FastifyRequest, reply: FastifyReply, metrics?: Metrics): void {
-  const { method, routeOptions } = request
+  const { routeOptions, isBatch } = request
+  const method = isBatch ? 'BATCH' : request.method
   const outcome = {
     // Not the path of the request, which may have a secret.
     route: routeOptions?.url ? `${method} ${routeOptions.url}` : 'unknown',

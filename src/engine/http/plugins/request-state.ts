@@ -22,6 +22,8 @@ declare module 'fastify' {
     refusal: Refusal
     /** What it holds until its response is sent or its client has gone. */
     held: Held
+    /** Whether it has several operations, which are logged by themselves. */
+    isBatch: boolean
     /** The name of the GraphQL operation, for the log. */
     operationName: string | undefined
   }
@@ -34,6 +36,7 @@ export const requestState = plugin<{ metrics: Metrics }>('requestState', (app, {
   app.decorateRequest('statements')
   app.decorateRequest('bodyLength', 0)
   app.decorateRequest('operationName', undefined)
+  app.decorateRequest('isBatch', false)
   app.decorateRequest('refusal')
   app.decorateRequest('held')
   app.addHook('onRequest', (request, reply, done) => {

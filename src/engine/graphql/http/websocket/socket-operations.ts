@@ -3,18 +3,16 @@ import type { ExecutionResult, GraphQLError } from 'graphql'
 import type { SubscribePayload } from 'graphql-ws'
 import type { Viewer } from '../../../auth/viewer.ts'
 import { errorCodes, GatewayError, isErrorCode } from '../../../errors.ts'
-import { logOutcome } from '../../../http/plugins/request-log.ts'
-import { type Authenticate, type RequestState, toIdempotencyKey } from '../../../http/request.ts'
+import type { Authenticate, RequestState } from '../../../http/request.ts'
 import { excessOf } from '../../../input/json.ts'
 import { Interruption } from '../../../interruption.ts'
-import { Held } from '../../../limits/held.ts'
 import type { Limits } from '../../../limits/limits.ts'
-import { Refusal } from '../../../telemetry/refusal.ts'
 import type { Tracing } from '../../../telemetry/tracing.ts'
 import { toClientError } from '../../operation/client-error.ts'
 import { lengthOf } from '../../operation/response-length.ts'
 import { createDocumentRunner, type DocumentRun, type DocumentRunnerOptions } from '../document-runner.ts'
-import { type GraphQLParams, readBodyParams } from '../params.ts'
+import { type GraphQLParams, idempotencyKeyIn, readBodyParams } from '../params.ts'
+import { type RecordedOperation, startRecorded } from '../recorded-operation.ts'
 import { numberProblemOf } from './hand-over.ts'
 
 export interface SocketOperationsOptions extends DocumentRunnerOptions {
@@ -83,7 +81,7 @@ export function createSocketOperations(options: SocketOperationsOptions) {
       },
     }
     const bodyLength = lengthOf(payload, Number.POSITIVE_INFINITY)
-    const idempotencyKey = idempotencyKeyOf(params)
+    const idempotencyKey = idempotencyKeyIn(params)
     const { results, isLong } = await runner.run(request, { operation, params, bodyLength, idempotencyKey, reader })
     if (isLong) await startTurn(viewer, () => held.isOver)
     if (Symbol.asyncIterator in results) for await (const result of results) yield result
@@ -102,13 +100,8 @@ export function createSocketOperations(options: SocketOperationsOptions) {
     })
   }
 
-  async function* record(from: SocketRequest, request: RequestState) {
+  async function* record(from: SocketRequest, request: RecordedOperation) {
     const { held } = request
-    const startedAt = performance.now()
-    const route = 'WEBSOCKET /graphql'
-    const trace = tracing?.begin({ method: 'WEBSOCKET', route: '/graphql', headers: traceHeaders(from.payload) })
-    request.trace = trace
-    request.statements.observe = trace?.observe
     let status = 200
     try {
       for await (const result of execute(from, request)) {
@@ -124,21 +117,17 @@ export function createSocketOperations(options: SocketOperationsOptions) {
     } finally {
       const isCutOff = held.isOver
       held.end()
-      const milliseconds = performance.now() - startedAt
-      logOutcome(request, { route, status, isCutOff, milliseconds }, services.metrics)
-      const { tenantAppId: tenant, keyName: key } = request.viewer ?? {}
-      trace?.end({ requestId: from.id, status, isCutOff, tenant, key })
+      request.record({ route: 'WEBSOCKET /graphql', status, isCutOff })
     }
   }
 
   return (from: SocketRequest): AsyncGenerator<ExecutionResult> => {
-    const { headers, log } = from
-    const statements: RequestState['statements'] = { statements: 0, requestId: from.id }
-    const refusal = new Refusal(services.metrics)
-    const held = new Held()
+    const { id, headers, log, payload } = from
+    const started = { id, headers, log, viewer: null, method: 'WEBSOCKET', traceHeaders: traceHeaders(payload) }
+    const request = startRecorded(started, services.metrics, tracing)
+    const { statements, held } = request
     held.untilOver(from.onEnd)
-    const state = { headers, log, statements, refusal, held, viewer: null, trace: undefined, operationName: undefined }
-    const results = record(from, state)
+    const results = record(from, request)
     const finish = results.return.bind(results)
     return Object.assign(results, {
       return() {
@@ -149,15 +138,6 @@ export function createSocketOperations(options: SocketOperationsOptions) {
       },
     })
   }
-}
-
-/** As for a POST, so that a client may send the mutation again by either. */
-function idempotencyKeyOf({ query, operationName, variables, extensions }: GraphQLParams) {
-  return toIdempotencyKey('extensions.idempotencyKey', extensions?.['idempotencyKey'], 'POST /graphql', [
-    query,
-    operationName,
-    variables,
-  ])
 }
 
 /** @throws GatewayError MALFORMED_REQUEST */

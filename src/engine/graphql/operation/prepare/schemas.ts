@@ -1,6 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { type DocumentNode, GraphQLScalarType, type GraphQLSchema, Kind, type VariableDefinitionNode } from 'graphql'
+import {
+  type DocumentNode,
+  GraphQLScalarType,
+  type GraphQLSchema,
+  Kind,
+  specifiedDirectives,
+  type VariableDefinitionNode,
+} from 'graphql'
 import { builder } from '../../schema/builder.ts'
+import { semanticNonNull } from '../../schema/semantic-nullability.ts'
 
 /** The schema, in the forms that operations need. */
 export interface Schemas {
@@ -14,11 +22,12 @@ export interface Schemas {
 
 /** Builds the schema of the types that were defined with the builder. */
 export function buildSchemas(): Schemas {
-  const schema = builder.toSchema()
+  const directives = [...specifiedDirectives, semanticNonNull]
+  const schema = builder.toSchema({ directives })
   return {
     schema,
     executable: acceptCoerced(schema),
-    guarded: acceptCoerced(builder.toSchema({ guarded: true })),
+    guarded: acceptCoerced(builder.toSchema({ directives, guarded: true })),
   }
 }
 

@@ -1,0 +1,173 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { GatewayError } from '../../errors.ts'
+import { viewerOf } from '../../http/request.ts'
+import type { FairQueue } from '../../limits/fair-queue.ts'
+import type { Places } from '../../limits/places.ts'
+import { toGatewayError } from '../../telemetry/gateway-error.ts'
+import type { Tracing } from '../../telemetry/tracing.ts'
+import { resultOfError } from '../operation/client-error.ts'
+import { lengthOf } from '../operation/response-length.ts'
+import { createDocumentRunner, type DocumentRun, type DocumentRunnerOptions } from './document-runner.ts'
+import { type JsonType, negotiateJson, statusOf, statusOfError } from './negotiate.ts'
+import { idempotencyKeyIn, readBodyParams } from './params.ts'
+import { type RecordedOperation, startRecorded } from './recorded-operation.ts'
+
+export interface BatchOptions extends DocumentRunnerOptions {
+  readonly places: Places
+  /** The queue of steps that keep the event loop busy. */
+  readonly steps: FairQueue
+  readonly tracing?: Tracing | undefined
+  /** Returns the log of the operation with an id. */
+  readonly logOf: (id: string) => RecordedOperation['log']
+}
+
+/** As many operations as the batch links of Apollo and urql send by default. */
+const maxBatch = 10
+
+/** Whether a body is an array of 1 to 10 objects: the operations of a batch. */
+export function isBatch(body: unknown): body is readonly object[] {
+  return Array.isArray(body) && body.length > 0 && body.length <= maxBatch && body.every(isObject)
+}
+
+/** The response to an operation of a batch. */
+interface Part {
+  readonly json: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly showsSecrets: boolean
+}
+
+/**
+ * Returns a function that executes the operations of a batch at the same time, each with the duties of a request:
+ * a place, its cost, statements of its own, a line in the log, a trace. An error of one does not touch the others. It
+ * returns the body of the response: an array of their results in the same order.
+ */
+export function createBatch(options: BatchOptions) {
+  const { services, documents, places, steps, tracing, logOf } = options
+  const runner = createDocumentRunner(options)
+
+  /** Runs an operation. Its errors are thrown, or in the result. */
+  async function run(entry: object, operation: RecordedOperation) {
+    const viewer = viewerOf(operation)
+    await places.take(viewer, operation.held)
+    const params = documents.find(readBodyParams(entry), viewer.tenantAppId, operation.log)
+    const prepared = await runner.prepare(operation, params)
+    if (prepared.errors) {
+      const { errors, isBadRequest } = prepared
+      return { result: { errors }, isBadRequest, isLong: false, headers: {}, showsSecrets: false }
+    }
+    const { kind, showsSecrets } = prepared.operation
+    if (kind === 'subscription') throw noSubscription()
+    const bodyLength = lengthOf(entry, Number.POSITIVE_INFINITY)
+    const idempotencyKey = idempotencyKeyIn(params)
+    const toRun = { operation: prepared.operation, params, bodyLength, idempotencyKey, reader: noEvents }
+    const { results: result, ...response } = await runner.run(operation, toRun)
+    return { result, isBadRequest: false, showsSecrets, ...response }
+  }
+
+  async function respond(entry: object, operation: RecordedOperation, type: JsonType): Promise<Part> {
+    const { statements, refusal, log } = operation
+    let status = 200
+    try {
+      const { result, isBadRequest, isLong, headers, showsSecrets } = await run(entry, operation)
+      status = isBadRequest ? 400 : statusOf(result, type)
+      const write = async () => JSON.stringify(result)
+      const isAbandoned = () => statements.isAbandoned === true
+      const json = await (isLong ? steps.run(viewerOf(operation), write, isAbandoned) : write())
+      return { json, headers, showsSecrets }
+    } catch (error) {
+      const shown = toGatewayError(error, log)
+      refusal.note(shown)
+      status = statusOfError(shown, type)
+      return { json: JSON.stringify(resultOfError(shown)), headers: shown.headers, showsSecrets: false }
+    } finally {
+      operation.record({ route: 'POST /graphql', status, isCutOff: statements.isAbandoned === true })
+    }
+  }
+
+  return async (request: FastifyRequest, reply: FastifyReply, entries: readonly object[]): Promise<string> => {
+    const { headers, viewer, held, statements } = request
+    if (headers['idempotency-key'] !== undefined) throw oneKey()
+    const type = negotiateJson(headers.accept)
+    request.isBatch = true
+    const operations = entries.map((_, index) => {
+      const id = `${request.id}.${index + 1}`
+      const started = { id, headers, viewer, log: logOf(id), method: 'POST', traceHeaders: headers }
+      return startRecorded(started, services.metrics, tracing)
+    })
+    held.untilOver(() => {
+      for (const operation of operations) {
+        operation.statements.isAbandoned = statements.isAbandoned === true
+        operation.held.end()
+      }
+    })
+    // Each operation takes its own.
+    held.leavePlace()
+    const finished: Part[] = []
+    const parts = await Promise.all(
+      entries.map(async (entry, index) => {
+        const operation = operations[index] as RecordedOperation
+        const part = await respond(entry, operation, type)
+        statements.statements += operation.statements.statements
+        finished.push(part)
+        return part
+      }),
+    )
+    reply.type(`${type}; charset=utf-8`).headers(headersOf(finished.map((part) => part.headers)))
+    // As for a response to one operation (responder.ts).
+    if (parts.some(({ showsSecrets }) => showsSecrets)) reply.header('cache-control', 'no-store, no-transform')
+    return `[${parts.map(({ json }) => json).join(',')}]`
+  }
+}
+
+/** The operations of a batch are no subscriptions. */
+const noEvents: DocumentRun['reader'] = {
+  checkKey: () => Promise.reject(noSubscription()),
+  onFlushed: (done) => done(),
+  onUnread: () => undefined,
+}
+
+/**
+ * The headers of the response: the cost of all operations, the budget that is left after the last one, and the longest
+ * time to wait.
+ *
+ * @param parts the headers of the operations, in the order in which they finished
+ */
+function headersOf(parts: readonly Part['headers'][]): Record<string, string> {
+  const last = parts.findLast(({ ratelimit }) => ratelimit !== undefined)
+  const numbers = (texts: readonly (string | undefined)[]) =>
+    texts.flatMap((text) => (text === undefined ? [] : Number(text)))
+  const costs = numbers(parts.map(({ 'x-cost': cost }) => cost))
+  const delays = numbers(parts.map(({ 'retry-after': delay }) => delay))
+  return {
+    ...(costs.length > 0 && { 'x-cost': String(costs.reduce((sum, cost) => sum + cost)) }),
+    ...(last?.['ratelimit'] !== undefined && { ratelimit: last['ratelimit'] }),
+    ...(last?.['ratelimit-policy'] !== undefined && { 'ratelimit-policy': last['ratelimit-policy'] }),
+    ...(delays.length > 0 && { 'retry-after': String(Math.max(...delays)) }),
+  }
+}
+
+/** The rejection of an array that is no batch. */
+export function malformedBatch(body: readonly unknown[]): GatewayError {
+  const size = body.length
+  const problem =
+    size === 0 || size > maxBatch
+      ? `A batch has 1 to ${maxBatch} operations, and this one has ${size}.`
+      : 'Each operation of a batch must be a JSON object.'
+  return new GatewayError('MALFORMED_REQUEST', problem)
+}
+
+function oneKey(): GatewayError {
+  const message =
+    'The header idempotency-key is for one operation. Send each operation of a batch with a key of its own, as extensions.idempotencyKey.'
+  return new GatewayError('MALFORMED_REQUEST', message)
+}
+
+function noSubscription(): GatewayError {
+  const message =
+    'A subscription cannot be part of a batch. Send it in a request of its own, and accept text/event-stream.'
+  return new GatewayError('NOT_ACCEPTABLE', message)
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

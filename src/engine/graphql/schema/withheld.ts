@@ -1,0 +1,72 @@
+import { type GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql'
+import { forbidden, type Scope } from '../../auth/scopes.ts'
+import type { Context } from '../../context.ts'
+import type { GatewayError } from '../../errors.ts'
+
+type Path = GraphQLResolveInfo['path']
+
+/** The fields of an execution that its viewer may not see: the error of each, and where else they are null. */
+interface Withheld {
+  readonly byField: Map<object | undefined, { readonly error: GatewayError; readonly paths: Path[] }>
+  count: number
+}
+
+/** What is withheld in each execution, by its context. */
+const executions = new WeakMap<Context, Withheld>()
+
+/** The errors of more paths are longer than a response may be. Each has at least 120 characters. */
+const maxPaths = 70_000
+
+/** The context of one execution, for which fields can be withheld. */
+export function withholding(context: Context): Context {
+  const own = { ...context }
+  executions.set(own, { byField: new Map(), count: 0 })
+  return own
+}
+
+/**
+ * Withholds a nullable field in a row, from a viewer who lacks its scope. The first row throws the error. Further rows
+ * only note their path: `errorAtEachPath` repeats the error there, because to throw it for each row would take several
+ * times as long.
+ *
+ * @returns null
+ * @throws GatewayError FORBIDDEN for the first row of a field of the document
+ */
+export function withhold(context: Context, { fieldNodes: [field], path }: GraphQLResolveInfo, scope: Scope): null {
+  const withheld = executions.get(context)
+  const known = withheld?.byField.get(field)
+  if (!withheld || !known) {
+    const error = forbidden(scope)
+    withheld?.byField.set(field, { error, paths: [] })
+    throw error
+  }
+  withheld.count += 1
+  if (withheld.count <= maxPaths) known.paths.push(path)
+  return null
+}
+
+/**
+ * The errors of an execution, with one for each path that is null because the viewer lacks a scope. Clients that treat
+ * null as an error find it by its path.
+ *
+ * @see https://specs.apollo.dev/nullability/v0.4/
+ */
+export function errorAtEachPath(context: Context, errors: readonly GraphQLError[]): readonly GraphQLError[] {
+  const { byField } = executions.get(context) ?? {}
+  if (!byField || byField.size === 0) return errors
+  const pathsOf = new Map([...byField.values()].map(({ error, paths }) => [error as Error, paths]))
+  return errors.flatMap((error) => {
+    const paths = error.originalError && pathsOf.get(error.originalError)
+    return paths ? [error, ...repeat(error, paths)] : error
+  })
+}
+
+/** The same error at other paths. New ones would look for their location in the document, each again. */
+function repeat(error: GraphQLError, paths: readonly Path[]): GraphQLError[] {
+  const undefinedValue = { value: undefined }
+  // From these, Yoga would look for the location.
+  const repeated = Object.create(error, { nodes: undefinedValue, source: undefinedValue, positions: undefinedValue })
+  return paths.map(
+    (path) => Object.assign(Object.create(repeated), { path: responsePathAsArray(path) }) as GraphQLError,
+  )
+}
