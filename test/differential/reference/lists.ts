@@ -44,6 +44,22 @@ function comparing({ field, direction }: Order, order: TextOrder): (one: Row, ot
   }
 }
 
+/**
+ * The rows of a parent, oldest first, or in another order, and as many as `first`.
+ *
+ * @param select returns all of them. It is called after `first` was checked
+ * @throws GraphQLError BAD_USER_INPUT
+ */
+export function nestedRows(
+  { order }: View,
+  { first, orderBy }: { readonly first?: number | null; readonly orderBy?: Order | null },
+  select: () => readonly Row[],
+): Row[] {
+  if (first != null && (first < 0 || first > maxSize)) throw inputError(`must be from 0 to ${maxSize}`)
+  const sorted = select().toSorted(comparing(orderBy ?? { field: 'CREATED_AT', direction: 'ASC' }, order))
+  return sorted.slice(0, first ?? sorted.length)
+}
+
 const maxSize = 500
 const defaultSize = 20
 

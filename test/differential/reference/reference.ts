@@ -20,7 +20,7 @@ import {
 import { projectRoot } from '../../support/docs.ts'
 import { forbidden } from './errors.ts'
 import { checkFilter, selectEvents, selectRows } from './filters.ts'
-import { type ListArguments, pageOf } from './lists.ts'
+import { type ListArguments, nestedRows, pageOf } from './lists.ts'
 import { findNode, nodeOfEvent } from './nodes.ts'
 import { scopeIn } from './scopes.ts'
 import type { Row } from './tables.ts'
@@ -68,6 +68,18 @@ function listOf(schema: GraphQLSchema, list: string, typename: 'User' | 'Account
     })
 }
 
+interface NestedArguments {
+  readonly first?: number | null
+  readonly filter?: object | null
+  readonly orderBy?: { readonly field: string; readonly direction: string } | null
+}
+
+/** The accounts of a user that a filter selects. */
+function accountsOf(schema: GraphQLSchema, view: View, userId: string, { filter }: NestedArguments): Row[] {
+  checkFilter(schema, 'AccountFilter', (filter ?? {}) as never, view)
+  return selectRows(view, 'Account', (filter ?? {}) as never).filter((row) => row['userId'] === userId)
+}
+
 /** How many rows have each value of a field, the most frequent first. */
 function countBy({ order }: View, rows: readonly Row[], field: string) {
   const groups = [...Map.groupBy(rows, (row) => String(row[field]))]
@@ -109,11 +121,15 @@ const resolversOf = (schema: GraphQLSchema): Readonly<Record<string, Resolver>> 
   'Viewer.scopes': (_, __, { view }) => view.scopes,
   'Viewer.user': (_, __, { view }) => (view.userId === undefined ? null : view.byId.User.get(view.userId)),
   'User.tenantApp': (_, __, { view }) => ({ id: view.tenantAppId, name: view.tenantName }),
-  'User.accounts': ({ id }: Row, _, { view }) => view.accountsOf.get(id) ?? [],
+  'User.accounts': ({ id }: Row, args: NestedArguments, { view }) =>
+    nestedRows(view, args, () => accountsOf(schema, view, id, args)),
+  'User.accountsConnection': ({ id }: Row, { orderBy, ...args }: NestedArguments & ListArguments, { view }) =>
+    pageOf(view, 'accounts', args, orderBy, () => accountsOf(schema, view, id, args)),
   'Account.user': (row: Row, _, { view }) => view.byId.User.get(String(row['userId'])),
   'Account.profile': ({ id }: Row, _, { view }) => view.profileOf.get(id) ?? null,
   'Profile.account': (row: Row, _, { view }) => view.byId.Account.get(String(row['accountId'])),
-  'Profile.emails': ({ id }: Row, _, { view }) => view.emailsOf.get(id) ?? [],
+  'Profile.emails': ({ id }: Row, args: NestedArguments, { view }) =>
+    nestedRows(view, args, () => view.emailsOf.get(id) ?? []),
   // Rows that were written before the column existed were synchronized when they last changed.
   'Profile.syncedAt': (row: Row) => row['syncedAt'] ?? row['updatedAt'],
   'EmailRecord.profile': (row: Row, _, { view }) => view.byId.Profile.get(String(row['profileId'])),

@@ -39,14 +39,10 @@ export interface ListRequest extends Window {
  */
 export function pageText(model: DataModel, of: Model, columns: string, owned: Ownership, request: ListRequest) {
   const table = model(of)
-  const { order, direction, above, below, isClosed, limit } = request
+  const { order, direction, limit } = request
   const clause = createClause(model, of, owned, request.conditions)
   const key = order.expression(`"${table.columnOf(order.field).column}"`)
-  for (const [sign, position] of [['>', above] as const, ['<', below] as const]) {
-    if (!position) continue
-    const values = `${clause.parameter(position.value, order.sqlType)}, ${clause.parameter(position.id, 'text')}`
-    clause.parts.push(`(${key}, "id") ${sign}${isClosed ? '=' : ''} (${values})`)
-  }
+  clause.parts.push(...positionParts(clause, key, request))
   // The planner estimates from the inner limit, which is a constant. The outer limit is a parameter, so that the text
   // is the same for every page size. Without the inner limit PostgreSQL would plan the statement again each time.
   const text =
@@ -54,6 +50,23 @@ export function pageText(model: DataModel, of: Model, columns: string, owned: Ow
     `ORDER BY ${key} ${direction}, "id" ${direction} LIMIT ${maxLimit}) AS page ` +
     `LIMIT $${clause.parameters.length + 1}::integer`
   return { text, parameters: [...clause.parameters, String(limit)] }
+}
+
+/**
+ * The conditions of a window: rows above one position and below another.
+ *
+ * @param key the expression of the order
+ */
+export function positionParts(
+  { parameter }: ReturnType<typeof createClause>,
+  key: string,
+  { order, above, below, isClosed }: Omit<Window, 'limit'>,
+): string[] {
+  return [['>', above] as const, ['<', below] as const].flatMap(([sign, position]) => {
+    if (!position) return []
+    const values = `${parameter(position.value, order.sqlType)}, ${parameter(position.id, 'text')}`
+    return [`(${key}, "id") ${sign}${isClosed ? '=' : ''} (${values})`]
+  })
 }
 
 /** The statement that counts the rows that meet the conditions. */
@@ -73,13 +86,25 @@ export function countByText(model: DataModel, of: Model, owned: Ownership, field
   return { text, parameters: owned.parameters }
 }
 
+interface ClauseOptions {
+  /** The parameters of the statement so far, to which those of the conditions are added. By default the owner's. */
+  readonly parameters?: Parameter[]
+  /** Whether PostgreSQL can join related rows. Otherwise it looks them up for each row. */
+  readonly isJoin?: boolean
+}
+
 /**
  * The conditions of a WHERE clause, beginning with that of the owner.
  *
  * @returns the parts of the clause and its parameters. `parameter` adds one more
  */
-export function createClause(model: DataModel, of: Model, owned: Ownership, conditions: readonly Condition[]) {
-  const parameters: Parameter[] = [...owned.parameters]
+export function createClause(
+  model: DataModel,
+  of: Model,
+  owned: Ownership,
+  conditions: readonly Condition[],
+  { parameters = [...owned.parameters], isJoin: isJoinOfAll = true }: ClauseOptions = {},
+) {
   const parts: string[] = [owned.conditionOn(of)]
 
   function parameter(value: string | Date | readonly string[], type: string): string {
@@ -155,7 +180,7 @@ export function createClause(model: DataModel, of: Model, owned: Ownership, cond
     }
   }
 
-  for (const condition of conditions) parts.push(conditionOn(of, condition))
+  for (const condition of conditions) parts.push(conditionOn(of, condition, isJoinOfAll))
   return { parameters, parts, parameter }
 }
 

@@ -1,17 +1,20 @@
 import type { ObjectRef } from '@pothos/core'
 import type { Scope } from '../../auth/scopes.ts'
 import type { Model } from '../../db/data-model.ts'
-import type { Condition } from '../../db/read/list.ts'
 import { byTime } from '../../db/read/order.ts'
 import { type Window, windowOf } from '../../db/read/page.ts'
 import { builder } from './builder.ts'
 import { readPageRequest, toConnection } from './connection.ts'
-import { pointsOfScan } from './field-metadata.ts'
-import type { Filter } from './filter.ts'
+import { pointsOfScan, rowsOfParent } from './field-metadata.ts'
+import type { Filter, FilterValues } from './filter.ts'
 import type { defineOrder } from './order.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
-type FilterValues = Parameters<Filter['isScan']>[0]
+
+/** A connection whose whole list can be counted. */
+interface Counted {
+  count(): Promise<number>
+}
 
 interface ListOptions {
   readonly model: Model
@@ -35,8 +38,11 @@ interface ListOptions {
 /**
  * Defines a query field that lists the rows of a model, as a Relay connection with a filter, an order and `totalCount`:
  * `defineList('users', { model: 'User', … })` ⇒ `users(first, last, after, before, filter, orderBy): UserConnection`.
+ *
+ * @returns the type of the connection, for lists of the same rows elsewhere (nested-list.ts)
  */
-export function defineList(name: string, { model, type, plural, scope, description, selection }: ListOptions): void {
+export function defineList(name: string, { model, type, plural, scope, description, selection }: ListOptions) {
+  const connection = defineConnection({ model, type, plural, selection })
   const order = selection ? `${selection.defaultOrder} by default.` : 'Oldest first.'
 
   builder.queryField(name, (t) =>
@@ -63,26 +69,40 @@ export function defineList(name: string, { model, type, plural, scope, descripti
           const conditions = selection?.filter.conditionsOf(filter ?? {}, context) ?? []
           const rows = await context.loaders.list(model, { conditions, ...windowOf(page) })
           const hasRow = (window: Window) => context.loaders.hasRow(model, { conditions, ...window })
-          return { ...toConnection(list, page, rows, hasRow), conditions } as never
+          const count = () => context.loaders.count(model, conditions)
+          return { ...toConnection(list, page, rows, hasRow), count } as never
         },
       },
-      {
-        name: `${model}Connection`,
-        scope: 'inherited',
-        description: `A page of ${plural}.`,
-        fields: (connection) =>
-          selection === undefined
-            ? {}
-            : {
-                totalCount: connection.int({
-                  description: `The number of ${plural} in the whole list. It is counted only if requested.`,
-                  cost: { extra: () => pointsOfScan },
-                  resolve: (parent, _, { loaders }) =>
-                    loaders.count(model, (parent as unknown as { conditions: Condition[] }).conditions),
-                }),
-              },
-      },
-      { name: `${model}Edge`, scope: 'inherited', description: `One of the ${plural} and its cursor.` },
+      connection,
     ),
+  )
+  return connection
+}
+
+/** Defines the connection of a list, and its edge. */
+function defineConnection({
+  model,
+  type,
+  plural,
+  selection,
+}: Pick<ListOptions, 'model' | 'type' | 'plural'> & { readonly selection: ListOptions['selection'] | undefined }) {
+  return builder.connectionObject(
+    {
+      type,
+      name: `${model}Connection`,
+      scope: 'inherited',
+      description: `A page of ${plural}.`,
+      fields: (connection) =>
+        selection === undefined
+          ? {}
+          : {
+              totalCount: connection.int({
+                description: `The number of ${plural} in the whole list. It is counted only if requested.`,
+                cost: { extra: (_, isOfRoot) => (isOfRoot ? pointsOfScan : rowsOfParent) },
+                resolve: (parent) => (parent as unknown as Counted).count(),
+              }),
+            },
+    },
+    { name: `${model}Edge`, scope: 'inherited', description: `One of the ${plural} and its cursor.` },
   )
 }
