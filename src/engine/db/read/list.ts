@@ -2,7 +2,7 @@ import type { DataModel, Model } from '../data-model.ts'
 import type { Parameter } from '../statement.ts'
 import { byCount, firstCharacters } from './order.ts'
 import type { Ownership } from './owner.ts'
-import { maxLimit, type Window } from './page.ts'
+import type { Window } from './page.ts'
 import type { Relation } from './relation.ts'
 
 /** A condition on the rows of a list. */
@@ -30,60 +30,6 @@ export type Condition =
 /** The rows to read of a list. */
 export interface ListRequest extends Window {
   readonly conditions: readonly Condition[]
-}
-
-/**
- * The statement that reads rows of a list. Its last parameter is the limit.
- *
- * @param columns the list for SELECT
- */
-export function pageText(model: DataModel, of: Model, columns: string, owned: Ownership, request: ListRequest) {
-  const table = model(of)
-  const { order, direction, limit } = request
-  const clause = createClause(model, of, owned, request.conditions)
-  const key = order.expression(`"${table.columnOf(order.field).column}"`)
-  clause.parts.push(...positionParts(clause, key, request))
-  // The planner estimates from the inner limit, which is a constant. The outer limit is a parameter, so that the text
-  // is the same for every page size. Without the inner limit PostgreSQL would plan the statement again each time.
-  const text =
-    `SELECT ${columns} FROM (SELECT * FROM "${table.name}" WHERE ${clause.parts.join(' AND ')} ` +
-    `ORDER BY ${key} ${direction}, "id" ${direction} LIMIT ${maxLimit}) AS page ` +
-    `LIMIT $${clause.parameters.length + 1}::integer`
-  return { text, parameters: [...clause.parameters, String(limit)] }
-}
-
-/**
- * The conditions of a window: rows above one position and below another.
- *
- * @param key the expression of the order
- */
-export function positionParts(
-  { parameter }: ReturnType<typeof createClause>,
-  key: string,
-  { order, above, below, isClosed }: Omit<Window, 'limit'>,
-): string[] {
-  return [['>', above] as const, ['<', below] as const].flatMap(([sign, position]) => {
-    if (!position) return []
-    const values = `${parameter(position.value, order.sqlType)}, ${parameter(position.id, 'text')}`
-    return [`(${key}, "id") ${sign}${isClosed ? '=' : ''} (${values})`]
-  })
-}
-
-/** The statement that counts the rows that meet the conditions. */
-export function countText(model: DataModel, of: Model, owned: Ownership, conditions: readonly Condition[]) {
-  const clause = createClause(model, of, owned, conditions)
-  const text = `SELECT count(*) FROM "${model(of).name}" WHERE ${clause.parts.join(' AND ')}`
-  return { text, parameters: clause.parameters }
-}
-
-/** The statement that counts the rows for each value of a field, the most frequent ones first. */
-export function countByText(model: DataModel, of: Model, owned: Ownership, field: string) {
-  const { name, columnOf } = model(of)
-  const { column } = columnOf(field)
-  const text =
-    `SELECT "${column}"::text, count(*) FROM "${name}" WHERE ${owned.conditionOn(of)} ` +
-    `GROUP BY "${column}" ORDER BY 2 DESC, 1`
-  return { text, parameters: owned.parameters }
 }
 
 interface ClauseOptions {

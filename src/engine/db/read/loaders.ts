@@ -5,6 +5,7 @@ import { isStatementTimeout } from '../errors.ts'
 import { isPossibleId } from '../ids.ts'
 import { type Condition, isComposed, isSearch, type ListRequest } from './list.ts'
 import { conditionsOfRelation, createNestedLists, type RelatedRows } from './nested-list.ts'
+import type { Order } from './order.ts'
 import type { Owner } from './owner.ts'
 import type { Reads, ValueCount } from './reads.ts'
 import { type Branch, noBranches, noPlan, type ReadPlan, type Relation, type SelectedRow } from './relation.ts'
@@ -152,13 +153,13 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits): L
       async list(model, request) {
         const read = () => reads.list(model, owner, request, { plan, branches, onReceived })
         const conditions = [...request.conditions, ...conditionsBelow(branches)]
-        const queued = conditions.some(isSearch) ? limits.search : queueFor(model, request.limit)
+        const queued = isLong(request.order, conditions) ? limits.search : queueFor(model, request.limit)
         const { rows, levels } = await orTooExpensive(conditions, queued(read))
         for (const level of levels) remember(level)
         return rows as never
       },
       hasRow(model, request) {
-        const queued = request.conditions.some(isSearch) ? limits.search : atOnce
+        const queued = isLong(request.order, request.conditions) ? limits.search : atOnce
         return orTooExpensive(
           request.conditions,
           queued(() => reads.hasRow(model, owner, request)),
@@ -201,6 +202,11 @@ async function orTooExpensive<Result>(conditions: readonly Condition[], read: Pr
       cause: error,
     })
   }
+}
+
+/** Whether a list may read many rows that it does not return: it searches, or sorts those that are equal by a field. */
+function isLong({ ties }: Order, conditions: readonly Condition[]): boolean {
+  return ties !== undefined || conditions.some(isSearch)
 }
 
 /** The conditions of the nested lists that are read together with the rows above. */

@@ -1,7 +1,8 @@
 import type { DataModel, Model } from '../data-model.ts'
 import type { Parameter } from '../statement.ts'
 import type { SelectedColumns } from './columns.ts'
-import { type Condition, createClause, type ListRequest, positionParts } from './list.ts'
+import { type Condition, createClause, type ListRequest } from './list.ts'
+import { positionParts, sortingOf } from './list-texts.ts'
 import { byTime, type Order } from './order.ts'
 import type { Ownership } from './owner.ts'
 import type { Relation } from './relation.ts'
@@ -61,15 +62,14 @@ export function nestedListText(
   keys: string,
   parameters: Parameter[],
 ): string {
-  const { name, columnOf } = model(relation.model)
+  const table = model(relation.model)
   const clause = createClause(model, relation.model, owned, rows.conditions, { parameters, isJoin: false })
-  const { order, direction, limit } = rows
-  const key = order.expression(`"${columnOf(order.field).column}"`)
-  const parts = [`"${columnOf(relation.by).column}" = parent.id`, ...clause.parts, ...positionParts(clause, key, rows)]
-  const sorted = `ORDER BY ${key} ${direction}, "id" ${direction}`
-  const limited = limit === undefined ? '' : ` LIMIT ${clause.parameter(String(limit), 'integer')}`
+  const ofKey = `"${table.columnOf(relation.by).column}" = parent.id`
+  const parts = [ofKey, ...clause.parts, ...positionParts(clause, table, rows)]
+  const sorted = `ORDER BY ${sortingOf(table, rows)}`
+  const limited = rows.limit === undefined ? '' : ` LIMIT ${clause.parameter(String(rows.limit), 'integer')}`
   // Without OFFSET PostgreSQL may look for the rows of a key in an index of the order, among those of all other keys.
-  const ofParent = `SELECT * FROM "${name}" WHERE ${parts.join(' AND ')} OFFSET 0`
+  const ofParent = `SELECT * FROM "${table.name}" WHERE ${parts.join(' AND ')} OFFSET 0`
   return (
     `SELECT ${columns.list} FROM (SELECT child.* FROM (SELECT DISTINCT unnest(${keys}::text[]) AS id) AS parent ` +
     `CROSS JOIN LATERAL (SELECT * FROM (${ofParent}) AS related ${sorted}${limited}) AS child) AS nested ${sorted}`

@@ -2,8 +2,10 @@ import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import type { DataModel, Model, Row } from '../data-model.ts'
 import { type Parameter, query, statement } from '../statement.ts'
 import { type SelectedColumns, selectColumns } from './columns.ts'
-import { type Condition, countByText, countText, isComposed, isSearch, type ListRequest, pageText } from './list.ts'
+import { type Condition, isComposed, isSearch, type ListRequest } from './list.ts'
+import { countByText, countText, pageText } from './list-texts.ts'
 import { conditionsOfRelation, nestedCountText, rowsOfRelation } from './nested-list.ts'
+import type { Order } from './order.ts'
 import { createOwnerships, type Owner, type Ownership } from './owner.ts'
 import { type Branch, type IdField, noBranches, noPlan, type ReadPlan, type Relation } from './relation.ts'
 import { createTreeRead, relatedText, type Tree } from './tree.ts'
@@ -114,11 +116,12 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
       request: ListRequest,
       { plan = noPlan, branches = noBranches, onReceived = ignore }: ReadOptions = {},
     ): Promise<Tree> {
-      const selected = columns(modelName, [request.order.field], plan.fieldsOf(modelName))
+      const selected = columns(modelName, fieldsOfOrder(request.order), plan.fieldsOf(modelName))
       const owned = ownershipOf(owner)
       const { text, parameters } = pageText(model, modelName, selected.list, owned, request)
-      // Without conditions an index leads to the page. A search for a part of a text may read every row.
-      const isShortRead = request.conditions.length === 0
+      // Without conditions an index leads to the page. A search for a part of a text may read every row, and so may an
+      // order in which many rows are equal by the first field.
+      const isShortRead = request.conditions.length === 0 && !request.order.ties
       const isPrepared = !request.conditions.some(isComposed)
       const root = { model: modelName, columns: selected, text, owned, parameters }
       return readTree({ ...root, isShortRead, isPrepared, isPage: true }, branches, onReceived)
@@ -161,7 +164,11 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
 /** The fields that the read of a relation itself needs: the one with the key, and those of the order. */
 function fieldsOfRelation(relation: Relation): readonly string[] {
   const rows = rowsOfRelation(relation)
-  return rows ? [relation.by, rows.order.field] : [relation.by]
+  return rows ? [relation.by, ...fieldsOfOrder(rows.order)] : [relation.by]
+}
+
+function fieldsOfOrder({ field, ties = [] }: Order): readonly string[] {
+  return [field, ...ties.map((tie) => tie.field)]
 }
 
 /** Stands for all fields, in reads without a plan. */

@@ -27,12 +27,15 @@ interface ListOptions {
    * The filter and the order. Without it the list has neither `filter` nor `orderBy` nor `totalCount`, and the oldest
    * rows come first.
    */
-  readonly selection?: {
-    readonly filter: Filter
-    readonly order: ReturnType<typeof defineOrder>
-    /** The order without the argument `orderBy`, in words. */
-    readonly defaultOrder: string
-  }
+  readonly selection?: ListSelection
+}
+
+/** What selects and orders the rows of a list. */
+export interface ListSelection {
+  readonly filter: Filter
+  readonly order: ReturnType<typeof defineOrder>
+  /** The order without the argument `orderBy`, in words. */
+  readonly defaultOrder: string
 }
 
 /**
@@ -52,19 +55,16 @@ export function defineList(name: string, { model, type, plural, scope, descripti
         scope,
         description: `${description} ${order}`,
         cost: {
-          extra: ({ filter }) => (selection?.filter.isScan((filter ?? {}) as FilterValues) ? pointsOfScan : 0),
+          extra: ({ filter, thenBy }) =>
+            [thenBy ?? []].flat().length > 0 || selection?.filter.isScan((filter ?? {}) as FilterValues)
+              ? pointsOfScan
+              : 0,
         },
-        args:
-          selection === undefined
-            ? {}
-            : {
-                filter: t.arg({ type: selection.filter.type, description: `Selects ${plural}. All by default.` }),
-                orderBy: t.arg({ type: selection.order.type, description: `The order. ${order}` }),
-              },
+        args: selection === undefined ? {} : selectionArguments(t, plural, selection),
         resolve: async (_, args, context) => {
           // TypeScript does not follow the types of arguments that a list may lack.
-          const { filter, orderBy } = args as { filter?: FilterValues | null; orderBy?: never }
-          const list = { name: plural, order: selection?.order.read(orderBy) ?? byTime('createdAt', 'ASC') }
+          const { filter, orderBy, thenBy } = args as { filter?: FilterValues | null; orderBy?: never; thenBy?: never }
+          const list = { name: plural, order: selection?.order.read(orderBy, thenBy) ?? byTime('createdAt', 'ASC') }
           const page = readPageRequest(args, list)
           const conditions = selection?.filter.conditionsOf(filter ?? {}, context) ?? []
           const rows = await context.loaders.list(model, { conditions, ...windowOf(page) })
@@ -79,13 +79,29 @@ export function defineList(name: string, { model, type, plural, scope, descripti
   return connection
 }
 
+type FieldBuilder = Pick<Parameters<Parameters<typeof builder.queryField>[1]>[0], 'arg'>
+
+/** The arguments that select and order the rows of a list. */
+export function selectionArguments(t: FieldBuilder, plural: string, { filter, order, defaultOrder }: ListSelection) {
+  return {
+    filter: t.arg({ type: filter.type, description: `Selects ${plural}. All by default.` }),
+    orderBy: t.arg({ type: order.type, description: `The order. ${defaultOrder} by default.` }),
+    ...(order.hasSeveral && {
+      thenBy: t.arg({
+        type: [order.type],
+        description: `The order of those that are equal by \`orderBy\`, and so on. By id at last, in the direction of \`orderBy\`.`,
+      }),
+    }),
+  }
+}
+
 /** Defines the connection of a list, and its edge. */
 function defineConnection({
   model,
   type,
   plural,
   selection,
-}: Pick<ListOptions, 'model' | 'type' | 'plural'> & { readonly selection: ListOptions['selection'] | undefined }) {
+}: Pick<ListOptions, 'model' | 'type' | 'plural'> & { readonly selection: ListSelection | undefined }) {
   return builder.connectionObject(
     {
       type,

@@ -11,9 +11,8 @@ import { builder } from './builder.ts'
 import { type ConnectionArguments, maxPageSize, readPageRequest, readPageSize, toConnection } from './connection.ts'
 import type { OrderedList } from './cursor.ts'
 import { rowsOfParent } from './field-metadata.ts'
-import type { Filter, FilterValues } from './filter.ts'
-import type { defineList } from './list.ts'
-import type { defineOrder } from './order.ts'
+import type { FilterValues } from './filter.ts'
+import { type defineList, type ListSelection, selectionArguments } from './list.ts'
 
 // Lists of the rows that belong to another row. Their arguments restrict the relation that the field loads, so the
 // planner finds the restricted relation in the selection, and reads it with the rows above (operation/prepare/plan.ts).
@@ -29,7 +28,7 @@ interface NestedOptions {
   readonly plural: string
   readonly scope: Scope
   readonly description: string
-  readonly selection?: { readonly filter: Filter; readonly order: ReturnType<typeof defineOrder> }
+  readonly selection?: ListSelection
 }
 
 interface NestedListOptions extends NestedOptions {
@@ -42,12 +41,13 @@ interface NestedListOptions extends NestedOptions {
 
 interface NestedConnectionOptions extends NestedOptions {
   readonly type: ReturnType<typeof defineList>
-  readonly selection: NonNullable<NestedOptions['selection']>
+  readonly selection: ListSelection
 }
 
 interface NestedArguments extends ConnectionArguments {
   readonly filter?: FilterValues | null
   readonly orderBy?: never
+  readonly thenBy?: never
 }
 
 type Parent = Readonly<Record<string, string>>
@@ -62,10 +62,11 @@ export function defineNestedList(owner: ObjectRef<Types, unknown>, name: string,
   const { type, relation, from, plural, scope, description, selection, length, isWithheld = false } = options
   const restrict = oncePerArguments((args, context): Relation<Model, Rows> => {
     const limit = args.first == null ? undefined : readPageSize({ first: args.first }).size
-    const order = selection?.order.read(args.orderBy) ?? oldestFirst
+    const order = selection?.order.read(args.orderBy, args.thenBy) ?? oldestFirst
     const conditions = selection?.filter.conditionsOf(args.filter ?? {}, context) ?? []
     const isWhole = conditions.length === 0 && limit === undefined
-    if (isWhole && order.field === oldestFirst.field && order.direction === oldestFirst.direction) return relation
+    // An order has functions, which are not compared.
+    if (isWhole && JSON.stringify(order) === JSON.stringify(oldestFirst)) return relation
     return context.loaders.restrict(relation, { conditions, order, direction: order.direction, limit })
   })
   builder.objectField(owner, name, (t) =>
@@ -100,7 +101,7 @@ export function defineNestedConnection(
 ): void {
   const { type, relation, from, plural, scope, description, selection } = options
   const readPage = oncePerArguments((args, context): NestedPage => {
-    const list = { name: plural, order: selection.order.read(args.orderBy) }
+    const list = { name: plural, order: selection.order.read(args.orderBy, args.thenBy) }
     const page = readPageRequest(args, list)
     const conditions = selection.filter.conditionsOf(args.filter ?? {}, context)
     return { list, page, conditions, rows: context.loaders.restrict(relation, { conditions, ...windowOf(page) }) }
@@ -152,21 +153,9 @@ function oncePerArguments<Result>(read: (args: NestedArguments, context: Context
   }
 }
 
-type FieldBuilder = Parameters<Parameters<typeof builder.objectField<ObjectRef<Types, unknown>>>[2]>[0]
-
-function selectionArguments(
-  t: FieldBuilder,
-  plural: string,
-  { filter, order }: NonNullable<NestedOptions['selection']>,
-) {
-  return {
-    filter: t.arg({ type: filter.type, description: `Selects ${plural}. All by default.` }),
-    orderBy: t.arg({ type: order.type, description: 'The order. Oldest first by default.' }),
-  }
-}
-
 /** The points for the rows of a parent that are read and not returned: those to which conditions and orders apply. */
-function pointsOf(selection: NestedOptions['selection'], { filter, orderBy }: Readonly<Record<string, unknown>>) {
+function pointsOf(selection: ListSelection | undefined, given: Readonly<Record<string, unknown>>): number {
+  const { filter, orderBy, thenBy } = given
   const conditions = filter == null ? 0 : (selection?.filter.countOf(filter) ?? 0)
-  return rowsOfParent * (conditions + (orderBy == null ? 0 : 1))
+  return rowsOfParent * (conditions + (orderBy == null && thenBy == null ? 0 : 1))
 }
