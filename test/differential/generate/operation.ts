@@ -16,7 +16,7 @@ import {
 } from 'graphql'
 import type { Random } from '../../../src/domain/resource.ts'
 import { type Cursors, listNameOf } from '../reference/cursors.ts'
-import { defaultOrders } from '../reference/lists.ts'
+import { ordersIn } from '../reference/lists.ts'
 import { ordersOf } from '../world/learn-cursors.ts'
 import { isLeftOut } from './left-out.ts'
 import { createValues, pickFields } from './values.ts'
@@ -119,7 +119,7 @@ function createWriter({ schema, cursors, tenantAppId }: GeneratorOptions, random
   const style = styleOf(random)
   const value = createValues(random)
   // Those of the tenant whose rows mutations change are not learned.
-  const hasCursors = cursors.all(tenantAppId, listNameOf('accounts', defaultOrders['accounts'])).length > 0
+  const hasCursors = cursors.all(tenantAppId, listNameOf('accounts', ordersIn('accounts', {}))).length > 0
   const variables = createVariables(random, style.conditions)
   const fragments: Fragment[] = []
   /**
@@ -253,17 +253,19 @@ function createWriter({ schema, cursors, tenantAppId }: GeneratorOptions, random
     const list = field.name.replace('Connection', '')
     const isConnection = typeOf('last') !== undefined
     if (!isConnection && below(3) === 0) return []
-    const orders = typeOf('orderBy') ? ordersOf(schema, list) : []
-    const order = orders.length > 0 && below(2) === 0 ? pick(orders) : undefined
-    const known = cursors.all(tenantAppId, listNameOf(list, order ?? defaultOrders[list]))
+    const order = typeOf('orderBy') && below(2) === 0 ? pick(ordersOf(schema, list)) : []
+    const [first, ...ties] = order
+    const known = cursors.all(tenantAppId, listNameOf(list, order.length > 0 ? order : ordersIn(list, {})))
     const hasCursor = isConnection && known.length > 0 && below(2) === 0
     const orderBy = typeOf('orderBy')
     const given: string[][] = []
     if (isConnection && below(50) === 0) given.push(place('first'), place('last'))
     else if (below(6) > 0) given.push(place(pick(isConnection ? ['first', 'first', 'last'] : ['first'])))
     if (typeOf('filter') && below(2) === 0) given.push(place('filter'))
-    if (order)
-      given.push(['orderBy', hasCursor ? literalOf(order, orderBy) : argument(orderBy, `${field.name}.orderBy`)])
+    if (first && hasCursor) given.push(['orderBy', literalOf(first, orderBy)])
+    else if (first) given.push(place('orderBy'))
+    if (ties.length > 0 && hasCursor) given.push(['thenBy', literalOf(ties, typeOf('thenBy'))])
+    else if (ties.length > 0) given.push(place('thenBy'))
     if (hasCursor) {
       const cursor = () => (below(40) === 0 ? pick(['', 'x', 'bm90IGEgY3Vyc29y']) : pick(known))
       for (const name of pick([['after'], ['after'], ['before'], ['before'], ['after', 'before']])) {

@@ -20,7 +20,7 @@ import {
 import { projectRoot } from '../../support/docs.ts'
 import { forbidden } from './errors.ts'
 import { checkFilter, selectEvents, selectRows } from './filters.ts'
-import { type ListArguments, nestedRows, pageOf } from './lists.ts'
+import { type ListArguments, nestedRows, type OrderArguments, pageOf } from './lists.ts'
 import { findNode, nodeOfEvent } from './nodes.ts'
 import { scopeIn } from './scopes.ts'
 import type { Row } from './tables.ts'
@@ -61,17 +61,16 @@ const byId =
     view.byId[typename].get(id) ?? null
 
 function listOf(schema: GraphQLSchema, list: string, typename: 'User' | 'Account' | 'Profile' | 'Job'): Resolver {
-  return (_, { filter, orderBy, ...page }: ListArguments & { filter?: object; orderBy?: never }, { view }) =>
-    pageOf(view, list, page, orderBy, () => {
+  return (_, { filter, ...args }: ListArguments & OrderArguments & { filter?: object }, { view }) =>
+    pageOf(view, list, args, args, () => {
       checkFilter(schema, `${typename}Filter`, (filter ?? {}) as never, view)
       return selectRows(view, typename, (filter ?? {}) as never)
     })
 }
 
-interface NestedArguments {
+interface NestedArguments extends OrderArguments {
   readonly first?: number | null
   readonly filter?: object | null
-  readonly orderBy?: { readonly field: string; readonly direction: string } | null
 }
 
 /** The accounts of a user that a filter selects. */
@@ -101,10 +100,9 @@ const resolversOf = (schema: GraphQLSchema): Readonly<Record<string, Resolver>> 
   'Query.accounts': listOf(schema, 'accounts', 'Account'),
   'Query.searchProfiles': listOf(schema, 'searchProfiles', 'Profile'),
   'Query.jobs': listOf(schema, 'jobs', 'Job'),
-  'Query.apiKeys': (_, args: ListArguments, { view }) =>
-    pageOf(view, 'apiKeys', args, undefined, () => [...view.rows.ApiKey]),
+  'Query.apiKeys': (_, args: ListArguments, { view }) => pageOf(view, 'apiKeys', args, {}, () => [...view.rows.ApiKey]),
   'Query.events': (_, { filter, ...page }: ListArguments & { filter?: object }, { view }) =>
-    pageOf(view, 'events', page, undefined, () => selectEvents(view, (filter ?? {}) as never)),
+    pageOf(view, 'events', page, {}, () => selectEvents(view, (filter ?? {}) as never)),
   'Query.node': (_, { id }: { id: string }, { view }) => findNode(view, id),
   'Query.nodes': (_, { ids }: { ids: string[] }, { view }) => ids.map((id) => findNode(view, id)),
   'Query.profiles': (_, { accountIds }: { accountIds: string[] }, { view }) =>
@@ -123,8 +121,8 @@ const resolversOf = (schema: GraphQLSchema): Readonly<Record<string, Resolver>> 
   'User.tenantApp': (_, __, { view }) => ({ id: view.tenantAppId, name: view.tenantName }),
   'User.accounts': ({ id }: Row, args: NestedArguments, { view }) =>
     nestedRows(view, args, () => accountsOf(schema, view, id, args)),
-  'User.accountsConnection': ({ id }: Row, { orderBy, ...args }: NestedArguments & ListArguments, { view }) =>
-    pageOf(view, 'accounts', args, orderBy, () => accountsOf(schema, view, id, args)),
+  'User.accountsConnection': ({ id }: Row, args: NestedArguments & ListArguments, { view }) =>
+    pageOf(view, 'accounts', args, args, () => accountsOf(schema, view, id, args)),
   'Account.user': (row: Row, _, { view }) => view.byId.User.get(String(row['userId'])),
   'Account.profile': ({ id }: Row, _, { view }) => view.profileOf.get(id) ?? null,
   'Profile.account': (row: Row, _, { view }) => view.byId.Account.get(String(row['accountId'])),
