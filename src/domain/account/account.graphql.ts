@@ -8,9 +8,10 @@ import { defineFilter } from '../../engine/graphql/schema/filter.ts'
 import { addLogic, addRelation } from '../../engine/graphql/schema/filter-tree.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
 import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutation.ts'
+import { defineNestedConnection, defineNestedList } from '../../engine/graphql/schema/nested-list.ts'
 import { defineQueryById, Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { defineOrder } from '../../engine/graphql/schema/order.ts'
-import { referencedRowOf, rowsOf } from '../../engine/graphql/schema/rows.ts'
+import { referencedRowOf } from '../../engine/graphql/schema/rows.ts'
 import { defineLive } from '../event/live.graphql.ts'
 import { User, UserFilter } from '../user/user.graphql.ts'
 import { userById } from '../user/user.ts'
@@ -47,15 +48,6 @@ export const Account = builder.prismaObject('Account', {
 })
 
 registerNode('Account', accountIds, 'users:read', accountById)
-
-builder.prismaObjectField(User, 'accounts', (t) =>
-  t.field({
-    type: [Account],
-    scope: 'users:read',
-    description: "The user's platform accounts, oldest first.",
-    ...rowsOf(accountsOfUser, 'id'),
-  }),
-)
 
 defineQueryById('account', Account, 'users:read', accountById)
 
@@ -97,12 +89,10 @@ addRelation(UserFilter, 'account', AccountFilter, {
   from: 'id',
 })
 
-defineList('accounts', {
-  model: 'Account',
+const accounts = {
   type: Account,
   plural: 'accounts',
   scope: 'users:read',
-  description: "Lists your tenant's accounts.",
   selection: {
     filter: AccountFilter,
     order: defineOrder(
@@ -116,7 +106,23 @@ defineList('accounts', {
     ),
     defaultOrder: 'Oldest first',
   },
+} as const
+
+const AccountConnection = defineList('accounts', {
+  ...accounts,
+  model: 'Account',
+  description: "Lists your tenant's accounts.",
 })
+
+const ofUser = {
+  ...accounts,
+  relation: accountsOfUser,
+  from: 'id',
+  description: "The user's platform accounts",
+} as const
+
+defineNestedList(User, 'accounts', ofUser)
+defineNestedConnection(User, 'accountsConnection', { ...ofUser, type: AccountConnection })
 
 const linkAccountMutation = defineMutation('linkAccount', {
   scope: 'users:write',

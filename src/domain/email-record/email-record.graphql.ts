@@ -1,6 +1,7 @@
 import { builder } from '../../engine/graphql/schema/builder.ts'
+import { defineNestedList } from '../../engine/graphql/schema/nested-list.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
-import { referencedRowOf, rowsOf } from '../../engine/graphql/schema/rows.ts'
+import { referencedRowOf } from '../../engine/graphql/schema/rows.ts'
 import { Profile } from '../profile/profile.graphql.ts'
 import { profileById } from '../profile/profile.ts'
 import { emailRecordById, emailRecordIds, emailsOfProfile } from './email-record.ts'
@@ -28,13 +29,13 @@ const EmailRecord = builder.prismaObject('EmailRecord', {
 
 registerNode('EmailRecord', emailRecordIds, 'contacts:read', emailRecordById)
 
-builder.prismaObjectField(Profile, 'emails', (t) =>
-  t.field({
-    type: [EmailRecord],
-    scope: 'contacts:read',
-    isWithheld: true,
-    description: 'The email addresses, oldest first.',
-    cost: { length: 2 },
-    ...rowsOf(emailsOfProfile, 'id'),
-  }),
-)
+defineNestedList(Profile, 'emails', {
+  type: EmailRecord,
+  relation: emailsOfProfile,
+  from: 'id',
+  plural: 'addresses',
+  scope: 'contacts:read',
+  isWithheld: true,
+  description: 'The email addresses',
+  length: 2,
+})

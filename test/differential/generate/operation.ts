@@ -16,8 +16,8 @@ import {
 } from 'graphql'
 import type { Random } from '../../../src/domain/resource.ts'
 import { type Cursors, listNameOf } from '../reference/cursors.ts'
-import { defaultOrders } from '../reference/lists.ts'
-import { lists, ordersOf } from '../world/learn-cursors.ts'
+import { ordersIn } from '../reference/lists.ts'
+import { ordersOf } from '../world/learn-cursors.ts'
 import { isLeftOut } from './left-out.ts'
 import { createValues, pickFields } from './values.ts'
 import { createVariables, literalOf, sets, type Values } from './variables.ts'
@@ -118,6 +118,8 @@ function createWriter({ schema, cursors, tenantAppId }: GeneratorOptions, random
   const { below, pick } = random
   const style = styleOf(random)
   const value = createValues(random)
+  // Those of the tenant whose rows mutations change are not learned.
+  const hasCursors = cursors.all(tenantAppId, listNameOf('accounts', ordersIn('accounts', {}))).length > 0
   const variables = createVariables(random, style.conditions)
   const fragments: Fragment[] = []
   /**
@@ -180,7 +182,10 @@ function createWriter({ schema, cursors, tenantAppId }: GeneratorOptions, random
 
   function fieldOf({ type, depth, times }: Place): string | undefined {
     const possible = Object.values(type.getFields()).filter(
-      (field) => !isLeftOut(type.name, field.name) && (depth > 1 || !isObject(getNamedType(field.type))),
+      (field) =>
+        !isLeftOut(type.name, field.name) &&
+        (hasCursors || !field.name.toLowerCase().endsWith('cursor')) &&
+        (depth > 1 || !isObject(getNamedType(field.type))),
     )
     // Fields below which there are others are chosen more often.
     const composite = possible.filter((field) => isObject(getNamedType(field.type)))
@@ -188,7 +193,7 @@ function createWriter({ schema, cursors, tenantAppId }: GeneratorOptions, random
     if (!field) return undefined
     const named = getNamedType(field.type)
     const isPage = field.args.some(({ name }) => name === 'first')
-    const length = isPage ? lengthOfPages : isListType(getNullableType(field.type)) ? lengthOfLists : 1
+    const length = isListType(getNullableType(field.type)) ? lengthOfLists : isPage ? lengthOfPages : 1
     if (isObject(named) && times * length > maxTimes) return undefined
     const text = argumentsOf(type, field, isPage)
     if (!isObject(named))
@@ -244,18 +249,24 @@ function createWriter({ schema, cursors, tenantAppId }: GeneratorOptions, random
   function pageArguments(field: GraphQLField<unknown, unknown>): string[][] {
     const typeOf = (name: string) => field.args.find((arg) => arg.name === name)?.type as GraphQLInputType
     const place = (name: string) => [name, argument(typeOf(name), `${field.name}.${name}`)]
-    const hasCursor = lists[field.name] !== undefined && below(2) === 0
-    const orders = ordersOf(schema, field.name)
-    const order = orders.length > 0 && below(2) === 0 ? pick(orders) : undefined
+    // The lists of the rows of a parent have the cursors of the list of all rows.
+    const list = field.name.replace('Connection', '')
+    const isConnection = typeOf('last') !== undefined
+    if (!isConnection && below(3) === 0) return []
+    const order = typeOf('orderBy') && below(2) === 0 ? pick(ordersOf(schema, list)) : []
+    const [first, ...ties] = order
+    const known = cursors.all(tenantAppId, listNameOf(list, order.length > 0 ? order : ordersIn(list, {})))
+    const hasCursor = isConnection && known.length > 0 && below(2) === 0
     const orderBy = typeOf('orderBy')
     const given: string[][] = []
-    if (below(50) === 0) given.push(place('first'), place('last'))
-    else if (below(6) > 0) given.push(place(pick(['first', 'first', 'last'])))
+    if (isConnection && below(50) === 0) given.push(place('first'), place('last'))
+    else if (below(6) > 0) given.push(place(pick(isConnection ? ['first', 'first', 'last'] : ['first'])))
     if (typeOf('filter') && below(2) === 0) given.push(place('filter'))
-    if (order)
-      given.push(['orderBy', hasCursor ? literalOf(order, orderBy) : argument(orderBy, `${field.name}.orderBy`)])
+    if (first && hasCursor) given.push(['orderBy', literalOf(first, orderBy)])
+    else if (first) given.push(place('orderBy'))
+    if (ties.length > 0 && hasCursor) given.push(['thenBy', literalOf(ties, typeOf('thenBy'))])
+    else if (ties.length > 0) given.push(place('thenBy'))
     if (hasCursor) {
-      const known = cursors.all(tenantAppId, listNameOf(field.name, order ?? defaultOrders[field.name]))
       const cursor = () => (below(40) === 0 ? pick(['', 'x', 'bm90IGEgY3Vyc29y']) : pick(known))
       for (const name of pick([['after'], ['after'], ['before'], ['before'], ['after', 'before']])) {
         const type = typeOf(name)

@@ -29,7 +29,7 @@ const anyId = Object.values(ids).flat()
 const idsByPath: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^(user\.id|.*\.userId|users\.filter(\.(and|or|not))*\.ids|.*\.user(\.(and|or|not))*\.ids)$/, ids.User],
   [
-    /^(account\.id|profiles\.accountIds|accounts\.filter(\.(and|or|not))*\.ids|.*\.account(\.(and|or|not))*\.ids)$/,
+    /^(account\.id|profiles\.accountIds|accounts(Connection)?\.filter(\.(and|or|not))*\.ids|.*\.account(\.(and|or|not))*\.ids)$/,
     ids.Account,
   ],
   [/^(searchProfiles\.filter(\.(and|or|not))*\.ids|.*\.profile(\.(and|or|not))*\.ids)$/, ids.Profile],

@@ -6,11 +6,11 @@ import type { Row } from './tables.ts'
 // a cursor in a response must be the one of its row, and a cursor in an argument stands for the place of its row in
 // that list and order. The rows do not change meanwhile.
 
-/** A list in an order: `users CREATED_AT ASC`. Cursors of one are not passed to another. */
+/** A list in an order: `users CREATED_AT ASC NAME DESC`. Cursors of one are not passed to another. */
 export type ListName = string
 
-export function listNameOf(field: string, order: { field: string; direction: string } | undefined): ListName {
-  return order ? `${field} ${order.field} ${order.direction}` : field
+export function listNameOf(field: string, orders: readonly { field: string; direction: string }[]): ListName {
+  return [field, ...orders.map((order) => `${order.field} ${order.direction}`)].join(' ')
 }
 
 /** The cursors of the rows of lists. */

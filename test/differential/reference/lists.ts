@@ -3,9 +3,15 @@ import { inputError } from './errors.ts'
 import { firstOf, type Row, type TextOrder } from './tables.ts'
 import type { View } from './view.ts'
 
-interface Order {
+export interface Order {
   readonly field: string
   readonly direction: string
+}
+
+/** The arguments that order a list. */
+export interface OrderArguments {
+  readonly orderBy?: Order | null
+  readonly thenBy?: readonly Order[] | null
 }
 
 export interface ListArguments {
@@ -23,6 +29,12 @@ export const defaultOrders: Readonly<Record<string, Order>> = {
   searchProfiles: { field: 'FOLLOWERS_COUNT', direction: 'DESC' },
 }
 
+/** The fields by which a list is ordered, one after the other. A field that comes a second time has no effect. */
+export function ordersIn(list: string, { orderBy, thenBy }: OrderArguments): Order[] {
+  const orders = [orderBy ?? defaultOrders[list] ?? [], thenBy ?? []].flat()
+  return orders.filter(({ field }, index) => orders.findIndex((order) => order.field === field) === index)
+}
+
 /** What a row is ordered by, for each value of the enums of orders. Events are in the order of their ids. */
 const keys: Readonly<Record<string, (row: Row, direction: string, order: TextOrder) => number>> = {
   CREATED_AT: (row) => Date.parse(String(row['createdAt'])),
@@ -33,15 +45,34 @@ const keys: Readonly<Record<string, (row: Row, direction: string, order: TextOrd
   ID: () => 0,
 }
 
-/** Compares rows in an order. Ties are ordered by id, in the same direction. */
-function comparing({ field, direction }: Order, order: TextOrder): (one: Row, other: Row) => number {
-  const sign = direction === 'ASC' ? 1 : -1
-  const keyOf = keys[field] ?? (() => 0)
+/** Compares rows in an order. Ties are ordered by id, in the direction of the first field. */
+function comparing(orders: readonly Order[], order: TextOrder): (one: Row, other: Row) => number {
   const idOf = ({ id }: Row) => order.get(id) ?? Number.NaN
+  const signOf = (direction: string | undefined) => (direction === 'DESC' ? -1 : 1)
   return (one, other) => {
-    const [a, b] = [keyOf(one, direction, order), keyOf(other, direction, order)]
-    return sign * (a === b ? idOf(one) - idOf(other) : a < b ? -1 : 1)
+    for (const { field, direction } of orders) {
+      const keyOf = keys[field] ?? (() => 0)
+      const [a, b] = [keyOf(one, direction, order), keyOf(other, direction, order)]
+      if (a !== b) return signOf(direction) * (a < b ? -1 : 1)
+    }
+    return signOf(orders[0]?.direction) * (idOf(one) - idOf(other))
   }
+}
+
+/**
+ * The rows of a parent, oldest first, or in another order, and as many as `first`.
+ *
+ * @param select returns all of them. It is called after `first` was checked
+ * @throws GraphQLError BAD_USER_INPUT
+ */
+export function nestedRows(
+  view: View,
+  { first, ...order }: { readonly first?: number | null } & OrderArguments,
+  select: () => readonly Row[],
+): Row[] {
+  if (first != null && (first < 0 || first > maxSize)) throw inputError(`must be from 0 to ${maxSize}`)
+  const sorted = select().toSorted(comparing(ordersIn('accounts', order), view.order))
+  return sorted.slice(0, first ?? sorted.length)
 }
 
 const maxSize = 500
@@ -54,21 +85,16 @@ const defaultSize = 20
  * @param select returns the rows of the list. It is called after the other arguments were checked
  * @throws GraphQLError BAD_USER_INPUT for a size or a cursor
  */
-export function pageOf(
-  view: View,
-  list: string,
-  args: ListArguments,
-  orderBy: Order | null | undefined,
-  select: () => Row[],
-) {
+export function pageOf(view: View, list: string, args: ListArguments, order: OrderArguments, select: () => Row[]) {
   const { first, last } = args
   for (const size of [first, last]) {
     if (size != null && (size < 0 || size > maxSize)) throw inputError(`must be from 0 to ${maxSize}`)
   }
   if (first != null && last != null) throw inputError('last cannot be given together with first')
-  const named = orderBy ?? defaultOrders[list]
-  const name = listNameOf(list, named)
-  const compare = comparing(named ?? { field: list === 'events' ? 'ID' : 'CREATED_AT', direction: 'ASC' }, view.order)
+  const orders = ordersIn(list, order)
+  const name = listNameOf(list, orders)
+  const unordered = { field: list === 'events' ? 'ID' : 'CREATED_AT', direction: 'ASC' }
+  const compare = comparing(orders.length > 0 ? orders : [unordered], view.order)
   const after = args.after == null ? undefined : view.cursors.rowOf(name, args.after, 'after')
   const before = args.before == null ? undefined : view.cursors.rowOf(name, args.before, 'before')
 

@@ -20,7 +20,7 @@ import {
 import { projectRoot } from '../../support/docs.ts'
 import { forbidden } from './errors.ts'
 import { checkFilter, selectEvents, selectRows } from './filters.ts'
-import { type ListArguments, pageOf } from './lists.ts'
+import { type ListArguments, nestedRows, type OrderArguments, pageOf } from './lists.ts'
 import { findNode, nodeOfEvent } from './nodes.ts'
 import { scopeIn } from './scopes.ts'
 import type { Row } from './tables.ts'
@@ -61,11 +61,22 @@ const byId =
     view.byId[typename].get(id) ?? null
 
 function listOf(schema: GraphQLSchema, list: string, typename: 'User' | 'Account' | 'Profile' | 'Job'): Resolver {
-  return (_, { filter, orderBy, ...page }: ListArguments & { filter?: object; orderBy?: never }, { view }) =>
-    pageOf(view, list, page, orderBy, () => {
+  return (_, { filter, ...args }: ListArguments & OrderArguments & { filter?: object }, { view }) =>
+    pageOf(view, list, args, args, () => {
       checkFilter(schema, `${typename}Filter`, (filter ?? {}) as never, view)
       return selectRows(view, typename, (filter ?? {}) as never)
     })
+}
+
+interface NestedArguments extends OrderArguments {
+  readonly first?: number | null
+  readonly filter?: object | null
+}
+
+/** The accounts of a user that a filter selects. */
+function accountsOf(schema: GraphQLSchema, view: View, userId: string, { filter }: NestedArguments): Row[] {
+  checkFilter(schema, 'AccountFilter', (filter ?? {}) as never, view)
+  return selectRows(view, 'Account', (filter ?? {}) as never).filter((row) => row['userId'] === userId)
 }
 
 /** How many rows have each value of a field, the most frequent first. */
@@ -89,10 +100,9 @@ const resolversOf = (schema: GraphQLSchema): Readonly<Record<string, Resolver>> 
   'Query.accounts': listOf(schema, 'accounts', 'Account'),
   'Query.searchProfiles': listOf(schema, 'searchProfiles', 'Profile'),
   'Query.jobs': listOf(schema, 'jobs', 'Job'),
-  'Query.apiKeys': (_, args: ListArguments, { view }) =>
-    pageOf(view, 'apiKeys', args, undefined, () => [...view.rows.ApiKey]),
+  'Query.apiKeys': (_, args: ListArguments, { view }) => pageOf(view, 'apiKeys', args, {}, () => [...view.rows.ApiKey]),
   'Query.events': (_, { filter, ...page }: ListArguments & { filter?: object }, { view }) =>
-    pageOf(view, 'events', page, undefined, () => selectEvents(view, (filter ?? {}) as never)),
+    pageOf(view, 'events', page, {}, () => selectEvents(view, (filter ?? {}) as never)),
   'Query.node': (_, { id }: { id: string }, { view }) => findNode(view, id),
   'Query.nodes': (_, { ids }: { ids: string[] }, { view }) => ids.map((id) => findNode(view, id)),
   'Query.profiles': (_, { accountIds }: { accountIds: string[] }, { view }) =>
@@ -109,11 +119,15 @@ const resolversOf = (schema: GraphQLSchema): Readonly<Record<string, Resolver>> 
   'Viewer.scopes': (_, __, { view }) => view.scopes,
   'Viewer.user': (_, __, { view }) => (view.userId === undefined ? null : view.byId.User.get(view.userId)),
   'User.tenantApp': (_, __, { view }) => ({ id: view.tenantAppId, name: view.tenantName }),
-  'User.accounts': ({ id }: Row, _, { view }) => view.accountsOf.get(id) ?? [],
+  'User.accounts': ({ id }: Row, args: NestedArguments, { view }) =>
+    nestedRows(view, args, () => accountsOf(schema, view, id, args)),
+  'User.accountsConnection': ({ id }: Row, args: NestedArguments & ListArguments, { view }) =>
+    pageOf(view, 'accounts', args, args, () => accountsOf(schema, view, id, args)),
   'Account.user': (row: Row, _, { view }) => view.byId.User.get(String(row['userId'])),
   'Account.profile': ({ id }: Row, _, { view }) => view.profileOf.get(id) ?? null,
   'Profile.account': (row: Row, _, { view }) => view.byId.Account.get(String(row['accountId'])),
-  'Profile.emails': ({ id }: Row, _, { view }) => view.emailsOf.get(id) ?? [],
+  'Profile.emails': ({ id }: Row, args: NestedArguments, { view }) =>
+    nestedRows(view, args, () => view.emailsOf.get(id) ?? []),
   // Rows that were written before the column existed were synchronized when they last changed.
   'Profile.syncedAt': (row: Row) => row['syncedAt'] ?? row['updatedAt'],
   'EmailRecord.profile': (row: Row, _, { view }) => view.byId.Profile.get(String(row['profileId'])),

@@ -16,7 +16,6 @@ export interface Holder {
 export interface View extends Holder {
   readonly rows: Tables
   readonly byId: Readonly<Record<Typename, ReadonlyMap<string, Row>>>
-  readonly accountsOf: ReadonlyMap<unknown, readonly Row[]>
   readonly profileOf: ReadonlyMap<unknown, Row>
   readonly emailsOf: ReadonlyMap<unknown, readonly Row[]>
   /** The rows in the form that the predicates of filters take. */
@@ -43,7 +42,6 @@ export function createView(holder: Holder, tables: Tables, order: TextOrder, cur
     order,
     cursors,
     byId: Object.fromEntries(indexed) as unknown as View['byId'],
-    accountsOf: Map.groupBy(oldestFirst(rows.Account), (row) => row['userId']),
     profileOf: new Map(rows.Profile.map((row) => [row['accountId'], row])),
     emailsOf: Map.groupBy(oldestFirst(rows.EmailRecord), (row) => row['profileId']),
     people: toPeople(holder, rows),

@@ -1,6 +1,7 @@
 import { type GraphQLSchema, getNamedType, isEnumType, isInputObjectType } from 'graphql'
 import type { TestApp, TestTenant } from '../../support/app.ts'
 import { listNameOf } from '../reference/cursors.ts'
+import type { Order } from '../reference/lists.ts'
 import type { Row, Typename } from '../reference/tables.ts'
 import type { View } from '../reference/view.ts'
 
@@ -15,7 +16,7 @@ interface Holder {
 }
 
 /** The lists whose cursors are passed as arguments, and the types of their rows. */
-export const lists: Readonly<Record<string, Typename>> = {
+const lists: Readonly<Record<string, Typename>> = {
   users: 'User',
   accounts: 'Account',
   searchProfiles: 'Profile',
@@ -24,17 +25,34 @@ export const lists: Readonly<Record<string, Typename>> = {
   events: 'Event',
 }
 
-/** The orders that a list can have; empty if it has no argument `orderBy`. */
-export function ordersOf(schema: GraphQLSchema, list: string): { field: string; direction: string }[] {
-  const argument = schema
-    .getQueryType()
-    ?.getFields()
-    [list]?.args.find(({ name }) => name === 'orderBy')
-  const type = argument && getNamedType(argument.type)
-  if (!isInputObjectType(type)) return []
+/**
+ * The orders that a list can have: of one field, and of several. A list without the argument `orderBy` has one order
+ * without fields.
+ */
+export function ordersOf(schema: GraphQLSchema, list: string): Order[][] {
+  const args = schema.getQueryType()?.getFields()[list]?.args ?? []
+  const type = getNamedType(args.find(({ name }) => name === 'orderBy')?.type)
+  if (!isInputObjectType(type)) return [[]]
   const fields = getNamedType(type.getFields()['field']?.type)
   if (!isEnumType(fields)) throw new Error(`${list} is ordered by no enum`)
-  return fields.getValues().flatMap(({ name: field }) => ['ASC', 'DESC'].map((direction) => ({ field, direction })))
+  const all = fields
+    .getValues()
+    .flatMap(({ name: field }) => ['ASC', 'DESC'].map((direction) => ({ field, direction })))
+  /** The order, and each that begins with it. */
+  const continued = (order: Order[]): Order[][] => [
+    order,
+    ...all
+      .filter(({ field }) => order.every((one) => one.field !== field))
+      .flatMap((next) => continued([...order, next])),
+  ]
+  return all.flatMap((order) => continued([order]))
+}
+
+/** The arguments for an order. */
+function orderArguments([orderBy, ...thenBy]: readonly Order[]): string {
+  const textOf = ({ field, direction }: Order) => `{ field: ${field}, direction: ${direction} }`
+  if (!orderBy) return ''
+  return `, orderBy: ${textOf(orderBy)}${thenBy.length > 0 ? `, thenBy: [${thenBy.map(textOf).join(', ')}]` : ''}`
 }
 
 /** Reads each list of a tenant whole, in each order, and notes the cursors. Waits until the last event can be read. */
@@ -44,10 +62,8 @@ export async function learnCursors(
   { view, credentials }: Holder,
 ): Promise<void> {
   for (const [list, typename] of Object.entries(lists)) {
-    const orders = ordersOf(schema, list)
-    for (const order of orders.length > 0 ? orders : [undefined]) {
-      const orderBy = order ? `, orderBy: { field: ${order.field}, direction: ${order.direction} }` : ''
-      const query = `{ ${list}(first: 500${orderBy}) { edges { cursor node { id } } } }`
+    for (const order of ordersOf(schema, list)) {
+      const query = `{ ${list}(first: 500${orderArguments(order)}) { edges { cursor node { id } } } }`
       const rows = view.byId[typename]
       let edges: { cursor: string; row: Row }[] = []
       do {

@@ -2,7 +2,7 @@ import type { DataModel, Model } from '../data-model.ts'
 import type { Parameter } from '../statement.ts'
 import { byCount, firstCharacters } from './order.ts'
 import type { Ownership } from './owner.ts'
-import { maxLimit, type Window } from './page.ts'
+import type { Window } from './page.ts'
 import type { Relation } from './relation.ts'
 
 /** A condition on the rows of a list. */
@@ -32,45 +32,11 @@ export interface ListRequest extends Window {
   readonly conditions: readonly Condition[]
 }
 
-/**
- * The statement that reads rows of a list. Its last parameter is the limit.
- *
- * @param columns the list for SELECT
- */
-export function pageText(model: DataModel, of: Model, columns: string, owned: Ownership, request: ListRequest) {
-  const table = model(of)
-  const { order, direction, above, below, isClosed, limit } = request
-  const clause = createClause(model, of, owned, request.conditions)
-  const key = order.expression(`"${table.columnOf(order.field).column}"`)
-  for (const [sign, position] of [['>', above] as const, ['<', below] as const]) {
-    if (!position) continue
-    const values = `${clause.parameter(position.value, order.sqlType)}, ${clause.parameter(position.id, 'text')}`
-    clause.parts.push(`(${key}, "id") ${sign}${isClosed ? '=' : ''} (${values})`)
-  }
-  // The planner estimates from the inner limit, which is a constant. The outer limit is a parameter, so that the text
-  // is the same for every page size. Without the inner limit PostgreSQL would plan the statement again each time.
-  const text =
-    `SELECT ${columns} FROM (SELECT * FROM "${table.name}" WHERE ${clause.parts.join(' AND ')} ` +
-    `ORDER BY ${key} ${direction}, "id" ${direction} LIMIT ${maxLimit}) AS page ` +
-    `LIMIT $${clause.parameters.length + 1}::integer`
-  return { text, parameters: [...clause.parameters, String(limit)] }
-}
-
-/** The statement that counts the rows that meet the conditions. */
-export function countText(model: DataModel, of: Model, owned: Ownership, conditions: readonly Condition[]) {
-  const clause = createClause(model, of, owned, conditions)
-  const text = `SELECT count(*) FROM "${model(of).name}" WHERE ${clause.parts.join(' AND ')}`
-  return { text, parameters: clause.parameters }
-}
-
-/** The statement that counts the rows for each value of a field, the most frequent ones first. */
-export function countByText(model: DataModel, of: Model, owned: Ownership, field: string) {
-  const { name, columnOf } = model(of)
-  const { column } = columnOf(field)
-  const text =
-    `SELECT "${column}"::text, count(*) FROM "${name}" WHERE ${owned.conditionOn(of)} ` +
-    `GROUP BY "${column}" ORDER BY 2 DESC, 1`
-  return { text, parameters: owned.parameters }
+interface ClauseOptions {
+  /** The parameters of the statement so far, to which those of the conditions are added. By default the owner's. */
+  readonly parameters?: Parameter[]
+  /** Whether PostgreSQL can join related rows. Otherwise it looks them up for each row. */
+  readonly isJoin?: boolean
 }
 
 /**
@@ -78,8 +44,13 @@ export function countByText(model: DataModel, of: Model, owned: Ownership, field
  *
  * @returns the parts of the clause and its parameters. `parameter` adds one more
  */
-export function createClause(model: DataModel, of: Model, owned: Ownership, conditions: readonly Condition[]) {
-  const parameters: Parameter[] = [...owned.parameters]
+export function createClause(
+  model: DataModel,
+  of: Model,
+  owned: Ownership,
+  conditions: readonly Condition[],
+  { parameters = [...owned.parameters], isJoin: isJoinOfAll = true }: ClauseOptions = {},
+) {
   const parts: string[] = [owned.conditionOn(of)]
 
   function parameter(value: string | Date | readonly string[], type: string): string {
@@ -155,7 +126,7 @@ export function createClause(model: DataModel, of: Model, owned: Ownership, cond
     }
   }
 
-  for (const condition of conditions) parts.push(conditionOn(of, condition))
+  for (const condition of conditions) parts.push(conditionOn(of, condition, isJoinOfAll))
   return { parameters, parts, parameter }
 }
 

@@ -4,6 +4,8 @@ import type { Model } from '../data-model.ts'
 import { isStatementTimeout } from '../errors.ts'
 import { isPossibleId } from '../ids.ts'
 import { type Condition, isComposed, isSearch, type ListRequest } from './list.ts'
+import { conditionsOfRelation, createNestedLists, type RelatedRows } from './nested-list.ts'
+import type { Order } from './order.ts'
 import type { Owner } from './owner.ts'
 import type { Reads, ValueCount } from './reads.ts'
 import { type Branch, noBranches, noPlan, type ReadPlan, type Relation, type SelectedRow } from './relation.ts'
@@ -21,6 +23,10 @@ export interface Loaders {
    * of the keys.
    */
   loadAll<Result>(relation: Relation<Model, Result>, keys: readonly string[]): Promise<Result[]>
+  /** Restricts a relation to some of its rows, for the loads of this request. */
+  restrict<Result>(relation: Relation<Model, Result>, rows: RelatedRows): Relation<Model, Result>
+  /** Counts the rows of a relation. Counts of the same relation in one turn of the event loop are one statement. */
+  countRelated(relation: Relation, key: string): Promise<number>
   /** Reads rows of a list, with one statement. */
   list<M extends Model>(model: M, request: ListRequest): Promise<SelectedRow<M>[]>
   /** Whether a list has a row in a window, with one statement. */
@@ -63,6 +69,8 @@ const maxObjects = 16
 /** Creates the reads of one request: a DataLoader for each relation that is loaded. */
 export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits): Loaders {
   const loaders = new Map<readonly Branch[], Map<Relation, DataLoader<string, unknown>>>()
+  const counters = new Map<Relation, DataLoader<string, number>>()
+  const restrict = createNestedLists()
   const read = new Map<Relation, Map<string, unknown>>()
   let plan = noPlan
   let received = 0
@@ -95,7 +103,9 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits): L
     const possible = keys.filter(isPossibleId)
     if (possible.length === 0) return keys.map(grouped(relation, []))
     const read = () => reads.related(relation, owner, possible, { plan, branches, onReceived })
-    const { rows, levels } = await queueFor(relation.model, possible.length)(read)
+    const conditions = [...conditionsOfRelation(relation), ...conditionsBelow(branches)]
+    const queued = conditions.some(isSearch) ? limits.search : queueFor(relation.model, possible.length)
+    const { rows, levels } = await orTooExpensive(conditions, queued(read))
     for (const level of levels) remember(level)
     return keys.map(grouped(relation, rows))
   }
@@ -107,6 +117,21 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits): L
       ofBranches.get(relation) ?? new DataLoader<string, unknown>((keys) => readAll(relation, branches, keys))
     ofBranches.set(relation, loader)
     return loader
+  }
+
+  /** Counts are queued, because they can read many rows. */
+  async function countAll(relation: Relation, keys: readonly string[]): Promise<number[]> {
+    const possible = keys.filter(isPossibleId)
+    const counting = limits.search(() => reads.countRelated(relation, owner, possible))
+    const counts = await orTooExpensive(conditionsOfRelation(relation), counting)
+    return keys.map((key) => counts.get(key) ?? 0)
+  }
+
+  function counterOf(relation: Relation): DataLoader<string, number> {
+    const counter =
+      counters.get(relation) ?? new DataLoader<string, number>((keys) => countAll(relation, keys), { cache: false })
+    counters.set(relation, counter)
+    return counter
   }
 
   function below(branches: readonly Branch[]): Loaders {
@@ -123,15 +148,18 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits): L
       loadAll<Result>(relation: Relation<Model, Result>, keys: readonly string[]) {
         return readAll(relation, branchesOf(relation), keys) as Promise<Result[]>
       },
+      restrict,
+      countRelated: (relation, key) => counterOf(relation).load(key),
       async list(model, request) {
         const read = () => reads.list(model, owner, request, { plan, branches, onReceived })
-        const queued = request.conditions.some(isSearch) ? limits.search : queueFor(model, request.limit)
-        const { rows, levels } = await orTooExpensive(request.conditions, queued(read))
+        const conditions = [...request.conditions, ...conditionsBelow(branches)]
+        const queued = isLong(request.order, conditions) ? limits.search : queueFor(model, request.limit)
+        const { rows, levels } = await orTooExpensive(conditions, queued(read))
         for (const level of levels) remember(level)
         return rows as never
       },
       hasRow(model, request) {
-        const queued = request.conditions.some(isSearch) ? limits.search : atOnce
+        const queued = isLong(request.order, request.conditions) ? limits.search : atOnce
         return orTooExpensive(
           request.conditions,
           queued(() => reads.hasRow(model, owner, request)),
@@ -174,6 +202,16 @@ async function orTooExpensive<Result>(conditions: readonly Condition[], read: Pr
       cause: error,
     })
   }
+}
+
+/** Whether a list may read many rows that it does not return: it searches, or sorts those that are equal by a field. */
+function isLong({ ties }: Order, conditions: readonly Condition[]): boolean {
+  return ties !== undefined || conditions.some(isSearch)
+}
+
+/** The conditions of the nested lists that are read together with the rows above. */
+function conditionsBelow(branches: readonly Branch[]): Condition[] {
+  return branches.flatMap((branch) => [...conditionsOfRelation(branch.relation), ...conditionsBelow(branch.branches)])
 }
 
 /** What a relation returns for a key, from the rows that were read. */

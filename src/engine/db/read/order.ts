@@ -2,8 +2,12 @@ import { isStorableText, isStorableTime } from '../storable.ts'
 
 export type Direction = 'ASC' | 'DESC'
 
-/** The order of the rows of a list. Ties are ordered by id. The database has an index on the same expression. */
+export const opposite = (direction: Direction): Direction => (direction === 'ASC' ? 'DESC' : 'ASC')
+
+/** The order of the rows of a list. The database has an index on the same expression. */
 export interface Order {
+  /** The orders of the rows that are equal in this one. They need no index. Rows that are equal in all are ordered by id. */
+  readonly ties?: readonly Order[]
   readonly direction: Direction
   readonly field: string
   readonly sqlType: string

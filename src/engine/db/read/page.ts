@@ -1,8 +1,9 @@
 import type { Direction, Order } from './order.ts'
 
-/** A position in a list: the value that it is ordered by, as a parameter, and the id. */
+/** A position in a list: the value that it is ordered by, as a parameter, those of ties, and the id. */
 export interface Position {
   readonly value: string
+  readonly ties?: readonly string[]
   readonly id: string
 }
 
@@ -18,7 +19,7 @@ export interface PageRequest {
 /** The order and limits of a list, in the terms of a statement. */
 export interface Window {
   readonly order: Order
-  /** The direction in which rows are read. A page from the end of the list is read backwards. */
+  /** The direction in which rows are read by the first key. A page from the end of the list is read backwards. */
   readonly direction: Direction
   /** Only rows above or below these positions. */
   readonly above?: Position | undefined

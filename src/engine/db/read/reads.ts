@@ -1,8 +1,11 @@
 import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import type { DataModel, Model, Row } from '../data-model.ts'
-import { query, statement } from '../statement.ts'
+import { type Parameter, query, statement } from '../statement.ts'
 import { type SelectedColumns, selectColumns } from './columns.ts'
-import { type Condition, countByText, countText, isComposed, type ListRequest, pageText } from './list.ts'
+import { type Condition, isComposed, isSearch, type ListRequest } from './list.ts'
+import { countByText, countText, pageText } from './list-texts.ts'
+import { conditionsOfRelation, nestedCountText, rowsOfRelation } from './nested-list.ts'
+import type { Order } from './order.ts'
 import { createOwnerships, type Owner, type Ownership } from './owner.ts'
 import { type Branch, type IdField, noBranches, noPlan, type ReadPlan, type Relation } from './relation.ts'
 import { createTreeRead, relatedText, type Tree } from './tree.ts'
@@ -39,20 +42,31 @@ export type Reads = ReturnType<typeof createReads>
  */
 export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size: number) => void = ignore) {
   const columns = createColumns(model)
-  const readTree = createTreeRead(sql, model, ({ relation, fields }) => columns(relation.model, relation.by, fields))
+  const readTree = createTreeRead(sql, model, ({ relation, fields }) =>
+    columns(relation.model, fieldsOfRelation(relation), fields),
+  )
   const ownershipOf = createOwnerships(model)
 
   // Columns belong to one model and one field. The rest of the text depends on the kinds of the relation and of the
   // owner.
   const texts = new WeakMap<SelectedColumns, Map<string, string>>()
 
-  function textOf(relation: Relation, selected: SelectedColumns, owned: Ownership, { within }: Owner): string {
+  function textOf(
+    relation: Relation,
+    selected: SelectedColumns,
+    owned: Ownership,
+    { within }: Owner,
+    parameters: Parameter[],
+  ): string {
+    const keys = `$${parameters.length}`
+    // Clients compose the arguments of nested lists, so their texts are many.
+    if (rowsOfRelation(relation)) return relatedText(model, relation, selected, owned, keys, parameters)
     const known = texts.get(selected) ?? new Map<string, string>()
     const key = `${relation.kind} ${within?.model}`
     const text = known.get(key)
     if (text !== undefined) return text
     // `= ANY` has one text for any number of keys. Prisma's `IN` has one per number.
-    const created = relatedText(model, relation, selected, owned, `$${owned.parameters.length + 1}`)
+    const created = relatedText(model, relation, selected, owned, keys, parameters)
     texts.set(selected, known.set(key, created))
     return created
   }
@@ -65,11 +79,15 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
     { plan = noPlan, branches = noBranches, times, onReceived = ignore }: ReadOptions = {},
   ): Promise<Tree> {
     onBatch(keys.length)
-    const selected = columns(relation.model, relation.by, plan.fieldsOf(relation.model), times)
+    const selected = columns(relation.model, fieldsOfRelation(relation), plan.fieldsOf(relation.model), times)
     const owned = ownershipOf(owner)
-    const text = textOf(relation, selected, owned, owner)
-    const root = { model: relation.model, columns: selected, text, owned, parameters: [...owned.parameters, keys] }
-    return readTree({ ...root, isShortRead: true, isPrepared: true, isPage: false }, branches, onReceived)
+    const parameters: Parameter[] = [...owned.parameters, keys]
+    const text = textOf(relation, selected, owned, owner, parameters)
+    const conditions = conditionsOfRelation(relation)
+    const isShortRead = !conditions.some(isSearch)
+    const isPrepared = !conditions.some(isComposed)
+    const root = { model: relation.model, columns: selected, text, owned, parameters, isShortRead, isPrepared }
+    return readTree({ ...root, isPage: false }, branches, onReceived)
   }
 
   return {
@@ -77,7 +95,7 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
 
     /** Whether rows that are read for the plan have JSON objects. */
     hasObjects(modelName: Model, plan: ReadPlan): boolean {
-      return columns(modelName, 'id', plan.fieldsOf(modelName)).hasObjects
+      return columns(modelName, [], plan.fieldsOf(modelName)).hasObjects
     },
 
     /** Reads all rows whose field `by` has one of the keys, oldest first, with their times as `Date`. */
@@ -98,11 +116,12 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
       request: ListRequest,
       { plan = noPlan, branches = noBranches, onReceived = ignore }: ReadOptions = {},
     ): Promise<Tree> {
-      const selected = columns(modelName, request.order.field, plan.fieldsOf(modelName))
+      const selected = columns(modelName, fieldsOfOrder(request.order), plan.fieldsOf(modelName))
       const owned = ownershipOf(owner)
       const { text, parameters } = pageText(model, modelName, selected.list, owned, request)
-      // Without conditions an index leads to the page. A search for a part of a text may read every row.
-      const isShortRead = request.conditions.length === 0
+      // Without conditions an index leads to the page. A search for a part of a text may read every row, and so may an
+      // order in which many rows are equal by the first field.
+      const isShortRead = request.conditions.length === 0 && !request.order.ties
       const isPrepared = !request.conditions.some(isComposed)
       const root = { model: modelName, columns: selected, text, owned, parameters }
       return readTree({ ...root, isShortRead, isPrepared, isPage: true }, branches, onReceived)
@@ -121,6 +140,18 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
       return Number(rows[0]?.[0])
     },
 
+    /** Counts the rows of a relation for each key. Keys without rows are left out. */
+    async countRelated(
+      relation: Relation,
+      owner: Owner,
+      keys: readonly string[],
+    ): Promise<ReadonlyMap<string, number>> {
+      const { text, parameters } = nestedCountText(model, relation, ownershipOf(owner), keys)
+      const isNamed = !conditionsOfRelation(relation).some(isComposed)
+      const rows = await query(sql, isNamed ? statement(text) : { text }, parameters)
+      return new Map(rows.map(([key, count]) => [String(key), Number(count)]))
+    },
+
     /** Counts the rows for each value of a field, the most frequent ones first. */
     async countBy(modelName: Model, owner: Owner, field: string): Promise<readonly ValueCount[]> {
       const { text, parameters } = countByText(model, modelName, ownershipOf(owner), field)
@@ -130,18 +161,28 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
   }
 }
 
+/** The fields that the read of a relation itself needs: the one with the key, and those of the order. */
+function fieldsOfRelation(relation: Relation): readonly string[] {
+  const rows = rowsOfRelation(relation)
+  return rows ? [relation.by, ...fieldsOfOrder(rows.order)] : [relation.by]
+}
+
+function fieldsOfOrder({ field, ties = [] }: Order): readonly string[] {
+  return [field, ...ties.map((tie) => tie.field)]
+}
+
 /** Stands for all fields, in reads without a plan. */
 const allFields: ReadonlySet<string> = new Set()
 
 /**
- * Remembers the columns of each selection: the id, the field that the read itself needs, and the fields of the plan. An
+ * Remembers the columns of each selection: the id, the fields that the read itself needs, and those of the plan. An
  * operation passes the same sets each time, so the sets are the keys.
  */
 function createColumns(model: DataModel) {
   const known = new WeakMap<ReadonlySet<string>, Map<string, SelectedColumns>>()
   return (
     of: Model,
-    also: string,
+    also: readonly string[],
     fields: ReadonlySet<string> = allFields,
     times: Times = 'texts',
   ): SelectedColumns => {
@@ -149,7 +190,8 @@ function createColumns(model: DataModel) {
     const key = `${of}.${also} ${times}`
     const selected = byModel.get(key)
     if (selected) return selected
-    const isSelected = (field: string) => fields === allFields || field === 'id' || field === also || fields.has(field)
+    const isSelected = (field: string) =>
+      fields === allFields || field === 'id' || also.includes(field) || fields.has(field)
     const columns = selectColumns(model(of), { isSelected: ({ field }) => isSelected(field), times })
     known.set(fields, byModel.set(key, columns))
     return columns

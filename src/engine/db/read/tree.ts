@@ -3,6 +3,8 @@ import { LRUCache } from 'lru-cache'
 import type { DataModel, Model } from '../data-model.ts'
 import { type Parameter, query, type Statement, statement } from '../statement.ts'
 import type { SelectedColumns } from './columns.ts'
+import { type Condition, isComposed, isSearch } from './list.ts'
+import { conditionsOfRelation, nestedListText, rowsOfRelation } from './nested-list.ts'
 import type { Ownership } from './owner.ts'
 import type { Branch, Relation } from './relation.ts'
 
@@ -48,6 +50,8 @@ interface Step {
 /** A statement, and what decodes its result. Both are made of the same columns. */
 interface PreparedTree {
   readonly statement: Statement
+  /** The parameters after those of the root: the arguments of nested lists. */
+  readonly parameters: readonly Parameter[]
   /** Whether its result can be long. */
   readonly isLong: boolean
   /** @param size the number of rows at the root for which relations were read. Undefined: all */
@@ -83,8 +87,8 @@ export function createTreeRead(sql: SqlQueryable, model: DataModel, columnsOf: (
    * @param onReceived called with the length of what the server sent, before it is decoded. What it throws is thrown
    */
   return async (root: Root, branches: readonly Branch[], onReceived: (length: number) => void): Promise<Tree> => {
-    const { statement: sent, isLong, decode } = prepare(root, branches)
-    const results = await query(sql, sent, root.parameters)
+    const { statement: sent, parameters, isLong, decode } = prepare(root, branches)
+    const results = await query(sql, sent, [...root.parameters, ...parameters])
     if (isLong) onReceived(lengthOf(results))
     return decode(results, root.isPage ? Number(root.parameters.at(-1)) - 1 : undefined)
   }
@@ -101,6 +105,7 @@ function lengthOf(results: readonly unknown[][]): number {
  * The SELECT of the rows of a relation.
  *
  * @param keys an expression: the array of ids for which they are read
+ * @param parameters of the statement. Those of a nested list are added
  */
 export function relatedText(
   model: DataModel,
@@ -108,7 +113,10 @@ export function relatedText(
   columns: SelectedColumns,
   owned: Ownership,
   keys: string,
+  parameters: Parameter[],
 ): string {
+  const rows = rowsOfRelation(relation)
+  if (rows) return nestedListText(model, relation, rows, columns, owned, keys, parameters)
   const table = model(relation.model)
   const text =
     `SELECT ${columns.list} FROM "${table.name}" ` +
@@ -135,6 +143,8 @@ function prepareTree(
   const steps: Step[] = []
   const columnsOfLevels = [root.columns]
   const ctes = [`level_0 AS (${root.text})`]
+  const parameters = [...root.parameters]
+  const conditions: Condition[] = []
 
   /** Adds a CTE for the rows of a relation. Returns its number. */
   function addLevel(branch: Branch, above: number): number {
@@ -144,7 +154,8 @@ function prepareTree(
     const keys = `SELECT "${model(parent).columnOf(from).column}" FROM level_${above}${limit}`
     const number = columnsOfLevels.push(columns) - 1
     // An array makes PostgreSQL use the index. It does not know how few rows `IN (SELECT …)` would have.
-    ctes.push(`level_${number} AS (${relatedText(model, relation, columns, root.owned, `ARRAY(${keys})`)})`)
+    conditions.push(...conditionsOfRelation(relation))
+    ctes.push(`level_${number} AS (${relatedText(model, relation, columns, root.owned, `ARRAY(${keys})`, parameters)})`)
     return number
   }
 
@@ -164,16 +175,18 @@ function prepareTree(
   }
 
   add(root.model, 0, branches)
-  const isShortRead = root.isShortRead && ctes.length - 1 <= maxShortSteps
-  const named = (text: string): Statement => (root.isPrepared ? statement(text, { isShortRead }) : { text })
+  const isShortRead = root.isShortRead && ctes.length - 1 <= maxShortSteps && !conditions.some(isSearch)
+  const isPrepared = root.isPrepared && !conditions.some(isComposed)
+  const named = (text: string): Statement => (isPrepared ? statement(text, { isShortRead }) : { text })
   if (steps.length === 0) {
     const { toRow, hasObjects } = root.columns
     const decode = (results: readonly unknown[][]) => ({ rows: results.map(toRow), levels: [] })
-    return { statement: named(root.text), isLong: hasObjects, decode }
+    return { statement: named(root.text), parameters: [], isLong: hasObjects, decode }
   }
   const results = columnsOfLevels.map(({ json }, number) => `(SELECT ${json} FROM level_${number})`)
   const text = `WITH ${ctes.join(', ')} SELECT ${results.join(', ')}`
-  return { statement: named(text), isLong: true, decode: createDecode(columnsOfLevels, steps) }
+  const added = parameters.slice(root.parameters.length)
+  return { statement: named(text), parameters: added, isLong: true, decode: createDecode(columnsOfLevels, steps) }
 }
 
 /** Returns a function that decodes the JSON text of each level. */

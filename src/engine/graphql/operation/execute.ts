@@ -35,7 +35,7 @@ async function runOperation({ operation, variables, context }: Execution, event:
   if (errors) return { errors }
   // For a viewer who lacks a scope, only fields that the viewer may see load their relations.
   const isAllowed = hasScopes(context.viewer, operation)
-  const plan = operation.planOf(coerced)
+  const plan = operation.planOf(coerced, context)
   context.loaders.follow(isAllowed ? plan : { ...plan, branchesOf: noPlan.branchesOf })
   const compiled = event === undefined && isAllowed ? operation.compiled() : undefined
   context.metrics.operationRuns.inc({ executor: compiled ? 'compiled' : 'interpreted' })

@@ -68,7 +68,7 @@ export function createSubscribe({ admissions, meter, limits }: SubscribeOptions)
     const { cost, headers } = await admissions.admit(request)
     const { errors, coerced = {} } = operation.coerce(variables)
     if (errors) return { events: shown({ errors }, request), headers }
-    context.loaders.follow(operation.planOf(coerced))
+    context.loaders.follow(operation.planOf(coerced, context))
     const spend = (points: number) => admissions.spend(request, points)
     const source = await meter.run(request.statements, () =>
       createSourceEventStream(executionArgs(operation, { ...context, spend }, coerced)),

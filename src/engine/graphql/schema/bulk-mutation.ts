@@ -70,8 +70,8 @@ export function defineBulkMutation<Input, Result>(
 
 /** What an input costs besides its nodes, for all inputs. */
 function extraOf({ cost }: Pick<FieldMetadata, 'cost'>) {
-  return ({ inputs }: Readonly<Record<string, unknown>>) =>
-    [inputs].flat().reduce<number>((points, input) => points + (cost?.extra?.({ input }) ?? 0), 0)
+  return ({ inputs }: Readonly<Record<string, unknown>>, isOfRoot: boolean) =>
+    [inputs].flat().reduce<number>((points, input) => points + (cost?.extra?.({ input }, isOfRoot) ?? 0), 0)
 }
 
 function toPayload<Result>(outcome: Outcome<Result>, index: number): Payload<Result> {

@@ -1,4 +1,5 @@
 import type { FieldScope } from '../../auth/scopes.ts'
+import type { Context } from '../../context.ts'
 import type { Relation } from '../../db/read/relation.ts'
 import type { Deprecation } from './deprecation.ts'
 
@@ -11,8 +12,12 @@ export interface FieldCost {
   readonly page?: string
   /** The length of the list: a number, or the argument whose entries it has. */
   readonly length?: number | { readonly asArgument: string }
-  /** Further points, for the arguments as the client sent them. */
-  readonly extra?: (args: Readonly<Record<string, unknown>>) => number
+  /**
+   * Further points, for the arguments as the client sent them.
+   *
+   * @param isOfRoot whether the field is one of a root field, such as `totalCount` of `users`
+   */
+  readonly extra?: (args: Readonly<Record<string, unknown>>, isOfRoot: boolean) => number
 }
 
 /** The metadata of a field besides its type and its resolver. Fields declare it as options. */
@@ -29,7 +34,16 @@ export interface FieldMetadata {
   /**
    * The relation that the field loads, and the field of its parent that holds the id. It can be read with the parent.
    */
-  readonly relation?: { readonly relation: Relation; readonly from: string }
+  readonly relation?: {
+    readonly relation: Relation
+    readonly from: string
+    /**
+     * The relation for the arguments of the field, if they select some of its rows.
+     *
+     * @throws GatewayError for arguments that the resolver rejects
+     */
+    readonly restrict?: (args: Readonly<Record<string, unknown>>, context: Context) => Relation
+  }
   /** The columns that the field reads, if it reads others than the one with its name. */
   readonly columns?: readonly string[]
   /** Why the field is deprecated, instead of Pothos' `deprecationReason`. */
@@ -38,6 +52,12 @@ export interface FieldMetadata {
 
 /** The extra points of a field whose statement reads rows that it does not return: a count, a search. */
 export const pointsOfScan = 50
+
+/**
+ * The rows that a parent is assumed to have in a nested list. A condition or an order is applied to each of them, also to
+ * those that are not returned.
+ */
+export const rowsOfParent = 5
 
 /** The key under which the schema keeps the metadata of a field. */
 export const metadataKey = 'metadata'

@@ -67,12 +67,14 @@ function list<Value>(
 type FilterFields = Readonly<Record<string, FilterField<any>>>
 
 /** The values of a filter. Absent and null do not restrict the list. */
-type FilterValues<Fields extends FilterFields> = {
+type ValuesOf<Fields extends FilterFields> = {
   readonly [Name in keyof Fields]?: Parameters<Fields[Name]['where']>[0] | null | undefined
 }
 
+export type FilterValues = ValuesOf<FilterFields>
+
 /** The filter of a list: the input type, and what its values mean. */
-export interface Filter<Values = FilterValues<FilterFields>> {
+export interface Filter<Values = FilterValues> {
   readonly type: InputRef<Values>
   readonly rules: z.ZodType
   /** Adds a field. Filters of two resources that refer to each other are defined first. */
@@ -94,6 +96,8 @@ export interface Filter<Values = FilterValues<FilterFields>> {
    * @throws GatewayError BAD_USER_INPUT for filters within filters beyond the depth
    */
   sizeOf(values: Values, depth: number): number
+  /** The same for values as the client sent them; 0 if they are rejected. */
+  countOf(values: Values): number
 }
 
 const maxConditions = 20
@@ -112,8 +116,8 @@ export function defineFilter<Fields extends FilterFields>(
   typename: string,
   plural: string,
   fieldsOf: (f: typeof kinds) => Fields,
-): Filter<FilterValues<Fields>> {
-  type Values = FilterValues<Fields>
+): Filter<ValuesOf<Fields>> {
+  type Values = ValuesOf<Fields>
   const fields = new Map<string, FilterFields[string]>(Object.entries(fieldsOf(kinds)))
   // Read when a filter is checked first, because fields are still added here.
   const rules = z.lazy(() => z.object(nullish(Object.fromEntries([...fields].map(([name, { rule }]) => [name, rule])))))
@@ -156,6 +160,13 @@ export function defineFilter<Fields extends FilterFields>(
         else size += 1
       }
       return Math.max(1, size)
+    },
+    countOf(values) {
+      try {
+        return this.sizeOf(values, 0)
+      } catch {
+        return 0
+      }
     },
   }
 }

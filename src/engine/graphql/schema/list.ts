@@ -1,17 +1,20 @@
 import type { ObjectRef } from '@pothos/core'
 import type { Scope } from '../../auth/scopes.ts'
 import type { Model } from '../../db/data-model.ts'
-import type { Condition } from '../../db/read/list.ts'
 import { byTime } from '../../db/read/order.ts'
 import { type Window, windowOf } from '../../db/read/page.ts'
 import { builder } from './builder.ts'
 import { readPageRequest, toConnection } from './connection.ts'
-import { pointsOfScan } from './field-metadata.ts'
-import type { Filter } from './filter.ts'
+import { pointsOfScan, rowsOfParent } from './field-metadata.ts'
+import type { Filter, FilterValues } from './filter.ts'
 import type { defineOrder } from './order.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
-type FilterValues = Parameters<Filter['isScan']>[0]
+
+/** A connection whose whole list can be counted. */
+interface Counted {
+  count(): Promise<number>
+}
 
 interface ListOptions {
   readonly model: Model
@@ -24,19 +27,25 @@ interface ListOptions {
    * The filter and the order. Without it the list has neither `filter` nor `orderBy` nor `totalCount`, and the oldest
    * rows come first.
    */
-  readonly selection?: {
-    readonly filter: Filter
-    readonly order: ReturnType<typeof defineOrder>
-    /** The order without the argument `orderBy`, in words. */
-    readonly defaultOrder: string
-  }
+  readonly selection?: ListSelection
+}
+
+/** What selects and orders the rows of a list. */
+export interface ListSelection {
+  readonly filter: Filter
+  readonly order: ReturnType<typeof defineOrder>
+  /** The order without the argument `orderBy`, in words. */
+  readonly defaultOrder: string
 }
 
 /**
  * Defines a query field that lists the rows of a model, as a Relay connection with a filter, an order and `totalCount`:
  * `defineList('users', { model: 'User', … })` ⇒ `users(first, last, after, before, filter, orderBy): UserConnection`.
+ *
+ * @returns the type of the connection, for lists of the same rows elsewhere (nested-list.ts)
  */
-export function defineList(name: string, { model, type, plural, scope, description, selection }: ListOptions): void {
+export function defineList(name: string, { model, type, plural, scope, description, selection }: ListOptions) {
+  const connection = defineConnection({ model, type, plural, selection })
   const order = selection ? `${selection.defaultOrder} by default.` : 'Oldest first.'
 
   builder.queryField(name, (t) =>
@@ -46,43 +55,70 @@ export function defineList(name: string, { model, type, plural, scope, descripti
         scope,
         description: `${description} ${order}`,
         cost: {
-          extra: ({ filter }) => (selection?.filter.isScan((filter ?? {}) as FilterValues) ? pointsOfScan : 0),
+          extra: ({ filter, thenBy }) =>
+            [thenBy ?? []].flat().length > 0 || selection?.filter.isScan((filter ?? {}) as FilterValues)
+              ? pointsOfScan
+              : 0,
         },
-        args:
-          selection === undefined
-            ? {}
-            : {
-                filter: t.arg({ type: selection.filter.type, description: `Selects ${plural}. All by default.` }),
-                orderBy: t.arg({ type: selection.order.type, description: `The order. ${order}` }),
-              },
+        args: selection === undefined ? {} : selectionArguments(t, plural, selection),
         resolve: async (_, args, context) => {
           // TypeScript does not follow the types of arguments that a list may lack.
-          const { filter, orderBy } = args as { filter?: FilterValues | null; orderBy?: never }
-          const list = { name: plural, order: selection?.order.read(orderBy) ?? byTime('createdAt', 'ASC') }
+          const { filter, orderBy, thenBy } = args as { filter?: FilterValues | null; orderBy?: never; thenBy?: never }
+          const list = { name: plural, order: selection?.order.read(orderBy, thenBy) ?? byTime('createdAt', 'ASC') }
           const page = readPageRequest(args, list)
           const conditions = selection?.filter.conditionsOf(filter ?? {}, context) ?? []
           const rows = await context.loaders.list(model, { conditions, ...windowOf(page) })
           const hasRow = (window: Window) => context.loaders.hasRow(model, { conditions, ...window })
-          return { ...toConnection(list, page, rows, hasRow), conditions } as never
+          const count = () => context.loaders.count(model, conditions)
+          return { ...toConnection(list, page, rows, hasRow), count } as never
         },
       },
-      {
-        name: `${model}Connection`,
-        scope: 'inherited',
-        description: `A page of ${plural}.`,
-        fields: (connection) =>
-          selection === undefined
-            ? {}
-            : {
-                totalCount: connection.int({
-                  description: `The number of ${plural} in the whole list. It is counted only if requested.`,
-                  cost: { extra: () => pointsOfScan },
-                  resolve: (parent, _, { loaders }) =>
-                    loaders.count(model, (parent as unknown as { conditions: Condition[] }).conditions),
-                }),
-              },
-      },
-      { name: `${model}Edge`, scope: 'inherited', description: `One of the ${plural} and its cursor.` },
+      connection,
     ),
+  )
+  return connection
+}
+
+type FieldBuilder = Pick<Parameters<Parameters<typeof builder.queryField>[1]>[0], 'arg'>
+
+/** The arguments that select and order the rows of a list. */
+export function selectionArguments(t: FieldBuilder, plural: string, { filter, order, defaultOrder }: ListSelection) {
+  return {
+    filter: t.arg({ type: filter.type, description: `Selects ${plural}. All by default.` }),
+    orderBy: t.arg({ type: order.type, description: `The order. ${defaultOrder} by default.` }),
+    ...(order.hasSeveral && {
+      thenBy: t.arg({
+        type: [order.type],
+        description: `The order of those that are equal by \`orderBy\`, and so on. By id at last, in the direction of \`orderBy\`.`,
+      }),
+    }),
+  }
+}
+
+/** Defines the connection of a list, and its edge. */
+function defineConnection({
+  model,
+  type,
+  plural,
+  selection,
+}: Pick<ListOptions, 'model' | 'type' | 'plural'> & { readonly selection: ListSelection | undefined }) {
+  return builder.connectionObject(
+    {
+      type,
+      name: `${model}Connection`,
+      scope: 'inherited',
+      description: `A page of ${plural}.`,
+      fields: (connection) =>
+        selection === undefined
+          ? {}
+          : {
+              totalCount: connection.int({
+                description: `The number of ${plural} in the whole list. It is counted only if requested.`,
+                cost: { extra: (_, isOfRoot) => (isOfRoot ? pointsOfScan : rowsOfParent) },
+                resolve: (parent) => (parent as unknown as Counted).count(),
+              }),
+            },
+    },
+    { name: `${model}Edge`, scope: 'inherited', description: `One of the ${plural} and its cursor.` },
   )
 }

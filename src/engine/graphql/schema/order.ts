@@ -20,6 +20,12 @@ interface OrderInput {
   readonly direction: Direction
 }
 
+/** An order as GraphQL has coerced it. */
+interface GivenOrder {
+  readonly field: unknown
+  readonly direction: Direction
+}
+
 /**
  * Defines the input type for the order of a list: `defineOrder('User', 'users', …)` ⇒ `UserOrder { field, direction }`.
  *
@@ -44,10 +50,20 @@ export function defineOrder(
         direction: t.field({ type: OrderDirection, required: true, description: 'The direction.' }),
       }),
     }),
-    /** The order that a client asks for, or the default. */
-    read(input: { readonly field: unknown; readonly direction: Direction } | null | undefined): Order {
-      const { field, direction } = input ?? byDefault
-      return (own(fields, String(field)) as OrderField).by(direction)
+    /** Whether a list can be ordered by several fields. */
+    hasSeveral: Object.keys(fields).length > 1,
+    /**
+     * The order that a client asks for, or the default, and those of its ties. A field that comes a second time has no
+     * effect.
+     */
+    read(first: GivenOrder | null | undefined, ties?: readonly GivenOrder[] | null): Order {
+      const unique = new Map<string, Order>()
+      for (const { field, direction } of [first ?? byDefault, ...(ties ?? [])]) {
+        const name = String(field)
+        if (!unique.has(name)) unique.set(name, (own(fields, name) as OrderField).by(direction))
+      }
+      const [order, ...rest] = [...unique.values()] as [Order, ...Order[]]
+      return rest.length > 0 ? { ...order, ties: rest } : order
     },
   }
 }

@@ -11,12 +11,9 @@ import {
 } from 'graphql'
 import { own, recordOf } from '../../../own.ts'
 import { defaultPageSize, maxPageSize } from '../../schema/connection.ts'
-import { metadataOf } from '../../schema/field-metadata.ts'
+import { metadataOf, rowsOfParent } from '../../schema/field-metadata.ts'
 import type { Values } from './coerce-variables.ts'
 import type { SelectedField, Selection } from './selection.ts'
-
-/** The assumed length of a list of nodes without a known length. */
-const defaultLength = 5
 
 /** The cost of selecting a JSON object of a node again, under another alias: a point for each KiB that it may have. */
 const pointsOfRepetition = 256
@@ -39,7 +36,7 @@ export function createCost({ variableDefinitions = [] }: OperationDefinitionNode
   const calculate = (variables: Values, shares?: Map<string, number>) => {
     const calculation = new CostCalculation(recordOf([...defaults, ...Object.entries(variables)]), shares)
     return {
-      cost: Math.max(1, calculation.ofFields(fields, undefined, '', 1)),
+      cost: Math.max(1, calculation.ofFields(fields, { page: undefined, path: '', times: 1, depth: 0 })),
       isConstant: !calculation.readsVariables,
     }
   }
@@ -54,6 +51,18 @@ export function createCost({ variableDefinitions = [] }: OperationDefinitionNode
   }
 }
 
+/** Where fields are. */
+interface Place {
+  /** The length of the lists of a connection or a payload. */
+  readonly page: number | undefined
+  /** The path of the fields; empty for root fields. */
+  readonly path: string
+  /** How often the response has them. */
+  readonly times: number
+  /** 0 for root fields. */
+  readonly depth: number
+}
+
 class CostCalculation {
   /** Whether the cost depends on the variables. */
   readsVariables = false
@@ -66,20 +75,16 @@ class CostCalculation {
     this.shares = shares
   }
 
-  /**
-   * @param page the length of the lists of a connection or a payload
-   * @param parent the path of the fields; empty for root fields
-   * @param times how often the response has them
-   */
-  ofFields(fields: readonly SelectedField[], page: number | undefined, parent: string, times: number): number {
+  ofFields(fields: readonly SelectedField[], place: Place): number {
+    const { path: parent, times, depth } = place
     let points = pointsOfRepetition * repetitionsOf(fields)
     this.share(parent, points * times)
     for (const field of fields) {
       const path = this.shares && parent !== '' ? `${parent}.${field.key}` : field.key
-      const extra = this.extraOf(field)
+      const extra = this.extraOf(field, depth === 1)
       this.share(path, extra * times)
       points += extra
-      if (field.node.selectionSet) points += this.ofField(field, page, path, times, parent === '')
+      if (field.node.selectionSet) points += this.ofField(field, { ...place, path })
     }
     return points
   }
@@ -88,27 +93,23 @@ class CostCalculation {
     if (points > 0) this.shares?.set(path, (this.shares.get(path) ?? 0) + points)
   }
 
-  private extraOf({ field, node }: SelectedField): number {
+  private extraOf({ field, node }: SelectedField, isOfRoot: boolean): number {
     const { extra } = metadataOf(field).cost ?? {}
     const names = node.arguments?.map(({ name }) => name.value) ?? []
-    return extra?.(recordOf(names.map((name) => [name, this.argument(node, name)]))) ?? 0
+    return extra?.(recordOf(names.map((name) => [name, this.argument(node, name)])), isOfRoot) ?? 0
   }
 
-  private ofField(
-    { field, node, type, selections }: SelectedField,
-    page: number | undefined,
-    path: string,
-    times: number,
-    isRoot: boolean,
-  ): number {
+  /** @param place of the field itself, with its path */
+  private ofField({ field, node, type, selections }: SelectedField, { page, path, times, depth }: Place): number {
     const ownPage = this.pageOf(field, node)
+    const isList = isListType(getNullableType(field.type))
     // An empty list costs as much as one item: otherwise everything below it would be free.
-    const length = isListType(getNullableType(field.type))
-      ? Math.max(1, this.lengthOf(field, node) ?? ownPage ?? page ?? defaultLength)
-      : 1
-    const inner = length * this.ofFields(selections, ownPage, path, times * length)
+    const length = isList ? Math.max(1, ownPage ?? this.lengthOf(field, node) ?? page ?? rowsOfParent) : 1
+    // The items of a list are no connection: their lists have other lengths.
+    const below = { page: isList ? undefined : ownPage, path, times: times * length, depth: depth + 1 }
+    const inner = length * this.ofFields(selections, below)
     // A page is read whatever is selected of it, and each root field is a piece of work.
-    const points = Math.max(inner + (isNode(type) ? length : 0), ownPage ?? 0, isRoot ? 1 : 0)
+    const points = Math.max(inner + (isNode(type) ? length : 0), ownPage ?? 0, depth === 0 ? 1 : 0)
     this.share(path, times * (points - inner))
     return points
   }
@@ -116,7 +117,10 @@ class CostCalculation {
   /** The page size in the arguments of a field; undefined if it has no such argument. */
   private pageOf(field: GraphQLField<unknown, unknown>, node: FieldNode): number | undefined {
     if (field.args.some(({ name }) => name === 'first')) {
-      return toPageSize(this.argument(node, 'first') ?? this.argument(node, 'last') ?? defaultPageSize)
+      const size = this.argument(node, 'first') ?? this.argument(node, 'last')
+      // A nested list without `first` is as long as it is without arguments.
+      if (size == null && isListType(getNullableType(field.type))) return undefined
+      return toPageSize(size ?? defaultPageSize)
     }
     const [name, ...path] = metadataOf(field).cost?.page?.split('.') ?? []
     if (name === undefined) return undefined

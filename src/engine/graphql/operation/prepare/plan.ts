@@ -1,5 +1,7 @@
+import { getArgumentValues } from 'graphql'
+import type { Context } from '../../../context.ts'
 import type { Model } from '../../../db/data-model.ts'
-import { type Branch, noBranches, type ReadPlan } from '../../../db/read/relation.ts'
+import { type Branch, noBranches, type ReadPlan, type Relation } from '../../../db/read/relation.ts'
 import { own } from '../../../own.ts'
 import { metadataOf } from '../../schema/field-metadata.ts'
 import type { Values } from './coerce-variables.ts'
@@ -22,31 +24,60 @@ const maxVariables = 3
  * Returns a function that plans the reads of an operation: for each model the fields, and for each root field the
  * relations that are read together with its rows.
  *
- * @returns the plan for coerced variables, which decide `@skip` and `@include`
+ * A plan is kept for the values of the variables that decide `@skip` and `@include`. The relations of nested lists with
+ * arguments also depend on other variables and on the viewer, so they are planned for each request.
+ *
+ * @returns the plan for coerced variables
  */
-export function createPlanner({ fields }: Selection): (variables: Values) => ReadPlan {
+export function createPlanner({ fields }: Selection): (variables: Values, context: Context) => ReadPlan {
   const variables = new Set<string>()
-  for (const { conditions } of allFields(fields)) {
-    for (const { variable } of conditions) if (variable !== undefined) variables.add(variable)
+  let hasNestedLists = false
+  for (const field of allFields(fields)) {
+    for (const { variable } of field.conditions) if (variable !== undefined) variables.add(variable)
+    hasNestedLists ||= restrictionOf(field) !== undefined
   }
-  const plans = new Map<string, ReadPlan>()
+  const kept = new Map<string, { readonly fieldsOf: FieldsOf; plan: ReadPlan | undefined }>()
 
-  function plan(values: Values): ReadPlan {
-    const fieldsOf = planFields(fields, values)
-    const byField = planRootFields(fields, values, fieldsOf)
+  function planBranches(values: Values, fieldsOf: FieldsOf, context: Context): ReadPlan {
+    const byField = planRootFields(fields, { values, context, fieldsOf })
     return { fieldsOf, branchesOf: (rootField) => byField.get(rootField) ?? noBranches }
   }
 
-  return (values) => {
+  return (values, context) => {
     if (variables.size > maxVariables) {
       return { fieldsOf: planFields(fields, values), branchesOf: () => noBranches }
     }
     const key = [...variables].map((name) => own(values, name)).join()
-    const known = plans.get(key)
-    if (known) return known
-    const planned = plan(values)
-    plans.set(key, planned)
-    return planned
+    const known = kept.get(key) ?? { fieldsOf: planFields(fields, values), plan: undefined }
+    kept.set(key, known)
+    if (hasNestedLists) return planBranches(values, known.fieldsOf, context)
+    known.plan ??= planBranches(values, known.fieldsOf, context)
+    return known.plan
+  }
+}
+
+/** For which request the relations are planned. */
+interface Planning {
+  readonly values: Values
+  readonly context: Context
+  readonly fieldsOf: FieldsOf
+}
+
+/** How the arguments of a field restrict its relation. Undefined for a field without arguments. */
+function restrictionOf({ field, node }: SelectedField) {
+  const { relation } = metadataOf(field)
+  return node.arguments && node.arguments.length > 0 ? relation?.restrict : undefined
+}
+
+/** The relation of a field for its arguments. Undefined if the resolver will reject them. */
+function relationOf(selected: SelectedField, { values, context }: Planning): Relation | undefined {
+  const { relation } = metadataOf(selected.field)
+  const restrict = relation?.restrict
+  if (!restrict) return relation?.relation
+  try {
+    return restrict(getArgumentValues(selected.field, selected.node, values), context)
+  } catch {
+    return undefined
   }
 }
 
@@ -74,18 +105,14 @@ function planFields(fields: readonly SelectedField[], values: Values): FieldsOf 
  * Plans each root field, by the nodes that select it. Fields that read the same branches share them, and so share a
  * statement.
  */
-function planRootFields(
-  fields: readonly SelectedField[],
-  values: Values,
-  fieldsOf: FieldsOf,
-): Map<object, readonly Branch[]> {
-  const included = fields.filter(({ conditions }) => isIncluded(conditions, values))
+function planRootFields(fields: readonly SelectedField[], planning: Planning): Map<object, readonly Branch[]> {
+  const included = fields.filter(({ conditions }) => isIncluded(conditions, planning.values))
   const planned = new Map<object, readonly Branch[]>()
   const shared = new Map<string, readonly Branch[]>()
   let left = maxBranches
   for (const group of Map.groupBy(included, ({ key }) => key).values()) {
     const selections = group.flatMap((field) => field.selections)
-    const branches = branchesOf(selections, values, fieldsOf)
+    const branches = branchesOf(selections, planning)
     // The fields follow from the models, because all branches here are of one plan.
     const key = JSON.stringify(branches)
     if (!shared.has(key)) {
@@ -100,22 +127,32 @@ function planRootFields(
 }
 
 /** The relations among fields, also below connections, edges and lists. */
-function branchesOf(fields: readonly SelectedField[], values: Values, fieldsOf: FieldsOf): Branch[] {
-  const included = fields.filter(({ conditions }) => isIncluded(conditions, values))
+function branchesOf(fields: readonly SelectedField[], planning: Planning): Branch[] {
+  const included = fields.filter(({ conditions }) => isIncluded(conditions, planning.values))
   const groups = Map.groupBy(included, ({ parent, field }) => `${parent.name}.${field.name}`)
-  return [...groups.values()].flatMap((group) => {
-    const selections = group.flatMap((field) => field.selections)
+  return [...groups.values()].flatMap((group): Branch[] => {
     const [first] = group
     if (!first) return []
     const { parent, field } = first
     const { relation } = metadataOf(field)
-    if (relation) {
-      const branches = branchesOf(selections, values, fieldsOf)
-      return [{ parent: parent.name as Model, ...relation, fields: fieldsOf(relation.relation.model), branches }]
-    }
     // Another field of a row returns other rows, which a resolver reads.
-    return isNode(parent) ? [] : branchesOf(selections, values, fieldsOf)
+    if (!relation) return isNode(parent) ? [] : branchesBelow(group, planning)
+    // Selections with the same arguments read the same rows.
+    const lists = Map.groupBy(group, (selected) => relationOf(selected, planning))
+    return [...lists].flatMap(([of, selected]) => {
+      if (!of) return []
+      const branches = branchesBelow(selected, planning)
+      const from = { parent: parent.name as Model, from: relation.from }
+      return [{ ...from, relation: of, fields: planning.fieldsOf(of.model), branches }]
+    })
   })
+}
+
+function branchesBelow(fields: readonly SelectedField[], planning: Planning): Branch[] {
+  return branchesOf(
+    fields.flatMap(({ selections }) => selections),
+    planning,
+  )
 }
 
 /** The columns that a field reads: the start of its relation, those that it declares, or the one with its name. */

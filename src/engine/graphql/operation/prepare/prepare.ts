@@ -9,6 +9,7 @@ import {
 import { LRUCache } from 'lru-cache'
 import type { Scope } from '../../../auth/scopes.ts'
 import type { Viewer } from '../../../auth/viewer.ts'
+import type { Context } from '../../../context.ts'
 import type { ReadPlan } from '../../../db/read/relation.ts'
 import type { Metrics } from '../../../telemetry/metrics.ts'
 import { maxNameLength } from '../../../telemetry/usage/client.ts'
@@ -47,8 +48,8 @@ export interface PreparedOperation {
   /** Counts the nodes in the data of a response. */
   countNodes(data: unknown): number
   coerce(variables: Values): ReturnType<typeof coerceVariables>
-  /** Its reads, for coerced variables. */
-  planOf(coerced: Values): ReadPlan
+  /** Its reads, for coerced variables and the request. */
+  planOf(coerced: Values, context: Context): ReadPlan
   /** Notes for how long a run kept the event loop busy, in milliseconds. */
   addRunTime(milliseconds: number): void
   /** How long its last runs kept the event loop busy, in milliseconds; undefined before the first run has ended. */

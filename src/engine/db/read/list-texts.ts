@@ -1,0 +1,91 @@
+import type { DataModel, Model, Table } from '../data-model.ts'
+import { type Condition, createClause, type ListRequest } from './list.ts'
+import { type Direction, opposite } from './order.ts'
+import type { Ownership } from './owner.ts'
+import { maxLimit, type Window } from './page.ts'
+
+// The statements that read and count the rows of lists.
+
+/**
+ * The statement that reads rows of a list. Its last parameter is the limit.
+ *
+ * @param columns the list for SELECT
+ */
+export function pageText(model: DataModel, of: Model, columns: string, owned: Ownership, request: ListRequest) {
+  const table = model(of)
+  const clause = createClause(model, of, owned, request.conditions)
+  clause.parts.push(...positionParts(clause, table, request))
+  // The planner estimates from the inner limit, which is a constant. The outer limit is a parameter, so that the text
+  // is the same for every page size. Without the inner limit PostgreSQL would plan the statement again each time.
+  const text =
+    `SELECT ${columns} FROM (SELECT * FROM "${table.name}" WHERE ${clause.parts.join(' AND ')} ` +
+    `ORDER BY ${sortingOf(table, request)} LIMIT ${maxLimit}) AS page ` +
+    `LIMIT $${clause.parameters.length + 1}::integer`
+  return { text, parameters: [...clause.parameters, String(request.limit)] }
+}
+
+/** An expression that rows are ordered by, and its direction. */
+interface SortKey {
+  readonly expression: string
+  readonly direction: Direction
+  readonly sqlType: string
+}
+
+/** The keys of a window in the direction in which it is read. The id follows them, in the direction of the first. */
+function sortKeysOf({ columnOf }: Table, { order, direction }: Pick<Window, 'order' | 'direction'>): SortKey[] {
+  return [order, ...(order.ties ?? [])].map((one) => ({
+    expression: one.expression(`"${columnOf(one.field).column}"`),
+    direction: one.direction === order.direction ? direction : opposite(direction),
+    sqlType: one.sqlType,
+  }))
+}
+
+/** The expressions of ORDER BY. */
+export function sortingOf(table: Table, window: Pick<Window, 'order' | 'direction'>): string {
+  const keys = sortKeysOf(table, window).map(({ expression, direction }) => `${expression} ${direction}`)
+  return [...keys, `"id" ${window.direction}`].join(', ')
+}
+
+/** The conditions of a window: rows above one position and below another, by the first key. */
+export function positionParts(
+  { parameter }: ReturnType<typeof createClause>,
+  table: Table,
+  window: Omit<Window, 'limit'>,
+): string[] {
+  const keys = sortKeysOf(table, window)
+  return [['>', window.above] as const, ['<', window.below] as const].flatMap(([sign, position]) => {
+    if (!position) return []
+    const texts = [position.value, ...(position.ties ?? [])]
+    const values = keys.map(({ sqlType }, index) => parameter(texts[index] ?? '', sqlType))
+    const id = parameter(position.id, 'text')
+    const signOfId = `${sign}${window.isClosed ? '=' : ''}`
+    if (keys.every(({ direction }) => direction === window.direction)) {
+      const expressions = keys.map(({ expression }) => expression)
+      return [`(${[...expressions, '"id"'].join(', ')}) ${signOfId} (${[...values, id].join(', ')})`]
+    }
+    // PostgreSQL compares rows in one direction only.
+    const beyond = keys.reduceRight((rest, { expression, direction }, index) => {
+      const signOfKey = direction === window.direction ? sign : sign === '>' ? '<' : '>'
+      return `(${expression} ${signOfKey} ${values[index]} OR (${expression} = ${values[index]} AND ${rest}))`
+    }, `"id" ${signOfId} ${id}`)
+    // The first key leads to the rows by its index.
+    return [`${keys[0]?.expression} ${sign}= ${values[0]} AND ${beyond}`]
+  })
+}
+
+/** The statement that counts the rows that meet the conditions. */
+export function countText(model: DataModel, of: Model, owned: Ownership, conditions: readonly Condition[]) {
+  const clause = createClause(model, of, owned, conditions)
+  const text = `SELECT count(*) FROM "${model(of).name}" WHERE ${clause.parts.join(' AND ')}`
+  return { text, parameters: clause.parameters }
+}
+
+/** The statement that counts the rows for each value of a field, the most frequent ones first. */
+export function countByText(model: DataModel, of: Model, owned: Ownership, field: string) {
+  const { name, columnOf } = model(of)
+  const { column } = columnOf(field)
+  const text =
+    `SELECT "${column}"::text, count(*) FROM "${name}" WHERE ${owned.conditionOn(of)} ` +
+    `GROUP BY "${column}" ORDER BY 2 DESC, 1`
+  return { text, parameters: owned.parameters }
+}
