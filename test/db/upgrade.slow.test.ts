@@ -64,6 +64,7 @@ it('the migrations keep every row and remove the schema of the queue library', a
     '20261126000000_folded_searches',
     '20261126000100_indexes_of_folded_searches',
     '20261126120000_functions_of_nodes',
+    '20261126130000_running_transactions',
   ])
   expect(await readAll()).toEqual(before)
   const [{ queue } = {}] = await database.prisma.$queryRaw<{ queue?: string | null }[]>`

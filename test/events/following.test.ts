@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { maxEvents } from '../../src/domain/event/event-log.ts'
+import { maxEvents } from '../../src/domain/event/new-events.ts'
 import { createRateLimit } from '../../src/engine/limits/rate-limit.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf, type EventStream, settleEvents, subscribe } from '../support/events.ts'

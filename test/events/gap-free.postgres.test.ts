@@ -313,9 +313,12 @@ describe('a database that has crashed', () => {
     const beforeCrash = {
       ...log,
       readNew: async (ends: Parameters<typeof log.readNew>[0]) => {
-        const { complete, begun, ofTenant } = await log.readNew(ends)
+        const { horizons, ofTenant } = await log.readNew(ends)
         const later = (prefix: string) => (hasCrashed ? prefix : prefix.replace(/^evt_0/, 'evt_1'))
-        return { complete: later(complete), begun: later(begun), ofTenant }
+        return {
+          horizons: horizons.map(({ complete, begun }) => ({ complete: later(complete), begun: later(begun) })),
+          ofTenant,
+        }
       },
     }
     const feed = createEventFeed({

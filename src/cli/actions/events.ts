@@ -1,5 +1,6 @@
 import type { Event } from '../../domain/event/event.ts'
-import { createEventLog, maxEvents } from '../../domain/event/event-log.ts'
+import { createEventLog } from '../../domain/event/event-log.ts'
+import { maxEvents } from '../../domain/event/new-events.ts'
 import { findTenant } from '../../domain/tenant/tenant.service.ts'
 import type { Io, Output } from '../io.ts'
 import { printTable } from './terminal.ts'

@@ -147,11 +147,16 @@ export async function revokeTree(
   { tenantAppId, id }: Pick<ApiKey, 'tenantAppId' | 'id'>,
 ): Promise<string[]> {
   await lockKeys({ prisma }, tenantAppId)
+  // Citus follows creators in a read only.
+  const tree = await prisma.$queryRaw<{ id: string }[]>`
+    WITH RECURSIVE tree (id) AS (
+      SELECT ${id}::text
+      UNION SELECT k.id FROM api_key k JOIN tree ON k.tenant_app_id = ${tenantAppId} AND k.creator_id = tree.id)
+    SELECT id FROM tree`
+  const ids = tree.map((key) => key.id)
   const revoked = await prisma.$queryRaw<{ id: string }[]>`
-    WITH RECURSIVE tree (tenant, id) AS (
-      SELECT ${tenantAppId}::text, ${id}::text
-      UNION SELECT k.tenant_app_id, k.id FROM api_key k JOIN tree ON k.tenant_app_id = tenant AND k.creator_id = tree.id)
-    UPDATE api_key SET revoked_at = now() WHERE (tenant_app_id, id) IN (TABLE tree) AND revoked_at IS NULL RETURNING id`
+    UPDATE api_key SET revoked_at = now()
+    WHERE tenant_app_id = ${tenantAppId} AND id = ANY (${ids}) AND revoked_at IS NULL RETURNING id`
   return revoked.map((key) => key.id)
 }
 

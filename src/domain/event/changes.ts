@@ -2,6 +2,7 @@ import type { Database } from '../../engine/db/database.ts'
 import { query, type Statement, statement } from '../../engine/db/statement.ts'
 import { OperatorError } from '../../engine/errors.ts'
 import type { EventType } from './event.ts'
+import { horizonOf } from './horizon.ts'
 
 // What has changed since a position in the log. Unlike followers, a delta reads the rows and the log in one snapshot,
 // and so also the events at the end before which others can still appear: these are read again after the next position,
@@ -65,7 +66,7 @@ async function* readIds(
 }
 
 const readEnd = statement(`
-  SELECT complete, begun, events_removed_to FROM event_horizon(), tenant_app WHERE tenant_app.id = $1`)
+  SELECT complete, begun, events_removed_to FROM ${horizonOf('$1')}, tenant_app WHERE tenant_app.id = $1`)
 
 // Whether an event is the last one of its resource is a look-up in an index, so memory is bounded, however many
 // resources have changed.

@@ -5,7 +5,8 @@ import { invalidField } from '../../engine/errors.ts'
 import { Interruption } from '../../engine/interruption.ts'
 import type { Payer } from '../../engine/limits/payer.ts'
 import { type Event, isEventId, transactionOf } from './event.ts'
-import { type EventLog, type EventSelection, maxEvents } from './event-log.ts'
+import type { EventLog, EventSelection } from './event-log.ts'
+import { maxEvents } from './new-events.ts'
 import { createStallWatch, type OnStall } from './stall-watch.ts'
 import { TenantTail } from './tenant-tail.ts'
 
@@ -29,7 +30,7 @@ export interface EventFollower {
 
 export interface FeedOptions {
   readonly log: EventLog
-  readonly driver: Pick<Driver, 'listen'>
+  readonly driver: Pick<Driver, 'listen' | 'isDistributed'>
   /** Runs the reads of followers that are behind, fairly. */
   readonly queue: { run<Result>(payer: Payer, work: () => Promise<Result>): Promise<Result> }
   readonly onStall: OnStall
@@ -98,11 +99,13 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
         announce = () => resolve(true)
       })
       try {
-        const { complete, begun, isFull } = await readNew()
+        const { horizons, isFull } = await readNew()
         delay = isAnnounced || isFull ? restMilliseconds : Math.min(2 * delay, pollMilliseconds)
-        await stall.note(complete, complete < begun)
-        // Transactions that did not announce their events may have ended.
-        if (isAnnounced || complete !== completeBefore) for (const watch of watchers) watch()
+        await stall.note(horizons.filter(({ complete, begun }) => complete < begun).map(({ complete }) => complete))
+        const complete = horizons.map((horizon) => horizon.complete).join(' ')
+        // Transactions that did not announce their events may have ended. Those on other servers are not announced here.
+        if (isAnnounced || complete !== completeBefore || driver.isDistributed?.())
+          for (const watch of watchers) watch()
         completeBefore = complete
       } catch (error) {
         onError(error)
@@ -118,16 +121,14 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
   /** Adds what is new to the tails. */
   async function readNew() {
     const asked = [...tails]
-    const { complete, begun, ofTenant } = await log.readNew(
-      asked.map(([tenantAppId, { end }]) => ({ tenantAppId, end })),
-    )
+    const { horizons, ofTenant } = await log.readNew(asked.map(([tenantAppId, { end }]) => ({ tenantAppId, end })))
     let isFull = false
     for (const [tenantAppId, tail] of asked) {
       const events = ofTenant.get(tenantAppId) ?? []
       tail.add(events)
       isFull ||= events.length === maxEvents
     }
-    return { complete, begun, isFull }
+    return { horizons, isFull }
   }
 
   return {

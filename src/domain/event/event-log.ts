@@ -4,9 +4,8 @@ import { selectColumns } from '../../engine/db/read/columns.ts'
 import { execute, type Parameter, query, type Statement, statement } from '../../engine/db/statement.ts'
 import { invalidField } from '../../engine/errors.ts'
 import type { Event, EventType } from './event.ts'
-
-/** The most events that one statement reads or removes. */
-export const maxEvents = 500
+import { horizonOf } from './horizon.ts'
+import { createNewEvents, maxEvents } from './new-events.ts'
 
 /** Which events of a tenant to read, in the order of the log. All conditions must hold. */
 export interface EventSelection {
@@ -30,30 +29,15 @@ export interface EventSelection {
   readonly userId?: string | undefined
 }
 
-/** The end of a tenant's log as a reader knows it. */
-export interface LogEnd {
-  readonly tenantAppId: string
-  readonly end: string
-}
-
-/** New events of some tenants, and how far the log can be read. */
-export interface NewEvents {
-  readonly ofTenant: ReadonlyMap<string, readonly Event[]>
-  /** All events with smaller ids are visible: their transactions have ended. */
-  readonly complete: string
-  /** Transactions that have ended wrote smaller ids, and those that begin later write greater ones. */
-  readonly begun: string
-}
-
 export type EventLog = ReturnType<typeof createEventLog>
 
 /** Creates the reader of the event log. It reads only events before which no other can appear. */
-export function createEventLog({ sql, model }: Pick<Database, 'sql' | 'model'>) {
+export function createEventLog({ sql, model, driver }: Pick<Database, 'sql' | 'model' | 'driver'>) {
   const { list, toRow } = selectColumns(model('Event'), { isSelected: ({ field }) => field !== 'tenantAppId' })
   const toEvent = (values: readonly unknown[]) => toRow(values) as unknown as Event
   const columns = list.replaceAll('"', '').split(', ')
   const statements = new Map<string, Statement>()
-  const readNew = readNewOf(columns)
+  const readNew = createNewEvents({ sql, driver }, columns, toEvent)
 
   /** The statement for the conditions that are given. PostgreSQL chooses an index by them. */
   function statementFor(given: readonly string[], direction: 'ASC' | 'DESC'): Statement {
@@ -104,18 +88,7 @@ export function createEventLog({ sql, model }: Pick<Database, 'sql' | 'model'>) 
       return first[0] == null ? [] : [toEvent(first), ...others.map((values) => toEvent(values.slice(1)))]
     },
 
-    /** Reads what is new in the logs of tenants, at most `maxEvents` of each. */
-    async readNew(ends: readonly LogEnd[]): Promise<NewEvents> {
-      const rows = await query(sql, readNew, [ends.map(({ tenantAppId }) => tenantAppId), ends.map(({ end }) => end)])
-      const [[complete, begun] = []] = rows
-      const written = rows.filter(([, , tenantAppId]) => tenantAppId !== null)
-      const byTenant = Map.groupBy(written, ([, , tenantAppId]) => tenantAppId as string)
-      return {
-        complete: String(complete),
-        begun: String(begun),
-        ofTenant: new Map([...byTenant].map(([key, values]) => [key, values.map((value) => toEvent(value.slice(3)))])),
-      }
-    },
+    readNew,
 
     /**
      * Reads where a follower of a tenant starts: the id of the last event that can be read, and which transactions have
@@ -170,27 +143,12 @@ function readPage(
     WHERE tenant_app.id = $1 ORDER BY event.id ${direction}`)
 }
 
-/** Parameters: tenants, and the end of the log of each. */
-function readNewOf(columns: readonly string[]): Statement {
-  return statement(`
-    SELECT horizon.complete, horizon.begun, event.tenant_app_id, ${columns.map((column) => `event.${column}`).join(', ')}
-    FROM event_horizon() AS horizon LEFT JOIN (
-      unnest($1::text[], $2::text[]) AS followed (tenant_app_id, ended)
-      CROSS JOIN LATERAL (
-        SELECT * FROM event
-        WHERE event.tenant_app_id = followed.tenant_app_id AND event.id > followed.ended
-          AND event.id < (SELECT complete FROM event_horizon())
-        ORDER BY event.id LIMIT ${maxEvents}
-      ) AS event
-    ) ON true ORDER BY event.tenant_app_id, event.id`)
-}
-
 const readStart = statement(`
   SELECT coalesce(
       (SELECT id FROM event WHERE tenant_app_id = $1 AND id < horizon.complete ORDER BY id DESC LIMIT 1),
       (SELECT events_removed_to FROM tenant_app WHERE id = $1), ''),
-    horizon.begun, ARRAY(SELECT event_prefix(event_state."offset" + number::text::bigint) FROM pg_snapshot_xip(pg_current_snapshot()) AS number)
-  FROM event_horizon() AS horizon, event_state`)
+    horizon.begun, event_running()
+  FROM ${horizonOf('$1')}`)
 
 // PostgreSQL hides when the transactions of other roles began. A prepared transaction has no process.
 const oldestWriter = statement(`

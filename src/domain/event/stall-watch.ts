@@ -10,23 +10,26 @@ export type OnStall = (seconds: number, writer?: string) => void
 
 /** Creates the watch over a log that waits for a transaction. */
 export function createStallWatch(onStall: OnStall, log: Pick<EventLog, 'describeOldestWriter'>) {
-  let since = performance.now()
-  let place = ''
+  let since: ReadonlyMap<string, number> = new Map()
   let isReported = false
   return {
     /** Called when the log is read no more. */
     end(): void {
       if (isReported) onStall(0)
     },
-    /** @param complete how far the log can be read; it waits if a later transaction has ended and it stays there */
-    async note(complete: string, isWaiting: boolean): Promise<void> {
-      if (!isWaiting || complete !== place) {
+    /**
+     * @param places how far the log can be read on each server where it waits: a later transaction has begun there, and
+     *   it stays there
+     */
+    async note(places: readonly string[]): Promise<void> {
+      const now = performance.now()
+      since = new Map(places.map((place) => [place, since.get(place) ?? now]))
+      const stalled = now - Math.min(now, ...since.values())
+      if (stalled < stallMilliseconds) {
         if (isReported) onStall(0)
-        ;[since, place, isReported] = [performance.now(), complete, false]
+        isReported = false
         return
       }
-      const stalled = performance.now() - since
-      if (stalled < stallMilliseconds) return
       // The description is read once, the duration is reported each time.
       onStall(stalled / 1_000, isReported ? undefined : await log.describeOldestWriter())
       isReported = true

@@ -1,5 +1,5 @@
 import type { Event } from './event.ts'
-import { maxEvents } from './event-log.ts'
+import { maxEvents } from './new-events.ts'
 
 /** How many events a tail keeps. A follower that is further behind reads its own pages. */
 const maxRecent = 1_000

@@ -4,8 +4,8 @@ import { type Condition, equal } from '../../engine/db/read/list.ts'
 import { byTime } from '../../engine/db/read/order.ts'
 import { type PageRequest, windowOf } from '../../engine/db/read/page.ts'
 import type { SelectedRow } from '../../engine/db/read/relation.ts'
-import { maxEvents } from '../event/event-log.ts'
 import { type LiveValues, liveValues } from '../event/live.ts'
+import { maxEvents } from '../event/new-events.ts'
 import { isFinished } from './store/transitions.ts'
 
 /**

@@ -7,6 +7,7 @@ import { parseInput } from '../../engine/input/parse-input.ts'
 import type { KeyRing } from '../../engine/secrets/key-ring.ts'
 import { lockKeys } from '../credential/key.service.ts'
 import { isEventId } from '../event/event.ts'
+import { completeOf } from '../event/horizon.ts'
 import { generateSecret, secretOwnerOf } from './secrets.ts'
 import { newWebhook, redelivery, webhookChange, webhookUrl } from './webhook.input.ts'
 import { webhookIds } from './webhook.ts'
@@ -50,7 +51,6 @@ export async function createWebhook(context: Context, input: z.input<typeof newW
   if ((await prisma.webhook.count({ where: { tenantAppId } })) >= maxWebhooks) {
     throw invalidField('url', 'CONFLICT', `cannot be added: the tenant already has ${maxWebhooks} webhooks`)
   }
-  const [horizon] = await prisma.$queryRaw<{ complete: string }[]>`SELECT complete FROM event_horizon()`
   const id = webhookIds.create()
   const secret = generateSecret()
   const webhook = await prisma.webhook.create({
@@ -60,7 +60,7 @@ export async function createWebhook(context: Context, input: z.input<typeof newW
       description,
       tenantAppId,
       id,
-      cursor: horizon?.complete ?? '',
+      cursor: await completeOf(context, tenantAppId),
       keyId,
       scopes: [...viewer.scopes],
       secret: secrets.encrypt(secret, secretOwnerOf({ tenantAppId, id })),

@@ -8,8 +8,9 @@ import type {
   SqlResultSet,
   Transaction,
 } from '@prisma/driver-adapter-utils'
-import { createActorQueries } from './actor.ts'
+import { createActorQueries, isWrite, setActor } from './actor.ts'
 import type { JoinedTransaction } from './joined-transaction.ts'
+import { endTransaction, rollBack } from './transactions.ts'
 
 /** Called when a statement has ended, with its error if it failed. */
 export type StatementEnd = (error?: unknown) => void
@@ -32,6 +33,8 @@ export interface Connector {
   connectToShadowDatabase(): Promise<SqlDriverAdapter>
   /** Sends a read outside of transactions to a replica, if one may serve it; otherwise calls `sendToPrimary`. */
   routeRead?(query: SqlQuery, sendToPrimary: () => Promise<SqlResultSet>): Promise<SqlResultSet>
+  /** Whether the rows of tenants are on several servers. It is known when there was a session. Absent: they are not. */
+  isDistributed?(): boolean
 }
 
 export interface AdapterOptions {
@@ -52,7 +55,8 @@ export function createAdapters(
   options: AdapterOptions = {},
 ): SqlMigrationAwareDriverAdapterFactory {
   const { factory } = connector
-  const settings = { ...options, actors: createActorQueries() }
+  const isDistributed = () => connector.isDistributed?.() ?? false
+  const settings = { ...options, actors: createActorQueries(), isDistributed }
   return {
     provider: factory.provider,
     adapterName: factory.adapterName,
@@ -63,6 +67,7 @@ export function createAdapters(
 
 interface AdapterSettings extends AdapterOptions {
   readonly actors: ReturnType<typeof createActorQueries>
+  readonly isDistributed: () => boolean
 }
 
 class ObservedQueryable<Inner extends SqlQueryable> implements SqlQueryable {
@@ -81,17 +86,27 @@ class ObservedQueryable<Inner extends SqlQueryable> implements SqlQueryable {
   queryRaw(query: SqlQuery): Promise<SqlResultSet> {
     const actor = this.settings.actorOf?.()
     const send = (sent: SqlQuery) => this.observed(sent.sql, () => this.sendQuery(sent))
-    return actor === undefined ? send(query) : this.settings.actors.queryAs(actor, query, send)
+    if (actor === undefined) return send(query)
+    if (this.settings.isDistributed() && isWrite(query))
+      return this.observed(query.sql, () => this.sendAs(actor, (inner) => inner.queryRaw(query)))
+    return this.settings.actors.queryAs(actor, query, send)
   }
 
   executeRaw(query: SqlQuery): Promise<number> {
     const actor = this.settings.actorOf?.()
+    if (actor !== undefined && this.settings.isDistributed() && isWrite(query))
+      return this.observed(query.sql, () => this.sendAs(actor, (inner) => inner.executeRaw(query)))
     const sent = actor === undefined ? query : this.settings.actors.withActor(actor, query)
     return this.observed(sent.sql, () => this.inner.executeRaw(sent))
   }
 
   protected sendQuery(query: SqlQuery): Promise<SqlResultSet> {
     return this.inner.queryRaw(query)
+  }
+
+  /** Sends a write to a distributed database. A transaction has its actor from its start on. */
+  protected sendAs<Result>(_actor: string, send: (inner: SqlQueryable) => Promise<Result>): Promise<Result> {
+    return send(this.inner)
   }
 
   protected observed<Result>(sql: string, send: () => Promise<Result>): Promise<Result> {
@@ -129,6 +144,27 @@ class Adapter extends ObservedQueryable<SqlDriverAdapter> implements SqlDriverAd
     return this.connector.routeRead?.(query, send) ?? send()
   }
 
+  protected override async sendAs<Result>(
+    actor: string,
+    send: (inner: SqlQueryable) => Promise<Result>,
+  ): Promise<Result> {
+    const transaction = await this.startAs(actor)
+    const result = await orRollBack(transaction, async () => {
+      const result = await send(transaction)
+      await endTransaction(transaction, 'COMMIT')
+      return result
+    })
+    await transaction.commit()
+    return result
+  }
+
+  private async startAs(actor: string | undefined, isolationLevel?: IsolationLevel): Promise<Transaction> {
+    const transaction = await this.inner.startTransaction(isolationLevel)
+    if (actor === undefined || !this.settings.isDistributed()) return transaction
+    await orRollBack(transaction, () => transaction.executeRaw(setActor(actor)))
+    return transaction
+  }
+
   executeScript(script: string): Promise<void> {
     return this.observed(script, () => this.connector.runScript(script))
   }
@@ -138,7 +174,8 @@ class Adapter extends ObservedQueryable<SqlDriverAdapter> implements SqlDriverAd
       this.transaction?.startSavepoint() ??
       this.observed(
         'BEGIN',
-        async () => new ObservedTransaction(await this.inner.startTransaction(isolationLevel), this.settings),
+        async () =>
+          new ObservedTransaction(await this.startAs(this.settings.actorOf?.(), isolationLevel), this.settings),
       )
     )
   }
@@ -153,6 +190,15 @@ class Adapter extends ObservedQueryable<SqlDriverAdapter> implements SqlDriverAd
 
   private get transaction(): JoinedTransaction | undefined {
     return this.settings.current?.getStore()
+  }
+}
+
+async function orRollBack<Result>(transaction: Transaction, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    await rollBack(transaction)
+    throw error
   }
 }
 

@@ -57,7 +57,7 @@ async function runInTransaction<Result>(
     result = await current.run(joined, () => work(joined)).finally(() => joined.end())
     const failed = joined.conflict ?? joined.failure
     if (failed) throw failed.error
-    if (!joined.isUndone) await send(transaction, 'COMMIT')
+    if (!joined.isUndone) await endTransaction(transaction, 'COMMIT')
   } catch (error) {
     await rollBack(transaction)
     // The work may have caught the conflict and failed for another reason because of it.
@@ -67,12 +67,12 @@ async function runInTransaction<Result>(
   return result
 }
 
-async function rollBack(transaction: Transaction): Promise<void> {
-  await send(transaction, 'ROLLBACK').catch(() => undefined)
+export async function rollBack(transaction: Transaction): Promise<void> {
+  await endTransaction(transaction, 'ROLLBACK').catch(() => undefined)
   await transaction.rollback()
 }
 
 /** Adapters without phantom queries leave COMMIT and ROLLBACK to their user, and only release the connection. */
-async function send(transaction: Transaction, sql: 'COMMIT' | 'ROLLBACK'): Promise<void> {
+export async function endTransaction(transaction: Transaction, sql: 'COMMIT' | 'ROLLBACK'): Promise<void> {
   if (!transaction.options.usePhantomQuery) await transaction.executeRaw({ sql, args: [], argTypes: [] })
 }

@@ -10,7 +10,7 @@ const maxQueues = 1_000
  * Counts the jobs of all tenants by state. The order makes PostgreSQL read the index, where it could otherwise search
  * the table for a rare state.
  */
-export const countByState = statement(`
+const countByState = statement(`
   SELECT state.name::text, (
     SELECT count(*) FROM (
       SELECT FROM job WHERE status = state.name ORDER BY job_type, tenant_app_id, run_at LIMIT ${maxCounted}) AS counted)
@@ -25,7 +25,7 @@ const firstOfQueue = (condition: string) => `
  * tenant. The index is asked for one queue after the other, so that the cost depends on their number, and not on that
  * of the jobs.
  */
-export const oldestDueSeconds = statement(`
+const oldestDueSeconds = statement(`
   WITH RECURSIVE queue AS (
     (${firstOfQueue('job_type IS NOT NULL')})
     UNION ALL
@@ -33,3 +33,19 @@ export const oldestDueSeconds = statement(`
       ${firstOfQueue('(job_type, tenant_app_id) > (queue.job_type, queue.tenant_app_id)')}) AS following)
   SELECT coalesce(extract(epoch FROM now() - min(run_at)), 0)::double precision
   FROM (SELECT run_at FROM queue LIMIT ${maxQueues}) AS first WHERE run_at <= now()`)
+
+/** The statements about the jobs of all tenants on one server. */
+export const ofServer = { countByState, oldestDueSeconds }
+
+/**
+ * The same for tenants on several servers. They cannot search for one queue after the other there: each counts its own
+ * jobs, all of them, by an index. The number of a state is the same up to the bound.
+ */
+export const ofServers: typeof ofServer = {
+  countByState: statement(`
+    SELECT state.name::text, least(coalesce(counted.count, 0), ${maxCounted}) FROM unnest(enum_range(NULL::job_status)) AS state (name)
+    LEFT JOIN (SELECT status, count(*) FROM job GROUP BY status) AS counted ON counted.status = state.name`),
+  oldestDueSeconds: statement(`
+    SELECT coalesce(extract(epoch FROM now() - min(run_at)), 0)::double precision FROM job
+    WHERE status = 'PENDING' AND job_type IS NOT NULL AND run_at <= now()`),
+}

@@ -10,7 +10,9 @@ import { type GatewayError, invalidField } from '../../../engine/errors.ts'
 import type { Metrics } from '../../../engine/telemetry/metrics.ts'
 import { createJobRules, type JobLimits } from '../job.input.ts'
 import { createBulkTexts, type JobSelection } from './bulk-texts.ts'
-import { countByState, oldestDueSeconds } from './count-texts.ts'
+import { claimEachTenant } from './claim-each-tenant.ts'
+import type { ClaimRequest, WorkerClaim } from './claim-request.ts'
+import { ofServer, ofServers } from './count-texts.ts'
 import { createStatements } from './statements.ts'
 import { canMake, rejectedTransition } from './transitions.ts'
 
@@ -58,18 +60,6 @@ export interface JobLease {
   readonly expiresAt: Date
 }
 
-export interface ClaimRequest {
-  /** In the order in which they are served. */
-  readonly jobTypes: readonly string[]
-  readonly limit: number
-  readonly leaseSeconds: number
-}
-
-export interface WorkerClaim extends ClaimRequest {
-  /** The tenant that was served last with each type. */
-  readonly lastServed: ReadonlyMap<string, string>
-}
-
 export interface JobStoreOptions {
   readonly backoff: Backoff
   readonly jobLimits: JobLimits
@@ -89,7 +79,7 @@ export type JobStore = ReturnType<typeof createJobStore>
  * is in another state.
  */
 export function createJobStore(
-  { sql, model }: Pick<Database, 'sql' | 'model'>,
+  { sql, model, driver }: Pick<Database, 'sql' | 'model' | 'driver'>,
   { backoff: { delaySeconds, maxDelaySeconds }, jobLimits, metrics }: JobStoreOptions,
 ) {
   const { list, toRow } = selectColumns(model('Job'))
@@ -134,6 +124,11 @@ export function createJobStore(
     return job
   }
 
+  async function claim(tenantAppId: string, { jobTypes, limit, leaseSeconds }: ClaimRequest): Promise<Job[]> {
+    const parameters = [jobTypes, String(limit), String(leaseSeconds), tenantAppId, String(shareOf(limit, jobTypes))]
+    return oldestFirst((await query(sql, statements.claim, parameters)).map(toJob))
+  }
+
   return {
     rules: createJobRules(jobLimits),
     find,
@@ -161,17 +156,23 @@ export function createJobStore(
      * Claims due jobs of one tenant, as many of each type as possible, first of the types that are named first. Returns
      * them oldest first.
      */
-    async claim(tenantAppId: string, { jobTypes, limit, leaseSeconds }: ClaimRequest): Promise<Job[]> {
-      const parameters = [jobTypes, String(limit), String(leaseSeconds), tenantAppId, shareOf(limit, jobTypes)]
-      return oldestFirst((await query(sql, statements.claim, parameters)).map(toJob))
-    },
+    claim,
     /**
      * Claims due jobs of all tenants, as many of each type as possible, and those of the tenants first that come after
      * the one that was served last with the type. Returns them in the order of the types and tenants.
      */
-    async claimOfAllTenants({ lastServed, jobTypes, limit, leaseSeconds }: WorkerClaim): Promise<Job[]> {
+    async claimOfAllTenants(request: WorkerClaim): Promise<Job[]> {
+      const { lastServed, jobTypes, limit, leaseSeconds } = request
+      const share = shareOf(limit, jobTypes)
+      if (driver.isDistributed?.()) {
+        const due = (await query(sql, statements.listQueues, [jobTypes])).map(([jobType, tenantAppId]) => ({
+          jobType: String(jobType),
+          tenantAppId: String(tenantAppId),
+        }))
+        return claimEachTenant(due, request, share, claim)
+      }
       const tenants = jobTypes.map((type) => lastServed.get(type) ?? '')
-      const parameters = [jobTypes, String(limit), String(leaseSeconds), tenants, shareOf(limit, jobTypes)]
+      const parameters = [jobTypes, String(limit), String(leaseSeconds), tenants, String(share)]
       const claimed = await query(sql, statements.claimOfAllTenants, parameters)
       // The last value is the place in the order.
       const queued = claimed.toSorted((one, other) => Number(one.at(-1)) - Number(other.at(-1)))
@@ -211,7 +212,8 @@ export function createJobStore(
     },
     /** Counts the jobs of all tenants by state, up to a bound, and reads how long the oldest due job has waited. */
     async count() {
-      const [states, [oldest]] = await Promise.all([query(sql, countByState, []), query(sql, oldestDueSeconds, [])])
+      const texts = driver.isDistributed?.() ? ofServers : ofServer
+      const [states, [oldest]] = await Promise.all([query(sql, texts.countByState), query(sql, texts.oldestDueSeconds)])
       return {
         states: states.map(([state, count]) => [String(state), Number(count)] as const),
         oldestDueSeconds: Number(oldest?.[0]),
@@ -252,8 +254,8 @@ export function leaseOf(job: Job): JobLease {
 }
 
 /** How many jobs of each type a claim starts before it starts more of any. */
-function shareOf(limit: number, jobTypes: readonly string[]): string {
-  return String(Math.ceil(limit / jobTypes.length))
+function shareOf(limit: number, jobTypes: readonly string[]): number {
+  return Math.ceil(limit / jobTypes.length)
 }
 
 function toJson(value: object | null): string | null {

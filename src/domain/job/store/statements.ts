@@ -44,6 +44,9 @@ export function createStatements(columns: string) {
     insert: { one: insertJobs('one', columns), many: insertJobs('many', columns) },
     claim: claimOfTenant(columns),
     claimOfAllTenants: claimOfAllTenants(columns),
+    listQueues: statement(`
+      SELECT job_type, tenant_app_id FROM job
+      WHERE status = 'PENDING' AND job_type = ANY ($1::text[]) AND run_at <= now() GROUP BY 1, 2`),
     extendLease: statement(`
       UPDATE job SET lease_expires_at = now() + make_interval(secs => $4::integer)
       WHERE ${ofHolder} RETURNING ${columns}`),

@@ -78,7 +78,7 @@ export const fanOut = statement(`
 export const redeliver = statement(`
   WITH chosen AS (
     SELECT tenant_app_id, $2 AS webhook_id, id AS event_id, type FROM event
-    WHERE tenant_app_id = $1 AND id = ANY ($3::text[]) AND id < (SELECT complete FROM event_horizon())
+    WHERE tenant_app_id = $1 AND id = ANY ($3::text[]) AND id < node_complete(tenant_app_id)
   ) ${insertChosen}`)
 
 /** The tenants with deliveries that can be claimed. */

@@ -44,11 +44,15 @@ const idleInTransactionMilliseconds = 30_000
  */
 export function openPostgres(url: string, options: PostgresOptions): Driver {
   const { pool: timeouts, directUrl = url, onIdleError = () => undefined } = options
+  let isDistributed = false
   // LISTEN and the lock of migrations belong to a session.
   const settings = connectionSettings(
     directUrl,
     timeouts,
     options.directUrl === undefined ? noDirectUrl : wrongDirectUrl,
+    () => {
+      isDistributed = true
+    },
   )
   const pool =
     options.directUrl === undefined
@@ -60,6 +64,7 @@ export function openPostgres(url: string, options: PostgresOptions): Driver {
     ...connectorOf(pool),
     ...(replicas && { routeRead: replicas.routeRead }),
     gathersStatistics: true,
+    isDistributed: () => isDistributed,
 
     // An advisory lock belongs to a session. So all the work uses one session, which stays open for as long as a
     // migration takes. The schema engine takes its own lock, but stops waiting for it after 10 s.
@@ -113,8 +118,16 @@ interface ConnectionSettings extends pg.PoolConfig {
   readonly setUp: (more: Readonly<Record<string, string>>) => (client: pg.ClientBase) => Promise<void>
 }
 
-/** @param advice for an operator whose URL is that of a pooler of transactions; undefined: it may be one */
-function connectionSettings(url: string, timeouts: PoolSettings, advice?: string): ConnectionSettings {
+/**
+ * @param advice for an operator whose URL is that of a pooler of transactions; undefined: it may be one
+ * @param onDistributed called if the tables are distributed over several servers
+ */
+function connectionSettings(
+  url: string,
+  timeouts: PoolSettings,
+  advice?: string,
+  onDistributed?: () => void,
+): ConnectionSettings {
   const server = {
     application_name: 'fusion-gateway',
     ...parseUrl(url),
@@ -122,7 +135,7 @@ function connectionSettings(url: string, timeouts: PoolSettings, advice?: string
   }
   const refuse = advice === undefined ? undefined : refusePooler(server, advice)
   const setUp: ConnectionSettings['setUp'] = (more) => {
-    const set = setUpSession({ ...more, ...networkTimeouts(timeouts) })
+    const set = setUpSession({ ...more, ...networkTimeouts(timeouts) }, onDistributed)
     return async (client) => {
       await refuse?.(client)
       await set(client)

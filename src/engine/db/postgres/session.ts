@@ -35,11 +35,16 @@ const schema = 'public'
  * The function rejects with an OperatorError if the database does not store UTF-8: it could not store every text of a
  * client. It does so as well if the session creates and finds tables in another schema than Prisma Client: rows would
  * be in two places.
+ *
+ * @param onDistributed called if Citus distributes the tables of tenants over several servers
  */
-export function setUpSession(settings: Readonly<Record<string, string>>): (client: pg.ClientBase) => Promise<unknown> {
+export function setUpSession(
+  settings: Readonly<Record<string, string>>,
+  onDistributed: () => void = () => undefined,
+): (client: pg.ClientBase) => Promise<unknown> {
   const script = Object.entries(sessionSettings(settings)).map(([name, value]) => `SET ${name} = '${value}'`)
   script.push(
-    "SELECT current_setting('server_encoding') AS encoding, current_schema() AS schema, current_setting('search_path') AS path",
+    "SELECT current_setting('server_encoding') AS encoding, current_schema() AS schema, current_setting('search_path') AS path, to_regclass('pg_catalog.pg_dist_partition') AS citus",
   )
   // The pool waits for the promise, although its types do not say so.
   return async (client) => {
@@ -48,7 +53,21 @@ export function setUpSession(settings: Readonly<Record<string, string>>): (clien
     const session: Record<string, string | null> = (results as pg.QueryResult[]).at(-1)?.rows[0] ?? {}
     const problem = problemOf(session)
     if (problem !== undefined) throw new OperatorError(problem)
+    if (session['citus'] != null) await setUpCitus(client, onDistributed)
   }
+}
+
+/**
+ * Citus chooses the server of a statement by the value of its parameter, so it needs a plan for each. A setting that a
+ * transaction makes is sent to the servers that it writes to: the actor of events (src/engine/db/actor.ts).
+ */
+async function setUpCitus(client: pg.ClientBase, onDistributed: () => void): Promise<void> {
+  const { rows } = await client.query(
+    `SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass('${schema}.event')`,
+  )
+  if (rows.length === 0) return
+  await client.query("SET plan_cache_mode = 'auto'; SET citus.propagate_set_commands = 'local'")
+  onDistributed()
 }
 
 function problemOf({ encoding, schema: actual, path }: Record<string, string | null>): string | undefined {

@@ -1,0 +1,90 @@
+import type { Database } from '../../engine/db/database.ts'
+import { query, statement } from '../../engine/db/statement.ts'
+import type { Event } from './event.ts'
+import { horizonOf } from './horizon.ts'
+
+/** The most events that one statement reads or removes. */
+export const maxEvents = 500
+
+/** How many logs of a distributed database are read at a time. The connections of the pool are for requests too. */
+const maxTogether = 4
+
+/** The end of a tenant's log as a reader knows it. */
+export interface LogEnd {
+  readonly tenantAppId: string
+  readonly end: string
+}
+
+/** How far the log of a server can be read. */
+interface Horizon {
+  /** All events with smaller ids are visible: their transactions have ended. */
+  readonly complete: string
+  /** Transactions that have ended wrote smaller ids, and those that begin later write greater ones. */
+  readonly begun: string
+}
+
+/** New events of some tenants. */
+export interface NewEvents {
+  readonly ofTenant: ReadonlyMap<string, readonly Event[]>
+  /** One of the server; of a distributed database, that of each tenant. */
+  readonly horizons: readonly Horizon[]
+}
+
+/**
+ * Creates the function that reads what is new in the logs of tenants, at most `maxEvents` of each: with one statement
+ * for all, or, because each server has its own numbers, with one for each tenant of a distributed database.
+ *
+ * @param columns of `event`, from which `toEvent` makes an event
+ */
+export function createNewEvents(
+  { sql, driver }: Pick<Database, 'sql' | 'driver'>,
+  columns: readonly string[],
+  toEvent: (values: readonly unknown[]) => Event,
+) {
+  const read = [
+    'horizon.complete',
+    'horizon.begun',
+    'event.tenant_app_id',
+    ...columns.map((column) => `event.${column}`),
+  ]
+  const ofAll = statement(`
+    SELECT ${read.join(', ')}
+    FROM event_horizon() AS horizon LEFT JOIN (
+      unnest($1::text[], $2::text[]) AS followed (tenant_app_id, ended)
+      CROSS JOIN LATERAL (
+        SELECT * FROM event
+        WHERE event.tenant_app_id = followed.tenant_app_id AND event.id > followed.ended
+          AND event.id < (SELECT complete FROM event_horizon())
+        ORDER BY event.id LIMIT ${maxEvents}
+      ) AS event
+    ) ON true ORDER BY event.tenant_app_id, event.id`)
+  const ofOne = statement(`
+    SELECT ${read.join(', ')}
+    FROM ${horizonOf('$1')} LEFT JOIN LATERAL (
+      SELECT * FROM event WHERE event.tenant_app_id = $1 AND event.id > $2 AND event.id < horizon.complete
+      ORDER BY event.id LIMIT ${maxEvents}
+    ) AS event ON true ORDER BY event.id`)
+
+  const readAll = (ends: readonly LogEnd[]) =>
+    query(sql, ofAll, [ends.map(({ tenantAppId }) => tenantAppId), ends.map(({ end }) => end)])
+
+  async function readEach(ends: readonly LogEnd[]): Promise<unknown[][][]> {
+    const pages: unknown[][][] = []
+    for (let from = 0; from < ends.length; from += maxTogether) {
+      const some = ends.slice(from, from + maxTogether)
+      pages.push(...(await Promise.all(some.map(({ tenantAppId, end }) => query(sql, ofOne, [tenantAppId, end])))))
+    }
+    return pages
+  }
+
+  return async (ends: readonly LogEnd[]): Promise<NewEvents> => {
+    const pages = driver.isDistributed?.() ? await readEach(ends) : [await readAll(ends)]
+    const horizons = pages.map(([first = []]) => ({ complete: String(first[0]), begun: String(first[1]) }))
+    const written = pages.flat().filter(([, , tenantAppId]) => tenantAppId !== null)
+    const byTenant = Map.groupBy(written, ([, , tenantAppId]) => tenantAppId as string)
+    return {
+      horizons,
+      ofTenant: new Map([...byTenant].map(([key, values]) => [key, values.map((value) => toEvent(value.slice(3)))])),
+    }
+  }
+}
