@@ -1,4 +1,5 @@
 import type { SqlQueryable } from '@prisma/driver-adapter-utils'
+import { isServerLost } from './errors.ts'
 import { type Parameter, query, type Statement } from './statement.ts'
 
 /** The tenants that have work: a statement that returns their ids. */
@@ -9,10 +10,12 @@ interface TenantList {
 
 /**
  * Works for all tenants, one after the other. Each statement of the work names its tenant, so that it runs on the one
- * server that has the tenant's rows.
+ * server that has the tenant's rows. A tenant whose work fails does not keep it from those after it, because they would
+ * never be reached if it failed each time.
  *
  * @param work returns how many rows it has changed
  * @returns how many rows were changed
+ * @throws the first error of the work, after all tenants; at once if no statement reaches the server
  */
 export async function sumOfTenants(
   sql: SqlQueryable,
@@ -20,7 +23,16 @@ export async function sumOfTenants(
   work: (tenantAppId: string) => Promise<number>,
 ): Promise<number> {
   let sum = 0
-  for (const [tenantAppId] of await query(sql, list, parameters)) sum += await work(String(tenantAppId))
+  const errors: unknown[] = []
+  for (const [tenantAppId] of await query(sql, list, parameters)) {
+    try {
+      sum += await work(String(tenantAppId))
+    } catch (error) {
+      if (isServerLost(error)) throw error
+      errors.push(error)
+    }
+  }
+  if (errors.length > 0) throw errors[0]
   return sum
 }
 

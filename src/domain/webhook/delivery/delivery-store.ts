@@ -129,12 +129,10 @@ export function createDeliveryStore({ sql }: Pick<Database, 'sql'>) {
       while ((await execute(sql, statements.removeOf, keyOf(webhook))) > 0);
     },
     /** Removes the deliveries of events that have been removed, in batches. */
-    async removeOld(): Promise<void> {
-      for (const [tenantAppId, removedTo] of await query(sql, statements.listRemoved)) {
-        const parameters = [String(tenantAppId), String(removedTo)]
-        await sumOfBatches(statements.pageSize, () => execute(sql, statements.removeOld, parameters))
-      }
-    },
+    removeOld: (): Promise<number> =>
+      sumOfTenants(sql, { list: statements.listRemoved }, (tenantAppId) =>
+        sumOfBatches(statements.pageSize, () => execute(sql, statements.removeOld, [tenantAppId])),
+      ),
   }
 }
 

@@ -170,15 +170,16 @@ export const disable = statement(`
   WHERE ${ofWebhook} AND enabled AND url = $4 AND key_id = $5`)
 
 /**
- * Removes deliveries whose events have been removed. Their ids begin with those of the events.
- * Parameters: tenant, the id of the last event that was removed.
+ * Removes deliveries whose events have been removed. Their ids begin with those of the events. Parameter: tenant.
  */
 export const removeOld = statement(`
   DELETE FROM webhook_delivery WHERE tenant_app_id = $1 AND id IN (
     SELECT id FROM webhook_delivery
-    WHERE tenant_app_id = $1 AND id < 'dlv_' || substr($2, 5) || '~' ORDER BY id LIMIT ${pageSize} FOR UPDATE SKIP LOCKED)`)
+    WHERE tenant_app_id = $1
+      AND id < 'dlv_' || substr((SELECT events_removed_to FROM tenant_app WHERE tenant_app.id = $1), 5) || '~'
+    ORDER BY id LIMIT ${pageSize} FOR UPDATE SKIP LOCKED)`)
 export const listRemoved = statement(`
-  SELECT id, events_removed_to FROM tenant_app WHERE events_removed_to IS NOT NULL`)
+  SELECT id FROM tenant_app WHERE events_removed_to IS NOT NULL`)
 
 const removedAtOnce = 10_000
 

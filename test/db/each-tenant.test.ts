@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sumOfTenants } from '../../src/engine/db/each-tenant.ts'
+import { ConnectError } from '../../src/engine/db/errors.ts'
+import { execute, statement } from '../../src/engine/db/statement.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+
+let app: TestApp
+beforeAll(async () => {
+  app = await startTestApp()
+  for (const name of ['One', 'Two', 'Three']) await app.createTenant(name)
+})
+afterAll(() => app.close())
+
+const list = statement('SELECT name FROM tenant_app ORDER BY name')
+const rename = statement('UPDATE tenant_app SET name = name WHERE name = $1')
+const failing = statement('SELECT 1 / 0')
+
+describe('work for all tenants', () => {
+  it('is done for those after one whose work fails, and then rejects with its error', async () => {
+    const { sql } = app.database
+    const changed: string[] = []
+    const work = sumOfTenants(sql, { list }, async (name) => {
+      const rows = await execute(sql, name === 'One' ? failing : rename, name === 'One' ? [] : [name])
+      changed.push(name)
+      return rows
+    })
+    await expect(work).rejects.toThrow(/division by zero/)
+    expect(changed).toEqual(['Three', 'Two'])
+    expect(await sumOfTenants(sql, { list }, (name) => execute(sql, rename, [name]))).toBe(3)
+  })
+
+  it('ends at once if no statement reaches the server', async () => {
+    const tried: string[] = []
+    const work = sumOfTenants(app.database.sql, { list }, async (name) => {
+      tried.push(name)
+      throw new ConnectError('The server does not run.')
+    })
+    await expect(work).rejects.toThrow('The server does not run.')
+    expect(tried).toEqual(['One'])
+  })
+})
