@@ -7,8 +7,8 @@ import { createServices } from '../../domain/services.ts'
 import { startUsageWriter } from '../../domain/usage/usage-writer.ts'
 import type { Services } from '../../engine/context.ts'
 import { type Database, type DatabaseOptions, openDatabase } from '../../engine/db/database.ts'
+import { requireLayout } from '../../engine/db/distribution/layout.ts'
 import { deployMigrations } from '../../engine/db/migrations/migrations.ts'
-import { refuseDistributed } from '../../engine/db/postgres/refuse-distributed.ts'
 import { createStatementMeter, type StatementMeter } from '../../engine/db/statement-meter.ts'
 import { waitForDatabase } from '../../engine/db/wait-for-database.ts'
 import { logWriteProblems } from '../../engine/db/write-problems.ts'
@@ -82,7 +82,7 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
   const redis = await openRedis(config, logger)
   opened.defer(() => redis?.close())
   await prepareDatabase(database, options)
-  await refuseDistributed(database)
+  await requireLayout(database)
   await logWriteProblems(database.sql, logger)
   await fitEventLog(database, logger)
   measureJobs(metrics, services.jobs, meter)
