@@ -66,11 +66,14 @@ export function dropDatabase(database: string): Promise<void> {
 /** The nodes of a distributed run, besides the server that receives statements: `host:port`. */
 export const nodes: readonly string[] = JSON.parse(process.env['TEST_CITUS_NODES'] ?? '[]')
 
+/** Whether Citus distributes the tables over the nodes of the server. */
+export const isDistributed = nodes.length > 0
+
 /** Runs one statement on the server and its nodes, outside of the databases under test or on one of them. */
 export async function runOnServers(sql: string, database?: string): Promise<void> {
   for (const host of [new URL(adminUrl()).host, ...nodes]) {
     // From a database of Citus, some statements reach the nodes by themselves.
-    const url = new URL(adminUrl(database ?? (nodes.length > 0 ? 'postgres' : undefined)))
+    const url = new URL(adminUrl(database ?? (isDistributed ? 'postgres' : undefined)))
     url.host = host
     await run(url.href, sql)
   }

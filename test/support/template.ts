@@ -15,6 +15,7 @@ import {
   createDatabaseOfOwner,
   dropDatabase,
   hasServer,
+  isDistributed,
   nodes,
   ownerUrl,
   prepareServer,
@@ -88,14 +89,14 @@ async function createOnServer(): Promise<string | undefined> {
   if (!hasServer) return undefined
   const name = `fusion_template_${randomUUID().slice(0, 8)}`
   await createDatabaseOfOwner(name)
-  if (nodes.length > 0) await createCitus(name)
+  if (isDistributed) await createCitus(name)
   // Not UTC, so that tests fail where the gateway relies on the server's time zone.
-  await runAsAdmin(`ALTER DATABASE ${name} SET timezone TO 'Asia/Kolkata'`)
+  if (!isDistributed) await runAsAdmin(`ALTER DATABASE ${name} SET timezone TO 'Asia/Kolkata'`)
   const modulus = Number(process.env['TEST_PARTITIONS'] ?? 0)
   await migrate(ownerUrl(name), appRole(), async ({ driver }) => {
     if (modulus > 0) await partitionTables(driver, { modulus })
   })
-  if (nodes.length > 0) await distribute(name)
+  if (isDistributed) await distribute(name)
   return name
 }
 

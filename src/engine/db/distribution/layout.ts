@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import { OperatorError } from '../../errors.ts'
+import type { Driver } from '../driver.ts'
 import { query, statement } from '../statement.ts'
 import { hasCitus, runOnNodes } from './nodes.ts'
 
@@ -70,6 +72,12 @@ export async function isNumbering(sql: SqlQueryable): Promise<boolean> {
   return states.every(({ value }) => value === 't')
 }
 
+/** What there is of an open database. */
+interface OpenDatabase {
+  readonly sql: SqlQueryable
+  readonly driver: Pick<Driver, 'isDistributed' | 'routeRead' | 'reachDirectly'>
+}
+
 const again = 'Stop all gateways and workers, and run: npm run fusion -- migrate distribute'
 
 /**
@@ -79,20 +87,50 @@ const again = 'Stop all gateways and workers, and run: npm run fusion -- migrate
  *
  * @throws OperatorError saying what to do
  */
-export async function requireLayout({ sql }: { readonly sql: SqlQueryable }): Promise<void> {
+export async function requireLayout({ sql, driver }: OpenDatabase): Promise<void> {
   if (!(await hasCitus(sql))) return
   const tables = await readTables(sql)
   if (!tables.some(({ isDistributed }) => isDistributed)) return
+  if (driver.routeRead)
+    throw new OperatorError('DATABASE_REPLICA_URLS is not supported for a distributed database yet.')
   const missing = tables.filter(({ isDistributed }) => !isDistributed).map(({ name }) => name)
   if (missing.length > 0) {
     throw new OperatorError(`Citus has distributed some tables, and not ${missing.join(', ')}. ${again}`)
   }
-  if (!(await isPlacedAsNoted(sql))) {
-    throw new OperatorError(
-      `Citus has moved shards, or another program has distributed the tables. Events could be missed. ${again}`,
-    )
+  if (driver.reachDirectly) {
+    throw new OperatorError('A pooler (DATABASE_DIRECT_URL) is not supported for a distributed database yet.')
   }
+  await requirePlacement(sql)
   if (!(await isNumbering(sql))) {
     throw new OperatorError(`A node was restored into another server. Events could be missed. ${again}`)
   }
+}
+
+async function requirePlacement(sql: SqlQueryable): Promise<void> {
+  if (await isPlacedAsNoted(sql)) return
+  throw new OperatorError(
+    `Citus has moved shards, or another program has distributed the tables. Events could be missed. ${again}`,
+  )
+}
+
+const checkMilliseconds = 5_000
+
+/**
+ * Watches, on a distributed database, whether Citus moves shards: a process that followed the event log would miss
+ * events.
+ *
+ * @returns resolves with what an operator has to do, if that happens before the signal is aborted
+ */
+export async function watchPlacement(
+  { sql, driver }: OpenDatabase,
+  signal: AbortSignal,
+): Promise<OperatorError | undefined> {
+  if (!driver.isDistributed?.()) return undefined
+  while (!signal.aborted) {
+    await sleep(checkMilliseconds, undefined, { signal, ref: false }).catch(() => undefined)
+    const problem = await requirePlacement(sql).catch((error: unknown) => error)
+    // A database that cannot be reached is reported by the requests.
+    if (problem instanceof OperatorError) return problem
+  }
+  return undefined
 }
