@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fusion } from '../support/cli.ts'
 import { run } from '../support/postgresql.ts'
 
-// TEST_CITUS_URL is the URL of a superuser and of a database of a coordinator, in which citus_add_node has added the nodes.
+// TEST_CITUS_URL is the URL of a superuser and of a database of a coordinator, in which citus_add_node has added the
+// nodes.
 
 const serverUrl = process.env['TEST_CITUS_URL']
 const name = `fusion_test_citus_${process.pid}`

@@ -152,9 +152,7 @@ async function convert(sql: SqlQueryable, run: Run, { tables, shards, isFirst, o
   for (const [table, key, definition] of keys) await run(`ALTER TABLE ${table} ADD CONSTRAINT ${key} ${definition}`)
   for (const name of triggered) await run(`ALTER TABLE ${name} ENABLE TRIGGER USER`)
   if (isFirst) {
-    await run(
-      'CREATE TRIGGER stamped BEFORE INSERT OR UPDATE OF created_at ON idempotent_answer FOR EACH ROW EXECUTE FUNCTION stamp_on_node()',
-    )
+    await run('CREATE TRIGGER stamped BEFORE INSERT ON idempotent_answer FOR EACH ROW EXECUTE FUNCTION stamp_on_node()')
   }
   await run('COMMIT')
   return rows
