@@ -39,7 +39,12 @@ const timed = [
 /** Tests that load the machine, and say how soon others are answered meanwhile. */
 const loads = ['test/faults/neighbours.*', 'test/faults/overload.*']
 
-const run = process.env['TEST_PARTITIONS'] ? 'partitioned' : process.env['TEST_DATABASE_URL'] ? 'postgres' : 'embedded'
+const run =
+  process.env['TEST_PARTITIONS'] || process.env['TEST_CITUS_NODES']
+    ? 'partitioned'
+    : process.env['TEST_DATABASE_URL']
+      ? 'postgres'
+      : 'embedded'
 
 /** Whether all tests of the run are asked for: `vitest run` without arguments. */
 const isWholeRun = process.argv.length === 3

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey, revokeKey, rotateKey } from '../../src/domain/credential/key.service.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
-import { hasServer } from '../support/postgresql.ts'
+import { hasServer, isDistributed } from '../support/postgresql.ts'
 
 let app: TestApp
 
@@ -143,6 +143,8 @@ describe('the successor of a rotated key', () => {
 
 /** How many sessions wait for a lock. */
 async function countWaiting(): Promise<number> {
+  // The session on a node waits, and not the one of the gateway.
+  if (isDistributed) return (await app.database.prisma.$queryRaw<unknown[]>`SELECT 1 FROM citus_lock_waits`).length
   const waiting = await app.database.prisma.$queryRaw<unknown[]>`
     SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
   return waiting.length

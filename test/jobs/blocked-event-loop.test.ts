@@ -39,7 +39,7 @@ it('a handler that blocks the event loop past its lease is named in the log, wit
 it('the log says that a result is lost, because another worker has the job', async () => {
   const { id, details, message } = await warningOf('slow', async (_, { signal }) => {
     const { prisma } = app.database
-    await prisma.$executeRaw`UPDATE job SET lease_token = gen_random_uuid()::text WHERE job_type = 'slow'`
+    await prisma.$executeRaw`UPDATE job SET lease_token = node_uuid(tenant_app_id) WHERE job_type = 'slow'`
     await new Promise((resolve) => signal.addEventListener('abort', resolve))
     return { done: true }
   })

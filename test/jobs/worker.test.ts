@@ -259,7 +259,7 @@ describe('a worker in the process of the gateway', () => {
         async cut_off(_, { signal }) {
           const { prisma } = app.database
           // Simulates a lost connection, after which another worker claimed the job.
-          await prisma.$executeRaw`UPDATE job SET lease_token = gen_random_uuid()::text WHERE job_type = 'cut_off'`
+          await prisma.$executeRaw`UPDATE job SET lease_token = node_uuid(tenant_app_id) WHERE job_type = 'cut_off'`
           await new Promise((resolve) => signal.addEventListener('abort', resolve))
           reason = signal.reason
           ended.resolve()

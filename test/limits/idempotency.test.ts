@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { removeExpiredResponses } from '../../src/engine/idempotency/idempotency.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { isDistributed } from '../support/postgresql.ts'
 
 let app: TestApp
 let tenant: TestTenant
@@ -101,7 +102,8 @@ describe('a request with an idempotency key', () => {
     expect(await post('no address', key)).toMatchObject({ status: 422, body, replayed: 'true' })
   })
 
-  it('can be sent again after an internal error, which rolls back all its changes', async () => {
+  // It creates a trigger with a script, which Citus does not take.
+  it.skipIf(isDistributed)('can be sent again after an internal error, which rolls back all its changes', async () => {
     const { key, email } = newKey()
     const { runAsOwner } = app.database
     await runAsOwner(`
@@ -134,7 +136,8 @@ describe('a request with an idempotency key', () => {
     expect(await countOf(email)).toBe(3)
   })
 
-  it('gets no response of another tenant, even with the same id', async () => {
+  // Rows stay with their tenant.
+  it.skipIf(isDistributed)('gets no response of another tenant, even with the same id', async () => {
     const { key, email } = newKey()
     const { prisma } = app.database
     await post(email, key)

@@ -4,7 +4,16 @@ import type { StatementObserver } from '../../src/engine/db/adapter.ts'
 import { createDatabase, type Database, type DatabaseOptions } from '../../src/engine/db/database.ts'
 import { createEmbeddedDriver, createPglite } from '../../src/engine/db/embedded/embedded.ts'
 import { openPostgres } from '../../src/engine/db/postgres/postgres.ts'
-import { createDatabaseOfOwner, databaseUrl, dropDatabase, hasServer, ownerUrl, run, runAsAdmin } from './postgresql.ts'
+import {
+  createDatabaseOfOwner,
+  databaseUrl,
+  dropDatabase,
+  hasServer,
+  isDistributed,
+  ownerUrl,
+  run,
+  runAsAdmin,
+} from './postgresql.ts'
 import { takePglite } from './recycled-pglite.ts'
 import { locationOf } from './settings.ts'
 
@@ -84,6 +93,8 @@ const patientPool = { statementMilliseconds: 30_000 }
 async function createOnServer(options = ''): Promise<string> {
   const name = `fusion_test_${randomUUID().replaceAll('-', '')}`
   await createDatabaseOfOwner(name, options)
+  // Citus writes literals for its nodes as the session does that sends them, and tests have sessions of their own.
+  if (isDistributed) return name
   await runAsAdmin(`ALTER DATABASE ${name} SET timezone TO 'Asia/Kolkata'`)
   await runAsAdmin(`ALTER DATABASE ${name} SET datestyle TO 'German, DMY'`)
   await runAsAdmin(`ALTER DATABASE ${name} SET standard_conforming_strings TO off`)

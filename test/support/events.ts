@@ -1,5 +1,6 @@
 import type { TestApp, TestTenant } from './app.ts'
 import { jobFields, type ShownJob } from './jobs.ts'
+import { isDistributed } from './postgresql.ts'
 
 /** A stream of server-sent events. */
 export interface EventStream {
@@ -68,6 +69,17 @@ async function* readEvents({ body }: Response): AsyncGenerator<ServerSentEvent, 
  * the server too.
  */
 export async function settleEvents({ database }: TestApp): Promise<void> {
+  if (isDistributed) {
+    const readEach = (column: string) =>
+      database.prisma.$queryRawUnsafe<{ nodeid: number; result: string }[]>(
+        `SELECT nodeid, result FROM run_command_on_all_nodes('SELECT ${column} FROM event_horizon()') ORDER BY nodeid`,
+      )
+    const begun = await readEach('begun')
+    const isSettled = async () =>
+      (await readEach('complete')).every(({ result }, index) => result >= (begun[index]?.result ?? ''))
+    while (!(await isSettled())) await new Promise((resolve) => setImmediate(resolve))
+    return
+  }
   const readHorizon = async () => {
     const [row] = await database.prisma.$queryRaw<{ complete: string; begun: string }[]>`SELECT * FROM event_horizon()`
     return row ?? { complete: '', begun: '' }

@@ -56,11 +56,27 @@ function urlOf(database: string, { name, password }: Role): string {
 
 /** Creates a database of the role that owns databases. */
 export function createDatabaseOfOwner(database: string, options = ''): Promise<void> {
-  return runAsAdmin(`CREATE DATABASE ${database} OWNER "${rolesOfRun().owner.name}" ${options}`)
+  return runOnServers(`CREATE DATABASE ${database} OWNER "${rolesOfRun().owner.name}" ${options}`)
 }
 
 export function dropDatabase(database: string): Promise<void> {
-  return runAsAdmin(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`)
+  return runOnServers(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`)
+}
+
+/** The nodes of a distributed run, besides the server that receives statements: `host:port`. */
+export const nodes: readonly string[] = JSON.parse(process.env['TEST_CITUS_NODES'] ?? '[]')
+
+/** Whether Citus distributes the tables over the nodes of the server. */
+export const isDistributed = nodes.length > 0
+
+/** Runs one statement on the server and its nodes, outside of the databases under test or on one of them. */
+export async function runOnServers(sql: string, database?: string): Promise<void> {
+  for (const host of [new URL(adminUrl()).host, ...nodes]) {
+    // From a database of Citus, some statements reach the nodes by themselves.
+    const url = new URL(adminUrl(database ?? (isDistributed ? 'postgres' : undefined)))
+    url.host = host
+    await run(url.href, sql)
+  }
 }
 
 /** Runs one statement outside of the databases under test. */
@@ -94,7 +110,8 @@ export async function prepareServer(): Promise<() => Promise<void>> {
   const url = process.env['TEST_DATABASE_URL']
   // A run of partitions has prepared it.
   if (!url || process.env['TEST_ROLES']) return async () => undefined
-  const cluster = (await letsEverybodyIn(url)) ? await createOwnServer() : undefined
+  const isOwn = nodes.length === 0 && (await letsEverybodyIn(url))
+  const cluster = isOwn ? await createOwnServer() : undefined
   if (cluster) process.env['TEST_DATABASE_URL'] = cluster.adminUrl
   const suffix = randomUUID().slice(0, 8)
   const roles: Roles = {
@@ -103,13 +120,13 @@ export async function prepareServer(): Promise<() => Promise<void>> {
   }
   process.env['TEST_ROLES'] = JSON.stringify(roles)
   for (const { name, password } of Object.values(roles) as Role[]) {
-    await runAsAdmin(`CREATE ROLE "${name}" LOGIN PASSWORD ${pg.escapeLiteral(password)}`)
+    await runOnServers(`CREATE ROLE "${name}" LOGIN PASSWORD ${pg.escapeLiteral(password)}`)
   }
   // Needed by an administrator who is no superuser.
-  await runAsAdmin(`GRANT "${roles.owner.name}" TO CURRENT_USER`)
+  await runOnServers(`GRANT "${roles.owner.name}" TO CURRENT_USER`)
   return async () => {
     if (cluster) return cluster.remove()
-    for (const { name } of Object.values(roles) as Role[]) await runAsAdmin(`DROP ROLE "${name}"`)
+    for (const { name } of Object.values(roles) as Role[]) await runOnServers(`DROP ROLE "${name}"`)
   }
 }
 

@@ -5,18 +5,25 @@ import path from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import type { TestProject } from 'vitest/node'
 import { openDatabase } from '../../src/engine/db/database.ts'
+import { distributeTables } from '../../src/engine/db/distribution/distribute-tables.ts'
 import { deployMigrations } from '../../src/engine/db/migrations/migrations.ts'
 import { partitionTables } from '../../src/engine/db/partitions/partition-tables.ts'
 import { migrate } from './migrate.ts'
 import {
+  adminUrl,
   appRole,
   createDatabaseOfOwner,
   dropDatabase,
   hasServer,
+  isDistributed,
+  nodes,
   ownerUrl,
   prepareServer,
   runAsAdmin,
+  runAsAdminOn,
+  runOnServers,
 } from './postgresql.ts'
+import { locationOf } from './settings.ts'
 
 /** The templates of a run: tests copy them, which takes less time than migrating an empty database. */
 export interface Template {
@@ -82,11 +89,28 @@ async function createOnServer(): Promise<string | undefined> {
   if (!hasServer) return undefined
   const name = `fusion_template_${randomUUID().slice(0, 8)}`
   await createDatabaseOfOwner(name)
+  if (isDistributed) await createCitus(name)
   // Not UTC, so that tests fail where the gateway relies on the server's time zone.
-  await runAsAdmin(`ALTER DATABASE ${name} SET timezone TO 'Asia/Kolkata'`)
+  if (!isDistributed) await runAsAdmin(`ALTER DATABASE ${name} SET timezone TO 'Asia/Kolkata'`)
   const modulus = Number(process.env['TEST_PARTITIONS'] ?? 0)
   await migrate(ownerUrl(name), appRole(), async ({ driver }) => {
     if (modulus > 0) await partitionTables(driver, { modulus })
   })
+  if (isDistributed) await distribute(name)
   return name
+}
+
+async function createCitus(name: string): Promise<void> {
+  await runOnServers('CREATE EXTENSION citus', name)
+  const { hostname, port } = new URL(adminUrl())
+  await runAsAdminOn(name, `SELECT citus_set_coordinator_host('${hostname}', ${port || 5432})`)
+}
+
+/** The databases of the tests are copies of those of the servers, which lets nobody stay connected to them. */
+async function distribute(name: string): Promise<void> {
+  const database = await openDatabase(locationOf(adminUrl(name)))
+  await distributeTables(database.driver, { nodes, shards: 4 })
+  await database.close()
+  await runOnServers(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`)
+  await runOnServers(`SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '${name}'`)
 }

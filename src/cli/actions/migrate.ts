@@ -1,5 +1,6 @@
 import { readConfig } from '../../config.ts'
 import { type Database, openDatabase } from '../../engine/db/database.ts'
+import { distributeTables } from '../../engine/db/distribution/distribute-tables.ts'
 import { contract, readContractions } from '../../engine/db/migrations/contract.ts'
 import { grantsFor } from '../../engine/db/migrations/grants.ts'
 import {
@@ -70,6 +71,21 @@ export async function partition(io: Io, modulus: number): Promise<void> {
         ? 'All tables are partitioned.\n'
         : `Partitioned ${tables.join(', ')}: ${modulus} partitions each. They have ${rows} rows, as before.\n`,
     )
+  })
+}
+
+export async function distribute(io: Io, nodes: readonly string[], shards: number): Promise<void> {
+  requireServer(io, 'cannot be distributed')
+  await withMigrations(io, async (database) => {
+    await requireMigrations(database)
+    const onTable = (table: string) => void (io.stderr.isTTY && io.stderr.write(`Distributing ${table}\n`))
+    const { tables, rows, isMoved } = await distributeTables(database.driver, { nodes, shards, onTable })
+    io.stdout.write(
+      tables.length === 0
+        ? 'All tables are distributed.\n'
+        : `Distributed ${tables.join(', ')}. They have ${rows} rows, as before.\n`,
+    )
+    if (isMoved) io.stdout.write('Shards were moved or nodes restored: new events have greater ids on all nodes.\n')
   })
 }
 

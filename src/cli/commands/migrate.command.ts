@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import type { Io } from '../io.ts'
-import { wholeNumber } from './option-values.ts'
+import { readNodes, wholeNumber } from './option-values.ts'
 
 export function migrateCommand(io: Io): Command {
   const command = new Command('migrate').description('apply, compare, repair and write database migrations')
@@ -38,6 +38,17 @@ export function migrateCommand(io: Io): Command {
     .option('--modulus <count>', 'the number of partitions of each table', wholeNumber(2, 256), 16)
     .action(async ({ modulus }: { readonly modulus: number }) =>
       (await import('../actions/migrate.ts')).partition(io, modulus),
+    )
+
+  command
+    .command('distribute')
+    .description(
+      'distribute the tables of tenants over the nodes of Citus, on PostgreSQL. All gateways and workers must have ended. It can be run again',
+    )
+    .option('--node <host:port>', 'a node to add. May be repeated', readNodes, [])
+    .option('--shards <count>', 'into how many parts each table is split, if it is not yet', wholeNumber(1, 1024), 32)
+    .action(async ({ node, shards }: { readonly node: readonly string[]; readonly shards: number }) =>
+      (await import('../actions/migrate.ts')).distribute(io, node, shards),
     )
 
   command

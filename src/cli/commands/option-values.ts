@@ -23,6 +23,12 @@ export function readFilledText(text: string): string {
   throw new InvalidArgumentError('It must not be empty.')
 }
 
+/** Adds an address to those of the option before. */
+export function readNodes(text: string, before: readonly string[]): string[] {
+  if (/^[^\s:]+:\d{1,5}$/.test(text)) return [...before, text]
+  throw new InvalidArgumentError('Give a host and a port: node-1.internal:5432')
+}
+
 export function readUrl(text: string): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text
   throw new InvalidArgumentError('Give an http or https URL.')

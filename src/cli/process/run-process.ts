@@ -7,11 +7,12 @@ import { createServices } from '../../domain/services.ts'
 import { startUsageWriter } from '../../domain/usage/usage-writer.ts'
 import type { Services } from '../../engine/context.ts'
 import { type Database, type DatabaseOptions, openDatabase } from '../../engine/db/database.ts'
+import { requireLayout, watchPlacement } from '../../engine/db/distribution/layout.ts'
 import { deployMigrations } from '../../engine/db/migrations/migrations.ts'
-import { refuseDistributed } from '../../engine/db/postgres/refuse-distributed.ts'
 import { createStatementMeter, type StatementMeter } from '../../engine/db/statement-meter.ts'
 import { waitForDatabase } from '../../engine/db/wait-for-database.ts'
 import { logWriteProblems } from '../../engine/db/write-problems.ts'
+import type { OperatorError } from '../../engine/errors.ts'
 import { serveMetrics } from '../../engine/http/plugins/metrics.ts'
 import { createRateLimit, type RateLimit } from '../../engine/limits/rate-limit.ts'
 import type { RedisConnection } from '../../engine/limits/redis.ts'
@@ -82,7 +83,7 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
   const redis = await openRedis(config, logger)
   opened.defer(() => redis?.close())
   await prepareDatabase(database, options)
-  await refuseDistributed(database)
+  await requireLayout(database)
   await logWriteProblems(database.sql, logger)
   await fitEventLog(database, logger)
   measureJobs(metrics, services.jobs, meter)
@@ -104,11 +105,23 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
   opened.defer(startUsageWriter(services, { log: logger }))
   opened.defer(async () => void (await Promise.all([own.stop?.(), work.stop()])))
   await own.begin()
-  await toldToStop
+  const problem = await untilStopped(database, toldToStop)
+  if (problem) logger.error({ err: problem }, 'shards were moved')
   logger.info('stopping')
   exitAtLatest(config.shutdownMilliseconds, logger)
   await opened.disposeAsync()
   logger.info('stopped')
+  if (problem) throw problem
+}
+
+/** Waits until the process is told to stop, or cannot go on. Returns what an operator has to do then. */
+async function untilStopped(database: Database, toldToStop: Promise<void>): Promise<OperatorError | undefined> {
+  const watching = new AbortController()
+  const stopped = toldToStop.then(() => undefined)
+  const moved = watchPlacement(database, watching.signal).then((problem) => problem ?? stopped)
+  const problem = await Promise.race([stopped, moved])
+  watching.abort()
+  return problem
 }
 
 function openDatabaseFor({ config, metrics, logger, databaseOptions = {} }: ProcessOptions, meter: StatementMeter) {

@@ -24,7 +24,12 @@ const fit = statement(`
  *
  * @param log gets a warning if the ids had to be made greater
  */
-export async function fitEventLog({ sql }: Pick<Database, 'sql'>, log: Pick<Logger, 'warn'>): Promise<void> {
+export async function fitEventLog(
+  { sql, driver }: Pick<Database, 'sql' | 'driver'>,
+  log: Pick<Logger, 'warn'>,
+): Promise<void> {
+  // `migrate distribute` does it for nodes, and a process does not start before (engine/db/distribution/layout.ts).
+  if (driver.isDistributed?.()) return
   // Most starts have nothing to do, and write nothing.
   if ((await query(sql, findMisfit)).length === 0) return
   const [fitted] = await query(sql, fit)

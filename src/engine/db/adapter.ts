@@ -9,6 +9,7 @@ import type {
   Transaction,
 } from '@prisma/driver-adapter-utils'
 import { createActorQueries, isWrite, setActor } from './actor.ts'
+import { withoutReturnedCasts } from './distribution/returned-enums.ts'
 import type { JoinedTransaction } from './joined-transaction.ts'
 import { endTransaction, rollBack } from './transactions.ts'
 
@@ -85,16 +86,15 @@ class ObservedQueryable<Inner extends SqlQueryable> implements SqlQueryable {
 
   queryRaw(query: SqlQuery): Promise<SqlResultSet> {
     const actor = this.settings.actorOf?.()
-    const send = (sent: SqlQuery) => this.observed(sent.sql, () => this.sendQuery(sent))
-    if (actor === undefined) return send(query)
     if (this.settings.isDistributed() && isWrite(query))
-      return this.observed(query.sql, () => this.sendAs(actor, (inner) => inner.queryRaw(query)))
-    return this.settings.actors.queryAs(actor, query, send)
+      return this.observed(query.sql, () => this.sendAs(actor, (inner) => inner.queryRaw(withoutReturnedCasts(query))))
+    const send = (sent: SqlQuery) => this.observed(sent.sql, () => this.sendQuery(sent))
+    return actor === undefined ? send(query) : this.settings.actors.queryAs(actor, query, send)
   }
 
   executeRaw(query: SqlQuery): Promise<number> {
     const actor = this.settings.actorOf?.()
-    if (actor !== undefined && this.settings.isDistributed() && isWrite(query))
+    if (this.settings.isDistributed() && isWrite(query))
       return this.observed(query.sql, () => this.sendAs(actor, (inner) => inner.executeRaw(query)))
     const sent = actor === undefined ? query : this.settings.actors.withActor(actor, query)
     return this.observed(sent.sql, () => this.inner.executeRaw(sent))
@@ -105,7 +105,10 @@ class ObservedQueryable<Inner extends SqlQueryable> implements SqlQueryable {
   }
 
   /** Sends a write to a distributed database. A transaction has its actor from its start on. */
-  protected sendAs<Result>(_actor: string, send: (inner: SqlQueryable) => Promise<Result>): Promise<Result> {
+  protected sendAs<Result>(
+    _actor: string | undefined,
+    send: (inner: SqlQueryable) => Promise<Result>,
+  ): Promise<Result> {
     return send(this.inner)
   }
 
@@ -145,9 +148,10 @@ class Adapter extends ObservedQueryable<SqlDriverAdapter> implements SqlDriverAd
   }
 
   protected override async sendAs<Result>(
-    actor: string,
+    actor: string | undefined,
     send: (inner: SqlQueryable) => Promise<Result>,
   ): Promise<Result> {
+    if (actor === undefined) return send(this.inner)
     const transaction = await this.startAs(actor)
     const result = await orRollBack(transaction, async () => {
       const result = await send(transaction)

@@ -61,6 +61,11 @@ export async function deployMigrations(
   // Most starts have nothing to apply. They do not load the schema engine.
   const { applied, pending, failed } = await readMigrationStatus(sql)
   if (pending.length === 0 && failed.length === 0) return []
+  if (driver.isDistributed?.()) {
+    throw new OperatorError(
+      `The tables are distributed, and migrations of a distributed database are not supported yet: ${pending.join(', ')}. Export, and import into a new database of the new version.`,
+    )
+  }
   await requireDeployable(sql, applied.length === 0 && failed.length === 0)
   const copy = applied.length > 0 ? await driver.copyAside?.(`before-${pending[0]}`) : undefined
   if (copy !== undefined) onCopy(copy)

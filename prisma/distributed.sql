@@ -1,0 +1,110 @@
+-- The functions of the event log on a database that `migrate distribute` has distributed over servers. A trigger runs on the server that has the
+-- row. Citus lets a statement of it reach rows there, one after the other, and not those of a transition table. They replace the functions of the
+-- migrations; on one server those are faster. A blank line separates the statements, which Citus takes one by one.
+
+-- A notification stays on its server, and forbids a transaction over several of them. Followers poll (src/domain/event/event-feed.ts).
+CREATE OR REPLACE FUNCTION announce_events() RETURNS boolean AS $$ SELECT true $$ LANGUAGE sql;
+
+CREATE OR REPLACE FUNCTION write_events() RETURNS trigger SET search_path = public, pg_temp AS $$
+DECLARE
+  changed record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR changed IN SELECT rows.* FROM (SELECT NULL::text AS user_id, NULL::text AS account_id) AS missing,
+      LATERAL (SELECT tenant_app_id, id, user_id, account_id FROM new_rows) AS rows
+    LOOP
+      INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id) VALUES (changed.tenant_app_id, TG_ARGV[0], changed.id,
+        CASE WHEN TG_ARGV[3] = 'user' THEN changed.id ELSE changed.user_id END, CASE WHEN TG_ARGV[3] = 'account' THEN changed.id ELSE changed.account_id END);
+    END LOOP;
+  ELSIF TG_OP = 'UPDATE' THEN
+    NEW.updated_at := OLD.updated_at;
+    IF NEW *= OLD THEN RETURN NULL; END IF;
+    FOR changed IN SELECT rows.* FROM (SELECT NULL::text AS user_id, NULL::text AS account_id) AS missing,
+      LATERAL (SELECT tenant_app_id, id, user_id, account_id FROM (SELECT NEW.*) AS new_row) AS rows
+    LOOP
+      INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id) VALUES (changed.tenant_app_id, TG_ARGV[1], changed.id,
+        CASE WHEN TG_ARGV[3] = 'user' THEN changed.id ELSE changed.user_id END, CASE WHEN TG_ARGV[3] = 'account' THEN changed.id ELSE changed.account_id END);
+    END LOOP;
+  ELSE
+    FOR changed IN SELECT rows.* FROM (SELECT NULL::text AS user_id, NULL::text AS account_id) AS missing,
+      LATERAL (SELECT tenant_app_id, id, user_id, account_id FROM old_rows) AS rows
+    LOOP
+      IF EXISTS (SELECT FROM tenant_app WHERE tenant_app.id = changed.tenant_app_id) THEN
+        INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id) VALUES (changed.tenant_app_id, TG_ARGV[2], changed.id,
+          CASE WHEN TG_ARGV[3] = 'user' THEN changed.id ELSE changed.user_id END, CASE WHEN TG_ARGV[3] = 'account' THEN changed.id ELSE changed.account_id END);
+      END IF;
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$$ LANGUAGE plpgsql;
+
+CREATE OR REPLACE FUNCTION write_profile_events() RETURNS trigger SET search_path = public, pg_temp AS $$
+DECLARE
+  changed record;
+  owner text;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR changed IN SELECT tenant_app_id, id, account_id FROM new_rows LOOP
+      SELECT user_id INTO owner FROM account WHERE tenant_app_id = changed.tenant_app_id AND id = changed.account_id;
+      INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id)
+        VALUES (changed.tenant_app_id, 'PROFILE_SYNCED', changed.id, owner, changed.account_id);
+    END LOOP;
+  ELSE
+    NEW.updated_at := OLD.updated_at;
+    NEW.synced_at := OLD.synced_at;
+    IF NEW *= OLD THEN RETURN NULL; END IF;
+    SELECT user_id INTO owner FROM account WHERE tenant_app_id = NEW.tenant_app_id AND id = NEW.account_id;
+    INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id)
+      VALUES (NEW.tenant_app_id, 'PROFILE_SYNCED', NEW.id, owner, NEW.account_id);
+  END IF;
+  RETURN NULL;
+END
+$$ LANGUAGE plpgsql;
+
+CREATE OR REPLACE FUNCTION write_email_events() RETURNS trigger SET search_path = public, pg_temp AS $$
+DECLARE
+  own text := transaction_prefix();
+  changed record;
+  owner record;
+BEGIN
+  FOR changed IN SELECT DISTINCT tenant_app_id, profile_id FROM changed_rows LOOP
+    SELECT account.id, account.user_id INTO owner FROM profile JOIN account ON account.tenant_app_id = profile.tenant_app_id AND account.id = profile.account_id
+      WHERE profile.tenant_app_id = changed.tenant_app_id AND profile.id = changed.profile_id;
+    IF FOUND AND NOT EXISTS (SELECT FROM event AS written WHERE written.tenant_app_id = changed.tenant_app_id
+      AND written.resource_id = changed.profile_id AND written.id > own AND written.id < own || 'g')
+    THEN
+      INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id)
+        VALUES (changed.tenant_app_id, 'PROFILE_SYNCED', changed.profile_id, owner.user_id, owner.id);
+    END IF;
+  END LOOP;
+  RETURN NULL;
+END
+$$ LANGUAGE plpgsql;
+
+CREATE OR REPLACE FUNCTION write_job_events() RETURNS trigger SET search_path = public, pg_temp AS $$
+DECLARE
+  changed record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR changed IN SELECT tenant_app_id, id, status FROM new_rows LOOP
+      INSERT INTO event (tenant_app_id, type, resource_id, status) VALUES (changed.tenant_app_id, 'JOB_CREATED', changed.id, changed.status);
+    END LOOP;
+  ELSE
+    IF (NEW.updated_at, NEW.status, NEW.progress, NEW.progress_message)
+      IS NOT DISTINCT FROM (OLD.updated_at, OLD.status, OLD.progress, OLD.progress_message) THEN RETURN NULL; END IF;
+    INSERT INTO event (tenant_app_id, type, resource_id, status, status_before) VALUES (NEW.tenant_app_id, CASE
+        WHEN NEW.status = 'RUNNING' AND NEW.attempts <> OLD.attempts THEN 'JOB_STARTED'
+        WHEN NEW.status = OLD.status THEN 'JOB_UPDATED'
+        WHEN NEW.status = 'RUNNING' THEN 'JOB_STARTED'
+        WHEN NEW.status = 'PENDING' THEN 'JOB_RETRIED'
+        ELSE 'JOB_' || NEW.status
+      END, NEW.id, NEW.status, OLD.status);
+  END IF;
+  RETURN NULL;
+END
+$$ LANGUAGE plpgsql;
+
+-- The server that receives a statement fills in its own time, which is earlier than that of the row's server in the same transaction. The erasure of
+-- users compares both (src/domain/erasure/erase-users.ts).
+CREATE OR REPLACE FUNCTION stamp_on_node() RETURNS trigger AS $$ BEGIN NEW.created_at := now(); RETURN NEW; END $$ LANGUAGE plpgsql;

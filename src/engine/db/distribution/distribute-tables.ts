@@ -1,0 +1,206 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import type { SqlQueryable } from '@prisma/driver-adapter-utils'
+import { OperatorError } from '../../errors.ts'
+import { createAdapters } from '../adapter.ts'
+import type { Driver } from '../driver.ts'
+import { isLockDenied } from '../errors.ts'
+import { query, statement } from '../statement.ts'
+import { type DistributedTable, isNumbering, isPlacedAsNoted, notePlacement, readTables } from './layout.ts'
+import { prepareNodes, runOnNodes } from './nodes.ts'
+
+export interface DistributeOptions {
+  /** `host:port` of each node that is added. */
+  readonly nodes: readonly string[]
+  /** Into how many parts each table of tenants is split. */
+  readonly shards: number
+  /** Called before the rows of a table are moved. */
+  readonly onTable?: (table: string) => void
+}
+
+/** Runs one statement. Citus sends its text to the nodes, so it is the only one of its query. */
+type Run = (text: string) => Promise<void>
+
+const functionsFile = path.resolve(import.meta.dirname, '../../../../prisma/distributed.sql')
+
+/**
+ * Distributes the tables of tenants over the nodes of Citus by `tenant_app_id`, and copies the others to each node. It
+ * can be run again: after an interruption, and after shards were moved or a node was restored, with all gateways
+ * stopped. The event log is then numbered above everything that its readers know.
+ *
+ * @returns the tables that were distributed now and the number of their rows
+ * @throws OperatorError naming what is missing, or if rows would be lost
+ */
+export function distributeTables(driver: Driver, options: DistributeOptions) {
+  return driver
+    .exclusively(async (connector) => {
+      const sql = await createAdapters(connector).connect()
+      return distribute(sql, connector.runScript, options)
+    })
+    .catch((cause: unknown) => {
+      if (!isLockDenied(cause)) throw cause
+      const reason = `Other transactions hold locks on the tables: ${(cause as Error).message}.`
+      throw new OperatorError(`${reason} Nothing has changed. It is safe to run the command again.`, { cause })
+    })
+}
+
+async function distribute(sql: SqlQueryable, run: Run, { nodes, shards, onTable }: DistributeOptions) {
+  await prepareNodes(sql, nodes)
+  const tables = await readTables(sql)
+  const partitioned = tables.filter(({ isPartitioned }) => isPartitioned).map(({ name }) => name)
+  if (partitioned.length > 0) {
+    throw new OperatorError(
+      `Partitioned tables cannot be distributed: ${partitioned.join(', ')}. Export, and import into a new database.`,
+    )
+  }
+  const left = tables.filter(({ isDistributed }) => !isDistributed)
+  const isFirst = left.length === tables.length
+  if (left.length > 0) {
+    await run('SET citus.enable_unsafe_triggers = on')
+    await runOnNodes(sql, await nodeScript(sql))
+    await createFunctions(sql, run)
+  }
+  const rows = left.length > 0 ? await convert(sql, run, { tables: left, shards, isFirst, onTable }) : 0
+  const isMoved = !(await isPlacedAsNoted(sql)) || !(await isNumbering(sql))
+  if (isMoved && !isFirst) await raise(sql, await nextOffset(sql))
+  await notePlacement(sql, run)
+  for (const { name } of left.toReversed()) await run(`SELECT truncate_local_data_after_distributing_table('${name}')`)
+  return { tables: left.map(({ name }) => name), rows, isMoved: isMoved && !isFirst }
+}
+
+const readPrivileges = statement(`
+  SELECT string_agg(format('EXECUTE %L;', format('GRANT %s ON %s %s TO %s', privilege_type, CASE relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, relname,
+    CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END)), ' ')
+  FROM pg_class, aclexplode(coalesce(relacl, acldefault(CASE relkind WHEN 'S' THEN 's' ELSE 'r' END::"char", relowner)))
+  WHERE oid = ANY ('{event_state,event_number,event_announced}'::regclass[])`)
+
+/**
+ * The statement that gives a node what each server has for itself: the state and the numbers of the event log. Sessions
+ * of the gateway have settings that do not reach the nodes, on which the texts of times depend.
+ */
+async function nodeScript(sql: SqlQueryable): Promise<string> {
+  const [[privileges] = []] = await query(sql, readPrivileges)
+  return `DO $node$ BEGIN
+    PERFORM set_config('citus.enable_ddl_propagation', 'off', true), set_config('client_min_messages', 'error', true);
+    CREATE SEQUENCE IF NOT EXISTS event_number CACHE 32;
+    CREATE SEQUENCE IF NOT EXISTS event_announced;
+    CREATE TABLE IF NOT EXISTS event_state (id text PRIMARY KEY DEFAULT 'log', server bigint NOT NULL, "offset" bigint NOT NULL DEFAULT 0);
+    INSERT INTO event_state (server) SELECT system_identifier FROM pg_control_system() ON CONFLICT (id) DO NOTHING;
+    ${privileges}
+    EXECUTE format('ALTER DATABASE %I SET TimeZone = ''UTC''', current_database());
+    EXECUTE format('ALTER DATABASE %I SET DateStyle = ''ISO, MDY''', current_database());
+    EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation = ''read committed''', current_database());
+    EXECUTE format('ALTER DATABASE %I SET jit = off', current_database());
+  END $node$`
+}
+
+// Those without others in their signature first.
+const listFunctions = statement(`
+  SELECT pg_get_functiondef(p.oid) FROM pg_proc p WHERE pronamespace = 'public'::regnamespace
+    AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = p.oid AND deptype = 'e')
+  ORDER BY prorettype = 'trigger'::regtype, p.oid`)
+
+/** Creates the functions again: Citus then creates them on all nodes. */
+async function createFunctions(sql: SqlQueryable, run: Run): Promise<void> {
+  await run('SET check_function_bodies = off')
+  await run('SET client_min_messages = error')
+  for (const [definition] of await query(sql, listFunctions)) await run(String(definition))
+  for (const text of readFileSync(functionsFile, 'utf8').split('\n\n')) if (/^CREATE/m.test(text)) await run(text)
+}
+
+interface Conversion {
+  readonly tables: readonly DistributedTable[]
+  readonly shards: number
+  readonly isFirst: boolean
+  readonly onTable?: ((table: string) => void) | undefined
+}
+
+// Citus has no ON UPDATE for the column by which rows are distributed. No key of a row changes.
+const listKeys = statement(`
+  SELECT conrelid::regclass::text, quote_ident(conname), replace(pg_get_constraintdef(oid), ' ON UPDATE CASCADE', '')
+  FROM pg_constraint WHERE contype = 'f' AND (conrelid = ANY ($1::text[]::regclass[]) OR confrelid = ANY ($1::text[]::regclass[]))`)
+
+const listTriggered = statement(`
+  SELECT DISTINCT tgrelid::regclass::text FROM pg_trigger WHERE NOT tgisinternal AND tgrelid = ANY ($1::text[]::regclass[])`)
+
+/** Distributes tables in one transaction. Returns the number of their rows. */
+async function convert(sql: SqlQueryable, run: Run, { tables, shards, isFirst, onTable }: Conversion): Promise<number> {
+  const names = tables.map(({ name }) => name)
+  await run('BEGIN')
+  await run(`SET LOCAL lock_timeout = '10s'`)
+  await run(`SET LOCAL citus.multi_shard_modify_mode = 'sequential'`)
+  await run(`SET LOCAL citus.shard_count = ${shards}`)
+  await run(`LOCK TABLE ${names.join(', ')} IN ACCESS EXCLUSIVE MODE`)
+  if (isFirst) {
+    // Citus deletes the rows of a tenant by foreign keys: a trigger would run on every node, and reach one.
+    await run('DROP TRIGGER IF EXISTS deleted ON tenant_app')
+    await run(
+      'ALTER TABLE event ADD CONSTRAINT event_tenant_app_id_fkey FOREIGN KEY (tenant_app_id) REFERENCES tenant_app (id) ON DELETE CASCADE',
+    )
+    await raise(sql, await nextOffset(sql))
+  }
+  // A foreign key is between tables that are both distributed. The copies of rows fire triggers.
+  const keys = await query(sql, listKeys, [names])
+  const triggered = (await query(sql, listTriggered, [names])).map(([name]) => String(name))
+  for (const [table, key] of keys) await run(`ALTER TABLE ${table} DROP CONSTRAINT ${key}`)
+  for (const name of triggered) await run(`ALTER TABLE ${name} DISABLE TRIGGER USER`)
+  let rows = 0
+  for (const table of tables.toSorted((one, other) => Number(one.isOfTenants) - Number(other.isOfTenants))) {
+    onTable?.(table.name)
+    rows += await move(sql, run, table)
+  }
+  for (const [table, key, definition] of keys) await run(`ALTER TABLE ${table} ADD CONSTRAINT ${key} ${definition}`)
+  for (const name of triggered) await run(`ALTER TABLE ${name} ENABLE TRIGGER USER`)
+  if (isFirst) {
+    await run('CREATE TRIGGER stamped BEFORE INSERT ON idempotent_answer FOR EACH ROW EXECUTE FUNCTION stamp_on_node()')
+  }
+  await run('COMMIT')
+  return rows
+}
+
+async function move(sql: SqlQueryable, run: Run, { name, isOfTenants }: DistributedTable): Promise<number> {
+  const count = statement(`SELECT count(*)::text FROM ${name}`)
+  const [[before] = []] = await query(sql, count)
+  const others = await query(sql, findColocated)
+  const colocated = others[0]?.[0] ?? 'default'
+  await run(
+    isOfTenants
+      ? `SELECT create_distributed_table('${name}', 'tenant_app_id', colocate_with => '${colocated}')`
+      : `SELECT create_reference_table('${name}')`,
+  )
+  const [[after] = []] = await query(sql, count)
+  if (before !== after)
+    throw new OperatorError(`${name} had ${before} rows, and has ${after} now. Nothing has changed.`)
+  return Number(after)
+}
+
+/** A table that is distributed by tenant: the rows of a tenant are on one node. */
+const findColocated = statement(`
+  SELECT logicalrelid::text FROM pg_dist_partition JOIN pg_class ON pg_class.oid = logicalrelid
+  WHERE relnamespace = 'public'::regnamespace AND partmethod = 'h' ORDER BY 1 LIMIT 1`)
+
+const positions = ['event.id', 'tenant_app.events_removed_to', 'webhook.cursor', 'erasure.seen_in']
+
+/** The offset with which all new ids are greater than every position that the log and its readers know. */
+async function nextOffset(sql: SqlQueryable): Promise<bigint> {
+  let greatest = 0n
+  for (const column of positions) {
+    const [table] = column.split('.')
+    const [[found] = []] = await query(
+      sql,
+      statement(`SELECT max(${column}) FROM ${table} WHERE ${column} ~ '^evt_[0-9a-f]{12}'`),
+    )
+    if (found == null) continue
+    const prefix = BigInt(`0x${String(found).slice(4, 16)}`)
+    if (prefix > greatest) greatest = prefix
+  }
+  return greatest + 1n
+}
+
+/** Lets the nodes number events above an offset. */
+async function raise(sql: SqlQueryable, offset: bigint): Promise<void> {
+  await runOnNodes(
+    sql,
+    `UPDATE event_state SET server = system_identifier, "offset" = greatest("offset", ${offset}) FROM pg_control_system()`,
+  )
+}

@@ -1,0 +1,136 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { SqlQueryable } from '@prisma/driver-adapter-utils'
+import { OperatorError } from '../../errors.ts'
+import type { Driver } from '../driver.ts'
+import { query, statement } from '../statement.ts'
+import { hasCitus, runOnNodes } from './nodes.ts'
+
+/** What each server has for itself. */
+const local = `'event_state', '_prisma_migrations'`
+
+// A table of tenants has the tenant in its primary key. A key is found by a hash that is unique over all tenants, so
+// its table is on each node, as that of the tenants is.
+const listTables = statement(`
+  SELECT quote_ident(c.relname), EXISTS (
+      SELECT FROM pg_index x JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant_app_id'
+      WHERE x.indrelid = c.oid AND x.indisprimary AND a.attnum = ANY (x.indkey::int2[])
+    ) AND NOT EXISTS (
+      SELECT FROM pg_index x JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant_app_id'
+      WHERE x.indrelid = c.oid AND x.indisunique AND a.attnum <> ALL (x.indkey::int2[])),
+    EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = c.oid), c.relkind = 'p'
+  FROM pg_class c
+  WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relname NOT IN (${local})
+    AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = c.oid AND deptype = 'e')
+    AND NOT EXISTS (SELECT FROM pg_dist_shard WHERE c.relname = (
+      SELECT relname FROM pg_class AS parent WHERE parent.oid = logicalrelid) || '_' || shardid)
+  ORDER BY 1`)
+
+export interface DistributedTable {
+  /** As an identifier of SQL. */
+  readonly name: string
+  /** Whether its rows are distributed by tenant. Otherwise each node has all of them. */
+  readonly isOfTenants: boolean
+  readonly isDistributed: boolean
+  readonly isPartitioned: boolean
+}
+
+/** Lists the tables of a database with Citus, in the order of their names. */
+export async function readTables(sql: SqlQueryable): Promise<DistributedTable[]> {
+  return (await query(sql, listTables)).map(([name, isOfTenants, isDistributed, isPartitioned]) => ({
+    name: String(name),
+    isOfTenants: isOfTenants === true,
+    isDistributed: isDistributed === true,
+    isPartitioned: isPartitioned === true,
+  }))
+}
+
+// Where the events of tenants are numbered.
+const placement = `
+  SELECT md5(string_agg(shardid || ' ' || shardminvalue || ' ' || groupid, ',' ORDER BY shardid))
+  FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) WHERE logicalrelid = 'event'::regclass`
+
+const readPlacement = statement(`
+  SELECT (${placement}), obj_description('event_state'::regclass, 'pg_class')`)
+
+/** Whether the shards are where `migrate distribute` has last seen them. */
+export async function isPlacedAsNoted(sql: SqlQueryable): Promise<boolean> {
+  const [[present, noted] = []] = await query(sql, readPlacement)
+  return noted === noteOf(present)
+}
+
+/** Notes where the shards are, in a comment that a dump keeps. */
+export async function notePlacement(sql: SqlQueryable, run: (text: string) => Promise<void>): Promise<void> {
+  const [[present] = []] = await query(sql, readPlacement)
+  await run(`COMMENT ON TABLE event_state IS '${noteOf(present)}'`)
+}
+
+const noteOf = (present: unknown) => `placement ${present}`
+
+/** Whether each node numbers events as the server that it is: a backup that was restored may be of another one. */
+export async function isNumbering(sql: SqlQueryable): Promise<boolean> {
+  const states = await runOnNodes(sql, 'SELECT server = system_identifier FROM event_state, pg_control_system()')
+  return states.every(({ value }) => value === 't')
+}
+
+/** What there is of an open database. */
+interface OpenDatabase {
+  readonly sql: SqlQueryable
+  readonly driver: Pick<Driver, 'isDistributed' | 'routeRead' | 'reachDirectly'>
+}
+
+const again = 'Stop all gateways and workers, and run: npm run fusion -- migrate distribute'
+
+/**
+ * Requires, of a database with Citus, that no table is distributed, or that `migrate distribute` has distributed all.
+ * Otherwise followers of the event log would miss events without an error, because each node numbers those of its
+ * tenants.
+ *
+ * @throws OperatorError saying what to do
+ */
+export async function requireLayout({ sql, driver }: OpenDatabase): Promise<void> {
+  if (!(await hasCitus(sql))) return
+  const tables = await readTables(sql)
+  if (!tables.some(({ isDistributed }) => isDistributed)) return
+  if (driver.routeRead)
+    throw new OperatorError('DATABASE_REPLICA_URLS is not supported for a distributed database yet.')
+  const missing = tables.filter(({ isDistributed }) => !isDistributed).map(({ name }) => name)
+  if (missing.length > 0) {
+    throw new OperatorError(`Citus has distributed some tables, and not ${missing.join(', ')}. ${again}`)
+  }
+  if (driver.reachDirectly) {
+    throw new OperatorError('A pooler (DATABASE_DIRECT_URL) is not supported for a distributed database yet.')
+  }
+  await requirePlacement(sql)
+  if (!(await isNumbering(sql))) {
+    throw new OperatorError(`A node was restored into another server. Events could be missed. ${again}`)
+  }
+}
+
+async function requirePlacement(sql: SqlQueryable): Promise<void> {
+  if (await isPlacedAsNoted(sql)) return
+  throw new OperatorError(
+    `Citus has moved shards, or another program has distributed the tables. Events could be missed. ${again}`,
+  )
+}
+
+const checkMilliseconds = 5_000
+
+/**
+ * Watches, on a distributed database, whether Citus moves shards: a process that followed the event log would miss
+ * events.
+ *
+ * @returns resolves with what an operator has to do, if that happens before the signal is aborted
+ */
+export async function watchPlacement(
+  { sql, driver }: OpenDatabase,
+  signal: AbortSignal,
+): Promise<OperatorError | undefined> {
+  if (!driver.isDistributed?.()) return undefined
+  while (!signal.aborted) {
+    await sleep(checkMilliseconds, undefined, { signal, ref: false }).catch(() => undefined)
+    const problem = await requirePlacement(sql).catch((error: unknown) => error)
+    // A database that cannot be reached is reported by the requests.
+    if (problem instanceof OperatorError) return problem
+  }
+  return undefined
+}
