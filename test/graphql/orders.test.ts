@@ -215,6 +215,21 @@ describe('thenBy', () => {
   })
 })
 
+it('the cursors of a list are the starts of its pages, as docs/graphql.md shows instead of page numbers', async () => {
+  const orderBy = { field: 'NAME', direction: 'ASC' }
+  const starts = (await read('User', { first: 500, orderBy })).data.list
+  const size = 5
+  const pages: string[][] = []
+  for (let page = 0; page < Math.ceil(starts.edges.length / size); page += 1) {
+    const after = starts.edges[size * page - 1]?.cursor ?? null
+    pages.push(idsIn((await read('User', { first: size, after, orderBy })).data.list))
+  }
+  expect(pages.map(({ length }) => length)).toEqual([5, 5, 2])
+  expect(pages.flat()).toEqual(idsIn(starts))
+  const last = await read('User', { last: starts.edges.length % size, orderBy })
+  expect(idsIn(last.data.list)).toEqual(pages.at(-1))
+})
+
 describe('a document with a variable of the type UserOrder', () => {
   const errorsOf = (schema: string, document: string) =>
     validate(buildSchema(schema), parse(document)).map(({ message }) => message)
