@@ -340,3 +340,26 @@ it.skipIf(!canCreateClusters)('a filter that takes too long is rejected as too e
   ])
   await hasty.close()
 })
+
+it.skipIf(!canCreateClusters)(
+  'an order that sorts all rows and takes too long is rejected as too expensive',
+  async () => {
+    const session = new pg.Client({ connectionString: cluster.adminUrl })
+    await session.connect()
+    await session.query('SET session_replication_role = replica')
+    await session.query(`UPDATE "user" SET name = 'Ada'`)
+    await session.end()
+    const hasty = await listen(cluster.ownerUrl, { pool: { statementMilliseconds: 30 } })
+    const orderOf = (field: string, thenBy = '') =>
+      `{ users(orderBy: { field: ${field}, direction: ASC }${thenBy}) { nodes { id } } }`
+    const ask = async (query: string) => {
+      const request = { method: 'POST', url: '/graphql', headers: { 'x-api-key': key }, payload: { query } } as const
+      return (await hasty.app.inject(request)).json().errors
+    }
+    expect(await ask(orderOf('NAME'))).toBeUndefined()
+    expect(await ask(orderOf('NAME', ', thenBy: { field: CREATED_AT, direction: DESC }'))).toMatchObject([
+      { message: expect.stringContaining('no thenBy'), extensions: { code: 'TOO_EXPENSIVE' } },
+    ])
+    await hasty.close()
+  },
+)
