@@ -106,6 +106,10 @@ describe.skipIf(!canCreateClusters)('on large tables, PostgreSQL uses the indexe
     '{ account(id: "acc_7") { user { name } profile { username } } }',
     '{ profiles(accountIds: ["acc_7", "acc_8"]) { emails { value } account { user { name } } } }',
     '{ node(id: "prf_7") { ... on Profile { account { user { accounts { id } } } } } }',
+    '{ users(first: 500) { nodes { accounts(first: 3) { profile { emails(first: 1) { value } } } } } }',
+    '{ users(first: 500) { nodes { accounts(first: 3, orderBy: { field: UPDATED_AT, direction: DESC }) { id } } } }',
+    '{ users(first: 500) { nodes { accounts(filter: { platform: "RARE", search: "a", hasProfile: true, user: { email: "x" } }) { id } } } }',
+    '{ user(id: "usr_7") { accountsConnection(last: 20) { nodes { id } } accounts(filter: { not: { status: EXPIRED } }) { id } } }',
   ])('the tree %s', async (query) => {
     const { plans } = await plansOf(query)
     expect(plans).toHaveLength(1)
@@ -129,6 +133,40 @@ describe.skipIf(!canCreateClusters)('on large tables, PostgreSQL uses the indexe
     for (const plan of [first, ...others].flatMap(({ plans }) => plans)) {
       expect(plan).toMatch(/Index (Only )?Scan (Backward )?using/)
       expect(plan).not.toMatch(/Seq Scan|Sort Key|Bitmap/)
+    }
+  })
+
+  it('the counts of nested lists', async () => {
+    const { plans } = await plansOf('{ users(first: 500) { nodes { accountsConnection { totalCount } } } }')
+    const counts = plans.filter((plan) => /SELECT "user_id", count/.test(plan))
+    expect(counts).toHaveLength(1)
+    expect(counts[0]).toMatch(/Index (Only )?Scan using account_tenant_app_id_user_id_idx/)
+  })
+
+  it.each([
+    ['users', 'NAME ASC', 'CREATED_AT DESC', 'user_name_idx'],
+    ['users', 'CREATED_AT DESC', 'NAME DESC', 'user_tenant_app_id_created_at_id_idx'],
+    ['accounts', 'UPDATED_AT ASC', 'CREATED_AT ASC', 'account_tenant_app_id_updated_at_id_idx'],
+    ['searchProfiles', 'FOLLOWERS_COUNT DESC', 'UPDATED_AT ASC', 'profile_followers_descending_idx'],
+    ['searchProfiles', 'FOLLOWERS_COUNT ASC', 'UPDATED_AT ASC', 'profile_followers_ascending_idx'],
+  ])('the order of %s by %s and then %s: the first field, and ties are sorted', async (list, first, second, index) => {
+    const [orderBy, thenBy] = [first, second].map((order) => {
+      const [field, direction] = order.split(' ')
+      return { field, direction }
+    })
+    const type = { users: 'User', accounts: 'Account', searchProfiles: 'Profile' }[list]
+    const query = `query ($first: Int, $last: Int, $after: String, $orderBy: ${type}Order, $thenBy: [${type}Order!]) {
+      list: ${list}(first: $first, last: $last, after: $after, orderBy: $orderBy, thenBy: $thenBy) { pageInfo { endCursor } } }`
+    const page = await plansOf(query, { first: 100, orderBy, thenBy })
+    const after = (page.data as { list: Page }).list.pageInfo.endCursor
+    const others = [
+      await plansOf(query, { first: 100, after, orderBy, thenBy }),
+      await plansOf(query, { last: 100, orderBy, thenBy }),
+    ]
+    for (const plan of [page, ...others].flatMap(({ plans }) => plans)) {
+      expect(plan).toMatch(/Incremental Sort/)
+      expect(plan).toMatch(new RegExp(`Index Scan (Backward )?using ${index}`))
+      expect(plan).not.toMatch(/Seq Scan|Bitmap/)
     }
   })
 
@@ -304,3 +342,26 @@ it.skipIf(!canCreateClusters)('a filter that takes too long is rejected as too e
   expect((await hasty.app.inject('/metrics')).body).toContain('fusion_refusals_total{limit="filter_time"} 1\n')
   await hasty.close()
 })
+
+it.skipIf(!canCreateClusters)(
+  'an order that sorts all rows and takes too long is rejected as too expensive',
+  async () => {
+    const session = new pg.Client({ connectionString: cluster.adminUrl })
+    await session.connect()
+    await session.query('SET session_replication_role = replica')
+    await session.query(`UPDATE "user" SET name = 'Ada'`)
+    await session.end()
+    const hasty = await listen(cluster.ownerUrl, { pool: { statementMilliseconds: 30 } })
+    const orderOf = (field: string, thenBy = '') =>
+      `{ users(orderBy: { field: ${field}, direction: ASC }${thenBy}) { nodes { id } } }`
+    const ask = async (query: string) => {
+      const request = { method: 'POST', url: '/graphql', headers: { 'x-api-key': key }, payload: { query } } as const
+      return (await hasty.app.inject(request)).json().errors
+    }
+    expect(await ask(orderOf('NAME'))).toBeUndefined()
+    expect(await ask(orderOf('NAME', ', thenBy: { field: CREATED_AT, direction: DESC }'))).toMatchObject([
+      { message: expect.stringContaining('no thenBy'), extensions: { code: 'TOO_EXPENSIVE' } },
+    ])
+    await hasty.close()
+  },
+)

@@ -212,6 +212,24 @@ describe('User.accounts with arguments', () => {
   })
 })
 
+it.each([
+  'accounts { id }',
+  'accounts(first: 1) { id profile { id } }',
+  'accounts(first: $first) { id }',
+  'accountsConnection { nodes { id profile { id } } pageInfo { hasNextPage } }',
+  'accountsConnection(first: $first) { edges { node { id } } }',
+  'a: accounts(first: $first) { id } b: accountsConnection(last: $first) { nodes { id } }',
+])('each request reads %s with the users, whether the values of its variables are new or not', async (selection) => {
+  const definition = selection.includes('$') ? 'query ($first: Int)' : 'query'
+  const query = `${definition} { users(first: 4) { nodes { ${selection} } } }`
+  for (const first of [1, 2, null, 2, undefined, 1]) {
+    const statements = await app.statementsOf(async () => {
+      expect((await app.graphql(tenant, query, first === undefined ? {} : { first })).errors).toBeUndefined()
+    })
+    expect(statements).toHaveLength(1)
+  }
+})
+
 describe('Profile.emails(first)', () => {
   it('returns the oldest addresses of each profile, in one statement', async () => {
     const query = `{ users { nodes { accounts { profile { id

@@ -240,6 +240,29 @@ const attacksOfHolders: Readonly<Record<string, Attack>> = {
       const query = 'query ($filter: UserFilter) { users(first: 20, filter: $filter) { totalCount nodes { id } } }'
       return { body: { query, variables: { filter: { and } } } }
     }),
+  'the longest filter in a nested list': (target, signal) =>
+    repeat(target, signal, 32, () => {
+      number += 1
+      const and = Array.from({ length: 20 }, (_, index) => ({ not: { user: { nameContains: `z${number}${index}` } } }))
+      const query =
+        'query ($filter: AccountFilter) { users(first: 188) { nodes { accounts(first: 1, filter: $filter) { id } } } }'
+      return { body: { query, variables: { filter: { and } } } }
+    }),
+  '60 nested lists with other arguments': (target, signal) =>
+    repeat(target, signal, 32, () => {
+      number += 1
+      const lists = Array.from(
+        { length: 60 },
+        (_, index) => `a${index}: accounts(first: 1, filter: { search: "z${number}${index}" }) { id }`,
+      )
+      return { body: { query: `{ users(first: 50) { nodes { ${lists.join(' ')} } } }` } }
+    }),
+  'pages in an order of several fields': (target, signal) =>
+    repeat(target, signal, 32, () => ({
+      body: {
+        query: `{ ${aliases(36, 'users(first: 500, orderBy: { field: NAME, direction: ASC }, thenBy: [{ field: CREATED_AT, direction: DESC }]) { nodes { id } }')} }`,
+      },
+    })),
   '500 nodes of several types': (target, signal) =>
     repeat(target, signal, 32, () => {
       number += 1

@@ -22,7 +22,7 @@ export interface ListArguments {
 }
 
 /** The order of each list without `orderBy`. A list that is missing has no such argument. */
-export const defaultOrders: Readonly<Record<string, Order>> = {
+const defaultOrders: Readonly<Record<string, Order>> = {
   users: { field: 'CREATED_AT', direction: 'ASC' },
   accounts: { field: 'CREATED_AT', direction: 'ASC' },
   jobs: { field: 'CREATED_AT', direction: 'ASC' },

@@ -154,7 +154,7 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits): L
         const read = () => reads.list(model, owner, request, { plan, branches, onReceived })
         const conditions = [...request.conditions, ...conditionsBelow(branches)]
         const queued = isLong(request.order, conditions) ? limits.search : queueFor(model, request.limit)
-        const { rows, levels } = await orTooExpensive(conditions, queued(read))
+        const { rows, levels } = await orTooExpensive(conditions, queued(read), request.order)
         for (const level of levels) remember(level)
         return rows as never
       },
@@ -163,6 +163,7 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits): L
         return orTooExpensive(
           request.conditions,
           queued(() => reads.hasRow(model, owner, request)),
+          request.order,
         )
       },
       count: (model, conditions) =>
@@ -190,17 +191,24 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits): L
 }
 
 /**
- * @throws GatewayError TOO_EXPENSIVE if the conditions that the client composed take longer than a statement may take
+ * @param order of a list
+ * @throws GatewayError TOO_EXPENSIVE if the conditions and orders that the client composed take longer than a statement
+ *   may take
  */
-async function orTooExpensive<Result>(conditions: readonly Condition[], read: Promise<Result>): Promise<Result> {
+async function orTooExpensive<Result>(
+  conditions: readonly Condition[],
+  read: Promise<Result>,
+  order?: Order,
+): Promise<Result> {
   try {
     return await read
   } catch (error) {
-    if (!conditions.some(isComposed) || !isStatementTimeout(error)) throw error
-    throw new GatewayError('TOO_EXPENSIVE', 'The filter takes too long. Use fewer conditions, or conditions on ids.', {
-      limit: 'filter_time',
-      cause: error,
-    })
+    const isComposedByClient = conditions.some(isComposed) || order?.ties !== undefined
+    if (!isComposedByClient || !isStatementTimeout(error)) throw error
+    const message = order?.ties
+      ? 'The filter and the order take too long. Use fewer conditions, conditions on ids, or no thenBy.'
+      : 'The filter takes too long. Use fewer conditions, or conditions on ids.'
+    throw new GatewayError('TOO_EXPENSIVE', message, { limit: 'filter_time', cause: error })
   }
 }
 

@@ -7,7 +7,9 @@ import { byTime, type Order } from './order.ts'
 import type { Ownership } from './owner.ts'
 import type { Relation } from './relation.ts'
 
-/** Which rows of a relation are read for each key, and in which order. Without a limit: all that meet the conditions. */
+/**
+ * Which rows of a relation are read for each key, and in which order. Without a limit: all that meet the conditions.
+ */
 export type RelatedRows = Omit<ListRequest, 'limit'> & { readonly limit?: number | undefined }
 
 /** A relation of which only some rows are read, because the field that loads it has arguments. */

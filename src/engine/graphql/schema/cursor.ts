@@ -51,8 +51,8 @@ interface Parts {
 }
 
 /**
- * The parts of a cursor; undefined if it is of another format. Cursors of version 0.1.0, which clients may have kept, do
- * not name their list.
+ * The parts of a cursor; undefined if it is of another format. Cursors of version 0.1.0, which clients may have kept,
+ * do not name their list.
  */
 function partsOf(cursor: string): Parts | undefined {
   const content = Buffer.from(cursor, 'base64url').toString()

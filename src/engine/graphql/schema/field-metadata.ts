@@ -54,8 +54,8 @@ export interface FieldMetadata {
 export const pointsOfScan = 50
 
 /**
- * The rows that a parent is assumed to have in a nested list. A condition or an order is applied to each of them, also to
- * those that are not returned.
+ * The rows that a parent is assumed to have in a nested list. A condition or an order is applied to each of them, also
+ * to those that are not returned.
  */
 export const rowsOfParent = 5
 

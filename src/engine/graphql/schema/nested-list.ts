@@ -53,8 +53,8 @@ interface NestedArguments extends ConnectionArguments {
 type Parent = Readonly<Record<string, string>>
 
 /**
- * Defines a field that lists the rows of a relation, with the argument `first`, and with `filter` and `orderBy` if it has
- * a selection. Without arguments it returns all of them, oldest first.
+ * Defines a field that lists the rows of a relation, with the argument `first`, and with `filter` and `orderBy` if it
+ * has a selection. Without arguments it returns all of them, oldest first.
  *
  * `defineNestedList(User, 'accounts', { relation: accountsOfUser, … })` ⇒ `User.accounts(first, filter, orderBy)`
  */
@@ -138,8 +138,8 @@ interface NestedPage {
 }
 
 /**
- * Remembers what arguments mean in a request. Each parent has the same arguments, and reading a filter takes longer than
- * comparing it.
+ * Remembers what arguments mean in a request. Each parent has the same arguments, and reading a filter takes longer
+ * than comparing it.
  */
 function oncePerArguments<Result>(read: (args: NestedArguments, context: Context) => Result) {
   const ofRequest = new WeakMap<Loaders, Map<string, Result>>()
@@ -153,7 +153,9 @@ function oncePerArguments<Result>(read: (args: NestedArguments, context: Context
   }
 }
 
-/** The points for the rows of a parent that are read and not returned: those to which conditions and orders apply. */
+/**
+ * The points for the rows of a parent that are read and not returned: those to which conditions and orders apply.
+ */
 function pointsOf(selection: ListSelection | undefined, given: Readonly<Record<string, unknown>>): number {
   const { filter, orderBy, thenBy } = given
   const conditions = filter == null ? 0 : (selection?.filter.countOf(filter) ?? 0)

@@ -67,15 +67,3 @@ function present<Value>(row: Value | null): Value {
   if (row === null) throw new Error('The referenced row was deleted while the request ran')
   return row
 }
-
-/** The options of a field that returns the rows of a relation, oldest first: `...rowsOf(accountsOfUser, 'id')`. */
-export function rowsOf<M extends Model, From extends string>(
-  relation: Relation<M, readonly SelectedRow<M>[]>,
-  from: From,
-) {
-  return {
-    relation: { relation, from },
-    resolve: (parent: Readonly<Record<From, string>>, _args: object, { loaders }: Context) =>
-      loaders.load(relation, parent[from]) as unknown as MaybePromise<Row<M>[]>,
-  }
-}

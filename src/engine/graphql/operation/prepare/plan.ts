@@ -1,4 +1,4 @@
-import { getArgumentValues } from 'graphql'
+import { getArgumentValues, getNullableType, isListType } from 'graphql'
 import type { Context } from '../../../context.ts'
 import type { Model } from '../../../db/data-model.ts'
 import { type Branch, noBranches, type ReadPlan, type Relation } from '../../../db/read/relation.ts'
@@ -34,7 +34,7 @@ export function createPlanner({ fields }: Selection): (variables: Values, contex
   let hasNestedLists = false
   for (const field of allFields(fields)) {
     for (const { variable } of field.conditions) if (variable !== undefined) variables.add(variable)
-    hasNestedLists ||= restrictionOf(field) !== undefined
+    hasNestedLists ||= isRestricted(field)
   }
   const kept = new Map<string, { readonly fieldsOf: FieldsOf; plan: ReadPlan | undefined }>()
 
@@ -63,17 +63,17 @@ interface Planning {
   readonly fieldsOf: FieldsOf
 }
 
-/** How the arguments of a field restrict its relation. Undefined for a field without arguments. */
-function restrictionOf({ field, node }: SelectedField) {
-  const { relation } = metadataOf(field)
-  return node.arguments && node.arguments.length > 0 ? relation?.restrict : undefined
+/** Whether a field can read only a part of its relation: it has arguments, or is a connection, which has a default. */
+function isRestricted({ field, node }: SelectedField): boolean {
+  if (!metadataOf(field).relation?.restrict) return false
+  return (node.arguments ?? []).length > 0 || !isListType(getNullableType(field.type))
 }
 
 /** The relation of a field for its arguments. Undefined if the resolver will reject them. */
 function relationOf(selected: SelectedField, { values, context }: Planning): Relation | undefined {
   const { relation } = metadataOf(selected.field)
   const restrict = relation?.restrict
-  if (!restrict) return relation?.relation
+  if (!restrict || !isRestricted(selected)) return relation?.relation
   try {
     return restrict(getArgumentValues(selected.field, selected.node, values), context)
   } catch {
