@@ -58,6 +58,9 @@ const maxWorkers = availableParallelism() + (slow.length > 0 ? 1 : 0)
 /** Tests that change what modules share have a process of their own. */
 const apart = ['test/**/*.apart.test.ts']
 
+/** Folders of tests about what is between a client and the schema. Partitions make no difference to them. */
+const transports = ['test/http/**', 'test/mcp/**', 'test/websocket/**']
+
 /** The tests that each run leaves out, by the suffixes of their names. CONTRIBUTING.md says what the suffixes mean. */
 const others = {
   embedded: ['postgres', 'once'],
@@ -65,7 +68,7 @@ const others = {
   partitioned: ['embedded', 'postgres', 'unpartitioned'],
 }[run]
   .map((suffix) => `test/**/*.${suffix}.test.ts`)
-  .concat(slow)
+  .concat(slow, run === 'partitioned' ? transports : [])
 
 // A hundred processes load the same files: each file is compiled once.
 process.env['NODE_COMPILE_CACHE'] ??= path.join(import.meta.dirname, 'node_modules/.cache/compiled')

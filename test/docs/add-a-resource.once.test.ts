@@ -57,7 +57,7 @@ function run(script: string): void {
 }
 
 describe('CONTRIBUTING.md', () => {
-  it('adds a resource that passes npm run check', { timeout: 240_000 }, () => {
+  it('adds a resource that passes npm run check', { timeout: 900_000 }, () => {
     for (const block of readBlocks('CONTRIBUTING.md', 'Add a resource')) follow(block)
     expect(readFileSync(path.join(copy, 'schema.graphql'), 'utf8')).toContain('createNote(')
   })
