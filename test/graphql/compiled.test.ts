@@ -74,6 +74,8 @@ function argument(choose: Choose, { name, type }: GraphQLArgument): string | und
     from: () => pick(choose, ['"2026-01-01"', '"nonsense"', 'null']),
     to: () => pick(choose, ['"2026-01-31"', 'null']),
     orderBy: () => pick(choose, ['{ field: CREATED_AT, direction: DESC }', 'null']),
+    thenBy: () =>
+      pick(choose, ['[{ field: UPDATED_AT, direction: ASC }]', '{ field: UPDATED_AT, direction: DESC }', 'null']),
   }
   const isRequired = String(type).endsWith('!')
   if (!isRequired && choose(3) !== 0) return undefined
