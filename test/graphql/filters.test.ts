@@ -6,9 +6,9 @@ import { schemas } from '../../src/domain/schema.graphql.ts'
 import { type Scope, scopes, userScopes } from '../../src/engine/auth/scopes.ts'
 import { metadataOf } from '../../src/engine/graphql/schema/field-metadata.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
-import { factoriesFor } from '../support/factories.ts'
 import { createPeople, type FilterOf, filters, isSelected, type Kind, type People, sizeOf } from '../support/filters.ts'
 import { runs } from '../support/runs.ts'
+import { ofUser, storePeople } from '../support/store-people.ts'
 
 let app: TestApp
 let tenant: TestTenant
@@ -22,8 +22,8 @@ beforeAll(async () => {
   // Two tenants have rows of the same ids with other values.
   const others = createPeople(7)
   people = createPeople(1)
-  await store(await app.createTenant(), others)
-  await store(tenant, people)
+  await storePeople(app, await app.createTenant(), others)
+  await storePeople(app, tenant, people)
   const { data } = await app.graphql<{ createAccessToken: { accessToken: string } }>(
     tenant,
     'mutation ($input: CreateAccessTokenInput!) { createAccessToken(input: $input) { accessToken } }',
@@ -32,24 +32,6 @@ beforeAll(async () => {
   user = { ...tenant, token: data.createAccessToken.accessToken }
 })
 afterAll(() => app.close())
-
-async function store(owner: TestTenant, { User, Account, Profile }: People): Promise<void> {
-  const create = factoriesFor(app, owner)
-  for (const row of User) await create.user(row)
-  for (const { userId, ...row } of Account) await create.account(userId, row)
-  const { prisma } = app.database
-  const toBigInt = (count: number | null) => (count === null ? null : BigInt(count))
-  const data = Profile.map((row) => ({
-    ...row,
-    tenantAppId: owner.tenantAppId,
-    platformAccountId: row.accountId,
-    followersCount: toBigInt(row.followersCount),
-    followingCount: toBigInt(row.followingCount),
-    subscribersCount: toBigInt(row.subscribersCount),
-    contentsCount: toBigInt(row.contentsCount),
-  }))
-  await prisma.profile.createMany({ data })
-}
 
 const lists: Record<Kind, string> = { User: 'users', Account: 'accounts', Profile: 'searchProfiles' }
 
@@ -78,16 +60,6 @@ async function idsOf(kind: Kind, filter: object, by = tenant): Promise<string[]>
 /** The ids of the rows that a filter selects by JavaScript. */
 const expectedIds = (kind: Kind, filter: object, of: People) =>
   of[kind].flatMap((row) => (isSelected(of, kind, row, filter as FilterOf<Kind>) ? [row.id] : [])).toSorted()
-
-/** What a user's token can see. */
-function ofUser({ User, Account, Profile }: People, userId: string): People {
-  const accounts = Account.filter((row) => row.userId === userId)
-  return {
-    User: User.filter(({ id }) => id === userId),
-    Account: accounts,
-    Profile: Profile.filter(({ accountId }) => accounts.some(({ id }) => id === accountId)),
-  }
-}
 
 const kinds: readonly Kind[] = ['User', 'Account', 'Profile']
 

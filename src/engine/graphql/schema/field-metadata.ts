@@ -39,6 +39,9 @@ export interface FieldMetadata {
 /** The extra points of a field whose statement reads rows that it does not return: a count, a search. */
 export const pointsOfScan = 50
 
+/** The extra points of a statement that PostgreSQL only plans. */
+export const pointsOfPlan = 5
+
 /** The key under which the schema keeps the metadata of a field. */
 export const metadataKey = 'metadata'
 

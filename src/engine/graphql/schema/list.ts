@@ -6,7 +6,7 @@ import { byTime } from '../../db/read/order.ts'
 import { type Window, windowOf } from '../../db/read/page.ts'
 import { builder } from './builder.ts'
 import { readPageRequest, toConnection } from './connection.ts'
-import { pointsOfScan } from './field-metadata.ts'
+import { pointsOfPlan, pointsOfScan } from './field-metadata.ts'
 import type { Filter } from './filter.ts'
 import type { defineOrder } from './order.ts'
 
@@ -79,6 +79,13 @@ export function defineList(name: string, { model, type, plural, scope, descripti
                   cost: { extra: () => pointsOfScan },
                   resolve: (parent, _, { loaders }) =>
                     loaders.count(model, (parent as unknown as { conditions: Condition[] }).conditions),
+                }),
+                totalCountEstimate: connection.int({
+                  nullable: true,
+                  description: `About the number of ${plural} in the whole list, as the database estimates it without counting. It can be off by a multiple. Null if the filter has a condition on a text or an id.`,
+                  cost: { extra: () => pointsOfPlan },
+                  resolve: (parent, _, { loaders }) =>
+                    loaders.estimate(model, (parent as unknown as { conditions: Condition[] }).conditions),
                 }),
               },
       },
