@@ -9,6 +9,8 @@ import { type ListeningGateway, listen } from '../support/gateway.ts'
 let cluster: Cluster
 let gateway: ListeningGateway
 let key: string
+/** The key of a tenant with 1,000 users. */
+let smallKey: string
 
 // The server logs the plan of every statement.
 const explain = { session_preload_libraries: 'auto_explain', 'auto_explain.log_min_duration': '0', jit: 'off' }
@@ -23,7 +25,10 @@ beforeAll(async () => {
   const tenants: { id: string }[] = []
   for (let number = 1; number <= 20; number += 1) tenants.push(await createTenant(database, `Tenant ${number}`))
   await createRows(tenants.map(({ id }, index) => [id, index === 0 ? 100_000 : 1_000]))
-  key = (await createKey(database, { tenantAppId: tenants[0]?.id ?? '', name: 'k' })).key
+  const keyOf = async (tenant = tenants[0]) =>
+    (await createKey(database, { tenantAppId: tenant?.id ?? '', name: 'k' })).key
+  key = await keyOf()
+  smallKey = await keyOf(tenants[1])
 })
 afterAll(async () => {
   if (!canCreateClusters) return
@@ -65,12 +70,12 @@ function rowsOf(tenant: string, users: number): string {
 }
 
 /** The plans of the statements that a request sends, without those that look up the key or set up a new session. */
-async function plansOf(query: string, variables: Record<string, unknown> = {}) {
+async function plansOf(query: string, variables: Record<string, unknown> = {}, as = key) {
   const before = cluster.readLog().length
   const response = await gateway.app.inject({
     method: 'POST',
     url: '/graphql',
-    headers: { 'x-api-key': key },
+    headers: { 'x-api-key': as },
     payload: { query, variables },
   })
   const log = cluster.readLog().slice(before)
@@ -276,6 +281,31 @@ describe.skipIf(!canCreateClusters)('on large tables, PostgreSQL uses the indexe
     )
     expect(plans).toHaveLength(5)
     for (const plan of plans) expect(plan).toMatch(/Index Only Scan/)
+  })
+
+  it.each([
+    ['{ userStats { count platforms { value count } statuses { status count } } }', ['"user"', 'account']],
+    ['{ userStats(filter: { createdBefore: "1970-01-01T00:00:09Z" }) { count platforms { count } } }', ['"user"']],
+    ['{ profileStats { count platforms { count } countries { count } followers { sum p50 } } }', ['profile']],
+    ['{ profileStats(filter: { country: "C7" }) { count categories { count } statuses { count } } }', ['profile']],
+  ])('statistics, of which each part reads the rows that the filter has selected: %s', async (query, tables) => {
+    const { plans, data } = await plansOf(query, {}, smallKey)
+    expect(data).toMatchObject({
+      [query.includes('user') ? 'userStats' : 'profileStats']: { count: expect.any(Number) },
+    })
+    expect(plans).toHaveLength(1)
+    // Of a tenant that has most of a table, all of it is read.
+    for (const table of tables) expect(plans[0]).not.toMatch(new RegExp(`Seq Scan on ${table}`))
+    expect(plans[0]).toMatch(/CTE selected/)
+    expect(plans[0]?.match(/CTE Scan on selected/g)?.length).toBeGreaterThan(1)
+  })
+
+  it('estimates of the length of a list, for which no row is read', async () => {
+    const { data, plans } = await plansOf('{ users(first: 0) { totalCountEstimate } }')
+    expect(plans).toHaveLength(1)
+    const { users } = data as { users: { totalCountEstimate: number } }
+    expect(users.totalCountEstimate).toBeGreaterThan(50_000)
+    expect(users.totalCountEstimate).toBeLessThan(200_000)
   })
 
   it.each(['{ jobs(first: 20) { nodes { id } } }', '{ job(id: "job_7") { status } }', '{ node(id: "job_7") { id } }'])(

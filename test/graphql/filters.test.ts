@@ -8,7 +8,7 @@ import { metadataOf } from '../../src/engine/graphql/schema/field-metadata.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { createPeople, type FilterOf, filters, isSelected, type Kind, type People, sizeOf } from '../support/filters.ts'
 import { runs } from '../support/runs.ts'
-import { storePeople } from '../support/store-people.ts'
+import { ofUser, storePeople } from '../support/store-people.ts'
 
 let app: TestApp
 let tenant: TestTenant
@@ -60,16 +60,6 @@ async function idsOf(kind: Kind, filter: object, by = tenant): Promise<string[]>
 /** The ids of the rows that a filter selects by JavaScript. */
 const expectedIds = (kind: Kind, filter: object, of: People) =>
   of[kind].flatMap((row) => (isSelected(of, kind, row, filter as FilterOf<Kind>) ? [row.id] : [])).toSorted()
-
-/** What a user's token can see. */
-function ofUser({ User, Account, Profile }: People, userId: string): People {
-  const accounts = Account.filter((row) => row.userId === userId)
-  return {
-    User: User.filter(({ id }) => id === userId),
-    Account: accounts,
-    Profile: Profile.filter(({ accountId }) => accounts.some(({ id }) => id === accountId)),
-  }
-}
 
 const kinds: readonly Kind[] = ['User', 'Account', 'Profile']
 

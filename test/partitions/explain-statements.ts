@@ -41,7 +41,9 @@ export async function explainStatements(url: string, statements: readonly Record
     await client.query('SET plan_cache_mode = force_generic_plan')
     const tableOf = await readPartitions(client)
     const explained: ExplainedStatement[] = []
-    for (const { text, values } of statements) {
+    for (const { text: sent, values } of statements) {
+      // An estimate is a plan too.
+      const text = sent.replace(/^EXPLAIN \(FORMAT JSON\) /, '')
       if (!reads.test(text)) continue
       const plan = await explain(client, text, values)
       explained.push({ text, partitions: partitionsIn(plan, tableOf) })

@@ -231,6 +231,23 @@ const attacksOfHolders: Readonly<Record<string, Attack>> = {
       const query = `query ($text: String) { users(first: 20, filter: { nameContains: $text }) { nodes { id } } }`
       return { body: { query, variables: { text: `zzz${number}` } } }
     }),
+  'statistics of everything, under 8 names': (target, signal) =>
+    repeat(target, signal, 32, () => {
+      number += 1
+      const users = aliases(4, 'userStats(filter: $users) { count platforms(first: 100) { value } statuses { count } }')
+      const profiles = aliases(
+        4,
+        'profileStats { count platforms { value } countries { value } categories { value } verified { unknown } statuses { count } followers { sum p50 } }',
+      ).replaceAll(/a(?=\d:)/g, 'b')
+      const query = `query ($users: UserFilter) { ${users} ${profiles} }`
+      return { body: { query, variables: { users: { not: { nameContains: `z${number}` } } } } }
+    }),
+  'estimates under 60 names': (target, signal) =>
+    repeat(target, signal, 32, () => {
+      number += 1
+      const filter = `{ or: [{ createdAfter: "2026-01-01T00:00:00.${String(number % 1000).padStart(3, '0')}Z" }, { not: { account: { status: EXPIRED } } }] }`
+      return { body: { query: `{ ${aliases(60, `users(first: 0, filter: ${filter}) { totalCountEstimate }`)} }` } }
+    }),
   'counts of the filter that takes longest': (target, signal) =>
     repeat(target, signal, 32, () => {
       number += 1

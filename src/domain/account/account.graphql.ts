@@ -18,7 +18,7 @@ import { userById } from '../user/user.ts'
 import { linkAccount, linkAccounts, unlinkAccount, unlinkAccounts, updateAccount } from './account.service.ts'
 import { accountById, accountIds, accountsOfUser } from './account.ts'
 
-const AccountStatus = builder.enumType('AccountStatus', {
+export const AccountStatus = builder.enumType('AccountStatus', {
   description: 'Whether the tenant can read the account on its platform.',
   values: {
     CONNECTED: { description: 'The tenant can read the account.' },

@@ -162,7 +162,7 @@ builder.queryField('profiles', (t) =>
   }),
 )
 
-const ProfileFilter = defineFilter('Profile', 'profiles', (f) => ({
+export const ProfileFilter = defineFilter('Profile', 'profiles', (f) => ({
   ids: f.ids({ description: 'The profile has one of these ids.', where: oneOf('id') }),
   platform: f.text({ description: 'The platform in upper case.', isScan: true, where: equal('platform') }),
   platforms: f.texts({ description: 'One of these platforms.', isScan: true, where: oneOf('platform') }),

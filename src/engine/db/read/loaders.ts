@@ -9,6 +9,7 @@ import type { Order } from './order.ts'
 import type { Owner } from './owner.ts'
 import type { Reads, ValueCount } from './reads.ts'
 import { type Branch, noBranches, noPlan, type ReadPlan, type Relation, type SelectedRow } from './relation.ts'
+import { keyOf, type StatsPart, type StatsResult } from './stats.ts'
 import type { Level } from './tree.ts'
 
 /** The reads of one request. They return rows of one owner only. */
@@ -33,6 +34,19 @@ export interface Loaders {
   hasRow(model: Model, request: ListRequest): Promise<boolean>
   /** Counts the rows that meet the conditions, with one statement. */
   count(model: Model, conditions: readonly Condition[]): Promise<number>
+  /**
+   * About how many rows meet the conditions, as PostgreSQL plans to read them; null if it would estimate that from
+   * texts of other tenants.
+   */
+  estimate(model: Model, conditions: readonly Condition[]): Promise<number | null>
+  /**
+   * Returns a function that reads parts of the statistics of the rows that meet the conditions. Parts of one turn of
+   * the event loop are one statement.
+   */
+  stats(
+    model: Model,
+    conditions: readonly Condition[],
+  ): <Part extends StatsPart>(part: Part) => Promise<StatsResult<Part>>
   /** Counts the rows for each value of a field, with one statement. */
   countBy(model: Model, field: string): Promise<readonly ValueCount[]>
   /** Makes later reads return only the id and the fields of the plan. Before this call, rows have all fields. */
@@ -171,6 +185,16 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits): L
           conditions,
           limits.search(() => reads.count(model, owner, conditions)),
         ),
+      estimate: (model, conditions) => reads.estimate(model, owner, conditions),
+      stats(model, conditions) {
+        const readParts = (parts: readonly StatsPart[]) =>
+          limits.search(() => reads.stats(model, owner, conditions, parts))
+        const loader = new DataLoader<StatsPart, StatsResult<StatsPart>, string>(
+          (parts) => orTooManyRows(readParts(parts)),
+          { cacheKeyFn: keyOf },
+        )
+        return (part) => loader.load(part) as Promise<never>
+      },
       countBy: (model, field) => limits.search(() => reads.countBy(model, owner, field)),
       follow(followed) {
         plan = followed
@@ -220,6 +244,17 @@ function isLong({ ties }: Order, conditions: readonly Condition[]): boolean {
 /** The conditions of the nested lists that are read together with the rows above. */
 function conditionsBelow(branches: readonly Branch[]): Condition[] {
   return branches.flatMap((branch) => [...conditionsOfRelation(branch.relation), ...conditionsBelow(branch.branches)])
+}
+
+/** @throws GatewayError TOO_EXPENSIVE if statistics take longer than a statement may take */
+async function orTooManyRows<Result>(read: Promise<Result>): Promise<Result> {
+  try {
+    return await read
+  } catch (error) {
+    if (!isStatementTimeout(error)) throw error
+    const message = 'The statistics take too long. Use a filter that selects fewer rows.'
+    throw new GatewayError('TOO_EXPENSIVE', message, { limit: 'filter_time', cause: error })
+  }
 }
 
 /** What a relation returns for a key, from the rows that were read. */

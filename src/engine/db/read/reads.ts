@@ -2,12 +2,14 @@ import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import type { DataModel, Model, Row } from '../data-model.ts'
 import { type Parameter, query, statement } from '../statement.ts'
 import { type SelectedColumns, selectColumns } from './columns.ts'
+import { estimateText, rowsOfPlan, usesTextsOfOthers } from './estimate.ts'
 import { type Condition, isComposed, isSearch, type ListRequest } from './list.ts'
 import { countByText, countText, pageText } from './list-texts.ts'
 import { conditionsOfRelation, nestedCountText, rowsOfRelation } from './nested-list.ts'
 import type { Order } from './order.ts'
 import { createOwnerships, type Owner, type Ownership } from './owner.ts'
 import { type Branch, type IdField, noBranches, noPlan, type ReadPlan, type Relation } from './relation.ts'
+import { decodePart, type StatsPart, type StatsResult, statsText } from './stats.ts'
 import { createTreeRead, relatedText, type Tree } from './tree.ts'
 
 /** What is read: the fields of each model, and the relations below the rows. */
@@ -150,6 +152,26 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
       const isNamed = !conditionsOfRelation(relation).some(isComposed)
       const rows = await query(sql, isNamed ? statement(text) : { text }, parameters)
       return new Map(rows.map(([key, count]) => [String(key), Number(count)]))
+    },
+
+    /** About how many rows meet the conditions; null if statistics of other tenants' texts would say so. */
+    async estimate(modelName: Model, owner: Owner, conditions: readonly Condition[]): Promise<number | null> {
+      if (conditions.some((condition) => usesTextsOfOthers(condition, model, modelName))) return null
+      const { text, parameters } = estimateText(model, modelName, ownershipOf(owner), conditions)
+      const rows = await query(sql, { text }, parameters)
+      return rowsOfPlan(rows[0]?.[0])
+    },
+
+    /** Reads parts of the statistics of the rows that meet the conditions, in the order of the parts. */
+    async stats(
+      modelName: Model,
+      owner: Owner,
+      conditions: readonly Condition[],
+      parts: readonly StatsPart[],
+    ): Promise<StatsResult<StatsPart>[]> {
+      const { text, parameters } = statsText(model, modelName, ownershipOf(owner), conditions, parts)
+      const [row = []] = await query(sql, { text }, parameters)
+      return parts.map((part, index) => decodePart(part, row[index] as string | null))
     },
 
     /** Counts the rows for each value of a field, the most frequent ones first. */

@@ -59,6 +59,9 @@ export const pointsOfScan = 50
  */
 export const rowsOfParent = 5
 
+/** The extra points of a statement that PostgreSQL only plans. */
+export const pointsOfPlan = 5
+
 /** The key under which the schema keeps the metadata of a field. */
 export const metadataKey = 'metadata'
 

@@ -5,7 +5,7 @@ import { byTime } from '../../db/read/order.ts'
 import { type Window, windowOf } from '../../db/read/page.ts'
 import { builder } from './builder.ts'
 import { readPageRequest, toConnection } from './connection.ts'
-import { pointsOfScan, rowsOfParent } from './field-metadata.ts'
+import { pointsOfPlan, pointsOfScan, rowsOfParent } from './field-metadata.ts'
 import type { Filter, FilterValues } from './filter.ts'
 import type { defineOrder } from './order.ts'
 
@@ -14,6 +14,7 @@ type Types = (typeof builder)['$inferSchemaTypes']
 /** A connection whose whole list can be counted. */
 interface Counted {
   count(): Promise<number>
+  estimate(): Promise<number | null>
 }
 
 interface ListOptions {
@@ -70,7 +71,8 @@ export function defineList(name: string, { model, type, plural, scope, descripti
           const rows = await context.loaders.list(model, { conditions, ...windowOf(page) })
           const hasRow = (window: Window) => context.loaders.hasRow(model, { conditions, ...window })
           const count = () => context.loaders.count(model, conditions)
-          return { ...toConnection(list, page, rows, hasRow), count } as never
+          const estimate = () => context.loaders.estimate(model, conditions)
+          return { ...toConnection(list, page, rows, hasRow), count, estimate } as never
         },
       },
       connection,
@@ -116,6 +118,12 @@ function defineConnection({
                 description: `The number of ${plural} in the whole list. It is counted only if requested.`,
                 cost: { extra: (_, isOfRoot) => (isOfRoot ? pointsOfScan : rowsOfParent) },
                 resolve: (parent) => (parent as unknown as Counted).count(),
+              }),
+              totalCountEstimate: connection.int({
+                nullable: true,
+                description: `About the number of ${plural} in the whole list, as the database estimates it without counting. It can be off by a multiple. Null if the filter has a condition on a text or an id. Below another object it is the exact number.`,
+                cost: { extra: (_, isOfRoot) => (isOfRoot ? pointsOfPlan : rowsOfParent) },
+                resolve: (parent) => (parent as unknown as Counted).estimate(),
               }),
             },
     },

@@ -122,7 +122,7 @@ export function defineNestedConnection(
           (await loaders.load(loaders.restrict(relation, { conditions, ...window }), key)).length > 0
         const count = () =>
           loaders.countRelated(loaders.restrict(relation, { conditions, order: oldestFirst, direction: 'ASC' }), key)
-        return { ...toConnection(list, page, await loaders.load(rows, key), hasRow), count } as never
+        return { ...toConnection(list, page, await loaders.load(rows, key), hasRow), count, estimate: count } as never
       },
     }),
   )

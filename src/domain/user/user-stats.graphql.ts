@@ -1,0 +1,51 @@
+import type { AccountStatus as AccountStatusRow } from '../../engine/db/generated/prisma/enums.ts'
+import { builder } from '../../engine/graphql/schema/builder.ts'
+import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
+import { countsOf, defineStats, groups, rowCount, type Stats } from '../../engine/graphql/schema/stats.ts'
+import { AccountStatus } from '../account/account.graphql.ts'
+import { accountsOfUser } from '../account/account.ts'
+import { UserFilter } from './user.graphql.ts'
+
+interface StatusCount {
+  readonly status: AccountStatusRow
+  readonly count: number
+}
+
+export const AccountStatusCount = builder.objectRef<StatusCount>('AccountStatusCount').implement({
+  scope: 'inherited',
+  description: 'How many objects have an account in a state.',
+  fields: (t) => ({
+    status: t.expose('status', { type: AccountStatus, description: 'The state.' }),
+    count: t.exposeInt('count', { description: 'The number of objects.' }),
+  }),
+})
+
+/** The states in the order of their frequency. */
+export async function statusesOf(load: Stats, part: Parameters<typeof countsOf>[1]): Promise<StatusCount[]> {
+  return (await countsOf(load, part)).map(([status, count]) => ({ status: status as AccountStatusRow, count }))
+}
+
+const byAccount = (field: string) => (limit: number) =>
+  ({ of: 'related values', relation: accountsOfUser, from: 'id', field, limit }) as const
+
+const UserStats = builder.objectRef<Stats>('UserStats').implement({
+  scope: 'inherited',
+  description: 'Statistics of users.',
+  fields: (t) => ({
+    count: rowCount(t, 'The number of users.'),
+    platforms: groups(
+      t,
+      'The number of users with an account on each platform. A user with accounts on two platforms counts for both.',
+      byAccount('platform'),
+    ),
+    statuses: t.field({
+      type: [AccountStatusCount],
+      description:
+        'The number of users with an account in each state. A user with accounts in two states counts for both.',
+      cost: { extra: () => pointsOfScan },
+      resolve: (load) => statusesOf(load, byAccount('status')),
+    }),
+  }),
+})
+
+defineStats('userStats', { model: 'User', type: UserStats, filter: UserFilter, plural: 'users', scope: 'users:read' })

@@ -1,0 +1,141 @@
+import type { DataModel, Model, Table } from '../data-model.ts'
+import { type Condition, createClause } from './list.ts'
+import type { Ownership } from './owner.ts'
+import type { Relation } from './relation.ts'
+
+/** A number, or a list of them, about the rows that a filter selects. */
+export type StatsPart =
+  /** How many there are. */
+  | { readonly of: 'rows' }
+  /** How many have each value of a field, the most frequent values first. */
+  | { readonly of: 'values'; readonly field: string; readonly limit: number }
+  /** How many have a related row with each value. The field `from` holds the id that the relation starts from. */
+  | {
+      readonly of: 'related values'
+      readonly relation: Relation
+      readonly from: string
+      readonly field: string
+      readonly limit: number
+    }
+  /** The sum and the distribution of a count. */
+  | { readonly of: 'numbers'; readonly field: string }
+
+/** What a part is. */
+export type StatsResult<Part extends StatsPart> = Part extends { readonly of: 'rows' }
+  ? number
+  : Part extends { readonly of: 'numbers' }
+    ? Numbers
+    : readonly Group[]
+
+/** How many rows have a value. Of a long text the value is its beginning. */
+export type Group = readonly [value: string | null, count: number]
+
+/** The distribution of a number among the rows that have it. */
+export interface Numbers {
+  readonly count: number
+  readonly sum: number
+  /** Null if no row has the number, like all below. */
+  readonly average: number | null
+  readonly min: number | null
+  readonly max: number | null
+  readonly percentiles: readonly (number | null)[]
+}
+
+/** The percentiles of a number. */
+export const percentiles = [10, 25, 50, 75, 90, 99] as const
+
+/** What names a part among others. */
+export function keyOf(part: StatsPart): string {
+  switch (part.of) {
+    case 'rows':
+      return part.of
+    case 'numbers':
+      return `${part.of} ${part.field}`
+    case 'values':
+      return `${part.of} ${part.field} ${part.limit}`
+    case 'related values':
+      return `${part.of} ${part.relation.model} ${part.field} ${part.limit}`
+  }
+}
+
+/**
+ * The statement that reads parts, with a JSON text for each. The filter is evaluated once, and the rows that it selects
+ * are kept with the columns that the parts need.
+ */
+export function statsText(
+  model: DataModel,
+  of: Model,
+  owned: Ownership,
+  conditions: readonly Condition[],
+  parts: readonly StatsPart[],
+) {
+  const table = model(of)
+  const clause = createClause(model, of, owned, conditions)
+  const columns = new Set<string>()
+
+  /** A column of the selected rows. */
+  function selected(field: string): string {
+    const column = `"${table.columnOf(field).column}"`
+    columns.add(column)
+    return column
+  }
+
+  function textOf(part: StatsPart): string {
+    switch (part.of) {
+      case 'rows':
+        return '(SELECT count(*)::text FROM selected)'
+      case 'values': {
+        const values = `SELECT ${valueText(table, part.field)} AS value FROM selected`
+        selected(part.field)
+        return groupsText(values, clause.parameter(String(part.limit), 'integer'))
+      }
+      case 'related values': {
+        const { relation, from, field, limit } = part
+        const related = model(relation.model)
+        const by = `"${related.columnOf(relation.by).column}"`
+        const rows = `SELECT ${valueText(related, field)} AS value, ${by} AS id FROM "${related.name}" WHERE ${owned.conditionOn(relation.model)}`
+        // Not count(DISTINCT …), which would sort all rows of each group.
+        const values = `SELECT DISTINCT related.value, related.id COLLATE "C" FROM selected JOIN (${rows}) AS related ON related.id = selected.${selected(from)}`
+        return groupsText(values, clause.parameter(String(limit), 'integer'))
+      }
+      case 'numbers': {
+        const column = selected(part.field)
+        const fractions = percentiles.map((percent) => percent / 100).join(', ')
+        const values = `count(${column}), coalesce(sum(${column}), 0), avg(${column}), min(${column}), max(${column})`
+        const ordered = `percentile_disc(ARRAY[${fractions}]) WITHIN GROUP (ORDER BY ${column})`
+        return `(SELECT json_build_array(${values}, ${ordered})::text FROM selected)`
+      }
+    }
+  }
+
+  const texts = parts.map(textOf)
+  const list = columns.size > 0 ? [...columns].join(', ') : '1'
+  const rows = `SELECT ${list} FROM "${table.name}" WHERE ${clause.parts.join(' AND ')}`
+  return { text: `WITH selected AS MATERIALIZED (${rows}) SELECT ${texts.join(', ')}`, parameters: clause.parameters }
+}
+
+/** The longest value of a group. */
+const maxCharacters = 200
+
+/** The value of a row, in the collation that is compared fastest. */
+function valueText({ columnOf }: Table, field: string): string {
+  const { column, type } = columnOf(field)
+  return `${type === 'String' ? `left("${column}", ${maxCharacters})` : `"${column}"::text`} COLLATE "C"`
+}
+
+/** The largest groups of equal values. Groups of the same size are in the same order everywhere. */
+function groupsText(values: string, limit: string): string {
+  const groups = `SELECT value, count(*) AS rows FROM (${values}) AS values GROUP BY value`
+  const order = 'rows DESC, value'
+  const largest = `SELECT * FROM (${groups}) AS groups ORDER BY ${order} LIMIT ${limit}`
+  return `(SELECT json_agg(json_build_array(value, rows) ORDER BY ${order})::text FROM (${largest}) AS largest)`
+}
+
+/** The result of a part, from its JSON text. */
+export function decodePart({ of }: StatsPart, text: string | null): StatsResult<StatsPart> {
+  const value: unknown = text === null ? [] : JSON.parse(text)
+  if (of === 'rows') return value as number
+  if (of !== 'numbers') return value as readonly Group[]
+  const [count, sum, average, min, max, ordered] = value as [number, number, null, null, null, (number | null)[] | null]
+  return { count, sum, average, min, max, percentiles: ordered ?? [] }
+}

@@ -1,0 +1,117 @@
+import type { ObjectRef } from '@pothos/core'
+import type { Scope } from '../../auth/scopes.ts'
+import type { Model } from '../../db/data-model.ts'
+import type { Loaders } from '../../db/read/loaders.ts'
+import type { Numbers, StatsPart } from '../../db/read/stats.ts'
+import { invalidField } from '../../errors.ts'
+import { builder } from './builder.ts'
+import { pointsOfScan } from './field-metadata.ts'
+import type { Filter } from './filter.ts'
+
+type Types = (typeof builder)['$inferSchemaTypes']
+
+/** Reads parts of the statistics of the rows that a filter selects. All parts of a selection are one statement. */
+export type Stats = ReturnType<Loaders['stats']>
+
+type StatsFields = PothosSchemaTypes.ObjectFieldBuilder<Types, Stats>
+
+/** Each part reads the selected rows once. */
+const cost = { extra: () => pointsOfScan }
+
+/** The groups that a field returns by default, and at most. */
+const [defaultGroups, maxGroups] = [20, 100] as const
+
+const GroupCount = builder
+  .objectRef<{ readonly value: string | null; readonly count: number }>('GroupCount')
+  .implement({
+    scope: 'inherited',
+    description: 'How many objects have a value.',
+    fields: (t) => ({
+      value: t.exposeString('value', {
+        nullable: true,
+        description: 'The first 200 characters of the value. Null stands for no value.',
+      }),
+      count: t.exposeInt('count', { description: 'The number of objects.' }),
+    }),
+  })
+
+const percentile = (index: number, percent: number) => ({
+  type: 'SafeInt' as const,
+  nullable: true as const,
+  description: `The number that ${percent} percent do not exceed. Null if no object has a number.`,
+  resolve: ({ percentiles }: Numbers) => percentiles[index] ?? null,
+})
+
+const NumberStats = builder.objectRef<Numbers>('NumberStats').implement({
+  scope: 'inherited',
+  description: 'The sum and the distribution of a number, among the objects that have it.',
+  fields: (t) => ({
+    count: t.exposeInt('count', { description: 'The number of objects that have it.' }),
+    sum: t.exposeFloat('sum', { description: 'The sum. Above 2^53 it is rounded.' }),
+    average: t.exposeFloat('average', { nullable: true, description: 'The average. Null if no object has a number.' }),
+    min: t.expose('min', { type: 'SafeInt', nullable: true, description: 'The smallest number.' }),
+    max: t.expose('max', { type: 'SafeInt', nullable: true, description: 'The largest number.' }),
+    p10: t.field(percentile(0, 10)),
+    p25: t.field(percentile(1, 25)),
+    p50: t.field(percentile(2, 50)),
+    p75: t.field(percentile(3, 75)),
+    p90: t.field(percentile(4, 90)),
+    p99: t.field(percentile(5, 99)),
+  }),
+})
+
+/** The field with the number of rows. */
+export function rowCount(t: StatsFields, description: string) {
+  return t.int({ description, cost, resolve: (load) => load({ of: 'rows' }) })
+}
+
+/** A field with the number of rows for each value of a text, the most frequent values first. */
+export function groups(t: StatsFields, description: string, partOf: (limit: number) => GroupsPart) {
+  return t.field({
+    type: [GroupCount],
+    description: `${description} The largest groups come first.`,
+    cost,
+    args: {
+      first: t.arg.int({ description: `The number of groups: 0–${maxGroups}. ${defaultGroups} by default.` }),
+    },
+    resolve: async (load, { first }) => {
+      const limit = first ?? defaultGroups
+      if (limit < 0 || limit > maxGroups) throw invalidField('first', 'OUT_OF_RANGE', `must be from 0 to ${maxGroups}`)
+      return (await load(partOf(limit))).map(([value, count]) => ({ value, count }))
+    },
+  })
+}
+
+type GroupsPart = Extract<StatsPart, { readonly limit: number }>
+
+/** The number of rows for each value of a field that has few: an enum, or true and false. */
+export const countsOf = async (load: Stats, part: (limit: number) => GroupsPart) => load(part(maxGroups))
+
+/** A field with the sum and the distribution of a count. */
+export function numbers(t: StatsFields, field: string, description: string) {
+  return t.field({ type: NumberStats, description, cost, resolve: (load) => load({ of: 'numbers', field }) })
+}
+
+interface StatsOptions {
+  readonly model: Model
+  readonly type: ObjectRef<Types, Stats>
+  readonly filter: Filter
+  /** What is counted: `users`. */
+  readonly plural: string
+  readonly scope: Scope
+}
+
+/** Defines a query field with statistics: `defineStats('userStats', …)` ⇒ `userStats(filter): UserStats`. */
+export function defineStats(name: string, { model, type, filter, plural, scope }: StatsOptions): void {
+  builder.queryField(name, (t) =>
+    t.field({
+      type,
+      scope,
+      description: `Statistics of your tenant's ${plural}. What is selected of them is read with one statement.`,
+      cost: { extra: (args) => (filter.isScan((args['filter'] ?? {}) as never) ? pointsOfScan : 0) },
+      args: { filter: t.arg({ type: filter.type, description: `Selects ${plural}. All by default.` }) },
+      resolve: (_, args, context) =>
+        context.loaders.stats(model, filter.conditionsOf((args.filter ?? {}) as never, context)),
+    }),
+  )
+}
