@@ -3,8 +3,8 @@ import { statementNameOf } from './statement.ts'
 
 // The triggers of the event log store who changed a row. They read the setting `fusion.actor` of the transaction. A
 // write sets it by its RETURNING clause, which PostgreSQL evaluates before it runs the triggers, so this needs no
-// statement of its own. Citus rejects such a clause, and sends the settings of a transaction to the servers of its rows:
-// there a transaction begins with the setting, and a write by itself is a transaction.
+// statement of its own. Citus rejects such a clause, and sends the settings of a transaction to the servers of its
+// rows: there a transaction begins with the setting, and a write by itself is a transaction.
 
 const write = /^\s*(?:WITH\b.*\)\s+)?(?:INSERT INTO|UPDATE|DELETE FROM)\s/is
 const returning = /\bRETURNING\b/i
