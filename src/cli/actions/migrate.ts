@@ -1,6 +1,7 @@
 import { readConfig } from '../../config.ts'
 import { type Database, openDatabase } from '../../engine/db/database.ts'
 import { distributeTables } from '../../engine/db/distribution/distribute-tables.ts'
+import type { Driver } from '../../engine/db/driver.ts'
 import { contract, readContractions } from '../../engine/db/migrations/contract.ts'
 import { grantsFor } from '../../engine/db/migrations/grants.ts'
 import {
@@ -35,6 +36,7 @@ const contractLater =
 export function contractNow(io: Io): Promise<void> {
   return withMigrations(io, async ({ driver, sql }) => {
     await requireMigrations({ sql })
+    refuseDistributed(driver, 'Nothing can be dropped from')
     const names = await readContractions(sql)
     await driver.exclusively((connector) => contract(connector, sql))
     io.stdout.write(names.length === 0 ? 'Nothing to drop.\n' : names.map((name) => `Dropped ${name}\n`).join(''))
@@ -64,6 +66,7 @@ export async function partition(io: Io, modulus: number): Promise<void> {
   requireServer(io, 'cannot be partitioned')
   await withMigrations(io, async (database) => {
     await requireMigrations(database)
+    refuseDistributed(database.driver, 'Partitions are not possible in')
     const onTable = (table: string) => void (io.stderr.isTTY && io.stderr.write(`Copying ${table}\n`))
     const { tables, rows } = await partitionTables(database.driver, { modulus, onTable })
     io.stdout.write(
@@ -102,6 +105,10 @@ export async function writeMigration({ stdout }: Io, name: string): Promise<void
 function requireServer({ env }: Io, problem: string): void {
   if (readConfig(env).database.kind === 'postgresql') return
   throw new OperatorError(`The embedded database ${problem}. Set DATABASE_URL to that of a PostgreSQL server.`)
+}
+
+function refuseDistributed(driver: Driver, problem: string): void {
+  if (driver.isDistributed?.()) throw new OperatorError(`${problem} a distributed database. See docs/scaling.md#citus.`)
 }
 
 /** A migration that has to wait is not a failure. */

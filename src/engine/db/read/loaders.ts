@@ -1,15 +1,15 @@
 import DataLoader from 'dataloader'
 import { GatewayError } from '../../errors.ts'
 import type { Model } from '../data-model.ts'
-import { isStatementTimeout } from '../errors.ts'
 import { isPossibleId } from '../ids.ts'
-import { type Condition, isComposed, isSearch, type ListRequest } from './list.ts'
+import { type Condition, isSearch, type ListRequest } from './list.ts'
 import { conditionsOfRelation, createNestedLists, type RelatedRows } from './nested-list.ts'
 import type { Order } from './order.ts'
 import type { Owner } from './owner.ts'
 import type { Reads, ValueCount } from './reads.ts'
 import { type Branch, noBranches, noPlan, type ReadPlan, type Relation, type SelectedRow } from './relation.ts'
 import { keyOf, type StatsPart, type StatsResult } from './stats.ts'
+import { orTooExpensive, orTooManyRows } from './too-expensive.ts'
 import type { Level } from './tree.ts'
 
 /** The reads of one request. They return rows of one owner only. */
@@ -214,28 +214,6 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits): L
   return below(noBranches)
 }
 
-/**
- * @param order of a list
- * @throws GatewayError TOO_EXPENSIVE if the conditions and orders that the client composed take longer than a statement
- *   may take
- */
-async function orTooExpensive<Result>(
-  conditions: readonly Condition[],
-  read: Promise<Result>,
-  order?: Order,
-): Promise<Result> {
-  try {
-    return await read
-  } catch (error) {
-    const isComposedByClient = conditions.some(isComposed) || order?.ties !== undefined
-    if (!isComposedByClient || !isStatementTimeout(error)) throw error
-    const message = order?.ties
-      ? 'The filter and the order take too long. Use fewer conditions, conditions on ids, or no thenBy.'
-      : 'The filter takes too long. Use fewer conditions, or conditions on ids.'
-    throw new GatewayError('TOO_EXPENSIVE', message, { limit: 'filter_time', cause: error })
-  }
-}
-
 /** Whether a list may read many rows that it does not return: it searches, or sorts those that are equal by a field. */
 function isLong({ ties }: Order, conditions: readonly Condition[]): boolean {
   return ties !== undefined || conditions.some(isSearch)
@@ -244,17 +222,6 @@ function isLong({ ties }: Order, conditions: readonly Condition[]): boolean {
 /** The conditions of the nested lists that are read together with the rows above. */
 function conditionsBelow(branches: readonly Branch[]): Condition[] {
   return branches.flatMap((branch) => [...conditionsOfRelation(branch.relation), ...conditionsBelow(branch.branches)])
-}
-
-/** @throws GatewayError TOO_EXPENSIVE if statistics take longer than a statement may take */
-async function orTooManyRows<Result>(read: Promise<Result>): Promise<Result> {
-  try {
-    return await read
-  } catch (error) {
-    if (!isStatementTimeout(error)) throw error
-    const message = 'The statistics take too long. Use a filter that selects fewer rows.'
-    throw new GatewayError('TOO_EXPENSIVE', message, { limit: 'filter_time', cause: error })
-  }
 }
 
 /** What a relation returns for a key, from the rows that were read. */
