@@ -24,10 +24,14 @@ export function createSearchTool(schema: graphql.GraphQLSchema): Tool {
   }
 }
 
-/** The fields of a type that is named rank first, then what has a word in its name, then what has one elsewhere. */
+/** The fields of a type that is named rank first, then what has a word as its name, in it, and elsewhere. */
 function rankOf(line: string, words: readonly string[]): number {
   const [name = ''] = line.split(/[(: ]/, 1)
-  const ranks = words.map((word) => (name.startsWith(`${word}.`) ? 9 : name.includes(word) ? 3 : +line.includes(word)))
+  const ranks = words.map((word) => {
+    if (name.startsWith(`${word}.`)) return 9
+    if (name.endsWith(`.${word}`)) return 4
+    return name.includes(word) ? 3 : +line.includes(word)
+  })
   return ranks.reduce((sum, rank) => sum + rank, 0)
 }
 

@@ -300,9 +300,8 @@ describe.skipIf(!canCreateClusters)('on large tables, PostgreSQL uses the indexe
     expect(plans[0]?.match(/CTE Scan on selected/g)?.length).toBeGreaterThan(1)
   })
 
-  it('estimates of the length of a list, for which no row is read', async () => {
-    const { data, plans } = await plansOf('{ users(first: 0) { totalCountEstimate } }')
-    expect(plans).toHaveLength(1)
+  it('estimates of the length of a list', async () => {
+    const { data } = await plansOf('{ users(first: 0) { totalCountEstimate } }')
     const { users } = data as { users: { totalCountEstimate: number } }
     expect(users.totalCountEstimate).toBeGreaterThan(50_000)
     expect(users.totalCountEstimate).toBeLessThan(200_000)

@@ -73,7 +73,11 @@ describe('a gateway with a collector', () => {
 
   beforeAll(async () => {
     collector = await startCollector()
-    gateway = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '50' })
+    gateway = await start({
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_BSP_SCHEDULE_DELAY: '50',
+      BATCHING: 'on',
+    })
   })
   afterAll(async () => {
     await gateway.stop()
@@ -131,6 +135,21 @@ describe('a gateway with a collector', () => {
       expect(statements.length).toBeGreaterThan(0)
     }
     client.socket.terminate()
+  })
+
+  it('sends one trace of each operation of a batch', async () => {
+    const response = await fetch(`${gateway.address}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': key },
+      body: JSON.stringify([{ query: nested }, { query: 'query Who { viewer { keyName } }' }]),
+    })
+    const id = response.headers.get('x-request-id')
+    const names = { 1: 'Nested', 2: 'Who' }
+    for (const [number, name] of Object.entries(names)) {
+      const { request, operations } = levelsOf(await collector.trace(`${id}.${number}`))
+      expect(request).toMatchObject({ name: 'POST /graphql', attributes: { 'fusion.key': 'demo' } })
+      expect(namesOf(operations)).toEqual([name])
+    }
   })
 
   it("continues the client's trace, and omits requests that the client does not sample", async () => {

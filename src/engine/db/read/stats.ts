@@ -42,7 +42,7 @@ export interface Numbers {
 }
 
 /** The percentiles of a number. */
-export const percentiles = [10, 25, 50, 75, 90, 99] as const
+const percentiles = [10, 25, 50, 75, 90, 99] as const
 
 /** What names a part among others. */
 export function keyOf(part: StatsPart): string {
