@@ -103,12 +103,7 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
         delay = isAnnounced || isFull ? restMilliseconds : Math.min(2 * delay, pollMilliseconds)
         await stall.note(horizons.filter(({ complete, begun }) => complete < begun).map(({ complete }) => complete))
         const complete = horizons.map((horizon) => horizon.complete).join(' ')
-<<<<<<< HEAD
-        // Transactions that did not announce their events may have ended. Those on other servers are not announced
-        // here.
-=======
         // Transactions that did not announce their events may have ended. Those on other servers announce none here.
->>>>>>> citus
         if (isAnnounced || complete !== completeBefore || driver.isDistributed?.())
           for (const watch of watchers) watch()
         completeBefore = complete

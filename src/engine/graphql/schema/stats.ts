@@ -70,7 +70,8 @@ export function groups(t: StatsFields, description: string, partOf: (limit: numb
   return t.field({
     type: [GroupCount],
     description: `${description} The largest groups come first.`,
-    cost,
+    // A list of rows, which this is not, has no default for `first`.
+    cost: { extra: ({ first }) => pointsOfScan + (first == null ? defaultGroups : 0) },
     args: {
       first: t.arg.int({ description: `The number of groups: 0–${maxGroups}. ${defaultGroups} by default.` }),
     },
