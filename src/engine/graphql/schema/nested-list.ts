@@ -78,7 +78,7 @@ export function defineNestedList(owner: ObjectRef<Types, unknown>, name: string,
       type: [type],
       scope,
       isWithheld,
-      description: `${description}, oldest first${selection ? ' by default' : ''}.`,
+      description: `${description}, oldest first.`,
       args: {
         first: t.arg.int({
           description: `The number of ${plural} from the start of the list: 0–${maxPageSize}. All by default.`,
