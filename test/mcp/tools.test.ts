@@ -233,7 +233,7 @@ describe('search_schema', () => {
     const lines = text.split('\n')
     expect(lines.slice(0, 3).every((line) => line.startsWith('Account.'))).toBe(true)
     const { text: ofUser } = await call('search_schema', { search: 'user accounts' })
-    expect(ofUser).toMatch(/^User\.accounts: \[Account!\]! #/)
+    expect(ofUser).toMatch(/^User\.accounts\(.*\): \[Account!\]! #/)
   })
 
   it('finds words in descriptions, and values of enumerations', async () => {

@@ -7,6 +7,7 @@ import type { Loaders } from '../../db/read/loaders.ts'
 import { oldestFirst } from '../../db/read/nested-list.ts'
 import { type PageRequest, type Window, windowOf } from '../../db/read/page.ts'
 import type { Relation, SelectedRow } from '../../db/read/relation.ts'
+import { own } from '../../own.ts'
 import { builder } from './builder.ts'
 import { type ConnectionArguments, maxPageSize, readPageRequest, readPageSize, toConnection } from './connection.ts'
 import type { OrderedList } from './cursor.ts'
@@ -50,7 +51,10 @@ interface NestedArguments extends ConnectionArguments {
   readonly thenBy?: never
 }
 
-type Parent = Readonly<Record<string, string>>
+/** The id of a row from which a relation starts. */
+function keyOf(row: unknown, from: string): string {
+  return String(own(row as object, from))
+}
 
 /**
  * Defines a field that lists the rows of a relation, with the argument `first`, and with `filter` and `orderBy` if it
@@ -74,7 +78,7 @@ export function defineNestedList(owner: ObjectRef<Types, unknown>, name: string,
       type: [type],
       scope,
       isWithheld,
-      description: `${description}, oldest first${selection ? ' by default' : ''}.`,
+      description: `${description}, oldest first.`,
       args: {
         first: t.arg.int({
           description: `The number of ${plural} from the start of the list: 0–${maxPageSize}. All by default.`,
@@ -83,8 +87,7 @@ export function defineNestedList(owner: ObjectRef<Types, unknown>, name: string,
       },
       cost: { ...(length !== undefined && { length }), extra: (args) => pointsOf(selection, args) },
       relation: { relation, from, restrict },
-      resolve: (parent, args, context) =>
-        context.loaders.load(restrict(args, context), (parent as Parent)[from] ?? '') as never,
+      resolve: (parent, args, context) => context.loaders.load(restrict(args, context), keyOf(parent, from)) as never,
     }),
   )
 }
@@ -117,7 +120,7 @@ export function defineNestedConnection(
       resolve: async (parent, args, context) => {
         const { loaders } = context
         const { list, page, conditions, rows } = readPage(args, context)
-        const key = (parent as Parent)[from] ?? ''
+        const key = keyOf(parent, from)
         const hasRow = async (window: Window) =>
           (await loaders.load(loaders.restrict(relation, { conditions, ...window }), key)).length > 0
         const count = () =>
