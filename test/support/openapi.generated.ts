@@ -401,7 +401,7 @@ export interface components {
             phone: string | null;
             /** @description The id of the tenant app that the user belongs to. */
             tenant_app_id: string;
-            /** @description The user's platform accounts, oldest first by default. Needs the scope `users:read`. */
+            /** @description The user's platform accounts, oldest first. Needs the scope `users:read`. */
             accounts: components["schemas"]["Account"][];
         };
         LinkedAccount: {
