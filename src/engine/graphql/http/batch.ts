@@ -102,17 +102,15 @@ export function createBatch(options: BatchOptions) {
     })
     // Each operation takes its own.
     held.leavePlace()
-    const finished: Part[] = []
     const parts = await Promise.all(
       entries.map(async (entry, index) => {
         const operation = operations[index] as RecordedOperation
         const part = await respond(entry, operation, type)
         statements.statements += operation.statements.statements
-        finished.push(part)
         return part
       }),
     )
-    reply.type(`${type}; charset=utf-8`).headers(headersOf(finished.map((part) => part.headers)))
+    reply.type(`${type}; charset=utf-8`).headers(headersOf(parts.map((part) => part.headers)))
     // As for a response to one operation (responder.ts).
     if (parts.some(({ showsSecrets }) => showsSecrets)) reply.header('cache-control', 'no-store, no-transform')
     return `[${parts.map(({ json }) => json).join(',')}]`
@@ -127,21 +125,22 @@ const noEvents: DocumentRun['reader'] = {
 }
 
 /**
- * The headers of the response: the cost of all operations, the budget that is left after the last one, and the longest
+ * The headers of the response: the cost of all operations, the smallest budget that one of them left, and the longest
  * time to wait.
- *
- * @param parts the headers of the operations, in the order in which they finished
  */
 function headersOf(parts: readonly Part['headers'][]): Record<string, string> {
-  const last = parts.findLast(({ ratelimit }) => ratelimit !== undefined)
+  const remainingOf = ({ ratelimit = '' }: Part['headers']) => Number(/;r=(\d+)/.exec(ratelimit)?.[1])
+  const [least] = parts
+    .filter(({ ratelimit }) => ratelimit !== undefined)
+    .toSorted((one, other) => remainingOf(one) - remainingOf(other))
   const numbers = (texts: readonly (string | undefined)[]) =>
     texts.flatMap((text) => (text === undefined ? [] : Number(text)))
   const costs = numbers(parts.map(({ 'x-cost': cost }) => cost))
   const delays = numbers(parts.map(({ 'retry-after': delay }) => delay))
   return {
     ...(costs.length > 0 && { 'x-cost': String(costs.reduce((sum, cost) => sum + cost)) }),
-    ...(last?.['ratelimit'] !== undefined && { ratelimit: last['ratelimit'] }),
-    ...(last?.['ratelimit-policy'] !== undefined && { 'ratelimit-policy': last['ratelimit-policy'] }),
+    ...(least?.['ratelimit'] !== undefined && { ratelimit: least['ratelimit'] }),
+    ...(least?.['ratelimit-policy'] !== undefined && { 'ratelimit-policy': least['ratelimit-policy'] }),
     ...(delays.length > 0 && { 'retry-after': String(Math.max(...delays)) }),
   }
 }
