@@ -1,6 +1,5 @@
-import { GraphQLError } from 'graphql'
+import { type ExecutionResult, GraphQLError } from 'graphql'
 import type { GraphQLResponse } from '../../support/app.ts'
-import type { ReferenceResult } from '../reference/reference.ts'
 
 /**
  * What is compared of a response: its data with the order of its keys, and of each error the code, the path and the
@@ -46,29 +45,13 @@ function nulledPlaceOf(data: unknown, path: readonly (string | number)[]): reado
   return undefined
 }
 
-/**
- * What the gateway has responded.
- *
- * @param forbidden the places of each FORBIDDEN that is reported once. An error in one of them is reported in the
- *   first, as in the reference
- */
-export function ofGateway(
-  { data, errors }: GraphQLResponse<unknown>,
-  { forbidden }: Pick<ReferenceResult, 'forbidden'>,
-): Compared {
-  const textOf = ({ path, locations }: Pick<AnyError, 'path' | 'locations'>) => JSON.stringify([path, locations])
-  const several = forbidden
-    .filter((places) => places.length > 1)
-    .map((places) => ({ first: places[0], texts: new Set(places.map(textOf)) }))
-  const moved = (errors as readonly AnyError[] | undefined)?.map((error) => ({
-    ...error,
-    ...several.find(({ texts }) => texts.has(textOf(error)))?.first,
-  }))
-  return compared(data, moved)
+/** What the gateway has responded. */
+export function ofGateway({ data, errors }: GraphQLResponse<unknown>): Compared {
+  return compared(data, errors)
 }
 
 /** What graphql-js returns. Errors of graphql-js itself are about the request. */
-export function ofReference({ data, errors }: ReferenceResult): Compared {
+export function ofReference({ data, errors }: ExecutionResult): Compared {
   const coded = errors?.map(({ path, locations, extensions, originalError }) => {
     // The reference has a defect.
     if (originalError && !(originalError instanceof GraphQLError)) throw originalError

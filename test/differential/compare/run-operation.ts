@@ -1,6 +1,6 @@
-import { parse, print } from 'graphql'
+import { type ExecutionResult, parse, print } from 'graphql'
 import type { Random } from '../../../src/domain/resource.ts'
-import { executeReference, type ReferenceResult } from '../reference/reference.ts'
+import { executeReference } from '../reference/reference.ts'
 import type { Reader, World } from '../world/world.ts'
 import { differenceOf, ofGateway, ofReference } from './responses.ts'
 import { type Operation, shrink, smallerOperations } from './shrink.ts'
@@ -48,7 +48,7 @@ export type Outcome = 'equal' | 'too expensive' | Mismatch
 export async function runCase({ app, schema }: World, found: Case): Promise<Outcome> {
   const { text, sets, steps } = found
   const document = parse(text)
-  const expected = new Map<string, ReferenceResult>()
+  const expected = new Map<string, ExecutionResult>()
   for (const [index, { reader, set }] of steps.entries()) {
     const variables = sets[set] ?? {}
     const response = await app.graphql(reader.credentials, text, variables)
@@ -56,7 +56,7 @@ export async function runCase({ app, schema }: World, found: Case): Promise<Outc
     const key = `${reader.view.tenantAppId} ${reader.name} ${set}`
     const known = expected.get(key) ?? executeReference(schema, document, variables, reader.view)
     expected.set(key, known)
-    const difference = differenceOf(ofGateway(response, known), ofReference(known))
+    const difference = differenceOf(ofGateway(response), ofReference(known))
     if (difference !== undefined) return { found: { ...found, steps: steps.slice(0, index + 1) }, difference }
   }
   return 'equal'

@@ -6,16 +6,11 @@ import {
   defaultFieldResolver,
   type ExecutionResult,
   executeSync,
-  type FieldNode,
   type GraphQLField,
   type GraphQLFieldResolver,
-  type GraphQLResolveInfo,
   GraphQLScalarType,
   type GraphQLSchema,
-  getLocation,
-  isNullableType,
   isObjectType,
-  type SourceLocation,
 } from 'graphql'
 import { projectRoot } from '../../support/docs.ts'
 import { forbidden } from './errors.ts'
@@ -32,25 +27,6 @@ import type { View } from './view.ts'
 /** The context of one execution. */
 export interface ReferenceContext {
   readonly view: View
-  /**
-   * The places of nullable fields that the viewer may not read, by their nodes. FORBIDDEN is reported once for a node,
-   * however many rows have the field.
-   */
-  readonly forbidden: Map<FieldNode, Place[]>
-}
-
-/** Where a field is in the response, and the nodes that select it there. */
-export interface Place {
-  readonly path: readonly (string | number)[]
-  readonly locations: readonly SourceLocation[]
-}
-
-/**
- * A result, and where else each FORBIDDEN could be reported: the rows of a fragment that is spread twice are in no
- * order.
- */
-export interface ReferenceResult extends ExecutionResult {
-  readonly forbidden: readonly (readonly Place[])[]
 }
 
 type Resolver = GraphQLFieldResolver<never, ReferenceContext, never>
@@ -136,27 +112,13 @@ const resolversOf = (schema: GraphQLSchema): Readonly<Record<string, Resolver>> 
 })
 
 /** Adds the check of the scope that the description of a field names. */
-function guarded({ description, type }: GraphQLField<unknown, unknown>, resolve: Resolver): Resolver {
+function guarded({ description }: GraphQLField<unknown, unknown>, resolve: Resolver): Resolver {
   const scope = scopeIn(description)
   if (scope === undefined) return resolve
   return (parent, args, context, info) => {
     if (context.view.scopes.includes(scope)) return resolve(parent, args, context, info)
-    const [node] = info.fieldNodes
-    if (!node || !isNullableType(type)) throw forbidden(scope)
-    const places = context.forbidden.get(node) ?? []
-    places.push({ path: pathOf(info.path), locations: info.fieldNodes.flatMap(locationsOf) })
-    context.forbidden.set(node, places)
-    if (places.length > 1) return null
     throw forbidden(scope)
   }
-}
-
-function locationsOf({ loc }: FieldNode): SourceLocation[] {
-  return loc ? [getLocation(loc.source, loc.start)] : []
-}
-
-function pathOf({ prev, key }: GraphQLResolveInfo['path']): Place['path'] {
-  return prev ? [...pathOf(prev), key] : [key]
 }
 
 /** The schema of the reference. */
@@ -184,8 +146,7 @@ export function executeReference(
   variables: Readonly<Record<string, unknown>>,
   view: View,
   rootValue?: unknown,
-): ReferenceResult {
-  const contextValue: ReferenceContext = { view, forbidden: new Map() }
-  const result = executeSync({ schema, document, variableValues: variables, contextValue, rootValue })
-  return { ...result, forbidden: [...contextValue.forbidden.values()] }
+): ExecutionResult {
+  const contextValue: ReferenceContext = { view }
+  return executeSync({ schema, document, variableValues: variables, contextValue, rootValue })
 }

@@ -1,4 +1,4 @@
-import { type GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql'
+import { type FieldNode, type GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql'
 import { forbidden, type Scope } from '../../auth/scopes.ts'
 import type { Context } from '../../context.ts'
 import type { GatewayError } from '../../errors.ts'
@@ -7,8 +7,15 @@ type Path = GraphQLResolveInfo['path']
 
 /** The fields of an execution that its viewer may not see: the error of each, and where else they are null. */
 interface Withheld {
-  readonly byField: Map<object | undefined, { readonly error: GatewayError; readonly paths: Path[] }>
+  readonly byField: Map<FieldNode | undefined, WithheldField[]>
   count: number
+}
+
+/** A field of a document, by all nodes that select it in a row: fragments can merge others with the first of them. */
+interface WithheldField {
+  readonly nodes: readonly FieldNode[]
+  readonly error: GatewayError
+  readonly paths: Path[]
 }
 
 /** What is withheld in each execution, by its context. */
@@ -32,17 +39,22 @@ export function withholding(context: Context): Context {
  * @returns null
  * @throws GatewayError FORBIDDEN for the first row of a field of the document
  */
-export function withhold(context: Context, { fieldNodes: [field], path }: GraphQLResolveInfo, scope: Scope): null {
+export function withhold(context: Context, { fieldNodes: nodes, path }: GraphQLResolveInfo, scope: Scope): null {
   const withheld = executions.get(context)
-  const known = withheld?.byField.get(field)
+  const fields = withheld?.byField.get(nodes[0]) ?? []
+  const known = fields.find((field) => isSame(field.nodes, nodes))
   if (!withheld || !known) {
     const error = forbidden(scope)
-    withheld?.byField.set(field, { error, paths: [] })
+    withheld?.byField.set(nodes[0], [...fields, { nodes, error, paths: [] }])
     throw error
   }
   withheld.count += 1
   if (withheld.count <= maxPaths) known.paths.push(path)
   return null
+}
+
+function isSame(one: readonly FieldNode[], other: readonly FieldNode[]): boolean {
+  return one === other || (one.length === other.length && one.every((node, index) => node === other[index]))
 }
 
 /**
@@ -54,7 +66,7 @@ export function withhold(context: Context, { fieldNodes: [field], path }: GraphQ
 export function errorAtEachPath(context: Context, errors: readonly GraphQLError[]): readonly GraphQLError[] {
   const { byField } = executions.get(context) ?? {}
   if (!byField || byField.size === 0) return errors
-  const pathsOf = new Map([...byField.values()].map(({ error, paths }) => [error as Error, paths]))
+  const pathsOf = new Map([...byField.values()].flat().map(({ error, paths }) => [error as Error, paths]))
   return errors.flatMap((error) => {
     const paths = error.originalError && pathsOf.get(error.originalError)
     return paths ? [error, ...repeat(error, paths)] : error
