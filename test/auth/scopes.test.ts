@@ -180,17 +180,12 @@ describe('a field whose scope the key lacks', () => {
     ])
   })
 
-  it('costs points for the length of its errors, and is rejected if they are longer than a response may be', async () => {
+  it('costs points for the length of its errors, and has none after 2,000 repeated ones', async () => {
     const other = await app.createTenant()
     const { tenantAppId } = other
+    const row = { tenantAppId, name: 'n', email: 'e', phone: '' }
     await app.database.prisma.user.createMany({
-      data: Array.from({ length: 500 }, (_, index) => ({
-        tenantAppId,
-        id: `usr_${index}`,
-        name: 'n',
-        email: 'e',
-        phone: '',
-      })),
+      data: Array.from({ length: 500 }, (_, index) => ({ ...row, id: `usr_${index}` })),
     })
     const { key } = await createKey(app.database, { tenantAppId, name: 'few', scopes: ['users:read'] })
     const post = (query: string) =>
@@ -199,14 +194,11 @@ describe('a field whose scope the key lacks', () => {
     expect(one.json().errors).toHaveLength(500)
     expect(Number(one.headers['x-cost'])).toBe(500)
     const aliases = Array.from({ length: 50 }, (_, index) => `a${index}: email`).join(' ')
-    const many = await post(`{ users(first: 500) { nodes { ${aliases} } } }`)
-    expect(many.json().errors).toHaveLength(25_000)
-    expect(Number(many.headers['x-cost'])).toBeGreaterThan(2_000)
-    const fragments = `fragment F on UserConnection { nodes { ${aliases} } }
-      { a: users(first: 500) { ...F } b: users(first: 500) { ...F } c: users(first: 500) { ...F } }`
-    const tooMany = await post(fragments)
-    expect(tooMany.json().errors).toMatchObject([{ extensions: { code: 'TOO_EXPENSIVE' } }])
-    expect(tooMany.body.length).toBeLessThan(1_000)
+    const many = await post(`{ users(first: 200) { nodes { ${aliases} } } }`)
+    expect(many.json().errors).toHaveLength(50 + 2_000)
+    expect(Number(many.headers['x-cost'])).toBeGreaterThan(250)
+    const { nodes } = many.json().data.users as { nodes: object[] }
+    expect(nodes.flatMap((node) => Object.values(node))).toEqual(Array.from({ length: 200 * 50 }, () => null))
   })
 
   it('is null if it is a field of Query, and the other fields are returned', async () => {

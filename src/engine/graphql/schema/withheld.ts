@@ -21,8 +21,8 @@ interface WithheldField {
 /** What is withheld in each execution, by its context. */
 const executions = new WeakMap<Context, Withheld>()
 
-/** The errors of more paths are longer than a response may be. Each has at least 120 characters. */
-const maxPaths = 70_000
+/** Writing tens of thousands of errors keeps the event loop busy for seconds (docs/decisions/0006). */
+const maxPaths = 2_000
 
 /** The context of one execution, for which fields can be withheld. */
 export function withholding(context: Context): Context {
