@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Database, openDatabase } from '../../src/engine/db/database.ts'
-import { measureNodes } from '../../src/engine/db/distribution/measure-nodes.ts'
 import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
+import { measureNodes } from '../../src/engine/telemetry/measure-nodes.ts'
 import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 import { fusion } from '../support/cli.ts'
 import { prepare } from '../support/gateway.ts'

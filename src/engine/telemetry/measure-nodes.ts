@@ -1,10 +1,10 @@
 import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import { Gauge } from '@prometheus-io/client'
-import type { Metrics } from '../../telemetry/metrics.ts'
-import { readBehind } from '../../telemetry/read-behind.ts'
-import type { Driver } from '../driver.ts'
-import { query, statement } from '../statement.ts'
-import type { StatementMeter } from '../statement-meter.ts'
+import type { Driver } from '../db/driver.ts'
+import { query, statement } from '../db/statement.ts'
+import type { StatementMeter } from '../db/statement-meter.ts'
+import type { Metrics } from './metrics.ts'
+import { readBehind } from './read-behind.ts'
 
 const listNodes = statement(`
   SELECT nodename, nodeport::text FROM pg_dist_node
