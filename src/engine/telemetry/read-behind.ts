@@ -2,8 +2,8 @@
 const maxAgeMilliseconds = 10_000
 
 /**
- * Returns the function that collects numbers which the database has. A scrape gets the numbers of the scrape before, and
- * starts to read new ones, so that it does not wait for a database that hangs.
+ * Returns the function that collects numbers which the database has. A scrape gets the numbers of the scrape before,
+ * and starts to read new ones, so that it does not wait for a database that hangs.
  *
  * @param read reads the numbers
  * @param show gives them to the gauges
