@@ -5,6 +5,13 @@
 -- A notification stays on its server, and forbids a transaction over several of them. Followers poll (src/domain/event/event-feed.ts).
 CREATE OR REPLACE FUNCTION announce_events() RETURNS boolean AS $$ SELECT true $$ LANGUAGE sql;
 
+-- The start of the ids of the events of this transaction. A session does not keep the offset, because `migrate move` raises it while sessions are open.
+-- Reading it locks the table until the transaction ends, so it is raised when no transaction runs that has an id of before
+-- (src/engine/db/distribution/move-tenant.ts).
+CREATE OR REPLACE FUNCTION transaction_prefix() RETURNS text AS $$
+  SELECT event_prefix((SELECT "offset" FROM event_state) + pg_current_xact_id()::text::bigint)
+$$ LANGUAGE sql;
+
 CREATE OR REPLACE FUNCTION write_events() RETURNS trigger SET search_path = public, pg_temp AS $$
 DECLARE
   changed record;

@@ -55,9 +55,10 @@ async function distribute(sql: SqlQueryable, run: Run, { nodes, shards, onTable 
   }
   const left = tables.filter(({ isDistributed }) => !isDistributed)
   const isFirst = left.length === tables.length
+  // Also for a node that was added to a distributed database.
+  await runOnNodes(sql, await nodeScript(sql))
   if (left.length > 0) {
     await run('SET citus.enable_unsafe_triggers = on')
-    await runOnNodes(sql, await nodeScript(sql))
     await createFunctions(sql, run)
   }
   const rows = left.length > 0 ? await convert(sql, run, { tables: left, shards, isFirst, onTable }) : 0

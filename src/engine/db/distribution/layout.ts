@@ -44,27 +44,46 @@ export async function readTables(sql: SqlQueryable): Promise<DistributedTable[]>
   }))
 }
 
-// Where the events of tenants are numbered.
-const placement = `
-  SELECT md5(string_agg(shardid || ' ' || shardminvalue || ' ' || groupid, ',' ORDER BY shardid))
-  FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) WHERE logicalrelid = 'event'::regclass`
+/** A shard of events that is about to be on another node, which has a group. */
+export interface PlannedMove {
+  readonly shard: string
+  readonly group: string
+}
+
+// Which node numbers the events of a tenant: from which hash of a tenant on, up to the next. A shard that is split is not
+// moved. Parameters: a shard, and the group in which it will be.
+const placement = (group: string) => `
+  SELECT md5(string_agg(start || ' ' || groupid, ',' ORDER BY start)) FROM (
+    SELECT start, groupid, lag(groupid) OVER (ORDER BY start) AS before FROM (
+      SELECT shardminvalue::integer AS start, ${group} AS groupid
+      FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) WHERE logicalrelid = 'event'::regclass
+    ) AS shards
+  ) AS starts WHERE groupid IS DISTINCT FROM before`
 
 const readPlacement = statement(`
-  SELECT (${placement}), obj_description('event_state'::regclass, 'pg_class')`)
+  SELECT (${placement('groupid')}), (${placement('CASE WHEN shardid = $1::bigint THEN $2::integer ELSE groupid END')}),
+    obj_description('event_state'::regclass, 'pg_class')`)
 
-/** Whether the shards are where `migrate distribute` has last seen them. */
+/** Whether the shards are where `migrate distribute` and `migrate move` have placed or last seen them. */
 export async function isPlacedAsNoted(sql: SqlQueryable): Promise<boolean> {
-  const [[present, noted] = []] = await query(sql, readPlacement)
-  return noted === noteOf(present)
+  const [[present, , noted] = []] = await query(sql, readPlacement, [null, null])
+  return String(noted).split(' ').includes(String(present))
 }
 
-/** Notes where the shards are, in a comment that a dump keeps. */
-export async function notePlacement(sql: SqlQueryable, run: (text: string) => Promise<void>): Promise<void> {
-  const [[present] = []] = await query(sql, readPlacement)
-  await run(`COMMENT ON TABLE event_state IS '${noteOf(present)}'`)
+/**
+ * Notes where the shards are, in a comment that a dump keeps.
+ *
+ * @param planned is noted too, so that processes that watch the placement accept both
+ */
+export async function notePlacement(
+  sql: SqlQueryable,
+  run: (text: string) => Promise<void>,
+  planned?: PlannedMove,
+): Promise<void> {
+  const [places = []] = await query(sql, readPlacement, [planned?.shard ?? null, planned?.group ?? null])
+  const noted = new Set(places.slice(0, 2))
+  await run(`COMMENT ON TABLE event_state IS '${['placement', ...noted].join(' ')}'`)
 }
-
-const noteOf = (present: unknown) => `placement ${present}`
 
 /** Whether each node numbers events as the server that it is: a backup that was restored may be of another one. */
 export async function isNumbering(sql: SqlQueryable): Promise<boolean> {
