@@ -87,6 +87,9 @@ async function nodeScript(sql: SqlQueryable): Promise<string> {
     CREATE SEQUENCE IF NOT EXISTS event_announced;
     CREATE TABLE IF NOT EXISTS event_state (id text PRIMARY KEY DEFAULT 'log', server bigint NOT NULL, "offset" bigint NOT NULL DEFAULT 0);
     INSERT INTO event_state (server) SELECT system_identifier FROM pg_control_system() ON CONFLICT (id) DO NOTHING;
+    CREATE TABLE IF NOT EXISTS event_raise (id text PRIMARY KEY DEFAULT 'log', next bigint, since bigint);
+    INSERT INTO event_raise DEFAULT VALUES ON CONFLICT (id) DO NOTHING;
+    GRANT SELECT ON event_raise TO PUBLIC;
     ${privileges}
     EXECUTE format('ALTER DATABASE %I SET TimeZone = ''UTC''', current_database());
     EXECUTE format('ALTER DATABASE %I SET DateStyle = ''ISO, MDY''', current_database());

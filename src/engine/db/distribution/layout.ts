@@ -6,7 +6,7 @@ import { query, statement } from '../statement.ts'
 import { hasCitus, runOnNodes } from './nodes.ts'
 
 /** What each server has for itself. */
-const local = `'event_state', '_prisma_migrations'`
+const local = `'event_state', 'event_raise', '_prisma_migrations'`
 
 // A table of tenants has the tenant in its primary key. A key is found by a hash that is unique over all tenants, so
 // its table is on each node, as that of the tenants is.
