@@ -98,10 +98,9 @@ export interface MoveOptions {
   /** Its name or id. */
   readonly tenant: string
   readonly to: string
-  readonly alone?: boolean
 }
 
-export async function move(io: Io, { tenant, to, alone: isAlone = false }: MoveOptions): Promise<void> {
+export async function move(io: Io, { tenant, to }: MoveOptions): Promise<void> {
   requireServer(io, 'is not distributed')
   await withMigrations(io, async (database) => {
     await requireMigrations(database)
@@ -110,8 +109,10 @@ export async function move(io: Io, { tenant, to, alone: isAlone = false }: MoveO
     }
     const { id: tenantAppId, name } = await findTenantOrId(database, tenant)
     const onMove = (others: readonly string[]) =>
-      io.stdout.write(`Moving ${[name, ...others].join(', ')}: they share their shards.\n`)
-    const from = await moveTenant(database.driver, { tenantAppId, to, isAlone, onMove })
+      io.stdout.write(
+        `Moving ${[name, ...others].join(', ')}${others.length > 0 ? ': they share their shards' : ''}.\n`,
+      )
+    const from = await moveTenant(database.driver, { tenantAppId, to, onMove })
     io.stdout.write(from === undefined ? `${name} is on ${to}.\n` : `Moved from ${from} to ${to}.\n`)
   })
 }

@@ -57,7 +57,6 @@ export function migrateCommand(io: Io): Command {
     .description('move the rows of a tenant to another node of Citus. Gateways and workers go on. It can be run again')
     .requiredOption('--tenant <tenant>', 'the name or id of the tenant')
     .requiredOption('--to <host:port>', 'the node, as migrate distribute has named it', readNode)
-    .option('--alone', 'give the tenant shards of its own first, so that tenants in the same shards do not move')
     .action(async (options: MoveOptions) => (await import('../actions/migrate.ts')).move(io, options))
 
   command

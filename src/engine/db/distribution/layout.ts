@@ -50,16 +50,12 @@ export interface PlannedMove {
   readonly group: string
 }
 
-// Which node numbers the events of a tenant: from which hash of a tenant on, up to the next. A shard that is split is not
-// moved. Parameters: a shard, and the group in which it will be.
+// Where the events of tenants are numbered.
 const placement = (group: string) => `
-  SELECT md5(string_agg(start || ' ' || groupid, ',' ORDER BY start)) FROM (
-    SELECT start, groupid, lag(groupid) OVER (ORDER BY start) AS before FROM (
-      SELECT shardminvalue::integer AS start, ${group} AS groupid
-      FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) WHERE logicalrelid = 'event'::regclass
-    ) AS shards
-  ) AS starts WHERE groupid IS DISTINCT FROM before`
+  SELECT md5(string_agg(shardid || ' ' || shardminvalue || ' ' || ${group}, ',' ORDER BY shardid))
+  FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) WHERE logicalrelid = 'event'::regclass`
 
+// Parameters: a shard, and the group of the node on which it will be.
 const readPlacement = statement(`
   SELECT (${placement('groupid')}), (${placement('CASE WHEN shardid = $1::bigint THEN $2::integer ELSE groupid END')}),
     obj_description('event_state'::regclass, 'pg_class')`)

@@ -10,8 +10,6 @@ export interface MoveOptions {
   readonly tenantAppId: string
   /** `host:port`, as Citus knows it. */
   readonly to: string
-  /** Whether the tenant gets shards of its own first, so that no other tenant moves. */
-  readonly isAlone: boolean
   /** Called before the rows are moved, with the names of the other tenants that move. */
   readonly onMove?: (others: readonly string[]) => void
 }
@@ -19,8 +17,6 @@ export interface MoveOptions {
 /** Where the rows of a tenant are. */
 interface Place {
   readonly shard: string
-  /** Whether no other tenant can be in the shard. */
-  readonly isAlone: boolean
   readonly nodeId: string
   readonly node: string
 }
@@ -42,12 +38,10 @@ export function moveTenant(driver: Driver, options: MoveOptions) {
       await notePlacement(sql, connector.runScript)
       return undefined
     }
-    if (options.isAlone && !from.isAlone) await isolate(sql, options.tenantAppId)
-    const { shard } = await findPlace(sql, options.tenantAppId)
-    const others = (await query(sql, listOthers, [shard, options.tenantAppId])).map(([name]) => String(name))
+    const others = (await query(sql, listOthers, [from.shard, options.tenantAppId])).map(([name]) => String(name))
     await raiseNumbers(sql, target, from.node)
     options.onMove?.(others)
-    await move(sql, connector, { shard, group: target.group, ids: [from.nodeId, target.nodeId] })
+    await move(sql, connector, { shard: from.shard, group: target.group, ids: [from.nodeId, target.nodeId] })
     return from.node
   })
 }
@@ -75,26 +69,17 @@ async function findTarget(sql: SqlQueryable, to: string): Promise<Target> {
 }
 
 const findShard = statement(`
-  SELECT shardid::text, shardminvalue = shardmaxvalue, nodeid::text, nodename || ':' || nodeport
+  SELECT shardid::text, nodeid::text, nodename || ':' || nodeport
   FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node USING (groupid)
   WHERE shardid = get_shard_id_for_distribution_column('event', $1::text) AND noderole = 'primary'`)
 
 async function findPlace(sql: SqlQueryable, tenantAppId: string): Promise<Place> {
-  const [[shard, isAlone, nodeId, node] = []] = await query(sql, findShard, [tenantAppId])
-  return { shard: String(shard), isAlone: isAlone === true, nodeId: String(nodeId), node: String(node) }
+  const [[shard, nodeId, node] = []] = await query(sql, findShard, [tenantAppId])
+  return { shard: String(shard), nodeId: String(nodeId), node: String(node) }
 }
 
 const listOthers = statement(`
   SELECT name FROM tenant_app WHERE get_shard_id_for_distribution_column('event', id) = $1::bigint AND id <> $2 ORDER BY name`)
-
-const isolateShard = statement(`SELECT isolate_tenant_to_new_shard('event', $1::text, 'CASCADE')`)
-
-/** Splits the shards of a tenant where they are: its events keep their node. */
-async function isolate(sql: SqlQueryable, tenantAppId: string): Promise<void> {
-  await query(sql, isolateShard, [tenantAppId]).catch((cause: unknown) => {
-    throw toOperatorError('Citus cannot give the tenant shards of its own', cause)
-  })
-}
 
 const moveShard = statement('SELECT citus_move_shard_placement($1::bigint, $2::integer, $3::integer)')
 
@@ -113,10 +98,8 @@ async function move(
   const noted = notePlacement(sql, runScript)
   if (error === undefined) return noted
   await noted.catch(() => undefined)
-  throw toOperatorError('Citus cannot move the shards', error)
-}
-
-function toOperatorError(problem: string, cause: unknown): OperatorError {
-  const reason = cause instanceof Error ? cause.message : String(cause)
-  return new OperatorError(`${problem}: ${reason}. It is safe to run the command again.`, { cause })
+  const reason = error instanceof Error ? error.message : String(error)
+  throw new OperatorError(`Citus cannot move the shards: ${reason}. It is safe to run the command again.`, {
+    cause: error,
+  })
 }
