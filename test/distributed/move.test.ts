@@ -3,7 +3,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { fusion, startGateway } from '../support/cli.ts'
-import { adminUrl, isDistributed, nodes, runAsAdminOn } from '../support/postgresql.ts'
+import { adminUrl, isDistributed, nodes, run, runAsAdminOn } from '../support/postgresql.ts'
 import { followFeed } from './load.ts'
 import { createTenantOn, nodeOf, otherNodeOf } from './nodes.ts'
 
@@ -149,6 +149,8 @@ describe.skipIf(!isDistributed)('a transaction that is prepared on a node', () =
     )
     await session.query(insert.replace('"user"', shard), [neighbour.tenantAppId, 'usr_prepared'])
     await session.query(`PREPARE TRANSACTION '${gid}'`)
+    // One that stays would hold up every test on the server.
+    onTestFinished(() => run(url.href, `ROLLBACK PREPARED '${gid}'`).catch(() => undefined))
     await session.end()
     await write(await connect(), neighbour, 'usr_after_prepared')
     await sleep(700)

@@ -205,6 +205,8 @@ async function nextOffset(sql: SqlQueryable): Promise<bigint> {
 async function raise(sql: SqlQueryable, offset: bigint): Promise<void> {
   await runOnNodes(
     sql,
-    `UPDATE event_state SET server = system_identifier, "offset" = greatest("offset", ${offset}) FROM pg_control_system()`,
+    `UPDATE event_state SET server = system_identifier, "offset" = greatest("offset", next, ${offset}) FROM pg_control_system(), event_raise`,
   )
+  // A move that was interrupted can have left another offset, which is not needed any more.
+  await runOnNodes(sql, 'UPDATE event_raise SET next = NULL, since = NULL')
 }
