@@ -8,6 +8,7 @@ import { startUsageWriter } from '../../domain/usage/usage-writer.ts'
 import type { Services } from '../../engine/context.ts'
 import { type Database, type DatabaseOptions, openDatabase } from '../../engine/db/database.ts'
 import { requireLayout, watchPlacement } from '../../engine/db/distribution/layout.ts'
+import { measureNodes } from '../../engine/db/distribution/measure-nodes.ts'
 import { deployMigrations } from '../../engine/db/migrations/migrations.ts'
 import { createStatementMeter, type StatementMeter } from '../../engine/db/statement-meter.ts'
 import { waitForDatabase } from '../../engine/db/wait-for-database.ts'
@@ -87,6 +88,7 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
   await logWriteProblems(database.sql, logger)
   await fitEventLog(database, logger)
   measureJobs(metrics, services.jobs, meter)
+  measureNodes(metrics, database, meter)
   const { pointsPerMinute, pointsPerUser } = config
   const { processes = 1 } = options
   const rateLimit = createRateLimit(pointsPerMinute, { log: logger, pointsPerUser, redis, metrics, processes })
