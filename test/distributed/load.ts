@@ -88,7 +88,7 @@ export interface Reader {
 }
 
 /** Reads through the feed of the gateway, as each subscription does. */
-export async function followFeed({ services }: TestApp, tenant: TestTenant): Promise<Reader> {
+export async function followFeed({ services }: Pick<TestApp, 'services'>, tenant: TestTenant): Promise<Reader> {
   const follower = await services.events.follow(tenant)
   const received: string[] = []
   const read = async () => {
