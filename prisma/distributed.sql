@@ -5,6 +5,30 @@
 -- A notification stays on its server, and forbids a transaction over several of them. Followers poll (src/domain/event/event-feed.ts).
 CREATE OR REPLACE FUNCTION announce_events() RETURNS boolean AS $$ SELECT true $$ LANGUAGE sql;
 
+-- `migrate move` raises the numbers of a node while transactions run there. From then on transactions write with the next offset, whether they have
+-- written before or not, and a session keeps none. Those that have can have used the former offset, and have a smaller number than `since`. While
+-- one of them runs, the horizon stays below what they have written (src/engine/db/distribution/raise-numbers.ts). A transaction has its number before
+-- it looks at the offset: this is why none that has a later number than `since` can have used the former one.
+CREATE OR REPLACE FUNCTION transaction_prefix() RETURNS text AS $$
+DECLARE
+  own bigint := pg_current_xact_id()::text::bigint;
+BEGIN
+  RETURN (SELECT event_prefix(coalesce(next, "offset") + own) FROM event_state LEFT JOIN event_raise ON true);
+END
+$$ LANGUAGE plpgsql;
+
+CREATE OR REPLACE FUNCTION event_horizon(OUT complete text, OUT begun text) AS $$
+  SELECT event_prefix(CASE WHEN oldest >= since THEN next ELSE "offset" END + oldest), event_prefix(coalesce(next, "offset") + latest)
+  FROM event_state LEFT JOIN event_raise ON true,
+    (SELECT pg_snapshot_xmin(present)::text::bigint AS oldest, pg_snapshot_xmax(present)::text::bigint AS latest FROM pg_current_snapshot() AS present) AS numbers
+$$ LANGUAGE sql STABLE;
+
+CREATE OR REPLACE FUNCTION event_running() RETURNS text[] AS $$
+  SELECT ARRAY(
+    SELECT event_prefix(used + number::text::bigint)
+    FROM pg_snapshot_xip(pg_current_snapshot()) AS number, (SELECT "offset" FROM event_state UNION SELECT next FROM event_raise) AS offsets (used))
+$$ LANGUAGE sql STABLE;
+
 CREATE OR REPLACE FUNCTION write_events() RETURNS trigger SET search_path = public, pg_temp AS $$
 DECLARE
   changed record;

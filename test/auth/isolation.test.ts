@@ -515,7 +515,7 @@ describe('the database', () => {
       WHERE c.conparentid = 0 AND c.connamespace = 'public'::regnamespace AND c.contype IN ('p', 'f')
       GROUP BY c.oid, 1, 2`
     const tables = rows.filter(
-      ({ table }) => !['tenant_app', 'signing_key', 'event_state', '_prisma_migrations'].includes(table),
+      ({ table }) => !['tenant_app', 'signing_key', 'event_state', 'event_raise', '_prisma_migrations'].includes(table),
     )
     const primary = tables.filter(({ kind }) => kind === 'p')
     expect(primary.map(({ table }) => table.replaceAll('"', '')).sort()).toEqual([

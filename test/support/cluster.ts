@@ -28,6 +28,8 @@ export interface Cluster {
   start(): Promise<void>
   /** `immediate` is like a crash: the server completes nothing. */
   stop(mode: 'fast' | 'immediate'): Promise<void>
+  /** Kills all its processes at once. */
+  kill(): void
   /** Suspends all its processes, like a machine that hangs. */
   freeze(): void
   thaw(): void
@@ -180,6 +182,7 @@ async function startCluster(
         await runForReplica(['pg_basebackup', '-D', target, '-d', adminUrl, '-R', '-c', 'fast', '--no-sync'])
       }),
     stop: (mode) => run(['pg_ctl', 'stop', '-w', '-s', '-D', data, '-m', mode]),
+    kill: () => signal('SIGKILL'),
     freeze: () => signal('SIGSTOP'),
     thaw: () => signal('SIGCONT'),
     runScript: (script, env) => run(['sh', '-ec', script], env),

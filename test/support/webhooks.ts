@@ -61,7 +61,10 @@ export async function startReceiver(
 export const silentLog = { error: () => undefined, warn: () => undefined }
 
 /** Starts the deliveries of a gateway, also to private networks. Returns what stops them. */
-export function startDeliveriesOf(app: TestApp, options: Partial<StartDeliveriesOptions> = {}): () => Promise<void> {
+export function startDeliveriesOf(
+  app: Pick<TestApp, 'services'>,
+  options: Partial<StartDeliveriesOptions> = {},
+): () => Promise<void> {
   const own = {
     ...settings,
     fetchPrivateNetworks: true,

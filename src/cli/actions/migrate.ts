@@ -1,6 +1,8 @@
 import { readConfig } from '../../config.ts'
+import { findTenantOrId } from '../../domain/tenant/tenant.service.ts'
 import { type Database, openDatabase } from '../../engine/db/database.ts'
 import { distributeTables } from '../../engine/db/distribution/distribute-tables.ts'
+import { moveTenant } from '../../engine/db/distribution/move-tenant.ts'
 import type { Driver } from '../../engine/db/driver.ts'
 import { contract, readContractions } from '../../engine/db/migrations/contract.ts'
 import { grantsFor } from '../../engine/db/migrations/grants.ts'
@@ -89,6 +91,29 @@ export async function distribute(io: Io, nodes: readonly string[], shards: numbe
         : `Distributed ${tables.join(', ')}. They have ${rows} rows, as before.\n`,
     )
     if (isMoved) io.stdout.write('Shards were moved or nodes restored: new events have greater ids on all nodes.\n')
+  })
+}
+
+export interface MoveOptions {
+  /** Its name or id. */
+  readonly tenant: string
+  readonly to: string
+}
+
+export async function move(io: Io, { tenant, to }: MoveOptions): Promise<void> {
+  requireServer(io, 'is not distributed')
+  await withMigrations(io, async (database) => {
+    await requireMigrations(database)
+    if (!database.driver.isDistributed?.()) {
+      throw new OperatorError('The database is not distributed, so there is no other node. See docs/scaling.md#citus.')
+    }
+    const { id: tenantAppId, name } = await findTenantOrId(database, tenant)
+    const onMove = (others: readonly string[]) =>
+      io.stdout.write(
+        `Moving ${[name, ...others].join(', ')}${others.length > 0 ? ': they share their shards' : ''}.\n`,
+      )
+    const from = await moveTenant(database.driver, { tenantAppId, to, onMove })
+    io.stdout.write(from === undefined ? `${name} is on ${to}.\n` : `Moved from ${from} to ${to}.\n`)
   })
 }
 

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
+import type { MoveOptions } from '../actions/migrate.ts'
 import type { Io } from '../io.ts'
-import { readNodes, wholeNumber } from './option-values.ts'
+import { readNode, readNodes, wholeNumber } from './option-values.ts'
 
 export function migrateCommand(io: Io): Command {
   const command = new Command('migrate').description('apply, compare, repair and write database migrations')
@@ -50,6 +51,13 @@ export function migrateCommand(io: Io): Command {
     .action(async ({ node, shards }: { readonly node: readonly string[]; readonly shards: number }) =>
       (await import('../actions/migrate.ts')).distribute(io, node, shards),
     )
+
+  command
+    .command('move')
+    .description('move the rows of a tenant to another node of Citus. Gateways and workers go on. It can be run again')
+    .requiredOption('--tenant <tenant>', 'the name or id of the tenant')
+    .requiredOption('--to <host:port>', 'the node, as migrate distribute has named it', readNode)
+    .action(async (options: MoveOptions) => (await import('../actions/migrate.ts')).move(io, options))
 
   command
     .command('new')

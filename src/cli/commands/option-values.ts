@@ -25,7 +25,11 @@ export function readFilledText(text: string): string {
 
 /** Adds an address to those of the option before. */
 export function readNodes(text: string, before: readonly string[]): string[] {
-  if (/^[^\s:]+:\d{1,5}$/.test(text)) return [...before, text]
+  return [...before, readNode(text)]
+}
+
+export function readNode(text: string): string {
+  if (/^[^\s:]+:\d{1,5}$/.test(text)) return text
   throw new InvalidArgumentError('Give a host and a port: node-1.internal:5432')
 }
 

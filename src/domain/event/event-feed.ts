@@ -94,12 +94,16 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
     const stall = createStallWatch(onStall, log)
     let completeBefore = ''
     let delay = restMilliseconds
+    let isFailing = false
     for (let isAnnounced = true; tails.size + watchers.size > 0 && !closing.signal.aborted; ) {
       const announced = new Promise<boolean>((resolve) => {
         announce = () => resolve(true)
       })
       try {
-        const { horizons, isFull } = await readNew()
+        const { horizons, isFull, failure } = await readNew()
+        // A server of some tenants has failed. It is reported once, and the others go on.
+        if (failure !== undefined && !isFailing) onError(failure)
+        isFailing = failure !== undefined
         delay = isAnnounced || isFull ? restMilliseconds : Math.min(2 * delay, pollMilliseconds)
         await stall.note(horizons.filter(({ complete, begun }) => complete < begun).map(({ complete }) => complete))
         const complete = horizons.map((horizon) => horizon.complete).join(' ')
@@ -121,14 +125,16 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
   /** Adds what is new to the tails. */
   async function readNew() {
     const asked = [...tails]
-    const { horizons, ofTenant } = await log.readNew(asked.map(([tenantAppId, { end }]) => ({ tenantAppId, end })))
+    const { horizons, ofTenant, failure } = await log.readNew(
+      asked.map(([tenantAppId, { end }]) => ({ tenantAppId, end })),
+    )
     let isFull = false
     for (const [tenantAppId, tail] of asked) {
       const events = ofTenant.get(tenantAppId) ?? []
       tail.add(events)
       isFull ||= events.length === maxEvents
     }
-    return { horizons, isFull }
+    return { horizons, isFull, failure }
   }
 
   return {

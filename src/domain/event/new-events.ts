@@ -28,6 +28,8 @@ export interface NewEvents {
   readonly ofTenant: ReadonlyMap<string, readonly Event[]>
   /** One of the server; of a distributed database, that of each tenant. */
   readonly horizons: readonly Horizon[]
+  /** Why the logs of some tenants, on a server that has failed, could not be read. Those of others have been. */
+  readonly failure?: unknown
 }
 
 /**
@@ -68,22 +70,30 @@ export function createNewEvents(
   const readAll = (ends: readonly LogEnd[]) =>
     query(sql, ofAll, [ends.map(({ tenantAppId }) => tenantAppId), ends.map(({ end }) => end)])
 
-  async function readEach(ends: readonly LogEnd[]): Promise<unknown[][][]> {
-    const pages: unknown[][][] = []
+  async function readEach(ends: readonly LogEnd[]) {
+    const read: PromiseSettledResult<unknown[][]>[] = []
     for (let from = 0; from < ends.length; from += maxTogether) {
       const some = ends.slice(from, from + maxTogether)
-      pages.push(...(await Promise.all(some.map(({ tenantAppId, end }) => query(sql, ofOne, [tenantAppId, end])))))
+      read.push(
+        ...(await Promise.allSettled(some.map(({ tenantAppId, end }) => query(sql, ofOne, [tenantAppId, end])))),
+      )
     }
-    return pages
+    const failure: unknown = read.find((result) => result.status === 'rejected')?.reason
+    const pages = read.filter((result) => result.status === 'fulfilled').map(({ value }) => value)
+    if (failure !== undefined && pages.length === 0) throw failure
+    return { pages, failure }
   }
 
   return async (ends: readonly LogEnd[]): Promise<NewEvents> => {
-    const pages = driver.isDistributed?.() ? await readEach(ends) : [await readAll(ends)]
+    const { pages, failure } = driver.isDistributed?.()
+      ? await readEach(ends)
+      : { pages: [await readAll(ends)], failure: undefined }
     const horizons = pages.map(([first = []]) => ({ complete: String(first[0]), begun: String(first[1]) }))
     const written = pages.flat().filter(([, , tenantAppId]) => tenantAppId !== null)
     const byTenant = Map.groupBy(written, ([, , tenantAppId]) => tenantAppId as string)
     return {
       horizons,
+      ...(failure !== undefined && { failure }),
       ofTenant: new Map([...byTenant].map(([key, values]) => [key, values.map((value) => toEvent(value.slice(3)))])),
     }
   }

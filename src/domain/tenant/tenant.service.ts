@@ -35,3 +35,12 @@ export async function findTenant({ prisma }: Pick<Database, 'prisma'>, name: str
   if (!tenant) throw new OperatorError(`No tenant has the name ${name}. See: npm run fusion -- tenants list`)
   return tenant
 }
+
+/**
+ * Returns the tenant with a name or an id.
+ *
+ * @throws OperatorError if there is none
+ */
+export async function findTenantOrId({ prisma }: Pick<Database, 'prisma'>, nameOrId: string): Promise<TenantApp> {
+  return (await prisma.tenantApp.findUnique({ where: { id: nameOrId } })) ?? findTenant({ prisma }, nameOrId)
+}

@@ -55,9 +55,10 @@ async function distribute(sql: SqlQueryable, run: Run, { nodes, shards, onTable 
   }
   const left = tables.filter(({ isDistributed }) => !isDistributed)
   const isFirst = left.length === tables.length
+  // Also for a node that was added to a distributed database.
+  await runOnNodes(sql, await nodeScript(sql))
   if (left.length > 0) {
     await run('SET citus.enable_unsafe_triggers = on')
-    await runOnNodes(sql, await nodeScript(sql))
     await createFunctions(sql, run)
   }
   const rows = left.length > 0 ? await convert(sql, run, { tables: left, shards, isFirst, onTable }) : 0
@@ -86,6 +87,9 @@ async function nodeScript(sql: SqlQueryable): Promise<string> {
     CREATE SEQUENCE IF NOT EXISTS event_announced;
     CREATE TABLE IF NOT EXISTS event_state (id text PRIMARY KEY DEFAULT 'log', server bigint NOT NULL, "offset" bigint NOT NULL DEFAULT 0);
     INSERT INTO event_state (server) SELECT system_identifier FROM pg_control_system() ON CONFLICT (id) DO NOTHING;
+    CREATE TABLE IF NOT EXISTS event_raise (id text PRIMARY KEY DEFAULT 'log', next bigint, since bigint);
+    INSERT INTO event_raise DEFAULT VALUES ON CONFLICT (id) DO NOTHING;
+    GRANT SELECT ON event_raise TO PUBLIC;
     ${privileges}
     EXECUTE format('ALTER DATABASE %I SET TimeZone = ''UTC''', current_database());
     EXECUTE format('ALTER DATABASE %I SET DateStyle = ''ISO, MDY''', current_database());
@@ -201,6 +205,8 @@ async function nextOffset(sql: SqlQueryable): Promise<bigint> {
 async function raise(sql: SqlQueryable, offset: bigint): Promise<void> {
   await runOnNodes(
     sql,
-    `UPDATE event_state SET server = system_identifier, "offset" = greatest("offset", ${offset}) FROM pg_control_system()`,
+    `UPDATE event_state SET server = system_identifier, "offset" = greatest("offset", next, ${offset}) FROM pg_control_system(), event_raise`,
   )
+  // A move that was interrupted can have left another offset, which is not needed any more.
+  await runOnNodes(sql, 'UPDATE event_raise SET next = NULL, since = NULL')
 }

@@ -6,7 +6,7 @@ import { query, statement } from '../statement.ts'
 import { hasCitus, runOnNodes } from './nodes.ts'
 
 /** What each server has for itself. */
-const local = `'event_state', '_prisma_migrations'`
+const local = `'event_state', 'event_raise', '_prisma_migrations'`
 
 // A table of tenants has the tenant in its primary key. A key is found by a hash that is unique over all tenants, so
 // its table is on each node, as that of the tenants is.
@@ -44,27 +44,42 @@ export async function readTables(sql: SqlQueryable): Promise<DistributedTable[]>
   }))
 }
 
+/** A shard of events that is about to be on another node, which has a group. */
+export interface PlannedMove {
+  readonly shard: string
+  readonly group: string
+}
+
 // Where the events of tenants are numbered.
-const placement = `
-  SELECT md5(string_agg(shardid || ' ' || shardminvalue || ' ' || groupid, ',' ORDER BY shardid))
+const placement = (group: string) => `
+  SELECT md5(string_agg(shardid || ' ' || shardminvalue || ' ' || ${group}, ',' ORDER BY shardid))
   FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) WHERE logicalrelid = 'event'::regclass`
 
+// Parameters: a shard, and the group of the node on which it will be.
 const readPlacement = statement(`
-  SELECT (${placement}), obj_description('event_state'::regclass, 'pg_class')`)
+  SELECT (${placement('groupid')}), (${placement('CASE WHEN shardid = $1::bigint THEN $2::integer ELSE groupid END')}),
+    obj_description('event_state'::regclass, 'pg_class')`)
 
-/** Whether the shards are where `migrate distribute` has last seen them. */
+/** Whether the shards are where `migrate distribute` and `migrate move` have placed or last seen them. */
 export async function isPlacedAsNoted(sql: SqlQueryable): Promise<boolean> {
-  const [[present, noted] = []] = await query(sql, readPlacement)
-  return noted === noteOf(present)
+  const [[present, , noted] = []] = await query(sql, readPlacement, [null, null])
+  return String(noted).split(' ').includes(String(present))
 }
 
-/** Notes where the shards are, in a comment that a dump keeps. */
-export async function notePlacement(sql: SqlQueryable, run: (text: string) => Promise<void>): Promise<void> {
-  const [[present] = []] = await query(sql, readPlacement)
-  await run(`COMMENT ON TABLE event_state IS '${noteOf(present)}'`)
+/**
+ * Notes where the shards are, in a comment that a dump keeps.
+ *
+ * @param planned is noted too, so that processes that watch the placement accept both
+ */
+export async function notePlacement(
+  sql: SqlQueryable,
+  run: (text: string) => Promise<void>,
+  planned?: PlannedMove,
+): Promise<void> {
+  const [places = []] = await query(sql, readPlacement, [planned?.shard ?? null, planned?.group ?? null])
+  const noted = new Set(places.slice(0, 2))
+  await run(`COMMENT ON TABLE event_state IS '${['placement', ...noted].join(' ')}'`)
 }
-
-const noteOf = (present: unknown) => `placement ${present}`
 
 /** Whether each node numbers events as the server that it is: a backup that was restored may be of another one. */
 export async function isNumbering(sql: SqlQueryable): Promise<boolean> {
