@@ -71,12 +71,21 @@ const listFunctions = statement(`
     AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = p.oid AND deptype = 'e')
   ORDER BY prorettype = 'trigger'::regtype, p.oid`)
 
-/** Creates all functions again: Citus then creates them on all nodes. */
+const listForeign = statement(`
+  SELECT format('ALTER FUNCTION %s OWNER TO %s', p.oid::regprocedure, relowner::regrole) FROM pg_proc p, pg_class c
+  WHERE pronamespace = 'public'::regnamespace AND c.oid = 'event_state'::regclass AND proowner <> relowner
+    AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = p.oid AND deptype = 'e')`)
+
+/**
+ * Creates all functions again: Citus then creates them on all nodes. They belong to the owner of the tables, who
+ * replaces them when migrations are applied.
+ */
 export async function createFunctions(sql: SqlQueryable, run: Run): Promise<void> {
   await run('SET check_function_bodies = off')
   await run('SET client_min_messages = error')
   for (const [definition] of await query(sql, listFunctions)) await run(String(definition))
   await replaceFunctions(run)
+  for (const [text] of await query(sql, listForeign)) await run(String(text))
 }
 
 /** Replaces the functions of one server by those of a distributed database, on all nodes. */

@@ -44,8 +44,9 @@ export function finishing(
 }
 
 function failureOf(name: string, script: string, error: unknown): string {
+  const { message = String(error), detail } = error as { readonly message?: string; readonly detail?: string }
   return (
-    `The migration ${name} failed: ${error instanceof Error ? error.message : String(error)}\n` +
+    `The migration ${name} failed: ${message}${detail ? `. ${detail}` : ''}\n` +
     `${isConcurrent(script) ? 'Some of its indexes may exist.' : 'It changed nothing.'} When the cause is removed, run it again: npm run fusion -- migrate deploy`
   )
 }
