@@ -52,7 +52,8 @@ describe.skipIf(!process.env['TEST_CITUS_URL'])('migrate deploy on a distributed
     }
   }
 
-  const rowsOfUsers = () => citus.rows(`SELECT tenant_app_id, id, name, email, created_at, updated_at FROM "user" ORDER BY 1, 2`)
+  const rowsOfUsers = () =>
+    citus.rows(`SELECT tenant_app_id, id, name, email, created_at, updated_at FROM "user" ORDER BY 1, 2`)
 
   it('applies a table of tenants', async () => {
     const before = await rowsOfUsers()

@@ -90,5 +90,12 @@ export async function createFunctions(sql: SqlQueryable, run: Run): Promise<void
 
 /** Replaces the functions of one server by those of a distributed database, on all nodes. */
 export async function replaceFunctions(run: Run): Promise<void> {
-  for (const text of splitScript(readFileSync(functionsFile, 'utf8'))) await run(text)
+  for (const { text } of readDistributedFunctions()) await run(text)
+}
+
+/** The functions of a distributed database: the names and statements that create them. */
+export function readDistributedFunctions(): { readonly name: string; readonly text: string }[] {
+  return splitScript(readFileSync(functionsFile, 'utf8')).map((text) => {
+    return { name: /^CREATE OR REPLACE FUNCTION (\w+)/.exec(text)?.[1] ?? '', text }
+  })
 }

@@ -66,10 +66,15 @@ export async function notePlacement(sql: SqlQueryable, run: (text: string) => Pr
 
 const noteOf = (present: unknown) => `placement ${present}`
 
-/** Whether each node numbers events as the server that it is: a backup that was restored may be of another one. */
-export async function isNumbering(sql: SqlQueryable): Promise<boolean> {
+/** The servers that do not number events as the servers that they are: a backup can be of another one. */
+export async function findForeignNumbers(sql: SqlQueryable): Promise<string[]> {
   const states = await runOnNodes(sql, 'SELECT server = system_identifier FROM event_state, pg_control_system()')
-  return states.every(({ value }) => value === 't')
+  return states.filter(({ value }) => value !== 't').map(({ node }) => node)
+}
+
+/** Whether each node numbers events as the server that it is. */
+export async function isNumbering(sql: SqlQueryable): Promise<boolean> {
+  return (await findForeignNumbers(sql)).length === 0
 }
 
 /** What there is of an open database. */
