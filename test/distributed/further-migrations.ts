@@ -38,7 +38,7 @@ CREATE INDEX "badge_user_idx" ON "badge"("tenant_app_id", "user_id");
 ALTER TABLE "badge" ADD CONSTRAINT "badge_tenant_app_id_fkey" FOREIGN KEY ("tenant_app_id") REFERENCES "tenant_app"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 ALTER TABLE "badge" ADD CONSTRAINT "badge_user_fkey" FOREIGN KEY ("tenant_app_id", "user_id") REFERENCES "user"("tenant_app_id", "id") ON DELETE CASCADE ON UPDATE CASCADE;
 CREATE TRIGGER "badge_created" AFTER INSERT ON "badge" REFERENCING NEW TABLE AS new_rows
-  FOR EACH STATEMENT EXECUTE FUNCTION "write_events"('USER_UPDATED', '', '', 'user');
+  FOR EACH STATEMENT EXECUTE FUNCTION "write_events"('BADGE_CREATED', '', '', '');
 `
 
 /** A table that each node has, and one of its own. */
