@@ -38,7 +38,6 @@ const contractLater =
 export function contractNow(io: Io): Promise<void> {
   return withMigrations(io, async ({ driver, sql }) => {
     await requireMigrations({ sql })
-    refuseDistributed(driver, 'Nothing can be dropped from')
     const names = await readContractions(sql)
     await driver.exclusively((connector) => contract(connector, sql))
     io.stdout.write(names.length === 0 ? 'Nothing to drop.\n' : names.map((name) => `Dropped ${name}\n`).join(''))

@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import type { DistributionOptions } from '../actions/verify-distribution.ts'
 import type { ErasureOptions } from '../actions/verify-erasure.ts'
 import type { SecretsOptions } from '../actions/verify-secrets.ts'
 import type { Io } from '../io.ts'
@@ -22,6 +23,15 @@ export function verifyCommand(io: Io): Command {
     .option('--encrypt', 'encrypt the others with it first. No process may lack the key')
     .action(async (options: SecretsOptions) =>
       (await import('../actions/verify-secrets.ts')).verifySecrets(io, options),
+    )
+  command
+    .command('distribution')
+    .description(
+      'check tables that Citus has distributed: where they are, what each node has, and which statements read several nodes. Exits with 1 if something is wrong',
+    )
+    .option('--json', 'print a JSON object per line')
+    .action(async (options: DistributionOptions) =>
+      (await import('../actions/verify-distribution.ts')).verifyDistributed(io, options),
     )
   return command
 }

@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs'
-import path from 'node:path'
 import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import { OperatorError } from '../../errors.ts'
 import { createAdapters } from '../adapter.ts'
 import type { Driver } from '../driver.ts'
 import { isLockDenied } from '../errors.ts'
 import { query, statement } from '../statement.ts'
+import { createFunctions, equipNodes, type Run, setDatabases } from './each-server.ts'
 import { type DistributedTable, isNumbering, isPlacedAsNoted, notePlacement, readTables } from './layout.ts'
 import { prepareNodes, runOnNodes } from './nodes.ts'
 
@@ -17,11 +16,6 @@ export interface DistributeOptions {
   /** Called before the rows of a table are moved. */
   readonly onTable?: (table: string) => void
 }
-
-/** Runs one statement. Citus sends its text to the nodes, so it is the only one of its query. */
-type Run = (text: string) => Promise<void>
-
-const functionsFile = path.resolve(import.meta.dirname, '../../../../prisma/distributed.sql')
 
 /**
  * Distributes the tables of tenants over the nodes of Citus by `tenant_app_id`, and copies the others to each node. It
@@ -56,7 +50,8 @@ async function distribute(sql: SqlQueryable, run: Run, { nodes, shards, onTable 
   const left = tables.filter(({ isDistributed }) => !isDistributed)
   const isFirst = left.length === tables.length
   // Also for a node that was added to a distributed database.
-  await runOnNodes(sql, await nodeScript(sql))
+  await equipNodes(sql)
+  await setDatabases(sql)
   if (left.length > 0) {
     await run('SET citus.enable_unsafe_triggers = on')
     await createFunctions(sql, run)
@@ -67,49 +62,6 @@ async function distribute(sql: SqlQueryable, run: Run, { nodes, shards, onTable 
   await notePlacement(sql, run)
   for (const { name } of left.toReversed()) await run(`SELECT truncate_local_data_after_distributing_table('${name}')`)
   return { tables: left.map(({ name }) => name), rows, isMoved: isMoved && !isFirst }
-}
-
-const readPrivileges = statement(`
-  SELECT string_agg(format('EXECUTE %L;', format('GRANT %s ON %s %s TO %s', privilege_type, CASE relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, relname,
-    CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END)), ' ')
-  FROM pg_class, aclexplode(coalesce(relacl, acldefault(CASE relkind WHEN 'S' THEN 's' ELSE 'r' END::"char", relowner)))
-  WHERE oid = ANY ('{event_state,event_number,event_announced}'::regclass[])`)
-
-/**
- * The statement that gives a node what each server has for itself: the state and the numbers of the event log. Sessions
- * of the gateway have settings that do not reach the nodes, on which the texts of times depend.
- */
-async function nodeScript(sql: SqlQueryable): Promise<string> {
-  const [[privileges] = []] = await query(sql, readPrivileges)
-  return `DO $node$ BEGIN
-    PERFORM set_config('citus.enable_ddl_propagation', 'off', true), set_config('client_min_messages', 'error', true);
-    CREATE SEQUENCE IF NOT EXISTS event_number CACHE 32;
-    CREATE SEQUENCE IF NOT EXISTS event_announced;
-    CREATE TABLE IF NOT EXISTS event_state (id text PRIMARY KEY DEFAULT 'log', server bigint NOT NULL, "offset" bigint NOT NULL DEFAULT 0);
-    INSERT INTO event_state (server) SELECT system_identifier FROM pg_control_system() ON CONFLICT (id) DO NOTHING;
-    CREATE TABLE IF NOT EXISTS event_raise (id text PRIMARY KEY DEFAULT 'log', next bigint, since bigint);
-    INSERT INTO event_raise DEFAULT VALUES ON CONFLICT (id) DO NOTHING;
-    GRANT SELECT ON event_raise TO PUBLIC;
-    ${privileges}
-    EXECUTE format('ALTER DATABASE %I SET TimeZone = ''UTC''', current_database());
-    EXECUTE format('ALTER DATABASE %I SET DateStyle = ''ISO, MDY''', current_database());
-    EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation = ''read committed''', current_database());
-    EXECUTE format('ALTER DATABASE %I SET jit = off', current_database());
-  END $node$`
-}
-
-// Those without others in their signature first.
-const listFunctions = statement(`
-  SELECT pg_get_functiondef(p.oid) FROM pg_proc p WHERE pronamespace = 'public'::regnamespace
-    AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = p.oid AND deptype = 'e')
-  ORDER BY prorettype = 'trigger'::regtype, p.oid`)
-
-/** Creates the functions again: Citus then creates them on all nodes. */
-async function createFunctions(sql: SqlQueryable, run: Run): Promise<void> {
-  await run('SET check_function_bodies = off')
-  await run('SET client_min_messages = error')
-  for (const [definition] of await query(sql, listFunctions)) await run(String(definition))
-  for (const text of readFileSync(functionsFile, 'utf8').split('\n\n')) if (/^CREATE/m.test(text)) await run(text)
 }
 
 interface Conversion {
@@ -151,7 +103,7 @@ async function convert(sql: SqlQueryable, run: Run, { tables, shards, isFirst, o
   let rows = 0
   for (const table of tables.toSorted((one, other) => Number(one.isOfTenants) - Number(other.isOfTenants))) {
     onTable?.(table.name)
-    rows += await move(sql, run, table)
+    rows += await distributeTable(sql, run, table)
   }
   for (const [table, key, definition] of keys) await run(`ALTER TABLE ${table} ADD CONSTRAINT ${key} ${definition}`)
   for (const name of triggered) await run(`ALTER TABLE ${name} ENABLE TRIGGER USER`)
@@ -162,7 +114,13 @@ async function convert(sql: SqlQueryable, run: Run, { tables, shards, isFirst, o
   return rows
 }
 
-async function move(sql: SqlQueryable, run: Run, { name, isOfTenants }: DistributedTable): Promise<number> {
+/**
+ * Distributes a table, or copies it to each node.
+ *
+ * @returns the number of its rows
+ * @throws OperatorError if rows would be lost
+ */
+export async function distributeTable(sql: SqlQueryable, run: Run, { name, isOfTenants }: DistributedTable) {
   const count = statement(`SELECT count(*)::text FROM ${name}`)
   const [[before] = []] = await query(sql, count)
   const others = await query(sql, findColocated)

@@ -8,7 +8,7 @@ import { hasCitus, runOnNodes } from './nodes.ts'
 /** What each server has for itself. */
 const local = `'event_state', 'event_raise', '_prisma_migrations'`
 
-// A table of tenants has the tenant in its primary key. A key is found by a hash that is unique over all tenants, so
+// Citus also knows tables of this server alone, which refer to tables that each node has ('n', 's'). A table of tenants has the tenant in its primary key. A key is found by a hash that is unique over all tenants, so
 // its table is on each node, as that of the tenants is.
 const listTables = statement(`
   SELECT quote_ident(c.relname), EXISTS (
@@ -17,7 +17,7 @@ const listTables = statement(`
     ) AND NOT EXISTS (
       SELECT FROM pg_index x JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant_app_id'
       WHERE x.indrelid = c.oid AND x.indisunique AND a.attnum <> ALL (x.indkey::int2[])),
-    EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = c.oid), c.relkind = 'p'
+    EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = c.oid AND (partmethod, repmodel) <> ('n', 's')), c.relkind = 'p'
   FROM pg_class c
   WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relname NOT IN (${local})
     AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = c.oid AND deptype = 'e')
@@ -81,10 +81,15 @@ export async function notePlacement(
   await run(`COMMENT ON TABLE event_state IS '${['placement', ...noted].join(' ')}'`)
 }
 
-/** Whether each node numbers events as the server that it is: a backup that was restored may be of another one. */
-export async function isNumbering(sql: SqlQueryable): Promise<boolean> {
+/** The servers that do not number events as the servers that they are: a backup can be of another one. */
+export async function findForeignNumbers(sql: SqlQueryable): Promise<string[]> {
   const states = await runOnNodes(sql, 'SELECT server = system_identifier FROM event_state, pg_control_system()')
-  return states.every(({ value }) => value === 't')
+  return states.filter(({ value }) => value !== 't').map(({ node }) => node)
+}
+
+/** Whether each node numbers events as the server that it is. */
+export async function isNumbering(sql: SqlQueryable): Promise<boolean> {
+  return (await findForeignNumbers(sql)).length === 0
 }
 
 /** What there is of an open database. */

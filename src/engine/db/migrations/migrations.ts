@@ -1,14 +1,20 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { SqlQueryable } from '@prisma/driver-adapter-utils'
-import type { DiffTarget, MigrationFile, MigrationList } from '@prisma/schema-engine-wasm'
+import type { DiffTarget, MigrationList } from '@prisma/schema-engine-wasm'
 import { OperatorError } from '../../errors.ts'
-import { type Connector, createAdapters } from '../adapter.ts'
+import { createAdapters } from '../adapter.ts'
 import type { Database } from '../database.ts'
+import {
+  applyDistributed,
+  finishDistributed,
+  prepareDistributed,
+  requireDistributable,
+} from '../distribution/migrate-distributed.ts'
 import type { Driver } from '../driver.ts'
 import { query, statement } from '../statement.ts'
-import { isConcurrent, splitConcurrent } from './concurrent-indexes.ts'
 import { contract } from './contract.ts'
+import { type Apply, finishing } from './finishing-connector.ts'
 import { requireDeployable } from './require-deployable.ts'
 import { withSchemaEngine } from './schema-engine.ts'
 
@@ -37,6 +43,8 @@ export interface DeployOptions {
   readonly onCopy?: (folder: string) => void
   /** How long it waits for others who apply migrations. */
   readonly lockMilliseconds?: number
+  /** The folder of the migrations: that of this version. */
+  readonly folder?: string
 }
 
 /**
@@ -56,30 +64,34 @@ export interface DeployOptions {
  */
 export async function deployMigrations(
   { driver, sql }: Pick<Database, 'driver' | 'sql'>,
-  { onCopy = () => undefined, lockMilliseconds }: DeployOptions = {},
+  { onCopy = () => undefined, lockMilliseconds, folder = migrationsFolder }: DeployOptions = {},
 ): Promise<string[]> {
   // Most starts have nothing to apply. They do not load the schema engine.
-  const { applied, pending, failed } = await readMigrationStatus(sql)
-  if (pending.length === 0 && failed.length === 0) return []
-  if (driver.isDistributed?.()) {
-    throw new OperatorError(
-      `The tables are distributed, and migrations of a distributed database are not supported yet: ${pending.join(', ')}. Export, and import into a new database of the new version.`,
-    )
-  }
+  const { applied, pending, failed } = await readMigrationStatus(sql, folder)
+  const isDistributed = driver.isDistributed?.() ?? false
+  if (pending.length === 0 && failed.length === 0 && !isDistributed) return []
   await requireDeployable(sql, applied.length === 0 && failed.length === 0)
   const copy = applied.length > 0 ? await driver.copyAside?.(`before-${pending[0]}`) : undefined
   if (copy !== undefined) onCopy(copy)
-  const migrationsList = listMigrations()
+  const migrationsList = listMigrations(folder)
+  const scripts = readScripts(folder, pending)
+  if (isDistributed) requireDistributable(scripts)
   // The engine's own error does not have the message of the database.
   let failure: OperatorError | undefined
-  return driver.exclusively((connector) => {
-    const finishingConnector = finishing({ connector, sql }, migrationsList, (error) => {
+  return driver.exclusively(async (connector) => {
+    const session = { sql: await createAdapters(connector).connect(), run: connector.runScript }
+    if (isDistributed) await prepareDistributed(session)
+    const apply: Apply = isDistributed
+      ? (script, finish) => applyDistributed(session, script, finish)
+      : (script, finish) => connector.runScript(`${script};\n${finish}`)
+    const finishingConnector = finishing({ connector, sql, apply }, scripts, (error) => {
       failure = error
     })
     return withSchemaEngine(createAdapters(finishingConnector), schemaFile, async (engine) => {
-      const { failed } = await readMigrationStatus(sql)
+      const { failed } = await readMigrationStatus(sql, folder)
       for (const migrationName of failed) await engine.markMigrationRolledBack({ migrationName })
       const { appliedMigrationNames } = await engine.applyMigrations({ migrationsList, filters: noFilters })
+      if (isDistributed) await finishDistributed(session)
       // No gateway of another version can use the database now.
       if (applied.length === 0 || driver.copyAside !== undefined) await contract(connector, sql)
       return appliedMigrationNames
@@ -89,52 +101,15 @@ export async function deployMigrations(
   }, lockMilliseconds)
 }
 
-/**
- * The connector with which the script of a migration also records that the migration is finished. PostgreSQL runs a
- * script as one transaction. The schema engine records it later, when it cannot know whether an interrupted migration
- * has run.
- */
-function finishing(
-  { connector, sql }: { connector: Connector; sql: SqlQueryable },
-  { migrationDirectories }: MigrationList,
-  onFailure: (failure: OperatorError) => void,
-): Connector {
-  const names = new Map(migrationDirectories.map(({ path: name, migrationFile }) => [contentOf(migrationFile), name]))
-  return {
-    ...connector,
-    async runScript(script) {
-      const name = names.get(script)
-      if (name === undefined) return connector.runScript(script)
-      const finish = `UPDATE _prisma_migrations SET finished_at = now()
-        WHERE migration_name = '${name}' AND finished_at IS NULL AND rolled_back_at IS NULL`
-      try {
-        if (isConcurrent(script)) {
-          for (const statement of await splitConcurrent(sql, script)) await connector.runScript(statement)
-          await connector.runScript(finish)
-        } else await connector.runScript(`${script};\n${finish}`)
-      } catch (error) {
-        onFailure(new OperatorError(failureOf(name, script, error), { cause: error }))
-        throw error
-      }
-    },
-  }
-}
-
-function failureOf(name: string, script: string, error: unknown): string {
-  return (
-    `The migration ${name} failed: ${error instanceof Error ? error.message : String(error)}\n` +
-    `${isConcurrent(script) ? 'Some of its indexes may exist.' : 'It changed nothing.'} When the cause is removed, run it again: npm run fusion -- migrate deploy`
-  )
-}
-
-function contentOf({ content }: MigrationFile): string {
-  return content.tag === 'ok' ? content.value : ''
+/** The scripts of migrations, by their names. */
+function readScripts(folder: string, names: readonly string[]): Map<string, string> {
+  return new Map(names.map((name) => [name, readFileSync(path.join(folder, name, 'migration.sql'), 'utf8')]))
 }
 
 /** Compares the migrations folder with the database: at most two statements. */
-export async function readMigrationStatus(sql: SqlQueryable): Promise<MigrationStatus> {
-  const known = migrationNames()
-  const rows = await readAppliedMigrations(sql)
+export async function readMigrationStatus(sql: SqlQueryable, folder = migrationsFolder): Promise<MigrationStatus> {
+  const known = migrationNames(folder)
+  const rows = await readAppliedMigrations(sql, known)
   const applied = rows.filter(({ isFinished }) => isFinished).map(({ name }) => name)
   return {
     applied,
@@ -181,7 +156,7 @@ export function markMigrationRolledBack({ driver }: Pick<Database, 'driver'>, mi
 /** The SQL that the migrations lack compared with schema.prisma; undefined if they agree. */
 export function diffMigrationsAndSchema(driver: Driver): Promise<string | undefined> {
   return withSchemaEngine(createAdapters(driver), schemaFile, async (engine) => {
-    const migrations = listMigrations()
+    const migrations = listMigrations(migrationsFolder)
     const from: DiffTarget =
       migrations.migrationDirectories.length === 0 ? { tag: 'empty' } : { tag: 'migrations', ...migrations }
     const files = [{ path: 'schema.prisma', content: readFileSync(schemaFile, 'utf8') }]
@@ -191,23 +166,23 @@ export function diffMigrationsAndSchema(driver: Driver): Promise<string | undefi
   })
 }
 
-function migrationNames(): string[] {
-  if (!existsSync(migrationsFolder)) return []
-  return readdirSync(migrationsFolder, { withFileTypes: true })
+function migrationNames(folder: string): string[] {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name)
     .sort()
 }
 
-function listMigrations(): MigrationList {
+function listMigrations(folder: string): MigrationList {
   return {
-    baseDir: migrationsFolder,
+    baseDir: folder,
     lockfile,
-    migrationDirectories: migrationNames().map((name) => ({
+    migrationDirectories: [...readScripts(folder, migrationNames(folder))].map(([name, value]) => ({
       path: name,
       migrationFile: {
         path: 'migration.sql',
-        content: { tag: 'ok', value: readFileSync(path.join(migrationsFolder, name, 'migration.sql'), 'utf8') },
+        content: { tag: 'ok', value },
       },
     })),
     shadowDbInitScript: '',
@@ -219,13 +194,18 @@ const listApplied = statement(
   'SELECT migration_name, finished_at IS NOT NULL FROM _prisma_migrations WHERE rolled_back_at IS NULL ORDER BY started_at',
 )
 
-async function readAppliedMigrations(sql: SqlQueryable): Promise<{ name: string; isFinished: boolean }[]> {
+interface StartedMigration {
+  readonly name: string
+  readonly isFinished: boolean
+}
+
+async function readAppliedMigrations(sql: SqlQueryable, known: readonly string[]): Promise<StartedMigration[]> {
   const [found] = await query(sql, findTable)
   if (found?.[0] === null) return []
   const rows = await query(sql, listApplied)
   const migrations = rows.map(([name, isFinished]) => ({ name: String(name), isFinished: isFinished === true }))
   // Other programs that use Prisma have a table of the same name.
-  const isOfOthers = migrations.length > 0 && !migrations.some(({ name }) => name === migrationNames()[0])
+  const isOfOthers = migrations.length > 0 && !migrations.some(({ name }) => name === known[0])
   if (isOfOthers)
     throw new OperatorError(
       `The database has migrations of another program, such as ${migrations[0]?.name}. Create a database for the gateway alone, and set DATABASE_URL to it.`,

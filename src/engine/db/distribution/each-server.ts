@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import type { SqlQueryable } from '@prisma/driver-adapter-utils'
+import { splitScript } from '../migrations/split-script.ts'
+import { query, statement } from '../statement.ts'
+import { runOnNodes } from './nodes.ts'
+
+/** Runs one statement. Citus sends its text to the nodes, so it is the only one of its query. */
+export type Run = (text: string) => Promise<void>
+
+const functionsFile = path.resolve(import.meta.dirname, '../../../../prisma/distributed.sql')
+
+// The sequence of a column belongs to its table, which Citus sends to the nodes.
+const listOwn = statement(`
+  WITH own AS (
+    SELECT oid, oid::regclass::text AS name, relkind, relowner, relacl FROM pg_class
+    WHERE relnamespace = 'public'::regnamespace AND (relkind = 'S' OR oid = 'event_state'::regclass) AND NOT EXISTS (
+      SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype IN ('a', 'i', 'e'))
+  ), lines (place, line) AS (
+    SELECT 1, format('CREATE SEQUENCE IF NOT EXISTS %s CACHE %s', name, seqcache) FROM own JOIN pg_sequence ON seqrelid = oid
+    UNION ALL SELECT 2, format('ALTER TABLE event_state ADD COLUMN IF NOT EXISTS %I %s %s %s', attname, format_type(atttypid, atttypmod),
+      'DEFAULT ' || pg_get_expr(adbin, adrelid), CASE WHEN attnotnull THEN 'NOT NULL' END)
+    FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+    WHERE attrelid = 'event_state'::regclass AND attnum > 0 AND NOT attisdropped
+    UNION ALL SELECT 3, format('ALTER TABLE %s OWNER TO %s', name, relowner::regrole) FROM own
+    UNION ALL SELECT 4, format('GRANT %s ON %s %s TO %s', privilege_type, CASE relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, name,
+      CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END)
+    FROM own, aclexplode(coalesce(relacl, acldefault(CASE relkind WHEN 'S' THEN 's' ELSE 'r' END::"char", relowner)))
+  )
+  SELECT string_agg(format('EXECUTE %L;', line), ' ' ORDER BY place, line) FROM lines`)
+
+// What a move knows meanwhile (raise-numbers.ts). The functions of the log read it on each server.
+const createRaise = `DO $node$ BEGIN
+  IF to_regclass('event_raise') IS NOT NULL THEN RETURN; END IF;
+  PERFORM set_config('citus.enable_ddl_propagation', 'off', true);
+  CREATE TABLE event_raise (id text PRIMARY KEY DEFAULT 'log', next bigint, since bigint);
+  INSERT INTO event_raise DEFAULT VALUES;
+  GRANT SELECT ON event_raise TO PUBLIC;
+END $node$`
+
+/**
+ * Gives each node what each server has for itself, as this server has it: the state of the event log, and sequences.
+ * It can be repeated. This server stays as it is, and may have changed it in a transaction under way.
+ */
+export async function equipNodes(sql: SqlQueryable): Promise<void> {
+  await runOnNodes(sql, createRaise)
+  const [[own] = []] = await query(sql, listOwn)
+  await runOnNodes(
+    sql,
+    `DO $node$ BEGIN
+    IF (SELECT groupid FROM pg_dist_local_group) = 0 THEN RETURN; END IF;
+    PERFORM set_config('citus.enable_ddl_propagation', 'off', true), set_config('client_min_messages', 'error', true),
+      set_config('lock_timeout', '10s', true);
+    CREATE TABLE IF NOT EXISTS event_state (id text PRIMARY KEY DEFAULT 'log', server bigint NOT NULL, "offset" bigint NOT NULL DEFAULT 0);
+    ${own}
+    INSERT INTO event_state (server) SELECT system_identifier FROM pg_control_system() ON CONFLICT (id) DO NOTHING;
+  END $node$`,
+  )
+}
+
+/**
+ * Lets each session of the gateway on any server have the settings on which texts of times depend: those of its own
+ * session do not reach the nodes.
+ */
+export async function setDatabases(sql: SqlQueryable): Promise<void> {
+  await runOnNodes(
+    sql,
+    `DO $node$ BEGIN
+    PERFORM set_config('citus.enable_ddl_propagation', 'off', true);
+    EXECUTE format('ALTER DATABASE %I SET TimeZone = ''UTC''', current_database());
+    EXECUTE format('ALTER DATABASE %I SET DateStyle = ''ISO, MDY''', current_database());
+    EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation = ''read committed''', current_database());
+    EXECUTE format('ALTER DATABASE %I SET jit = off', current_database());
+  END $node$`,
+  )
+}
+
+// Those without others in their signature first.
+const listFunctions = statement(`
+  SELECT pg_get_functiondef(p.oid) FROM pg_proc p WHERE pronamespace = 'public'::regnamespace
+    AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = p.oid AND deptype = 'e')
+  ORDER BY prorettype = 'trigger'::regtype, p.oid`)
+
+const listForeign = statement(`
+  SELECT format('ALTER FUNCTION %s OWNER TO %s', p.oid::regprocedure, relowner::regrole) FROM pg_proc p, pg_class c
+  WHERE pronamespace = 'public'::regnamespace AND c.oid = 'event_state'::regclass AND proowner <> relowner
+    AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = p.oid AND deptype = 'e')`)
+
+/**
+ * Creates all functions again: Citus then creates them on all nodes. They belong to the owner of the tables, who
+ * replaces them when migrations are applied.
+ */
+export async function createFunctions(sql: SqlQueryable, run: Run): Promise<void> {
+  await run('SET check_function_bodies = off')
+  await run('SET client_min_messages = error')
+  for (const [definition] of await query(sql, listFunctions)) await run(String(definition))
+  await replaceFunctions(run)
+  for (const [text] of await query(sql, listForeign)) await run(String(text))
+}
+
+/** Replaces the functions of one server by those of a distributed database, on all nodes. */
+export async function replaceFunctions(run: Run): Promise<void> {
+  for (const { text } of readDistributedFunctions()) await run(text)
+}
+
+/** The functions of a distributed database: the names and statements that create them. */
+export function readDistributedFunctions(): { readonly name: string; readonly text: string }[] {
+  return splitScript(readFileSync(functionsFile, 'utf8')).map((text) => {
+    return { name: /^CREATE OR REPLACE FUNCTION (\w+)/.exec(text)?.[1] ?? '', text }
+  })
+}

@@ -1,0 +1,79 @@
+import type { SqlQueryable } from '@prisma/driver-adapter-utils'
+import { query, statement } from '../statement.ts'
+import { readDistributedFunctions } from './each-server.ts'
+import { type Finding, right, wrong } from './finding.ts'
+import { findForeignNumbers, isPlacedAsNoted, readTables } from './layout.ts'
+import { runOnNodes } from './nodes.ts'
+import { checkStatements } from './statements-of-nodes.ts'
+
+const again = 'Stop all gateways and workers, and run: npm run fusion -- migrate distribute'
+
+/** Checks a distributed database. It changes nothing, and gateways can run meanwhile. */
+export async function verifyDistribution(sql: SqlQueryable): Promise<Finding[]> {
+  return [
+    await checkTables(sql),
+    await checkNumbers(sql),
+    await checkPlaces(sql),
+    await checkNodes(sql),
+    await checkFunctions(sql),
+    await checkStatements(sql),
+  ]
+}
+
+async function checkTables(sql: SqlQueryable): Promise<Finding> {
+  const tables = await readTables(sql)
+  const missing = tables.filter(({ isDistributed }) => !isDistributed).map(({ name }) => name)
+  if (missing.length > 0) return wrong('tables', `Not distributed: ${missing.join(', ')}. ${again}`)
+  const ofTenants = tables.filter(({ isOfTenants }) => isOfTenants).length
+  return right('tables', `${ofTenants} are distributed by tenant, ${tables.length - ofTenants} are on each node`)
+}
+
+async function checkNumbers(sql: SqlQueryable): Promise<Finding> {
+  const nodes = await findForeignNumbers(sql)
+  if (nodes.length === 0) return right('numbers', 'Each node numbers its events itself')
+  return wrong('numbers', `Restored into another server: ${nodes.join(', ')}. Events could be missed. ${again}`)
+}
+
+async function checkPlaces(sql: SqlQueryable): Promise<Finding> {
+  if (await isPlacedAsNoted(sql)) return right('shards', 'The shards are where they were noted')
+  return wrong('shards', `Shards were moved without the gateway. Events could be missed. ${again}`)
+}
+
+// Functions, sequences that do not belong to a column, and the columns of the state of the event log.
+const describe = `
+  SELECT coalesce(json_object_agg(name, definition), '{}')::text FROM (
+    SELECT p.oid::regprocedure::text, md5(pg_get_functiondef(p.oid)) FROM pg_proc p
+    WHERE pronamespace = 'public'::regnamespace AND NOT EXISTS (
+      SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = p.oid AND deptype = 'e')
+    UNION ALL SELECT 'the sequence ' || oid::regclass, '' FROM pg_class
+    WHERE relnamespace = 'public'::regnamespace AND relkind = 'S' AND NOT EXISTS (
+      SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype IN ('a', 'i', 'e'))
+    UNION ALL SELECT 'event_state.' || attname, format_type(atttypid, atttypmod) FROM pg_attribute
+    WHERE attrelid = 'event_state'::regclass AND attnum > 0 AND NOT attisdropped
+  ) AS found (name, definition)`
+
+/** Compares the nodes with this server. */
+async function checkNodes(sql: SqlQueryable): Promise<Finding> {
+  const [[text] = []] = await query(sql, statement(describe))
+  const expected = Object.entries(JSON.parse(String(text)) as Record<string, string>)
+  const problems: string[] = []
+  for (const { node, value } of await runOnNodes(sql, describe)) {
+    const found = JSON.parse(value) as Record<string, string>
+    const others = expected.filter(([name, definition]) => found[name] !== definition).map(([name]) => name)
+    if (others.length > 0) problems.push(`${node} lacks or has otherwise: ${others.join(', ')}`)
+  }
+  if (problems.length === 0) return right('nodes', 'Each node has the functions and sequences of this server')
+  return wrong('nodes', `${problems.join('; ')}. ${again}`)
+}
+
+const readBodies = statement(`SELECT proname::text, prosrc FROM pg_proc WHERE pronamespace = 'public'::regnamespace`)
+
+/** Compares the functions of the event log with those of this version. Those of one server lose events. */
+async function checkFunctions(sql: SqlQueryable): Promise<Finding> {
+  const bodies = new Map((await query(sql, readBodies)).map(([name, body]) => [String(name), String(body)]))
+  const others = readDistributedFunctions()
+    .filter(({ name, text }) => !text.includes(`$$${bodies.get(name)}$$`))
+    .map(({ name }) => name)
+  if (others.length === 0) return right('functions', 'The functions of the event log are those of this version')
+  return wrong('functions', `Not of this version: ${others.join(', ')}. Run: npm run fusion -- migrate deploy`)
+}

@@ -1,0 +1,185 @@
+import { rmSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { EventFollower } from '../../src/domain/event/event-feed.ts'
+import { type Database, openDatabase } from '../../src/engine/db/database.ts'
+import { deployMigrations, readMigrationStatus } from '../../src/engine/db/migrations/migrations.ts'
+import { killedAfter } from '../db/killed-driver.ts'
+import { fusion } from '../support/cli.ts'
+import { type ListeningGateway, listen } from '../support/gateway.ts'
+import { migrate } from '../support/migrate.ts'
+import { run } from '../support/postgresql.ts'
+import { locationOf } from '../support/settings.ts'
+import { type CitusDatabase, createCitusDatabase } from './citus-database.ts'
+import * as further from './further-migrations.ts'
+
+const pool = { connectMilliseconds: 30_000, acquireMilliseconds: 30_000, statementMilliseconds: 60_000 }
+const tenants = ['One', 'Two', 'Three', 'Four']
+
+describe.skipIf(!process.env['TEST_CITUS_URL'])('migrate deploy on a distributed database', () => {
+  const { folder, add } = further.createMigrationsFolder()
+  const env = { DATABASE_URL: '', PORT: '0', HOST: 'nowhere.invalid' }
+  const keys: string[] = []
+  const followers: EventFollower[] = []
+  let citus: CitusDatabase
+  let database: Database
+  let gateway: ListeningGateway
+
+  // The gateway runs from here on, while migrations are applied.
+  beforeAll(async () => {
+    citus = await createCitusDatabase('upgrade')
+    env.DATABASE_URL = citus.adminUrl()
+    await migrate(citus.ownerUrl, citus.role)
+    const nodes = citus.nodes.flatMap((node) => ['--node', node])
+    expect(await fusion(['migrate', 'distribute', '--shards', '4', ...nodes], env)).toMatchObject({ code: 0 })
+    for (const name of tenants) {
+      await fusion(['tenants', 'create', name], env)
+      await fusion(['seed', '--tenant', name, '--users', '5'], env)
+      keys.push((await fusion(['keys', 'create', '--tenant', name], env)).stdout.trim())
+    }
+    database = await openDatabase(locationOf(citus.ownerUrl, pool))
+    gateway = await listen(citus.url)
+    for (const { id } of await citus.rows('SELECT id FROM tenant_app ORDER BY created_at')) {
+      followers.push(await gateway.services.events.follow({ tenantAppId: String(id), keyId: 'test' } as never))
+    }
+  }, 120_000)
+  afterAll(async () => {
+    for (const follower of followers) follower.return()
+    await gateway?.close()
+    await database?.close()
+    await citus?.remove()
+    rmSync(folder, { recursive: true })
+  })
+
+  const deploy = () => deployMigrations(database, { folder })
+  const status = () => readMigrationStatus(database.sql, folder)
+  const onEach = (sql: string) => Promise.all([undefined, ...citus.nodes].map((node) => citus.rows(sql, node)))
+  const contents = () =>
+    citus.rows(`SELECT md5(string_agg(t::text, ',' ORDER BY t::text)) FROM (
+    SELECT tenant_app_id, id, name, email, created_at, updated_at FROM "user") AS t`)
+
+  /** Writes a user of each tenant, and requires that the gateway returns it and that its followers see its event. */
+  async function write(): Promise<void> {
+    for (const [number, key] of keys.entries()) {
+      const headers = { 'x-api-key': key, 'content-type': 'application/json' }
+      const body = JSON.stringify({ name: 'Later', email: 'a@example.com', phone: '1' })
+      const response = await fetch(`${gateway.address}/users`, { method: 'POST', headers, body })
+      expect(response.status).toBe(201)
+      const { id } = (await response.json()) as { id: string }
+      expect((await fetch(`${gateway.address}/users/${id}`, { headers })).status).toBe(200)
+      for (let seen = false; !seen; ) {
+        const page = await followers[number]?.next()
+        seen = page?.some(({ resourceId, type }) => resourceId === id && type === 'USER_CREATED') ?? true
+      }
+    }
+  }
+
+  it('creates a table of tenants, with its rows, keys and trigger, on their nodes', async () => {
+    const before = await contents()
+    const name = add(further.tableOfTenants)
+    expect(await deploy()).toEqual([name])
+    expect(await contents()).toEqual(before)
+    const colocated = `SELECT FROM pg_dist_partition AS p JOIN pg_dist_partition AS e USING (colocationid)
+      WHERE p.logicalrelid = 'badge'::regclass AND e.logicalrelid = 'event'::regclass`
+    expect(await citus.rows(colocated)).toHaveLength(1)
+    expect(await citus.rows('SELECT FROM badge')).toHaveLength(20)
+    expect(await citus.rows(`SELECT pg_relation_size('badge')::integer AS bytes`)).toEqual([{ bytes: 0 }])
+    const badge = `INSERT INTO badge (tenant_app_id, id, user_id) SELECT tenant_app_id, 'new', id FROM "user"
+      WHERE name = 'Later' RETURNING id`
+    await write()
+    expect(await citus.rows(badge)).toHaveLength(4)
+    expect(await citus.rows(`SELECT FROM event WHERE type = 'BADGE_CREATED' AND resource_id = 'new'`)).toHaveLength(4)
+    await citus.rows(`DELETE FROM "user" WHERE name = 'Later'`)
+    expect(await citus.rows(`SELECT FROM badge WHERE id = 'new'`)).toHaveLength(0)
+  })
+
+  it('creates a table that each node has, a column with values, an enum value and an index', async () => {
+    const before = await contents()
+    const names = [further.tableOfNodes, further.column, further.enumValue, further.index].map(add)
+    expect(await deploy()).toEqual(names)
+    const counts = `SELECT (SELECT count(*)::integer FROM region) AS regions, count(*)::integer AS users FROM "user"
+      WHERE nickname = lower(name)`
+    expect(await onEach(counts)).toEqual([undefined, ...citus.nodes].map(() => [{ regions: 1, users: 20 }]))
+    expect(await contents()).toEqual(before)
+    const indexes = await onEach(`SELECT FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+      WHERE relname LIKE 'user_nickname_idx%' AND indisvalid`)
+    expect(indexes.every(({ length }) => length > 0)).toBe(true)
+    await write()
+  })
+
+  it('gives each node what each server has, and keeps the functions of distributed tables in force', async () => {
+    const name = add(further.eachServer)
+    expect(await deploy()).toEqual([name])
+    expect(await onEach('SELECT further()::integer')).toEqual([undefined, ...citus.nodes].map(() => [{ further: 7 }]))
+    await write()
+    expect(await fusion(['verify', 'distribution'], env)).toMatchObject({ code: 0 })
+  })
+
+  it('changes nothing when a migration fails, and can be run again', async () => {
+    const name = add(`CREATE TABLE "half" ("tenant_app_id" TEXT, "id" TEXT, PRIMARY KEY ("tenant_app_id", "id"));
+      CREATE OR REPLACE FUNCTION "write_events"() RETURNS trigger AS $$ BEGIN RETURN NULL; END $$ LANGUAGE plpgsql;
+      ALTER TABLE "half" ADD CONSTRAINT "half_fkey" FOREIGN KEY ("tenant_app_id") REFERENCES "tenant_app"("id");
+      ALTER TABLE "cause" ADD COLUMN "id" TEXT;`)
+    for (let again = 0; again < 2; again += 1) {
+      await expect(deploy()).rejects.toThrow(
+        `The migration ${name} failed: relation "cause" does not exist\nIt changed`,
+      )
+      expect(await onEach(`SELECT to_regclass('half')::text AS half`)).toEqual([{}, {}, {}].map(() => [{ half: null }]))
+      expect(await status()).toMatchObject({ failed: [name], pending: [name] })
+    }
+    await write()
+    expect(await fusion(['migrate', 'status'], env)).toMatchObject({ stdout: expect.stringContaining(name) })
+    await run(citus.ownerUrl, 'CREATE TABLE cause (name text PRIMARY KEY)')
+    expect(await deploy()).toEqual([name])
+    expect(await fusion(['verify', 'distribution'], env)).toMatchObject({ code: 0 })
+  })
+
+  it('that is killed after any statement is completed by the next one', async () => {
+    let steps = 0
+    const scripts = ['"a" TEXT', '"b" TEXT'].map((column) => `ALTER TABLE "badge" ADD COLUMN ${column};`)
+    const names = scripts.map(add)
+    for (let isKilled = true; isKilled; steps += 7) {
+      const killed = { ...database, driver: killedAfter(database.driver, steps) }
+      isKilled = await deployMigrations(killed, { folder }).then(
+        () => false,
+        () => true,
+      )
+      await deploy()
+      expect(await status()).toMatchObject({ pending: [], failed: [] })
+      if (!isKilled) continue
+      await run(citus.adminUrl(), `DELETE FROM _prisma_migrations WHERE migration_name IN ('${names.join("', '")}')`)
+      await run(citus.adminUrl(), 'ALTER TABLE badge DROP COLUMN a, DROP COLUMN b')
+    }
+    expect(steps).toBeGreaterThan(30)
+    await write()
+  }, 120_000)
+
+  it('waits for another one', async () => {
+    const name = add('ALTER TABLE "badge" ADD COLUMN "both" TEXT;')
+    const other = await openDatabase(locationOf(citus.ownerUrl, pool))
+    const applied = await Promise.all([deploy(), deployMigrations(other, { folder })])
+    await other.close()
+    expect(applied.flat()).toEqual([name])
+  })
+
+  it('refuses what Citus cannot do, before anything has changed', async () => {
+    const first = add('ALTER TABLE "badge" ADD COLUMN "first" TEXT;')
+    const name = add(`DO $$ BEGIN PERFORM 1; END $$;`)
+    await expect(deploy()).rejects.toThrow(`The migration ${name} cannot be applied to a distributed database: a DO`)
+    expect(await status()).toMatchObject({ pending: [first, name], failed: [] })
+  })
+
+  it('leaves a table that another program has created to migrate distribute', async () => {
+    await run(
+      citus.ownerUrl,
+      `CREATE TABLE note (tenant_app_id text REFERENCES tenant_app (id), id text, PRIMARY KEY (tenant_app_id, id))`,
+    )
+    await run(citus.ownerUrl, `INSERT INTO note SELECT id, 'nte_1' FROM tenant_app`)
+    expect(await fusion(['serve'], env)).toMatchObject({ code: 1, stderr: expect.stringContaining('not note') })
+    const stdout = 'Distributed note. They have 4 rows, as before.\n'
+    expect(await fusion(['migrate', 'distribute'], env)).toMatchObject({ code: 0, stdout })
+    expect((await fusion(['serve'], env)).stderr).toContain('nowhere.invalid')
+    expect(await fusion(['verify', 'distribution'], env)).toMatchObject({ code: 0 })
+    expect(await citus.rows('SELECT FROM note JOIN tenant_app ON tenant_app.id = tenant_app_id')).toHaveLength(4)
+    await write()
+  })
+})
