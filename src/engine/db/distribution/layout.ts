@@ -6,7 +6,7 @@ import { query, statement } from '../statement.ts'
 import { hasCitus, runOnNodes } from './nodes.ts'
 
 /** What each server has for itself. */
-const local = `'event_state', '_prisma_migrations'`
+const local = `'event_state'`
 
 // A table of tenants has the tenant in its primary key. A key is found by a hash that is unique over all tenants, so
 // its table is on each node, as that of the tenants is.
@@ -58,10 +58,10 @@ export async function isPlacedAsNoted(sql: SqlQueryable): Promise<boolean> {
   return noted === noteOf(present)
 }
 
-/** Notes where the shards are, in a comment that a dump keeps. */
-export async function notePlacement(sql: SqlQueryable, run: (text: string) => Promise<void>): Promise<void> {
+/** Notes on each node where the shards are, in a comment that a dump keeps. */
+export async function notePlacement(sql: SqlQueryable): Promise<void> {
   const [[present] = []] = await query(sql, readPlacement)
-  await run(`COMMENT ON TABLE event_state IS '${noteOf(present)}'`)
+  await runOnNodes(sql, `COMMENT ON TABLE event_state IS '${noteOf(present)}'`)
 }
 
 const noteOf = (present: unknown) => `placement ${present}`
@@ -75,9 +75,10 @@ export async function isNumbering(sql: SqlQueryable): Promise<boolean> {
 /** What there is of an open database. */
 interface OpenDatabase {
   readonly sql: SqlQueryable
-  readonly driver: Pick<Driver, 'isDistributed' | 'routeRead' | 'reachDirectly'>
+  readonly driver: Pick<Driver, 'isDistributed' | 'routeRead' | 'reachDirectly' | 'readPlacement'>
 }
 
+const unset = 'Unset it, or run: npm run fusion -- migrate distribute'
 const again = 'Stop all gateways and workers, and run: npm run fusion -- migrate distribute'
 
 /**
@@ -88,9 +89,12 @@ const again = 'Stop all gateways and workers, and run: npm run fusion -- migrate
  * @throws OperatorError saying what to do
  */
 export async function requireLayout({ sql, driver }: OpenDatabase): Promise<void> {
-  if (!(await hasCitus(sql))) return
-  const tables = await readTables(sql)
-  if (!tables.some(({ isDistributed }) => isDistributed)) return
+  const tables = (await hasCitus(sql)) ? await readTables(sql) : []
+  if (!tables.some(({ isDistributed }) => isDistributed)) {
+    if (driver.readPlacement)
+      throw new OperatorError(`DATABASE_NODES is set, and the tables are not distributed. ${unset}`)
+    return
+  }
   if (driver.routeRead)
     throw new OperatorError('DATABASE_REPLICA_URLS is not supported for a distributed database yet.')
   const missing = tables.filter(({ isDistributed }) => !isDistributed).map(({ name }) => name)
