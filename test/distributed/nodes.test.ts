@@ -58,7 +58,7 @@ async function rowsOf(sql: string, values: unknown[] = [], node?: string): Promi
 async function nodeOf(tenantAppId: string): Promise<string> {
   const [found] = await rowsOf(
     `SELECT nodename || ':' || nodeport AS node FROM pg_dist_shard_placement
-    WHERE shardid = get_shard_id_for_distribution_column('event', $1)`,
+    WHERE shardid = get_shard_id_for_distribution_column('event', $1::text)`,
     [tenantAppId],
   )
   return String(found?.['node'])
