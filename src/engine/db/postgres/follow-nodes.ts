@@ -24,7 +24,7 @@ interface Shard {
 
 const readMilliseconds = 5_000
 
-// Citus hides the shards of its own tables from other names, so that this is read of its catalogue.
+// All tables of tenants have their shards in the same places.
 const listShards = `
   SELECT shardmaxvalue::integer AS max_hash, nodename AS host, nodeport AS port,
     groupid = (SELECT groupid FROM pg_dist_local_group) AS is_local

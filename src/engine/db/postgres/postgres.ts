@@ -222,7 +222,9 @@ function openReplicas(primary: pg.PoolConfig, timeouts: PoolSettings, options: P
   }
 }
 
-/** Follows the nodes of a distributed database. Returns undefined if that is not wanted, or no statement has a tenant. */
+/**
+ * Follows the nodes of a distributed database. Returns undefined if that is not wanted, or no statement has a tenant.
+ */
 function openNodes(url: string, primary: pg.Pool, options: PostgresOptions) {
   const { pool: timeouts, followsNodes = false, tenantOf, onIdleError = () => undefined } = options
   if (!followsNodes || !tenantOf) return undefined
