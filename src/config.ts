@@ -219,6 +219,9 @@ function databaseOf(env: Environment): DatabaseLocation {
   if (url === undefined && replicas.length > 0) {
     throw new OperatorError('DATABASE_REPLICA_URLS needs DATABASE_URL, the URL of the primary.')
   }
+  if (url === undefined && env.DATABASE_NODES !== undefined) {
+    throw new OperatorError('DATABASE_NODES needs DATABASE_URL, the URL of a node of Citus.')
+  }
   if (url === undefined) return { kind: 'embedded', dataDir: env.DATA_DIR }
   return {
     kind: 'postgresql',
@@ -230,6 +233,7 @@ function databaseOf(env: Environment): DatabaseLocation {
       acquireMilliseconds: env.DATABASE_ACQUIRE_TIMEOUT,
       statementMilliseconds: env.DATABASE_STATEMENT_TIMEOUT,
     },
+    followsNodes: env.DATABASE_NODES === 'follow',
     replicas: replicas.length > 0 ? { urls: replicas, lagMilliseconds: env.REPLICA_LAG } : undefined,
   }
 }

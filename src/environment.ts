@@ -49,6 +49,7 @@ export const environment = z.object({
   DATABASE_URL: postgresUrl().optional(),
   DATABASE_DIRECT_URL: postgresUrl().optional(),
   DATABASE_REPLICA_URLS: postgresUrls(),
+  DATABASE_NODES: z.enum(['follow'], 'must be "follow", or unset').optional(),
   PGSSLMODE: z.string().optional(),
   REPLICA_LAG: seconds(5),
   DATABASE_POOL_SIZE: integer('a number of connections from 1 to 1000', 1, 1_000).default(10),

@@ -71,6 +71,7 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
     },
     (size) => metrics.batchSize.observe(size),
     meter.actor,
+    meter.tenant,
   )
   let tenants = 0
   const keys: string[] = []

@@ -8,6 +8,7 @@ import {
   createDatabaseOfOwner,
   databaseUrl,
   dropDatabase,
+  gatewaysOfRun,
   hasServer,
   isDistributed,
   ownerUrl,
@@ -32,6 +33,7 @@ export async function createTestDatabase(
   observe: StatementObserver = () => undefined,
   onBatch: (size: number) => void = () => undefined,
   actorOf: () => string | undefined = () => undefined,
+  tenantOf: () => string | undefined = () => undefined,
 ): Promise<TestDatabase> {
   const { postgresql } = inject('template')
   if (postgresql === undefined) {
@@ -40,7 +42,7 @@ export async function createTestDatabase(
     return embedded(await createDatabase(driver, { observe, onBatch, actorOf }))
   }
   const name = await createOnServer(`TEMPLATE ${postgresql}`)
-  return openOnServer(name, { observe, onBatch, actorOf })
+  return openOnServer(name, { observe, onBatch, actorOf, tenantOf })
 }
 
 /**
@@ -102,7 +104,9 @@ async function createOnServer(options = ''): Promise<string> {
 }
 
 async function openOnServer(name: string, options: DatabaseOptions, url = databaseUrl(name)): Promise<TestDatabase> {
-  const database = await createDatabase(openPostgres(url, locationOf(url, patientPool)), options)
+  const location = { ...locationOf(url, patientPool), ...options, followsNodes: gatewaysOfRun === 'follow' }
+  const database = await createDatabase(openPostgres(url, location), options)
+  await database.driver.readPlacement?.()
   return {
     ...database,
     url,

@@ -76,11 +76,13 @@ export async function listen(
     pool = {},
     replicas,
     onReplica,
+    followsNodes = false,
     ...options
   }: Partial<AppOptions> & {
     readonly pool?: Partial<PoolSettings>
     readonly replicas?: ReplicaSettings
     readonly onReplica?: ReplicaObserver
+    readonly followsNodes?: boolean
   } = {},
 ): Promise<ListeningGateway> {
   const meter = createStatementMeter()
@@ -91,8 +93,14 @@ export async function listen(
     return end
   }
   const database = await openDatabase(
-    { ...locationOf(url, pool), replicas },
-    { observe, laggingReader: meter.laggingReader, actorOf: meter.actor, ...(onReplica && { onReplica }) },
+    { ...locationOf(url, pool), replicas, followsNodes },
+    {
+      observe,
+      laggingReader: meter.laggingReader,
+      actorOf: meter.actor,
+      tenantOf: meter.tenant,
+      ...(onReplica && { onReplica }),
+    },
   )
   const recentWrites = replicas && createRecentWrites(replicas.lagMilliseconds)
   const gateway = await createGateway(database, settings, { graphiql: false, meter, recentWrites, ...options })

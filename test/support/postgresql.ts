@@ -39,7 +39,10 @@ export function ownerUrl(database: string): string {
 
 /** The URL of a database on the server, for the role that may only read and write rows. */
 export function databaseUrl(database: string): string {
-  return urlOf(database, rolesOfRun().app)
+  const url = new URL(urlOf(database, rolesOfRun().app))
+  const [node] = nodes
+  if (gatewaysOfRun === 'node' && node !== undefined) url.host = node
+  return url.href
 }
 
 /** The name of the role that may only read and write rows. */
@@ -65,6 +68,9 @@ export function dropDatabase(database: string): Promise<void> {
 
 /** The nodes of a distributed run, besides the server that receives statements: `host:port`. */
 export const nodes: readonly string[] = JSON.parse(process.env['TEST_CITUS_NODES'] ?? '[]')
+
+/** Whether the gateways of a distributed run are connected to a `node`, or `follow` the nodes. */
+export const gatewaysOfRun = process.env['TEST_CITUS_GATEWAYS']
 
 /** Whether Citus distributes the tables over the nodes of the server. */
 export const isDistributed = nodes.length > 0

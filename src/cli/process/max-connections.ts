@@ -15,13 +15,16 @@ const embeddedDescriptors = 128
 const minShare = 1 / 4
 
 /** The descriptors that the connections of clients must leave for a process that serves. */
-function reservedDescriptors({ database, metricsPort }: Pick<Config, 'database' | 'metricsPort'>): number {
+function reservedDescriptors(
+  { database, metricsPort }: Pick<Config, 'database' | 'metricsPort'>,
+  servers: number,
+): number {
   const metrics = metricsPort === undefined ? 0 : maxMetricsConnections
   if (database.kind === 'embedded') return ownDescriptors + embeddedDescriptors + metrics
   const { pool, replicas } = database
   const size = pool?.size ?? 0
   // One more connection to the primary listens, and one more to each server watches the lag of the replicas.
-  const connections = size + 2 + (replicas?.urls.length ?? 0) * (size + 1)
+  const connections = servers * size + 2 + (replicas?.urls.length ?? 0) * (size + 1)
   return ownDescriptors + connections + metrics
 }
 
@@ -30,15 +33,17 @@ function reservedDescriptors({ database, metricsPort }: Pick<Config, 'database' 
  * without a free descriptor can neither connect to the database again nor open a file.
  *
  * @param config of the process
+ * @param servers how many nodes of a distributed database it follows
  * @param limit how many descriptors the process may have
  * @returns undefined if there is no limit, or it is unknown
  */
 export function maxConnectionsOf(
   config: Pick<Config, 'database' | 'metricsPort'>,
+  servers = 1,
   limit = readDescriptorLimit(),
 ): number | undefined {
   if (limit === undefined) return undefined
-  return Math.max(Math.floor(limit * minShare), limit - reservedDescriptors(config))
+  return Math.max(Math.floor(limit * minShare), limit - reservedDescriptors(config, servers))
 }
 
 /**

@@ -133,6 +133,7 @@ function openDatabaseFor({ config, metrics, logger, databaseOptions = {} }: Proc
     usesImage: true,
     observe: meter.observe,
     actorOf: meter.actor,
+    tenantOf: meter.tenant,
     ...(readsReplicas && { laggingReader: meter.laggingReader }),
     onBatch: (size) => metrics.batchSize.observe(size),
     onIdleError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),

@@ -69,7 +69,7 @@ export async function serve(
         ...config,
         trustedIssuers: await openTrustedIssuersOf(config, database, logger),
         draining,
-        maxConnections: maxConnectionsOf(config),
+        maxConnections: maxConnectionsOf(config, await database.driver.readPlacement?.()),
         metricsSource: supervisor?.metrics,
         services,
         meter,

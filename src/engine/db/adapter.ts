@@ -34,6 +34,11 @@ export interface Connector {
   connectToShadowDatabase(): Promise<SqlDriverAdapter>
   /** Sends a read outside of transactions to a replica, if one may serve it; otherwise calls `sendToPrimary`. */
   routeRead?(query: SqlQuery, sendToPrimary: () => Promise<SqlResultSet>): Promise<SqlResultSet>
+  /**
+   * The server with the rows of the tenant whose work sends statements now, if it is not that of the factory. Any other
+   * server forwards them.
+   */
+  ownServer?(): SqlDriverAdapter | undefined
   /** Whether the rows of tenants are on several servers. It is known when there was a session. Absent: they are not. */
   isDistributed?(): boolean
 }
@@ -74,7 +79,7 @@ interface AdapterSettings extends AdapterOptions {
 class ObservedQueryable<Inner extends SqlQueryable> implements SqlQueryable {
   readonly provider
   readonly adapterName
-  protected readonly inner: Inner
+  private readonly inner: Inner
   protected readonly settings: AdapterSettings
 
   constructor(inner: Inner, settings: AdapterSettings) {
@@ -82,6 +87,11 @@ class ObservedQueryable<Inner extends SqlQueryable> implements SqlQueryable {
     this.settings = settings
     this.provider = inner.provider
     this.adapterName = inner.adapterName
+  }
+
+  /** Where statements are sent now. */
+  protected get target(): Inner {
+    return this.inner
   }
 
   queryRaw(query: SqlQuery): Promise<SqlResultSet> {
@@ -97,11 +107,11 @@ class ObservedQueryable<Inner extends SqlQueryable> implements SqlQueryable {
     if (this.settings.isDistributed() && isWrite(query))
       return this.observed(query.sql, () => this.sendAs(actor, (inner) => inner.executeRaw(query)))
     const sent = actor === undefined ? query : this.settings.actors.withActor(actor, query)
-    return this.observed(sent.sql, () => this.inner.executeRaw(sent))
+    return this.observed(sent.sql, () => this.target.executeRaw(sent))
   }
 
   protected sendQuery(query: SqlQuery): Promise<SqlResultSet> {
-    return this.inner.queryRaw(query)
+    return this.target.queryRaw(query)
   }
 
   /** Sends a write to a distributed database. A transaction has its actor from its start on. */
@@ -109,7 +119,7 @@ class ObservedQueryable<Inner extends SqlQueryable> implements SqlQueryable {
     _actor: string | undefined,
     send: (inner: SqlQueryable) => Promise<Result>,
   ): Promise<Result> {
-    return send(this.inner)
+    return send(this.target)
   }
 
   protected observed<Result>(sql: string, send: () => Promise<Result>): Promise<Result> {
@@ -134,6 +144,10 @@ class Adapter extends ObservedQueryable<SqlDriverAdapter> implements SqlDriverAd
     this.connector = connector
   }
 
+  protected override get target(): SqlDriverAdapter {
+    return this.connector.ownServer?.() ?? super.target
+  }
+
   override queryRaw(query: SqlQuery): Promise<SqlResultSet> {
     return this.transaction?.queryRaw(query) ?? super.queryRaw(query)
   }
@@ -143,7 +157,7 @@ class Adapter extends ObservedQueryable<SqlDriverAdapter> implements SqlDriverAd
   }
 
   protected override sendQuery(query: SqlQuery): Promise<SqlResultSet> {
-    const send = () => this.inner.queryRaw(query)
+    const send = () => this.target.queryRaw(query)
     return this.connector.routeRead?.(query, send) ?? send()
   }
 
@@ -151,7 +165,7 @@ class Adapter extends ObservedQueryable<SqlDriverAdapter> implements SqlDriverAd
     actor: string | undefined,
     send: (inner: SqlQueryable) => Promise<Result>,
   ): Promise<Result> {
-    if (actor === undefined) return send(this.inner)
+    if (actor === undefined) return send(this.target)
     const transaction = await this.startAs(actor)
     const result = await orRollBack(transaction, async () => {
       const result = await send(transaction)
@@ -163,7 +177,7 @@ class Adapter extends ObservedQueryable<SqlDriverAdapter> implements SqlDriverAd
   }
 
   private async startAs(actor: string | undefined, isolationLevel?: IsolationLevel): Promise<Transaction> {
-    const transaction = await this.inner.startTransaction(isolationLevel)
+    const transaction = await this.target.startTransaction(isolationLevel)
     if (actor === undefined || !this.settings.isDistributed()) return transaction
     await orRollBack(transaction, () => transaction.executeRaw(setActor(actor)))
     return transaction
@@ -185,11 +199,11 @@ class Adapter extends ObservedQueryable<SqlDriverAdapter> implements SqlDriverAd
   }
 
   getConnectionInfo() {
-    return this.inner.getConnectionInfo?.() ?? { supportsRelationJoins: true }
+    return this.target.getConnectionInfo?.() ?? { supportsRelationJoins: true }
   }
 
   dispose(): Promise<void> {
-    return this.inner.dispose()
+    return this.target.dispose()
   }
 
   private get transaction(): JoinedTransaction | undefined {
@@ -208,15 +222,17 @@ async function orRollBack<Result>(transaction: Transaction, work: () => Promise<
 
 class ObservedTransaction extends ObservedQueryable<Transaction> implements Transaction {
   get options() {
-    return this.inner.options
+    return this.target.options
   }
 
   // Without phantom queries Prisma sends COMMIT and ROLLBACK as statements, which `executeRaw` has observed.
   commit(): Promise<void> {
-    return this.options.usePhantomQuery ? this.observed('COMMIT', () => this.inner.commit()) : this.inner.commit()
+    return this.options.usePhantomQuery ? this.observed('COMMIT', () => this.target.commit()) : this.target.commit()
   }
 
   rollback(): Promise<void> {
-    return this.options.usePhantomQuery ? this.observed('ROLLBACK', () => this.inner.rollback()) : this.inner.rollback()
+    return this.options.usePhantomQuery
+      ? this.observed('ROLLBACK', () => this.target.rollback())
+      : this.target.rollback()
   }
 }

@@ -44,6 +44,13 @@ export interface Driver extends Connector {
   reachDirectly?(): Promise<void>
 
   /**
+   * Reads which node of a distributed database has the rows of which tenants. Absent if they are not followed.
+   *
+   * @returns the number of servers
+   */
+  readPlacement?(): Promise<number>
+
+  /**
    * Listens to a notification channel.
    *
    * @throws if the database cannot be reached

@@ -11,6 +11,8 @@ export interface StatementCount {
   /** Whether the request only reads, and may read rows that are slightly out of date. */
   mayLag?: boolean
   readonly requestId?: string
+  /** The tenant of the request. */
+  tenantAppId?: string | undefined
   /** Who writes, for the event log: the id of a key and of a request, separated by a space. */
   actor?: string
   /** Observes each statement, if the request is traced. */
@@ -84,6 +86,8 @@ export function createStatementMeter(onEnd: (seconds: number, hasFailed: boolean
       const count = storage.getStore()
       return count?.mayLag ? count : undefined
     },
+    /** The tenant of the request that sends the statements now. */
+    tenant: (): string | undefined => storage.getStore()?.tenantAppId,
     /** Who sends the statements now. */
     actor: (): string | undefined => storage.getStore()?.actor,
     /** Runs work and adds the statements that it sends to a count. */
@@ -97,7 +101,8 @@ export async function runAttributed<Result>(
   request: StatementCount,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const own: StatementCount = { statements: 0, observe: request.observe }
+  const { tenantAppId, observe } = request
+  const own: StatementCount = { statements: 0, tenantAppId, observe }
   try {
     return await meter.run(own, work)
   } finally {

@@ -30,6 +30,7 @@ export function createAuthenticate(authenticator: Authenticator, meter: Statemen
     request.viewer = await runAttributed(meter, request.statements, () =>
       authenticator.authenticate({ apiKey, authorization }),
     )
+    request.statements.tenantAppId = request.viewer.tenantAppId
     return request.viewer
   }
 }

@@ -15,8 +15,11 @@ interface IdempotentRequest {
 
 export type Idempotency = ReturnType<typeof createIdempotency>
 
-// Held until the end of the transaction. A second request is rejected and does not wait.
-const lock = statement(`SELECT pg_try_advisory_xact_lock(hashtextextended($1, 4070226))`)
+// Held until the end of the transaction. A second request is rejected and does not wait. Gateways may be connected to
+// several servers of a distributed database: the search for the response makes Citus lock where the tenant's rows are.
+const lock = statement(`
+  SELECT pg_try_advisory_xact_lock(hashtextextended($1 || '/' || $2, 4070226))
+  FROM (SELECT count(*) FROM idempotent_answer WHERE tenant_app_id = $1 AND id = $2) AS routed`)
 
 const find = statement(`
   SELECT fingerprint, answer FROM idempotent_answer
@@ -60,7 +63,7 @@ export function createIdempotency({ sql, transact }: Pick<Database, 'sql' | 'tra
       running.add(name)
       try {
         return await transact(async (transaction) => {
-          const [locked] = await query(sql, lock, [name])
+          const [locked] = await query(sql, lock, [tenantAppId, id])
           if (locked?.[0] !== true) throw keyInUse()
           const [[storedFingerprint, stored] = []] = await query(sql, find, [tenantAppId, id])
           if (storedFingerprint !== undefined && storedFingerprint !== fingerprint) throw keyReused()

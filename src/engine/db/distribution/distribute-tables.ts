@@ -59,7 +59,7 @@ async function distribute(sql: SqlQueryable, run: Run, { nodes, shards, onTable 
   const rows = left.length > 0 ? await convert(sql, run, { tables: left, shards, isFirst, onTable }) : 0
   const isMoved = !(await isPlacedAsNoted(sql)) || !(await isNumbering(sql))
   if (isMoved && !isFirst) await raise(sql, await nextOffset(sql))
-  await notePlacement(sql, run)
+  await notePlacement(sql)
   for (const { name } of left.toReversed()) await run(`SELECT truncate_local_data_after_distributing_table('${name}')`)
   return { tables: left.map(({ name }) => name), rows, isMoved: isMoved && !isFirst }
 }

@@ -6,10 +6,11 @@ import { query, statement } from '../statement.ts'
 import { hasCitus, runOnNodes } from './nodes.ts'
 
 /** What each server has for itself. */
-const local = `'event_state', 'event_raise', '_prisma_migrations'`
+const local = `'event_state', 'event_raise'`
 
-// Citus also knows tables of this server alone, which refer to tables that each node has ('n', 's'). A table of tenants has the tenant in its primary key. A key is found by a hash that is unique over all tenants, so
-// its table is on each node, as that of the tenants is.
+// Citus also knows tables of this server alone, which refer to tables that each node has ('n', 's'). A table of tenants
+// has the tenant in its primary key. A key is found by a hash that is unique over all tenants, so its table is on each
+// node, as that of the tenants is.
 const listTables = statement(`
   SELECT quote_ident(c.relname), EXISTS (
       SELECT FROM pg_index x JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant_app_id'
@@ -67,18 +68,14 @@ export async function isPlacedAsNoted(sql: SqlQueryable): Promise<boolean> {
 }
 
 /**
- * Notes where the shards are, in a comment that a dump keeps.
+ * Notes on each node where the shards are, in a comment that a dump keeps.
  *
  * @param planned is noted too, so that processes that watch the placement accept both
  */
-export async function notePlacement(
-  sql: SqlQueryable,
-  run: (text: string) => Promise<void>,
-  planned?: PlannedMove,
-): Promise<void> {
+export async function notePlacement(sql: SqlQueryable, planned?: PlannedMove): Promise<void> {
   const [places = []] = await query(sql, readPlacement, [planned?.shard ?? null, planned?.group ?? null])
   const noted = new Set(places.slice(0, 2))
-  await run(`COMMENT ON TABLE event_state IS '${['placement', ...noted].join(' ')}'`)
+  await runOnNodes(sql, `COMMENT ON TABLE event_state IS '${['placement', ...noted].join(' ')}'`)
 }
 
 /** The servers that do not number events as the servers that they are: a backup can be of another one. */
@@ -95,9 +92,10 @@ export async function isNumbering(sql: SqlQueryable): Promise<boolean> {
 /** What there is of an open database. */
 interface OpenDatabase {
   readonly sql: SqlQueryable
-  readonly driver: Pick<Driver, 'isDistributed' | 'routeRead' | 'reachDirectly'>
+  readonly driver: Pick<Driver, 'isDistributed' | 'routeRead' | 'reachDirectly' | 'readPlacement'>
 }
 
+const unset = 'Unset it, or run: npm run fusion -- migrate distribute'
 const again = 'Stop all gateways and workers, and run: npm run fusion -- migrate distribute'
 
 /**
@@ -108,9 +106,12 @@ const again = 'Stop all gateways and workers, and run: npm run fusion -- migrate
  * @throws OperatorError saying what to do
  */
 export async function requireLayout({ sql, driver }: OpenDatabase): Promise<void> {
-  if (!(await hasCitus(sql))) return
-  const tables = await readTables(sql)
-  if (!tables.some(({ isDistributed }) => isDistributed)) return
+  const tables = (await hasCitus(sql)) ? await readTables(sql) : []
+  if (!tables.some(({ isDistributed }) => isDistributed)) {
+    if (driver.readPlacement)
+      throw new OperatorError(`DATABASE_NODES is set, and the tables are not distributed. ${unset}`)
+    return
+  }
   if (driver.routeRead)
     throw new OperatorError('DATABASE_REPLICA_URLS is not supported for a distributed database yet.')
   const missing = tables.filter(({ isDistributed }) => !isDistributed).map(({ name }) => name)

@@ -1,6 +1,6 @@
 import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import { OperatorError } from '../../errors.ts'
-import { type Connector, createAdapters } from '../adapter.ts'
+import { createAdapters } from '../adapter.ts'
 import type { Driver } from '../driver.ts'
 import { query, statement } from '../statement.ts'
 import { notePlacement, type PlannedMove, requireLayout } from './layout.ts'
@@ -35,13 +35,13 @@ export function moveTenant(driver: Driver, options: MoveOptions) {
     const target = await findTarget(sql, options.to)
     const from = await findPlace(sql, options.tenantAppId)
     if (from.nodeId === target.nodeId) {
-      await notePlacement(sql, connector.runScript)
+      await notePlacement(sql)
       return undefined
     }
     const others = (await query(sql, listOthers, [from.shard, options.tenantAppId])).map(([name]) => String(name))
     await raiseNumbers(sql, target, from.node)
     options.onMove?.(others)
-    await move(sql, connector, { shard: from.shard, group: target.group, ids: [from.nodeId, target.nodeId] })
+    await move(sql, { shard: from.shard, group: target.group, ids: [from.nodeId, target.nodeId] })
     return from.node
   })
 }
@@ -86,16 +86,15 @@ const moveShard = statement('SELECT citus_move_shard_placement($1::bigint, $2::i
 /** Moves a shard of events and those of other tables with the same tenants, in one step. */
 async function move(
   sql: SqlQueryable,
-  { runScript }: Connector,
   { ids, ...planned }: PlannedMove & { readonly ids: readonly [string, string] },
 ): Promise<void> {
-  await notePlacement(sql, runScript, planned)
+  await notePlacement(sql, planned)
   const error = await query(sql, moveShard, [planned.shard, ...ids]).then(
     () => undefined,
     (cause: unknown) => cause,
   )
   // After a lost connection, it is noted by the next run.
-  const noted = notePlacement(sql, runScript)
+  const noted = notePlacement(sql)
   if (error === undefined) return noted
   await noted.catch(() => undefined)
   const reason = error instanceof Error ? error.message : String(error)

@@ -9,6 +9,10 @@ const migrationLock = 4_070_226
 
 const pollMilliseconds = 200
 
+const findCoordinator = `
+  SELECT nodename || ':' || nodeport AS address FROM pg_dist_node, pg_dist_local_group AS own
+  WHERE pg_dist_node.groupid = 0 AND own.groupid <> 0`
+
 const findHolder = `
   SELECT pid, usename, application_name, host(client_addr) AS address, to_char(backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS since
   FROM pg_locks JOIN pg_stat_activity USING (pid)
@@ -16,11 +20,14 @@ const findHolder = `
 
 /**
  * Takes the lock of migrations for a session. Polls for it, because a statement that waits would block indexes that are
- * built concurrently: they wait for all statements.
+ * built concurrently: they wait for all statements. Nodes of Citus know nothing of each other's locks, so it is that of
+ * the coordinator.
  *
+ * @throws OperatorError naming the coordinator, if the session is one of another node
  * @throws OperatorError naming the session that holds the lock, if it does so for too long
  */
 export async function takeMigrationLock(session: pg.Pool, milliseconds: number): Promise<void> {
+  await requireCoordinator(session)
   const giveUpAt = performance.now() + milliseconds
   for (;;) {
     const { rows } = await session.query('SELECT pg_try_advisory_lock($1) AS taken', [migrationLock])
@@ -36,5 +43,15 @@ export async function takeMigrationLock(session: pg.Pool, milliseconds: number):
         ? '.'
         : `: session ${pid} of the role ${usename} (${[application_name, address ?? 'socket'].filter(Boolean).join(', ')}), connected since ${since}. ` +
           `Wait for it (--lock-timeout), or end it: SELECT pg_terminate_backend(${pid})`),
+  )
+}
+
+async function requireCoordinator(session: pg.Pool): Promise<void> {
+  const { rows: found } = await session.query(`SELECT to_regclass('pg_catalog.pg_dist_local_group') AS citus`)
+  if (found[0].citus === null) return
+  const { rows } = await session.query(findCoordinator)
+  if (rows.length === 0) return
+  throw new OperatorError(
+    `DATABASE_URL names a node of Citus. Run this command on the coordinator, which the nodes know as ${rows[0].address}.`,
   )
 }

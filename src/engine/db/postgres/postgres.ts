@@ -6,6 +6,7 @@ import { createReadRouter, createReplica, type LaggingReader, type ReplicaObserv
 import { isShortRead } from '../statement.ts'
 import { Client } from './client.ts'
 import { createConnectionClass } from './connection.ts'
+import { followNodes } from './follow-nodes.ts'
 import { listenOnPostgres } from './listener.ts'
 import { takeMigrationLock } from './migration-lock.ts'
 import { parseUrl } from './parse-url.ts'
@@ -13,7 +14,7 @@ import { PipeliningPool } from './pipelining-pool.ts'
 import { createPoolAdapters } from './pool-adapters.ts'
 import { refusePooler } from './refuse-pooler.ts'
 import { setUpSession } from './session.ts'
-import { toUrl } from './to-url.ts'
+import { toUrl, urlOfNode } from './to-url.ts'
 import { TransactionPool } from './transaction-pool.ts'
 import { watchReplicas } from './watch-replicas.ts'
 
@@ -22,6 +23,8 @@ export interface PostgresObservers {
   /** Identifies the request that reads now, if replicas may serve it. Without it no replica is used. */
   readonly laggingReader?: LaggingReader
   readonly onReplica?: ReplicaObserver
+  /** The tenant whose work sends statements now. Without it no node is followed. */
+  readonly tenantOf?: () => string | undefined
 }
 
 type PostgresOptions = PostgresObservers &
@@ -59,10 +62,13 @@ export function openPostgres(url: string, options: PostgresOptions): Driver {
       ? openPool(settings, timeouts, onIdleError)
       : openTransactionPool(connectionSettings(url, timeouts), timeouts, onIdleError)
   const replicas = openReplicas(settings, timeouts, options)
+  const nodes = openNodes(url, pool, options)
+  const pools = () => [pool, ...(nodes?.pools() ?? [])]
 
   return {
     ...connectorOf(pool),
     ...(replicas && { routeRead: replicas.routeRead }),
+    ...nodes?.routes,
     gathersStatistics: true,
     isDistributed: () => isDistributed,
 
@@ -86,13 +92,14 @@ export function openPostgres(url: string, options: PostgresOptions): Driver {
     listen: (channel, events) => listenOnPostgres(settings, channel, events, onIdleError),
 
     connections: () => ({
-      inUse: pool.totalCount - pool.idleCount,
-      idle: pool.idleCount,
-      waiting: pool.waitingCount,
+      inUse: sumOf(pools(), ({ totalCount, idleCount }) => totalCount - idleCount),
+      idle: sumOf(pools(), ({ idleCount }) => idleCount),
+      waiting: sumOf(pools(), ({ waitingCount }) => waitingCount),
     }),
 
     async close() {
       await replicas?.close()
+      await nodes?.close()
       await pool.end()
     },
   }
@@ -214,6 +221,25 @@ function openReplicas(primary: pg.PoolConfig, timeouts: PoolSettings, options: P
     },
   }
 }
+
+/**
+ * Follows the nodes of a distributed database. Returns undefined if that is not wanted, or no statement has a tenant.
+ */
+function openNodes(url: string, primary: pg.Pool, options: PostgresOptions) {
+  const { pool: timeouts, followsNodes = false, tenantOf, onIdleError = () => undefined } = options
+  if (!followsNodes || !tenantOf) return undefined
+  const nodes = followNodes(primary, (node) =>
+    openPool(connectionSettings(urlOfNode(url, node), timeouts), timeouts, onIdleError),
+  )
+  const ownServer = () => {
+    const tenantAppId = tenantOf()
+    return tenantAppId === undefined ? undefined : nodes.nodeOf(tenantAppId)
+  }
+  return { ...nodes, routes: { ownServer, readPlacement: nodes.read } }
+}
+
+const sumOf = (pools: readonly pg.Pool[], count: (pool: pg.Pool) => number) =>
+  pools.reduce((sum, pool) => sum + count(pool), 0)
 
 function connectorOf(pool: pg.Pool): Connector {
   return {

@@ -1,0 +1,87 @@
+import type { SqlDriverAdapter } from '@prisma/driver-adapter-utils'
+import type pg from 'pg'
+import { hashText } from '../distribution/hash.ts'
+import { createPoolAdapters } from './pool-adapters.ts'
+
+/** The address of a node, as Citus knows it. */
+export interface NodeAddress {
+  readonly host: string
+  readonly port: number
+}
+
+/** The pool of a node. */
+interface NodePool {
+  readonly pool: pg.Pool
+  readonly adapter: SqlDriverAdapter
+}
+
+/** A part of each table: the tenants whose hashes are greater than those of the part before. */
+interface Shard {
+  readonly maxHash: number
+  /** Undefined: the server that the URL names has it. */
+  readonly node: NodePool | undefined
+}
+
+const readMilliseconds = 5_000
+
+// All tables of tenants have their shards in the same places.
+const listShards = `
+  SELECT shardmaxvalue::integer AS max_hash, nodename AS host, nodeport AS port,
+    groupid = (SELECT groupid FROM pg_dist_local_group) AS is_local
+  FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node USING (groupid)
+  WHERE logicalrelid = to_regclass('public.event') AND noderole = 'primary' ORDER BY 1`
+
+/**
+ * Follows where the rows of tenants are on a distributed database. Each node has a pool, so that one which is down
+ * takes no connections to the others. A node takes statements of all tenants and forwards those of others: an outdated
+ * placement makes them slower, and never wrong.
+ *
+ * @param primary the pool of the server that the URL names, which knows the placement
+ * @param open opens the pool of another server. No connection is made before it is used
+ */
+export function followNodes(primary: pg.Pool, open: (node: NodeAddress) => pg.Pool) {
+  const nodes = new Map<string, NodePool>()
+  let shards: readonly Shard[] = []
+  // Statements report that the server cannot be reached.
+  const timer = setInterval(() => void read().catch(() => undefined), readMilliseconds).unref()
+
+  async function nodeAt(address: NodeAddress): Promise<NodePool> {
+    const name = `${address.host}:${address.port}`
+    const known = nodes.get(name)
+    if (known) return known
+    const pool = open(address)
+    const node = { pool, adapter: await createPoolAdapters(pool).connect() }
+    nodes.set(name, node)
+    return node
+  }
+
+  async function read(): Promise<void> {
+    const { rows } = await primary.query(listShards)
+    const found: Shard[] = []
+    for (const { max_hash: maxHash, is_local: isLocal, host, port } of rows) {
+      found.push({ maxHash, node: isLocal ? undefined : await nodeAt({ host, port }) })
+    }
+    shards = found
+  }
+
+  return {
+    /** Reads the placement. It is read again every five seconds. Returns the number of servers. */
+    async read(): Promise<number> {
+      await read()
+      return nodes.size + 1
+    },
+
+    /** The node of a tenant; undefined: the server that the URL names, also while the placement is not known. */
+    nodeOf(tenantAppId: string): SqlDriverAdapter | undefined {
+      const hash = hashText(tenantAppId)
+      return shards.find(({ maxHash }) => hash <= maxHash)?.node?.adapter
+    },
+
+    pools: (): pg.Pool[] => [...nodes.values()].map(({ pool }) => pool),
+
+    async close(): Promise<void> {
+      clearInterval(timer)
+      await Promise.all([...nodes.values()].map(({ pool }) => pool.end()))
+    },
+  }
+}

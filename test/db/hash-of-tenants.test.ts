@@ -1,0 +1,17 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { hashText } from '../../src/engine/db/distribution/hash.ts'
+import { query, statement } from '../../src/engine/db/statement.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database.close())
+
+it('the hash of a tenant is that of the database, for texts of all lengths', async () => {
+  const characters = [...'ten_é€😀0123456789-abcdefghijklmnopqrstuvwxyz']
+  const texts = characters.map((_, length) => characters.slice(0, length).join(''))
+  const rows = await query(database.sql, statement('SELECT hashtext(text) FROM unnest($1::text[]) AS text'), [texts])
+  expect(texts.map(hashText)).toEqual(rows.map(([hash]) => hash))
+})
