@@ -1,5 +1,5 @@
 import type { JobLimits } from './domain/job/job.input.ts'
-import type { Backoff } from './domain/job/store/job-store.ts'
+import type { Backoff } from './domain/job/store/failure.ts'
 import type { DatabaseLocation } from './engine/db/location.ts'
 import { toUrl } from './engine/db/postgres/to-url.ts'
 import { unusedParametersOf } from './engine/db/postgres/url-parameters.ts'

@@ -8,6 +8,7 @@ import dashboard from '../../deploy/monitoring/dashboard.json' with { type: 'jso
 import { readConfig } from '../../src/config.ts'
 import { measureJobs } from '../../src/domain/job/measure-jobs.ts'
 import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
+import { measureNodes } from '../../src/engine/telemetry/measure-nodes.ts'
 import { createMetrics, measureProcess } from '../../src/engine/telemetry/metrics.ts'
 import { type RunningGateway, startGateway } from '../support/cli.ts'
 import { projectRoot, readPage } from '../support/docs.ts'
@@ -44,6 +45,7 @@ describe('the dashboard and the alerts', () => {
   const metrics = createMetrics()
   measureProcess(metrics, () => ({ inUse: 0, idle: 0, waiting: 0 }))
   measureJobs(metrics, { count: async () => ({ states: [], oldestDueSeconds: 0 }) }, createStatementMeter())
+  measureNodes(metrics, { driver: {}, sql: undefined as never }, createStatementMeter())
   const created = metrics.registry.getMetricsAsArray() as unknown as { name: string; labelNames: string[] }[]
   const labelsOf = (name: string) => created.find((metric) => metric.name === name)?.labelNames ?? []
 

@@ -16,6 +16,7 @@ import type { OperatorError } from '../../engine/errors.ts'
 import { serveMetrics } from '../../engine/http/plugins/metrics.ts'
 import { createRateLimit, type RateLimit } from '../../engine/limits/rate-limit.ts'
 import type { RedisConnection } from '../../engine/limits/redis.ts'
+import { measureNodes } from '../../engine/telemetry/measure-nodes.ts'
 
 import { type Metrics, measureProcess } from '../../engine/telemetry/metrics.ts'
 import type { Tracing } from '../../engine/telemetry/tracing.ts'
@@ -87,6 +88,7 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
   await logWriteProblems(database.sql, logger)
   await fitEventLog(database, logger)
   measureJobs(metrics, services.jobs, meter)
+  measureNodes(metrics, database, meter)
   const { pointsPerMinute, pointsPerUser } = config
   const { processes = 1 } = options
   const rateLimit = createRateLimit(pointsPerMinute, { log: logger, pointsPerUser, redis, metrics, processes })

@@ -4,7 +4,7 @@ import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutatio
 import { Job } from './job.graphql.ts'
 import { cancelJob, createJob, createJobs, retryJob } from './job.service.ts'
 import { claim, complete, extend, fail, report } from './job.work.service.ts'
-import type { JobLease as JobLeaseShape } from './store/job-store.ts'
+import type { JobLease as JobLeaseShape } from './store/lease.ts'
 
 const createJobMutation = defineMutation('createJob', {
   scope: 'jobs:write',

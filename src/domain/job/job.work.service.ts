@@ -13,7 +13,8 @@ import {
   maxClaims,
   progressInput,
 } from './job.input.ts'
-import { type HeldJob, type JobLease, jobNotFound, leaseOf } from './store/job-store.ts'
+import { type HeldJob, jobNotFound } from './store/job-store.ts'
+import { type JobLease, leaseOf } from './store/lease.ts'
 
 // The API of workers outside of this process: the operations of store/job-store.ts, for the viewer's tenant, with
 // validation. Each throws BAD_USER_INPUT naming every invalid field, with NOT_FOUND for a missing job and CONFLICT for

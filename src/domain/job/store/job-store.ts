@@ -13,14 +13,10 @@ import { createBulkTexts, type JobSelection } from './bulk-texts.ts'
 import { claimEachTenant } from './claim-each-tenant.ts'
 import type { ClaimRequest, WorkerClaim } from './claim-request.ts'
 import { ofServer, ofServers } from './count-texts.ts'
+import { type Backoff, type Failure, failureParameters } from './failure.ts'
+import { leaseOf } from './lease.ts'
 import { createStatements } from './statements.ts'
 import { canMake, rejectedTransition } from './transitions.ts'
-
-/** How long a failed attempt delays the next one: the delay doubles with each attempt, up to the maximum. */
-export interface Backoff {
-  readonly delaySeconds: number
-  readonly maxDelaySeconds: number
-}
 
 export interface JobKey {
   readonly tenantAppId: string
@@ -39,25 +35,6 @@ export interface NewJobRow {
   /** The job does not start earlier. Null and times in the past mean now. */
   readonly runAt: Date | null
   readonly idempotencyKey: string | null
-}
-
-/** Why an attempt failed, and whether another attempt can succeed. */
-export interface Failure {
-  readonly code: string
-  readonly message: string
-  readonly isRetryable: boolean
-  /** The job is due again no earlier than after this. At most a day counts. */
-  readonly retryAfterSeconds?: number
-}
-
-const maxRetryAfterSeconds = 24 * 60 * 60
-
-/** A job that a worker holds until the lease expires. */
-export interface JobLease {
-  readonly job: Job
-  /** Proves that the worker holds the job. Each start of the job has its own. */
-  readonly leaseToken: string
-  readonly expiresAt: Date
 }
 
 export interface JobStoreOptions {
@@ -80,7 +57,7 @@ export type JobStore = ReturnType<typeof createJobStore>
  */
 export function createJobStore(
   { sql, model, driver }: Pick<Database, 'sql' | 'model' | 'driver'>,
-  { backoff: { delaySeconds, maxDelaySeconds }, jobLimits, metrics }: JobStoreOptions,
+  { backoff, jobLimits, metrics }: JobStoreOptions,
 ) {
   const { list, toRow } = selectColumns(model('Job'))
   const toJob = (values: readonly unknown[]) => toRow(values) as unknown as Job
@@ -90,15 +67,6 @@ export function createJobStore(
     .join(', ')
   const statements = createStatements(columns)
   const bulk = createBulkTexts(model)
-  const failureOf = ({ code, message, isRetryable, retryAfterSeconds = 0 }: Failure) => [
-    code,
-    message,
-    String(isRetryable),
-    String(delaySeconds),
-    String(maxDelaySeconds),
-    String(Math.min(Math.max(retryAfterSeconds, 0) || 0, maxRetryAfterSeconds)),
-  ]
-
   async function row(sent: Statement, { tenantAppId, id }: JobKey, values: readonly Parameter[] = []) {
     const [found] = await query(sql, sent, [tenantAppId, id, ...values])
     return found && toJob(found)
@@ -185,7 +153,7 @@ export function createJobStore(
       changeHeld(held, statements.reportProgress, [String(progress), message]),
     complete: (held: HeldJob, result: object | null) => endAttempt(held, statements.complete, [toJson(result)]),
     /** Ends an attempt. The job waits for the next one if the failure is retryable and attempts are left. */
-    fail: (held: HeldJob, failure: Failure) => endAttempt(held, statements.fail, failureOf(failure)),
+    fail: (held: HeldJob, failure: Failure) => endAttempt(held, statements.fail, failureParameters(failure, backoff)),
     cancel: async (key: JobKey) => (isPossibleId(key.id) ? row(statements.cancel, key) : undefined),
     /** Makes a job due now, with the attempts that it has left and at least one. */
     retry: (key: JobKey) => row(statements.retry, key),
@@ -205,7 +173,7 @@ export function createJobStore(
     /** Fails the attempts whose lease has expired, at most 500 of each tenant. Returns how many. */
     async failExpired(failure: Failure): Promise<number> {
       const failed = await sumOfTenants(sql, { list: statements.listExpired }, (tenantAppId) =>
-        execute(sql, statements.failExpired, [tenantAppId, ...failureOf(failure)]),
+        execute(sql, statements.failExpired, [tenantAppId, ...failureParameters(failure, backoff)]),
       )
       metrics.jobAttempts.inc({ outcome: 'lease_lost' }, failed)
       return failed
@@ -245,13 +213,6 @@ const insertedValues: readonly ((job: NewJobRow) => GivenValue)[] = [
   ({ runAt }) => runAt,
   ({ idempotencyKey }) => idempotencyKey,
 ]
-
-/** The lease of a job that is running. */
-export function leaseOf(job: Job): JobLease {
-  const { leaseToken, leaseExpiresAt } = job
-  if (leaseToken === null || leaseExpiresAt === null) throw new Error('A running job has no lease')
-  return { job, leaseToken, expiresAt: leaseExpiresAt }
-}
 
 /** How many jobs of each type a claim starts before it starts more of any. */
 function shareOf(limit: number, jobTypes: readonly string[]): number {

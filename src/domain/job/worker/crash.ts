@@ -1,4 +1,4 @@
-import type { Failure } from '../store/job-store.ts'
+import type { Failure } from '../store/failure.ts'
 import { failureOf } from './outcome.ts'
 
 /** The failure of the job whose handler has left an error uncaught. Another attempt would end the worker again. */

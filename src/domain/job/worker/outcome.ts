@@ -1,6 +1,6 @@
 import { toStorableText } from '../../../engine/db/storable.ts'
 import { maxCodeLength, maxMessageLength } from '../job.input.ts'
-import type { Failure } from '../store/job-store.ts'
+import type { Failure } from '../store/failure.ts'
 import { readThrown } from './thrown.ts'
 
 // Handlers are the code of others: they throw and return anything. What they give always becomes a value that can be

@@ -1,0 +1,52 @@
+import type { SqlQueryable } from '@prisma/driver-adapter-utils'
+import { Gauge } from '@prometheus-io/client'
+import type { Driver } from '../db/driver.ts'
+import { query, statement } from '../db/statement.ts'
+import type { StatementMeter } from '../db/statement-meter.ts'
+import type { Metrics } from './metrics.ts'
+import { readBehind } from './read-behind.ts'
+
+const listNodes = statement(`
+  SELECT nodename, nodeport::text FROM pg_dist_node
+  WHERE shouldhaveshards AND isactive AND noderole = 'primary' ORDER BY nodename, nodeport`)
+
+const checkNode = statement('SELECT citus_check_connection_to_node($1, $2::integer)')
+
+/**
+ * Adds the nodes of a distributed database to the metrics of a process: whether the server that it is connected to
+ * reaches each. While that server fails, and for a database that is not distributed, the metrics name no node.
+ */
+export function measureNodes(
+  { registry }: Metrics,
+  { sql, driver }: { readonly sql: SqlQueryable; readonly driver: Pick<Driver, 'isDistributed'> },
+  meter: StatementMeter,
+): void {
+  const isUsable = new Gauge({
+    name: 'fusion_node_usable',
+    help: '1 while the node of a distributed database can be reached, 0 while it is down',
+    labelNames: ['node'] as const,
+    aggregator: 'min',
+    registers: [registry],
+    collect: readBehind(
+      () => meter.run({ statements: 0 }, checkNodes),
+      show,
+      () => isUsable.reset(),
+    ),
+  })
+
+  /** One after the other: the connections of the pool are for requests. A node that hangs ends its own statement. */
+  async function checkNodes(): Promise<Map<string, boolean>> {
+    const checked = new Map<string, boolean>()
+    if (!driver.isDistributed?.()) return checked
+    for (const [host, port] of await query(sql, listNodes)) {
+      const [[reached] = []] = await query(sql, checkNode, [String(host), String(port)]).catch(() => [])
+      checked.set(`${host}:${port}`, reached === true)
+    }
+    return checked
+  }
+
+  function show(nodes: ReadonlyMap<string, boolean>): void {
+    isUsable.reset()
+    for (const [node, reached] of nodes) isUsable.set({ node }, Number(reached))
+  }
+}
