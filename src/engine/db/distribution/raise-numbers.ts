@@ -4,9 +4,9 @@ import { OperatorError } from '../../errors.ts'
 import { execute, statement } from '../statement.ts'
 import { runOnNodes } from './nodes.ts'
 
-// A node numbers the events of its tenants, and readers know the greatest number that they have read. Before tenants come to
-// a node, its numbers are raised above all that the other node has used, and will use until the tenants have moved. Nothing
-// waits for this. The functions of the log (prisma/distributed.sql) know two offsets meanwhile, and
+// A node numbers the events of its tenants, and readers know the greatest number that they have read. Before tenants
+// come to a node, its numbers are raised above all that the other node has used, and will use until the tenants have
+// moved. Nothing waits for this. The functions of the log (prisma/distributed.sql) know two offsets meanwhile, and
 // docs/decisions/0040-moving-a-tenant.md says why no reader misses an event.
 
 /** How many transactions the other node may number while rows are moved: 17 billion. An id has 48 bits for it. */
