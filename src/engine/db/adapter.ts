@@ -199,11 +199,11 @@ class Adapter extends ObservedQueryable<SqlDriverAdapter> implements SqlDriverAd
   }
 
   getConnectionInfo() {
-    return this.target.getConnectionInfo?.() ?? { supportsRelationJoins: true }
+    return super.target.getConnectionInfo?.() ?? { supportsRelationJoins: true }
   }
 
   dispose(): Promise<void> {
-    return this.target.dispose()
+    return super.target.dispose()
   }
 
   private get transaction(): JoinedTransaction | undefined {
