@@ -8,8 +8,9 @@ import { hasCitus, runOnNodes } from './nodes.ts'
 /** What each server has for itself. */
 const local = `'event_state', '_prisma_migrations'`
 
-// Citus also knows tables of this server alone, which refer to tables that each node has ('n', 's'). A table of tenants has the tenant in its primary key. A key is found by a hash that is unique over all tenants, so
-// its table is on each node, as that of the tenants is.
+// Citus also knows tables of this server alone, which refer to tables that each node has ('n', 's'). A table of tenants
+// has the tenant in its primary key. A key is found by a hash that is unique over all tenants, so its table is on each
+// node, as that of the tenants is.
 const listTables = statement(`
   SELECT quote_ident(c.relname), EXISTS (
       SELECT FROM pg_index x JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant_app_id'
