@@ -12,7 +12,7 @@ export function createMigrationsFolder() {
     /** Adds a migration. Returns its name. */
     add(sql: string): string {
       count += 1
-      const name = `2099010100000${count}_further`
+      const name = `20990101${String(count).padStart(6, '0')}_further`
       mkdirSync(path.join(folder, name))
       writeFileSync(path.join(folder, name, 'migration.sql'), sql)
       return name

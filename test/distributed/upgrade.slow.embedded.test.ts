@@ -123,6 +123,13 @@ describe.skipIf(!process.env['TEST_CITUS_URL'])('migrate deploy on a distributed
     expect(await fusion(['verify', 'distribution'], env)).toMatchObject({ code: 0 })
   })
 
+  it('goes on with migrate contract, when no gateway of the previous release runs', async () => {
+    await run(citus.ownerUrl, 'CREATE INDEX user_search_idx ON "user" (name)')
+    expect(await fusion(['migrate', 'contract'], env)).toMatchObject({ code: 0, stdout: 'Dropped user_search_idx\n' })
+    const left = await onEach(`SELECT FROM pg_class WHERE relname LIKE 'user_search_idx%'`)
+    expect(left.flat()).toEqual([])
+  })
+
   it('changes nothing when a migration fails, and can be run again', async () => {
     const name = add(`CREATE TABLE "half" ("tenant_app_id" TEXT, "id" TEXT, PRIMARY KEY ("tenant_app_id", "id"));
       CREATE OR REPLACE FUNCTION "write_events"() RETURNS trigger AS $$ BEGIN RETURN NULL; END $$ LANGUAGE plpgsql;
