@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import pg from 'pg'
 import { awkwardPassword, type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
@@ -9,9 +9,8 @@ export const canCreateCitus = canCreateClusters && hasExtension()
 
 function hasExtension(): boolean {
   const shared = '/usr/share/postgresql'
-  return readdirSync(shared).some((version) =>
-    readdirSync(path.join(shared, version, 'extension')).includes('citus.control'),
-  )
+  const versions = existsSync(shared) ? readdirSync(shared) : []
+  return versions.some((version) => existsSync(path.join(shared, version, 'extension/citus.control')))
 }
 
 /** Servers that a test can stop and restore: a coordinator, to which its nodes are not yet added. */

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { EventFollower } from '../../src/domain/event/event-feed.ts'
+import type { EventFollower } from '../../src/domain/event/event-follower.ts'
 import { type Database, openDatabase } from '../../src/engine/db/database.ts'
 import { deployMigrations, readMigrationStatus } from '../../src/engine/db/migrations/migrations.ts'
 import { killedAfter } from '../db/killed-driver.ts'

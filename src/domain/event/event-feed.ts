@@ -2,31 +2,13 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Driver, Listener } from '../../engine/db/driver.ts'
 import { invalidField } from '../../engine/errors.ts'
-import { Interruption } from '../../engine/interruption.ts'
 import type { Payer } from '../../engine/limits/payer.ts'
-import { type Event, isEventId, transactionOf } from './event.ts'
+import { isEventId, transactionOf } from './event.ts'
+import { type EventFollower, Follower, feedClosed } from './event-follower.ts'
 import type { EventLog, EventSelection } from './event-log.ts'
 import { maxEvents } from './new-events.ts'
 import { createStallWatch, type OnStall } from './stall-watch.ts'
 import { TenantTail } from './tenant-tail.ts'
-
-/** Receives the events of a tenant, in the order of the log. */
-export interface EventFollower {
-  /** The id of the last event that was read for it. */
-  readonly position: string
-  /** Whether it was ended. */
-  readonly hasEnded: boolean
-  /** @throws Interruption if the feed was closed before the follower ended */
-  requireFeed(): void
-  /**
-   * Waits for events. Returns undefined when the follower has ended.
-   *
-   * @throws Interruption if the feed was closed
-   */
-  next(): Promise<readonly Event[] | undefined>
-  /** Ends the follower; `next` resolves at once. */
-  return(): void
-}
 
 export interface FeedOptions {
   readonly log: EventLog
@@ -44,8 +26,6 @@ const channel = 'event_written'
 
 /** The longest pause after reads that failed. */
 const maxPauseAfterFailure = 5_000
-
-const isStopping = 'The gateway is stopping.'
 
 /**
  * How often a log that is followed is read without an announcement: a transaction that announces for others can be
@@ -78,7 +58,7 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
     sleep(milliseconds, undefined, { signal: closing.signal, ref: false }).catch(() => undefined)
 
   async function start(): Promise<void> {
-    if (closing.signal.aborted) throw new Interruption(isStopping)
+    if (closing.signal.aborted) throw feedClosed()
     listening ??= driver.listen(channel, { onMessage: () => announce(), onGap: () => announce() })
     try {
       await listening
@@ -199,63 +179,5 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
       await reading
       await (await listening?.catch(() => undefined))?.close()
     },
-  }
-}
-
-interface FollowerOptions {
-  isBefore(id: string): boolean
-  readPage(position: string): Promise<readonly Event[]>
-  onEnd(): void
-}
-
-class Follower implements EventFollower {
-  private readonly tail: TenantTail
-  private readonly options: FollowerOptions
-  position: string
-  hasEnded = false
-  private isInterrupted = false
-  wake = () => {}
-
-  constructor(tail: TenantTail, position: string, options: FollowerOptions) {
-    this.tail = tail
-    this.position = position
-    this.options = options
-    tail.followers.add(this)
-  }
-
-  async next(): Promise<readonly Event[] | undefined> {
-    while (!this.hasEnded) {
-      this.requireFeed()
-      const { start } = this.tail
-      const events = this.tail.after(this.position) ?? (await this.options.readPage(this.position))
-      const last = events.at(-1)
-      if (last) {
-        this.position = last.id
-        const unknown = events.filter(({ id }) => !this.options.isBefore(id))
-        if (unknown.length > 0) return this.hasEnded ? undefined : unknown
-      } else if (this.position < start) this.position = start
-      else {
-        await new Promise<void>((resolve) => {
-          this.wake = resolve
-        })
-      }
-    }
-    return undefined
-  }
-
-  interrupt(): void {
-    this.isInterrupted = !this.hasEnded
-    this.wake()
-  }
-
-  requireFeed(): void {
-    if (this.isInterrupted) throw new Interruption(isStopping)
-  }
-
-  return(): void {
-    this.hasEnded = true
-    this.tail.followers.delete(this)
-    this.wake()
-    this.options.onEnd()
   }
 }

@@ -1,6 +1,6 @@
 import type { SubscriptionValues } from '../../engine/subscription-values.ts'
 import type { Event } from './event.ts'
-import type { EventFollower } from './event-feed.ts'
+import type { EventFollower } from './event-follower.ts'
 
 /** Values over time. */
 export interface LiveValues<Value> extends SubscriptionValues<Value> {
