@@ -39,6 +39,8 @@ const systemFailures = [
   'could not fsync log file "x"',
   'could not fork process: Cannot allocate memory',
   'something: No space left on device',
+  'could not commit transaction for shard 102013 on at least one active node',
+  'failure on connection marked as essential: node-1.internal:5432',
 ]
 
 describe('an error of the database', () => {

@@ -46,6 +46,9 @@ export const temporaryStates = {
 const brokenSystem =
   /^could not \w+ .*\b(file|block|directory)\b|: (No space left on device|Input\/output error|Read-only file system|Disk quota exceeded|Cannot allocate memory|Too many open files)/
 
+/** Nor has Citus one for a node that it loses while a transaction ends. */
+const lostNode = /^could not commit transaction .*\bactive node$|^failure on connection marked as essential/
+
 /** Codes of Prisma Client and of sockets that mean the same. */
 const temporaryCodes =
   /^(P1001|P1002|P1008|P1017|P2024|P2028|P2034|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/
@@ -64,7 +67,7 @@ export function isDatabaseUnavailable(error: unknown): boolean {
     if (isLost(failure)) return true
     const { message = '' } = failure
     const state = stateOf(failure)
-    if (state === 'XX000') return brokenSystem.test(message)
+    if (state === 'XX000') return brokenSystem.test(message) || lostNode.test(message)
     if (state !== undefined) return Object.keys(temporaryStates).some((start) => state.startsWith(start))
     return temporaryCodes.test(String(failure.code)) || busyMessages.test(message)
   })
