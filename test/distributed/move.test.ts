@@ -37,6 +37,13 @@ const write = (client: pg.Client, { tenantAppId }: TestTenant, id: string) => cl
 const move = (...args: string[]) => fusion(['migrate', 'move', ...args], { DATABASE_URL: adminUrl(name) })
 const moveTo = (to: string, ...args: string[]) => move('--tenant', tenant.name, '--to', to, ...args)
 
+/** The placements of shards that processes accept. */
+async function readNote(): Promise<string[]> {
+  const [row] = await app.database.prisma.$queryRaw<{ note: string }[]>`
+    SELECT obj_description('event_state'::regclass, 'pg_class') AS note`
+  return row?.note.split(' ').slice(1) ?? []
+}
+
 /** The resources of events, in the order of the log. */
 async function resourcesOf(ids: readonly string[]): Promise<string[]> {
   const events = await app.database.prisma.event.findMany({ where: { id: { in: [...ids] } }, orderBy: { id: 'asc' } })
@@ -117,7 +124,12 @@ describe.skipIf(!isDistributed)('migrate move', () => {
     const gateway = await startGateway({ DATABASE_URL: adminUrl(name) })
     const closed = new Promise<number | null>((resolve) => gateway.child.once('close', resolve))
     onTestFinished(() => void gateway.child.kill('SIGKILL'))
-    expect(await moveTo(await otherNodeOf(app, tenant.tenantAppId))).toMatchObject({ code: 0, stderr: '' })
+    const moving = moveTo(await otherNodeOf(app, tenant.tenantAppId))
+    // The gateway accepts the present placement and the planned one.
+    await expect.poll(readNote).toHaveLength(2)
+    const [, planned] = await readNote()
+    expect(await moving).toMatchObject({ code: 0, stderr: '' })
+    expect(await readNote()).toEqual([planned])
     // It looks every five seconds.
     await sleep(6_000)
     expect(gateway.child.exitCode).toBeNull()
