@@ -12,13 +12,14 @@ import { type CitusServers, canCreateCitus, createCitusServers } from './citus-s
 
 // The servers are those of the test, because it restores them. TEST_CITUS_URL says that Citus is to be tested.
 describe.skipIf(!process.env['TEST_CITUS_URL'] || !canCreateCitus)('a distributed database', () => {
-  const archives = mkdtempSync(path.join(tmpdir(), 'fusion-archives-'))
+  let archives: string
   const archiveOf = (number: number) => path.join(archives, String(number))
   const keys: string[] = []
   let servers: CitusServers
   let gateway: ListeningGateway
 
   beforeAll(async () => {
+    archives = mkdtempSync(path.join(tmpdir(), 'fusion-archives-'))
     chmodSync(archives, 0o777)
     servers = await createCitusServers(2, (number) => ({
       archive_mode: 'on',

@@ -16,7 +16,8 @@ const pool = { connectMilliseconds: 30_000, acquireMilliseconds: 30_000, stateme
 const tenants = ['One', 'Two', 'Three', 'Four']
 
 describe.skipIf(!process.env['TEST_CITUS_URL'])('migrate deploy on a distributed database', () => {
-  const { folder, add } = further.createMigrationsFolder()
+  let folder: string
+  let add: (sql: string) => string
   const env = { DATABASE_URL: '', PORT: '0', HOST: 'nowhere.invalid' }
   const keys: string[] = []
   const followers: EventFollower[] = []
@@ -26,6 +27,9 @@ describe.skipIf(!process.env['TEST_CITUS_URL'])('migrate deploy on a distributed
 
   // The gateway runs from here on, while migrations are applied.
   beforeAll(async () => {
+    const migrations = further.createMigrationsFolder()
+    folder = migrations.folder
+    add = migrations.add
     citus = await createCitusDatabase('upgrade')
     env.DATABASE_URL = citus.adminUrl()
     await migrate(citus.ownerUrl, citus.role)
