@@ -124,6 +124,7 @@ export async function observeAttack(
 
 async function observe(url: string, key: string | undefined, seconds: number): Promise<Seen> {
   const client = new Worker(new URL('./victim.ts', import.meta.url), { workerData: { url, key } })
-  setTimeout(() => client.postMessage('stop'), seconds * 1_000)
+  // It can take longer to start than it observes.
+  client.once('online', () => setTimeout(() => client.postMessage('stop'), seconds * 1_000))
   return new Promise((resolve, reject) => client.once('message', resolve).once('error', reject))
 }
