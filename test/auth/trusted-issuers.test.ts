@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -13,6 +13,7 @@ import { openTrustedIssuers } from '../../src/engine/auth/tokens/trusted-issuers
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { readBlocks } from '../support/docs.ts'
 import { createOneOfEach } from '../support/factories.ts'
+import { isDistributed } from '../support/postgresql.ts'
 
 interface KeyPair {
   readonly alg: string
@@ -361,5 +362,43 @@ describe('TRUSTED_ISSUERS', () => {
 
   it('takes the id of a tenant too', async () => {
     expect(await open([settings({ ...keyed, tenant: tenant.tenantAppId })])).toHaveLength(1)
+  })
+})
+
+describe('a write with a token of an issuer', () => {
+  const rename = 'mutation ($id: ID!) { updateUser(input: { id: $id, name: "Renamed" }) { user { id } } }'
+
+  it('is noted in the event log with the name that usage shows for the issuer, and with the id of its request', async () => {
+    const scopes = ['users:read', 'users:write', 'events:read']
+    const gateway = await startWith([settings({ jwksUri: jwksUri(), scopes })])
+    const token = await sign(keys[0] as KeyPair, { scope: scopes.join(' ') })
+    const headers = { authorization: `Bearer ${token}`, 'x-request-id': 'request-1' }
+    const payload = { query: rename, variables: { id: mine.user.id } }
+    const { body } = await gateway.app.inject({ method: 'POST', url: '/graphql', headers, payload })
+    expect(body).toContain(mine.user.id)
+    await gateway.close()
+    const written = await app.database.prisma.event.findMany({ where: { requestId: 'request-1' } })
+    expect(written).toMatchObject([{ keyId: `https://id.example ${tenant.tenantAppId}`, type: 'USER_UPDATED' }])
+  })
+
+  // It runs a script, which Citus does not take.
+  it.skipIf(isDistributed)('is corrected by a migration if the tenant was noted as its request', async () => {
+    const { prisma, runAsOwner } = app.database
+    const { tenantAppId } = tenant
+    const event = (name: string, keyId: string, requestId: string) =>
+      prisma.event.create({
+        data: { tenantAppId, id: `evt_${name}`, type: 'USER_UPDATED', resourceId: name, keyId, requestId },
+      })
+    await event('wrong', 'https://id.example', tenantAppId)
+    await event('of a key', 'key_1', tenantAppId)
+    await event('of a request', 'https://id.example t', 'request-2')
+    await runAsOwner(readFileSync('prisma/migrations/20261126221000_actors_with_spaces/migration.sql', 'utf8'))
+    const names = ['wrong', 'of a key', 'of a request']
+    const events = await prisma.event.findMany({ where: { resourceId: { in: names } }, orderBy: { resourceId: 'asc' } })
+    expect(events.map(({ keyId, requestId }) => [keyId, requestId])).toEqual([
+      ['key_1', tenantAppId],
+      ['https://id.example t', 'request-2'],
+      [`https://id.example ${tenantAppId}`, null],
+    ])
   })
 })

@@ -53,7 +53,7 @@ const Event = builder.objectRef<EventRow>('Event').implement({
     keyId: t.exposeID('keyId', {
       nullable: true,
       description:
-        'The API key that made the change, itself or by a token. Null for commands, imports and the workers of the gateway.',
+        'The API key that made the change, itself or by a token, or the trusted issuer of the token. Null for commands, imports and the workers of the gateway.',
     }),
     requestId: t.exposeString('requestId', {
       nullable: true,
