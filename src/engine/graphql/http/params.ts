@@ -45,8 +45,8 @@ export function readQueryParams(search: Record<string, unknown>): GraphQLParams 
 }
 
 /**
- * Reads the idempotency key of an operation that has no headers: `extensions.idempotencyKey`. It is the same as that of
- * the header of a POST, so that a client may send a mutation again by either.
+ * Reads the idempotency key of an operation: `extensions.idempotencyKey`. It is the same as that of the header of a
+ * POST, so that a client may send a mutation again by either.
  *
  * @throws GatewayError MALFORMED_REQUEST if it is not a key
  */

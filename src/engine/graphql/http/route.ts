@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, GatewayError } from '../../errors.ts'
 import { compressResponse } from '../../http/compression.ts'
 import { wantsPage } from '../../http/pages/page.ts'
@@ -10,7 +10,7 @@ import { type BatchOptions, createBatch, isBatch, malformedBatch } from './batch
 import { createGraphiql, filesPath } from './graphiql.ts'
 import { createGraphiqlHint } from './graphiql-hint.ts'
 import { isJsonType, type JsonType, negotiate, statusOf, statusOfError, wantsApolloMultipart } from './negotiate.ts'
-import { readBodyParams, readQueryParams } from './params.ts'
+import { type GraphQLParams, idempotencyKeyIn, readBodyParams, readQueryParams } from './params.ts'
 import { createResponder, type ResponderOptions } from './responder.ts'
 import type { TrustedDocuments } from './trusted-documents.ts'
 
@@ -67,13 +67,29 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
           return batch(request, reply, body)
         }
         const params = documents.find(readBodyParams(body), viewerOf(request).tenantAppId, request.log)
-        // The document itself, however it was named: a retry may name it by its hash.
-        const { query, operationName, variables } = params
-        const idempotencyKey = readIdempotencyKey(request, [query, operationName, variables])
-        return response(request, reply, params, idempotencyKey)
+        return response(request, reply, params, readKey(request, params))
       },
     })
   })
+}
+
+/**
+ * Reads the idempotency key of a request: of its header, or of `extensions`, which batches and WebSockets have too.
+ *
+ * @throws GatewayError MALFORMED_REQUEST if it is not a key, or each has another one
+ */
+function readKey(request: FastifyRequest, params: GraphQLParams) {
+  // The document itself, however it was named: a retry may name it by its hash.
+  const { query, operationName, variables } = params
+  const ofHeader = readIdempotencyKey(request, [query, operationName, variables])
+  const ofParams = idempotencyKeyIn(params)
+  if (ofHeader && ofParams && ofHeader.key !== ofParams.key) {
+    throw new GatewayError(
+      'MALFORMED_REQUEST',
+      'The header idempotency-key is not the key in extensions.idempotencyKey.',
+    )
+  }
+  return ofHeader ?? ofParams
 }
 
 /** The longest array of operations whose operations get an error each, if none is executed. */

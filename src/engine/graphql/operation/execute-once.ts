@@ -26,8 +26,7 @@ export async function executeOnce(
   const { context, operation } = execution
   const { viewer, loaders } = context
   if (operation.showsSecrets) {
-    const message =
-      'The response has a secret, which is not stored. Send this operation without the header idempotency-key.'
+    const message = 'The response has a secret, which is not stored. Send this operation without an idempotency key.'
     throw new GatewayError('MALFORMED_REQUEST', message)
   }
   let lines: (() => void)[] = []
