@@ -206,15 +206,21 @@ it('keys are removed 30 days after they ended, in batches, and not before the ke
   await insert('created', { revokedAt: daysAgo(31), creatorId: 'key_creator of a removed key_0' })
   await insert('creator of a key that stays', { revokedAt: daysAgo(31) })
   await insert('valid', { creatorId: 'key_creator of a key that stays_0' })
+  await insert('successor of a key that stays', { revokedAt: daysAgo(31) })
+  await insert('rotated', { expiresAt: daysAgo(31), successorId: 'key_successor of a key that stays_0' })
+  await insert('created by a rotated key', { creatorId: 'key_rotated_0' })
   await insert('revoked lately', { revokedAt: daysAgo(29), expiresAt: daysAgo(28) })
   await insert('expires later', { expiresAt: daysAgo(-1) })
   await removeEndedKeys(app.database)
   const left = await app.database.prisma.apiKey.findMany({ where: { tenantAppId }, orderBy: { name: 'asc' } })
   expect(left.map(({ name }) => name)).toEqual([
+    'created by a rotated key',
     'creator of a key that stays',
     'expires later',
     'key of Old',
     'revoked lately',
+    'rotated',
+    'successor of a key that stays',
     'valid',
   ])
 })

@@ -124,6 +124,28 @@ describe('the successor of a rotated key', () => {
     expect(await validKeys(tenant)).toEqual([tenant.keyId])
   })
 
+  it.each([
+    ['revokeApiKey', revoke],
+    ['keys revoke', revokeAsOperator],
+  ])(
+    'ends the keys that its predecessors have created when it is revoked by %s, and not the other way round',
+    async (_, end) => {
+      const tenant = await app.createTenant()
+      const first = await create(tenant)
+      const ofFirst = await create(first.holder)
+      const { row: second } = await rotateKey(app.database, first.id, 60_000)
+      const { row: third } = await rotateKey(app.database, second.id, 60_000)
+      const ofOther = await create(tenant)
+      await end(tenant, second.id)
+      expect((await validKeys(tenant)).toSorted()).toEqual([tenant.keyId, first.id, third.id, ofOther.id].toSorted())
+      const late = await create(first.holder)
+      await create(late.holder)
+      await end(tenant, third.id)
+      expect((await validKeys(tenant)).toSorted()).toEqual([tenant.keyId, first.id, ofOther.id].toSorted())
+      expect(await works(ofFirst)).toBe(false)
+    },
+  )
+
   it('is not left behind if its creator is revoked at the same time', async () => {
     const tenant = await app.createTenant()
     const creator = await create(tenant)

@@ -59,6 +59,13 @@ it('the successor has the lifetime of the old key, and the grace does not extend
   expect(expiresAt).toEqual(old.row.expiresAt)
 })
 
+it('the successor of a key that expires in the last year of a calendar does so too', async () => {
+  const last = new Date('9999-12-31T00:00:00Z')
+  const { id } = (await newKey({ expiresAt: last })).row
+  await app.database.prisma.apiKey.updateMany({ where: { id }, data: { createdAt: new Date('2020-01-01') } })
+  expect((await rotateKey(app.database, id, 0)).row.expiresAt).toEqual(new Date('9999-12-31T23:59:59.999Z'))
+})
+
 it('a key is rotated at most once; its successor can be rotated in turn', async () => {
   const old = await newKey()
   const { row } = await rotateKey(app.database, old.row.id, 3_600_000)

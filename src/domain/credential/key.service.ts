@@ -4,6 +4,7 @@ import type { Database } from '../../engine/db/database.ts'
 import type { ApiKey } from '../../engine/db/generated/prisma/client.ts'
 import { idsWithPrefix } from '../../engine/db/ids.ts'
 import { one } from '../../engine/db/read/relation.ts'
+import { lastTime } from '../../engine/db/storable.ts'
 import { OperatorError } from '../../engine/errors.ts'
 import { operatorName } from '../../engine/input/rules.ts'
 
@@ -94,7 +95,7 @@ export async function rotateKey(
         scopes,
         creatorId,
         pointsPerMinute,
-        expiresAt: lifetime === undefined ? undefined : new Date(now + lifetime),
+        expiresAt: lifetime === undefined ? undefined : new Date(Math.min(now + lifetime, lastTime)),
       },
     )
     // The condition on the successor: a second rotation would take the grace period for the key's lifetime.
@@ -139,8 +140,8 @@ export async function revokeKey({ prisma, transact }: Pick<Database, 'prisma' | 
 }
 
 /**
- * Revokes a key and all that descend from it, within a transaction. Returns the ids of those that were not revoked
- * before.
+ * Revokes a key and all that descend from it, within a transaction. Those that its predecessors have created descend
+ * from it too: their holder is the same. Returns the ids of those that were not revoked before.
  */
 export async function revokeTree(
   { prisma }: Pick<Database, 'prisma'>,
@@ -149,10 +150,11 @@ export async function revokeTree(
   await lockKeys({ prisma }, tenantAppId)
   // Citus follows creators in a read only.
   const tree = await prisma.$queryRaw<{ id: string }[]>`
-    WITH RECURSIVE tree (id) AS (
-      SELECT ${id}::text
-      UNION SELECT k.id FROM api_key k JOIN tree ON k.tenant_app_id = ${tenantAppId} AND k.creator_id = tree.id)
-    SELECT id FROM tree`
+    WITH RECURSIVE tree (id, falls) AS (
+      SELECT ${id}::text, true
+      UNION SELECT k.id, k.creator_id IS NOT DISTINCT FROM tree.id FROM api_key k
+      JOIN tree ON k.tenant_app_id = ${tenantAppId} AND (k.creator_id = tree.id OR k.successor_id = tree.id))
+    SELECT id FROM tree WHERE falls`
   const ids = tree.map((key) => key.id)
   const revoked = await prisma.$queryRaw<{ id: string }[]>`
     UPDATE api_key SET revoked_at = now()
