@@ -143,6 +143,21 @@ describe('cancelJobs', () => {
 })
 
 describe('retryJobs', () => {
+  it('retries jobs with as many attempts as a number can have, which run and fail once more', async () => {
+    const most = 2_147_483_647
+    await createJob('FAILED', 1, { attempts: most })
+    await createJob('CANCELLED', 2, { attempts: most - 1, maxAttempts: most })
+    await createJob('FAILED', 3, { attempts: 1 })
+    expect(await call('retryJobs', { filter: {} })).toMatchObject({ retriedCount: 3 })
+    const job = jobClient(app, tenant)
+    const { leases } = await job('claimJobs', { jobTypes: ['greet'], limit: 3 })
+    expect(present(leases).map(({ job: { attempts } }) => attempts)).toEqual([most, most, 2])
+    for (const { leaseToken, job: claimed } of present(leases).slice(0, 2)) {
+      const failure = { id: claimed.id, leaseToken, code: 'NO', message: 'no' }
+      expect(await job('failJob', failure)).toMatchObject({ job: { status: 'FAILED', attempts: most } })
+    }
+  })
+
   it('makes failed and cancelled jobs due, each with the attempts that it has left and at least one', async () => {
     await createJob('FAILED', 1, { attempts: 3, maxAttempts: 3, progress: 0.5, finishedAt: at(2) })
     await createJob('CANCELLED', 2, { attempts: 1, maxAttempts: 5 })

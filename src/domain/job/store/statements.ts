@@ -22,10 +22,13 @@ const literalsBefore = (transition: Transition) =>
 export const toCancelled = `
   UPDATE job SET status = 'CANCELLED', finished_at = ${now}, updated_at = ${now}, ${withoutLease}`
 
+/** One more, up to the greatest number that the column holds: an imported job can have it. */
+const nextAttempt = 'least(attempts, 2147483646) + 1'
+
 /** Makes a job due now, with the attempts that it has left and at least one. */
 export const toRetried = `
   UPDATE job SET
-    status = 'PENDING', run_at = ${now}, max_attempts = greatest(coalesce(max_attempts, ${defaultMaxAttempts}), attempts + 1),
+    status = 'PENDING', run_at = ${now}, max_attempts = greatest(coalesce(max_attempts, ${defaultMaxAttempts}), ${nextAttempt}),
     progress = NULL, progress_message = NULL, started_at = NULL, finished_at = NULL, updated_at = ${now}, ${withoutLease}`
 
 /** The statements of a job store, which return these columns of `job`. */
@@ -88,7 +91,7 @@ function insertJobs(arity: Arity, columns: string): Statement {
  */
 function failWith(...[code, message, isRetryable, delay, maxDelay, retryAfter]: readonly string[]): string {
   const isAttemptLeft = `${isRetryable}::boolean AND attempts < coalesce(max_attempts, 0)`
-  const seconds = `${delay}::double precision * 2 ^ (attempts - 1) * (1 + node_random(job.tenant_app_id))`
+  const seconds = `${delay}::double precision * 2 ^ least(attempts - 1, 100) * (1 + node_random(job.tenant_app_id))`
   return `
     UPDATE job SET
       status = CASE WHEN ${isAttemptLeft} THEN 'PENDING'::job_status ELSE 'FAILED'::job_status END,
@@ -141,7 +144,7 @@ function startDue(types: string, dueOfType: string, share: string, returned: str
         LIMIT $2::integer) AS limited
       LIMIT ${maxClaimed})
     UPDATE job SET
-      status = 'RUNNING', attempts = attempts + 1, started_at = now(), updated_at = now(),
+      status = 'RUNNING', attempts = ${nextAttempt}, started_at = now(), updated_at = now(),
       progress = NULL, progress_message = NULL,
       lease_token = node_uuid(job.tenant_app_id), lease_expires_at = now() + make_interval(secs => $3::integer)
     FROM due WHERE job.tenant_app_id = due.tenant_app_id AND job.id = due.id ${ofTenant}
