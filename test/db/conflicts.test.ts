@@ -1,8 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { fusion } from '../support/cli.ts'
 import { createOneOfEach } from '../support/factories.ts'
+import { jobClient, present } from '../support/jobs.ts'
 import { type Field, fieldsOf, operationOf, type SampleIds } from '../support/operations.ts'
-import { isDistributed, runAsAdminOn } from '../support/postgresql.ts'
+import { hasServer, isDistributed, runAsAdminOn } from '../support/postgresql.ts'
 
 const tables = ['"user"', 'account', 'profile', 'email_record', 'job']
 
@@ -31,11 +33,14 @@ const run = (sql: string) =>
 const onEach = (sql: string) => run(isDistributed ? `SELECT run_command_on_all_nodes('${sql}')` : sql)
 
 /** A rollback does not change a sequence, so the sequence counts the writes of every try. */
-async function letFirstTriesConflict(count: number): Promise<void> {
+const letFirstTriesConflict = (count: number) =>
+  letTriesConflict(Array.from({ length: count }, (_, index) => index + 1))
+
+async function letTriesConflict(numbers: readonly number[]): Promise<void> {
   await run(`
     CREATE OR REPLACE FUNCTION conflict() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
     BEGIN
-      IF nextval('tries') <= ${count} THEN RAISE EXCEPTION 'conflict' USING ERRCODE = 'serialization_failure'; END IF;
+      IF nextval('tries') IN (${numbers.join(', ') || 0}) THEN RAISE EXCEPTION 'conflict' USING ERRCODE = 'serialization_failure'; END IF;
       RETURN NULL;
     END $$`)
   await onEach('ALTER SEQUENCE tries RESTART')
@@ -73,6 +78,65 @@ async function send(field: Field, hasKey: boolean) {
   })
   return response.json()
 }
+
+describe('work that runs again after a conflict', () => {
+  it('claims as many jobs as an operation may', async () => {
+    await letFirstTriesConflict(2)
+    const input = { jobTypes: ['none'], limit: 100 }
+    const claim =
+      'mutation ($input: ClaimJobsInput!) { claimJobs(input: $input) { leases { leaseToken } userErrors { message } } }'
+    const { data } = await app.graphql(tenant, claim, { input })
+    expect(data).toEqual({ claimJobs: { leases: [], userErrors: [] } })
+    expect(await countTries()).toBe(3)
+  })
+
+  it('counts the end of an attempt once', async () => {
+    await letFirstTriesConflict(0)
+    const job = jobClient(app, tenant)
+    await job('createJob', { jobType: 'counted' })
+    const { leases } = await job('claimJobs', { jobTypes: ['counted'] })
+    const { leaseToken, job: claimed } = present(leases?.[0])
+    const countEnds = async () => {
+      const { values } = await app.services.metrics.jobAttempts.get()
+      return values.find(({ labels }) => labels['outcome'] === 'succeeded')?.value ?? 0
+    }
+    const before = await countEnds()
+    const input = { jobType: 'next' }
+    const [query, variables] = [
+      `mutation ($id: ID!, $leaseToken: String!, $input: CreateJobInput!) {
+        completeJob(input: { id: $id, leaseToken: $leaseToken }) { job { status } }
+        createJob(input: $input) { job { status } }
+      }`,
+      { id: claimed.id, leaseToken, input },
+    ]
+    // The first mutation succeeds in each of the three tries, and the second one in the last.
+    await letTriesConflict([2, 4])
+    const headers = { 'x-api-key': tenant.key, 'idempotency-key': 'counted' }
+    const response = await app.app.inject({ method: 'POST', url: '/graphql', headers, payload: { query, variables } })
+    expect(response.json().data).toEqual({
+      completeJob: { job: { status: 'SUCCEEDED' } },
+      createJob: { job: { status: 'PENDING' } },
+    })
+    expect(await countTries()).toBe(6)
+    expect((await countEnds()) - before).toBe(1)
+  })
+
+  // The role of the embedded database passes by policies, and Citus has none.
+  it.runIf(hasServer && !isDistributed)('is not an export, which has written what it has read before', async () => {
+    const { runAsOwner, url } = app.database
+    await runAsOwner(`
+      CREATE FUNCTION conflict_of(tenant text) RETURNS boolean LANGUAGE plpgsql AS $$
+      BEGIN RAISE EXCEPTION 'conflict' USING ERRCODE = 'serialization_failure'; END $$;
+      ALTER TABLE job ENABLE ROW LEVEL SECURITY;
+      CREATE POLICY conflict ON job USING (conflict_of(tenant_app_id));`)
+    onTestFinished(() => runAsOwner('ALTER TABLE job DISABLE ROW LEVEL SECURITY'))
+    const { code, stdout, stderr } = await fusion(['export', '--tenant', tenant.name], { DATABASE_URL: String(url) })
+    expect([code, stderr]).toEqual([1, expect.stringContaining('The database refused: conflict\n')])
+    const records = stdout.trimEnd().split('\n')
+    expect(records.length).toBeGreaterThan(0)
+    expect(new Set(records).size).toBe(records.length)
+  })
+})
 
 describe.each([
   ['without an idempotency key', false],

@@ -24,14 +24,16 @@ export function exportRecords(io: Io, { tenant: name, out, since }: ExportOption
     const log = createLogger(config, io.stderr)
     const services = createServices(database, { ...config, maxReadLength: Number.POSITIVE_INFINITY })
     let target: Writable | undefined
-    await database.transact(async () => {
+    const write = async () => {
       await beginSnapshot(database)
       for await (const record of exportTenant(services, tenant, log, since)) {
         // A file from before stays if nothing can be exported.
         target ??= out === undefined ? io.stdout : createWriteStream(out, { mode: 0o600 })
         await writeTo(target, `${JSON.stringify(record)}\n`)
       }
-    })
+    }
+    // A standby can end a long snapshot (40001). What is written cannot be taken back.
+    await database.transact(write, { runsOnce: true })
     if (target && target !== io.stdout) await finished(target.end())
   }
   return withMigratedDatabase(io, work, patient)

@@ -20,7 +20,10 @@ import { type JobLease, leaseOf } from './store/lease.ts'
 // validation. Each throws BAD_USER_INPUT naming every invalid field, with NOT_FOUND for a missing job and CONFLICT for
 // a stale token.
 
-/** How many jobs the fields of an operation have requested. Their payloads are in one response. */
+/**
+ * How many jobs the fields of an operation have requested. Their payloads are in one response. A statement that
+ * conflicts with another transaction runs again, so only one that has claimed counts.
+ */
 const claimed = new WeakMap<Context, number>()
 
 export async function claim(context: Context, input: z.input<typeof claimInput>): Promise<JobLease[]> {
@@ -30,12 +33,12 @@ export async function claim(context: Context, input: z.input<typeof claimInput>)
   if (before + limit > maxClaims) {
     throw invalidField('limit', 'OUT_OF_RANGE', `must add up to at most ${maxClaims} in an operation`)
   }
-  claimed.set(context, before + limit)
   const leased = await jobs.claim(viewer.tenantAppId, {
     jobTypes: inRandomOrder(new Set(jobTypes)),
     limit,
     leaseSeconds,
   })
+  claimed.set(context, before + limit)
   return leased.map(leaseOf)
 }
 

@@ -8,7 +8,7 @@ import type { JoinedTransaction } from './joined-transaction.ts'
 import type { DatabaseLocation } from './location.ts'
 import { openPostgres, type PostgresObservers } from './postgres/postgres.ts'
 import { createReads, type Reads } from './read/reads.ts'
-import { createTransact, type Transact } from './transactions.ts'
+import { type AfterCommit, createAfterCommit, createTransact, type Transact } from './transactions.ts'
 import { createInserts, type Inserts } from './write/insert.ts'
 import { createOwnedRows } from './write/owned-rows.ts'
 
@@ -24,6 +24,7 @@ export interface Database extends Inserts {
   /** The writes of many rows of an owner. */
   readonly rowsOf: ReturnType<typeof createOwnedRows>
   readonly transact: Transact
+  readonly afterCommit: AfterCommit
   readonly model: DataModel
   readonly driver: Driver
   close(): Promise<void>
@@ -66,6 +67,7 @@ export async function createDatabase(
     reads: createReads(sql, dataModel, onBatch),
     rowsOf: createOwnedRows(sql, dataModel),
     transact: createTransact(sql, current),
+    afterCommit: createAfterCommit(current),
     model: dataModel,
     driver,
     async close() {

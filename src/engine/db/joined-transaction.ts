@@ -17,6 +17,8 @@ export class JoinedTransaction implements SqlQueryable {
   /** The error of a statement that conflicted with another transaction, even if a sender caught it. */
   conflict: { readonly error: unknown } | undefined
   isUndone = false
+  /** What happens outside of the database when the transaction is committed. */
+  readonly effects: (() => void)[] = []
 
   constructor(sql: SqlQueryable) {
     this.sql = sql
@@ -40,11 +42,13 @@ export class JoinedTransaction implements SqlQueryable {
   /** Runs work in a savepoint, which is restored if the work fails. */
   async savepoint<Result>(work: () => Promise<Result>): Promise<Result> {
     const savepoint = await this.startSavepoint()
+    const { length } = this.effects
     try {
       const result = await work()
       await savepoint.commit()
       return result
     } catch (error) {
+      this.effects.length = length
       // If this fails too, the transaction cannot be committed, and the first error says why.
       await savepoint.rollback().catch(() => undefined)
       throw error

@@ -13,19 +13,33 @@ type TransactionControl = Pick<JoinedTransaction, 'undo'>
  * Work that conflicts with another transaction (deadlock, serialization failure) is rolled back and run again, at most
  * three times in all. Otherwise only workers try again, when they store the outcome of a job.
  *
+ * So it has no effect outside of the database: this comes after the transaction, or is left to {@link AfterCommit}.
+ *
  * @param options.hasOneWrite whether the work writes with one statement, which is a transaction by itself: BEGIN and
  *   COMMIT are not sent
+ * @param options.runsOnce whether a conflict fails the work at once, because it cannot be repeated
  */
 export type Transact = <Result>(
   work: (transaction: TransactionControl) => Promise<Result>,
-  options?: { readonly hasOneWrite?: boolean },
+  options?: { readonly hasOneWrite?: boolean; readonly runsOnce?: boolean },
 ) => Promise<Result>
+
+/** Does something outside of the database because of a write: once the transaction that it belongs to is committed. */
+export type AfterCommit = (effect: () => void) => void
+
+export function createAfterCommit(current: AsyncLocalStorage<JoinedTransaction>): AfterCommit {
+  return (effect) => {
+    const transaction = current.getStore()
+    if (transaction) transaction.effects.push(effect)
+    else effect()
+  }
+}
 
 const maxTries = 3
 
 /** @param current the transaction that the statements sent now belong to; the adapters look it up there (adapter.ts) */
 export function createTransact(sql: SqlDriverAdapter, current: AsyncLocalStorage<JoinedTransaction>): Transact {
-  return async (work, { hasOneWrite = false } = {}) => {
+  return async (work, { hasOneWrite = false, runsOnce = false } = {}) => {
     const outer = current.getStore()
     if (outer) return outer.savepoint(() => work(outer))
     const run = hasOneWrite ? () => work(notUndoable) : () => runInTransaction(sql, current, work)
@@ -33,7 +47,7 @@ export function createTransact(sql: SqlDriverAdapter, current: AsyncLocalStorage
       try {
         return await run()
       } catch (error) {
-        if (tries >= maxTries || !isConflict(error)) throw error
+        if (runsOnce || tries >= maxTries || !isConflict(error)) throw error
       }
     }
   }
@@ -64,6 +78,7 @@ async function runInTransaction<Result>(
     throw joined.conflict?.error ?? error
   }
   await (joined.isUndone ? rollBack(transaction) : transaction.commit())
+  if (!joined.isUndone) for (const effect of joined.effects) effect()
   return result
 }
 

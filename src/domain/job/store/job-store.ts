@@ -56,7 +56,7 @@ export type JobStore = ReturnType<typeof createJobStore>
  * is in another state.
  */
 export function createJobStore(
-  { sql, model, driver }: Pick<Database, 'sql' | 'model' | 'driver'>,
+  { sql, model, driver, afterCommit }: Pick<Database, 'sql' | 'model' | 'driver' | 'afterCommit'>,
   { backoff, jobLimits, metrics }: JobStoreOptions,
 ) {
   const { list, toRow } = selectColumns(model('Job'))
@@ -88,7 +88,7 @@ export function createJobStore(
 
   async function endAttempt(held: HeldJob, change: Statement, values: readonly Parameter[]): Promise<Job> {
     const job = await changeHeld(held, change, values)
-    metrics.jobAttempts.inc({ outcome: outcomes[job.status] ?? 'failed' })
+    afterCommit(() => metrics.jobAttempts.inc({ outcome: outcomes[job.status] ?? 'failed' }))
     return job
   }
 
