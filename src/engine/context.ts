@@ -19,13 +19,15 @@ import { createUsageCounts, type UsageCounts } from './telemetry/usage/usage-cou
 export interface RequestServices {
   readonly tokens: AccessTokens
   readonly metrics: Metrics
+  /** Whether gateways of the previous release may read what this one stores and returns. */
+  readonly hasPreviousRelease: boolean
 }
 
 /** The services that the requests of a process share. */
 export interface Services extends RequestServices, EngineServices {}
 
 /** The services that do not depend on the domain. */
-export interface EngineServices extends Pick<RequestServices, 'tokens' | 'metrics'> {
+export interface EngineServices extends Pick<RequestServices, 'tokens' | 'metrics' | 'hasPreviousRelease'> {
   readonly database: Database
   readonly idempotency: Idempotency
   readonly queues: FairQueues
@@ -60,19 +62,22 @@ export interface EngineOptions {
    * are.
    */
   readonly keyRing?: KeyRing | undefined
+  /** See {@link RequestServices}. */
+  readonly hasPreviousRelease?: boolean
 }
 
 /** Creates the services that do not depend on the domain. They send no statement before they are used. */
 export function createEngineServices(
   database: Database,
   { userModel, longModels }: ModelOptions,
-  { tokenIssuer, maxReadLength, metrics = createMetrics(), keyRing }: EngineOptions,
+  { tokenIssuer, maxReadLength, metrics = createMetrics(), keyRing, hasPreviousRelease = false }: EngineOptions,
 ): EngineServices {
   return {
     database,
     idempotency: createIdempotency(database),
-    tokens: createAccessTokens(createSigningKeys(database, keyRing), tokenIssuer),
+    tokens: createAccessTokens(createSigningKeys(database, keyRing, hasPreviousRelease), tokenIssuer),
     metrics,
+    hasPreviousRelease,
     queues: createFairQueues(),
     usageCounts: createUsageCounts(),
     reading: { userModel, longModels: new Set(longModels), maxLength: maxReadLength },

@@ -1,13 +1,18 @@
 import { execFile, execFileSync, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { eraseUsers } from '../../src/domain/erasure/erase-users.ts'
+import { openDatabase } from '../../src/engine/db/database.ts'
 import { fusion, type RunningCommand, type RunningGateway, startCommand, startGateway } from '../support/cli.ts'
 import { createEmptyDir } from '../support/data-dir.ts'
 import { subscribe } from '../support/events.ts'
+import { present } from '../support/jobs.ts'
 import { createDatabaseOfOwner, dropDatabase, hasServer, ownerUrl } from '../support/postgresql.ts'
+import { locationOf } from '../support/settings.ts'
 
 /** The commit of version 0.1.0. */
 const release = '6e86eb0'
@@ -151,6 +156,111 @@ describe.skipIf(!hasServer || !hasRelease)('a gateway and a worker of version 0.
     isOver = true
     await Promise.all([...visitors, follower])
     expect(failures).toEqual([])
+  })
+
+  it('read what this version stores, and this version reads what they store', async () => {
+    const withSecret = { DATABASE_URL: url, SECRET_KEYS: randomBytes(32).toString('base64') }
+    const next = await startGateway(withSecret)
+    onTestFinished(() => void next.child.kill())
+    const [older, newer] = [gateway.address, next.address]
+    const bothWays = [
+      [newer, older],
+      [older, newer],
+    ] as const
+
+    const newKey = (await fusion(['keys', 'create', '--tenant', 'Acme'], withSecret)).stdout.trim()
+    for (const [, at] of bothWays) expect(await graphql(at, '{ viewer { keyName } }', {}, newKey)).toBeDefined()
+
+    // The first token creates the key pair.
+    const createTokens = async () => {
+      for (const [from, to] of bothWays) {
+        const mutation = 'mutation { createAccessToken(input: { scopes: ["users:read"] }) { accessToken } }'
+        const created = await graphql(from, mutation, {}, newKey)
+        const token = String(created['createAccessToken']?.['accessToken'])
+        const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+        const query = '{ users(first: 1) { nodes { id } } }'
+        const response = await fetch(`${to}/graphql`, { method: 'POST', headers, body: JSON.stringify({ query }) })
+        expect(await response.text()).toMatch(/^\{"data":\{"users":\{"nodes":\[\{"id":/)
+      }
+    }
+    for (let number = 0; number < 4; number += 1) {
+      await rest(newer, 'POST', '/users', { name: `Kept ${number}`, email: `kept${number}@example.com`, phone: '1' })
+    }
+    await createTokens()
+    expect((await fusion(['signing-keys', 'rotate'], withSecret)).code).toBe(0)
+    await createTokens()
+    const verified = await fusion(['verify', 'secrets', '--encrypt'], withSecret)
+    expect([verified.stdout, verified.stderr]).toEqual([
+      expect.stringContaining('unencrypted'),
+      expect.stringContaining('migrate contract'),
+    ])
+    await createTokens()
+
+    const page = `query ($orderBy: UserOrder, $after: String) {
+      users(first: 2, orderBy: $orderBy, after: $after) { nodes { id } pageInfo { endCursor } } }`
+    for (const orderBy of [undefined, { field: 'CREATED_AT', direction: 'DESC' }]) {
+      for (const [from, to] of bothWays) {
+        const first = await graphql(from, page, { orderBy })
+        const { endCursor: after } = present(first['users'])['pageInfo'] as unknown as { endCursor: string }
+        expect(await graphql(to, page, { orderBy, after })).toEqual(await graphql(from, page, { orderBy, after }))
+      }
+    }
+
+    // The worker is of the previous version.
+    for (const [from, to] of bothWays) {
+      const input = { jobType: 'unknown_here', payload: { at: from }, maxAttempts: 1, idempotencyKey: from }
+      const create = 'mutation ($input: CreateJobInput!) { createJob(input: $input) { job { id payload } } }'
+      const { createJob } = await graphql(from, create, { input })
+      expect(await graphql(to, create, { input })).toEqual({ createJob })
+      const { id } = present(createJob)['job'] as unknown as { id: string }
+      const claim = 'mutation { claimJobs(input: { jobTypes: ["unknown_here"] }) { leases { leaseToken job { id } } } }'
+      const { claimJobs } = await graphql(to, claim)
+      const [{ leaseToken } = {}] = (claimJobs?.['leases'] ?? []) as unknown as { leaseToken?: string }[]
+      const fail = `mutation ($id: ID!, $leaseToken: String!) {
+        failJob(input: { id: $id, leaseToken: $leaseToken, code: "NO", message: "no" }) { job { status error { code attempt } } } }`
+      const failed = { status: 'FAILED', error: { code: 'NO', attempt: 1 } }
+      expect(await graphql(from, fail, { id, leaseToken })).toEqual({ failJob: { job: failed } })
+      const retry = 'mutation ($id: ID!) { retryJob(input: { id: $id }) { job { status } } }'
+      expect(await graphql(to, retry, { id })).toEqual({ retryJob: { job: { status: 'PENDING' } } })
+      const cancel = 'mutation ($id: ID!) { cancelJob(input: { id: $id }) { job { status } } }'
+      expect(await graphql(from, cancel, { id })).toEqual({ cancelJob: { job: { status: 'CANCELLED' } } })
+    }
+    for (const [at] of bothWays) expect(await followJob(at)).toBe('SUCCEEDED')
+
+    const createOnce = async (at: string, path: string, body: object, idempotencyKey: string) => {
+      const headers = { 'x-api-key': key, 'content-type': 'application/json', 'idempotency-key': idempotencyKey }
+      const response = await fetch(at + path, { method: 'POST', headers, body: JSON.stringify(body) })
+      // That version tells the cost of each response.
+      const { extensions: _, ...content } = (await response.json()) as Record<string, unknown>
+      return [response.status, response.headers.get('idempotent-replayed'), content] as const
+    }
+    const mutation = `mutation ($email: String!) {
+      createUser(input: { name: "Once", email: $email, phone: "1" }) { user { id name createdAt } userErrors { code field message } } }`
+    for (const [index, [from, to]] of bothWays.entries()) {
+      const email = `once${index}@example.com`
+      for (const [path, body] of [
+        ['/users', { name: 'Once', email, phone: '1' }],
+        ['/graphql', { query: mutation, variables: { email: `graphql-${email}` } }],
+        ['/graphql', { query: mutation, variables: { email: 'no address' } }],
+      ] as const) {
+        const name = `${index} ${path} ${JSON.stringify(body).length}`.replaceAll(' ', '-')
+        const [status, , response] = await createOnce(from, path, body, name)
+        expect(await createOnce(to, path, body, name)).toEqual([status, 'true', response])
+        const id = /usr_[\w-]+/.exec(JSON.stringify(response))?.[0]
+        if (id === undefined) continue
+        // A response that names a user who was deleted is erased.
+        await graphql(newer, 'mutation ($id: ID!) { deleteUser(input: { id: $id }) { deletedUserId } }', { id })
+        const database = await openDatabase(locationOf(url))
+        do await eraseUsers(database)
+        while ((await database.prisma.erasure.count()) > 0)
+        await database.close()
+        for (const at of [from, to]) {
+          const [, , erased] = await createOnce(at, path, body, name)
+          expect(JSON.stringify(erased)).toContain('IDEMPOTENCY_KEY_REUSED')
+        }
+      }
+    }
+    expect(await next.stop('SIGTERM')).toMatchObject({ code: 0 })
   })
 
   it('are replaced: a gateway of this version sees what they wrote, and they stop with 0', async () => {

@@ -1,5 +1,6 @@
 import { readConfig } from '../../config.ts'
 import { listSigningKeys, rotateSigningKey } from '../../engine/auth/tokens/signing-keys.ts'
+import { mayHavePreviousRelease } from '../../engine/db/migrations/contract.ts'
 import type { Io } from '../io.ts'
 import { keyRingOf } from '../process/key-ring-of.ts'
 import { printTable } from './terminal.ts'
@@ -20,6 +21,7 @@ export function printSigningKeys(io: Io): Promise<void> {
 
 export function replaceSigningKey(io: Io): Promise<void> {
   return withMigratedDatabase(io, async (database) => {
-    io.stdout.write(`${await rotateSigningKey(database, keyRingOf(readConfig(io.env)))}\n`)
+    const keyRing = (await mayHavePreviousRelease(database.sql)) ? undefined : keyRingOf(readConfig(io.env))
+    io.stdout.write(`${await rotateSigningKey(database, keyRing)}\n`)
   })
 }

@@ -8,6 +8,7 @@ import { startUsageWriter } from '../../domain/usage/usage-writer.ts'
 import type { Services } from '../../engine/context.ts'
 import { type Database, type DatabaseOptions, openDatabase } from '../../engine/db/database.ts'
 import { requireLayout, watchPlacement } from '../../engine/db/distribution/layout.ts'
+import { mayHavePreviousRelease } from '../../engine/db/migrations/contract.ts'
 import { deployMigrations } from '../../engine/db/migrations/migrations.ts'
 import { createStatementMeter, type StatementMeter } from '../../engine/db/statement-meter.ts'
 import { waitForDatabase } from '../../engine/db/wait-for-database.ts'
@@ -78,8 +79,6 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
   const database = await openDatabaseFor(options, meter)
   opened.defer(() => database.close())
   measureProcess(metrics, () => database.driver.connections())
-  const services = createServices(database, { ...config, keyRing: keyRingOf(config), metrics, logger })
-  opened.defer(() => services.events.close())
   opened.defer(options.shareMetrics ? await options.shareMetrics() : await serveMetrics(metrics.registry, config))
   const redis = await openRedis(config, logger)
   opened.defer(() => redis?.close())
@@ -87,6 +86,15 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
   await requireLayout(database)
   await logWriteProblems(database.sql, logger)
   await fitEventLog(database, logger)
+  const hasPreviousRelease = await mayHavePreviousRelease(database.sql)
+  const services = createServices(database, {
+    ...config,
+    keyRing: keyRingOf(config),
+    metrics,
+    logger,
+    hasPreviousRelease,
+  })
+  opened.defer(() => services.events.close())
   measureJobs(metrics, services.jobs, meter)
   measureNodes(metrics, database, meter)
   const { pointsPerMinute, pointsPerUser } = config

@@ -54,7 +54,7 @@ const findJobs = statement(`
 // The row stays, so that the request is not executed again. The response to the deletion has the time of the deletion.
 const eraseResponses = statement(`
   WITH ${page('idempotent_answer', 'answer', '<')}, erased AS (
-    UPDATE idempotent_answer SET answer = '' WHERE tenant_app_id = $1 AND id IN (SELECT id FROM found)
+    UPDATE idempotent_answer SET answer = '', fingerprint = '' WHERE tenant_app_id = $1 AND id IN (SELECT id FROM found)
   )
   SELECT (SELECT max(id) FROM page), ARRAY[]::text[]`)
 

@@ -66,8 +66,8 @@ export function createIdempotency({ sql, transact }: Pick<Database, 'sql' | 'tra
           const [locked] = await query(sql, lock, [tenantAppId, id])
           if (locked?.[0] !== true) throw keyInUse()
           const [[storedFingerprint, stored] = []] = await query(sql, find, [tenantAppId, id])
-          if (storedFingerprint !== undefined && storedFingerprint !== fingerprint) throw keyReused()
           if (stored === erased) throw responseErased()
+          if (storedFingerprint !== undefined && storedFingerprint !== fingerprint) throw keyReused()
           if (stored !== undefined) return { response: JSON.parse(String(stored)) as Result, isReplay: true }
           const response = await work()
           if (isFinal(response)) await query(sql, store, [tenantAppId, id, fingerprint, JSON.stringify(response)])
@@ -81,7 +81,7 @@ export function createIdempotency({ sql, transact }: Pick<Database, 'sql' | 'tra
   }
 }
 
-/** What is stored instead of a response that was erased. */
+/** What is stored instead of an erased response, and of its fingerprint: version 0.1.0 takes it for another request. */
 const erased = ''
 
 /** Removes responses that are older than 24 hours, in batches. */

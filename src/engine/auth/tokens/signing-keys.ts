@@ -67,8 +67,9 @@ const minAgeMilliseconds = 1_000
  * Creates the key pairs that sign access tokens. All gateways of a migrated database have the same ones.
  *
  * @param keyRing encrypts the private keys that are stored from now on
+ * @param isPlain whether they are stored unencrypted, because gateways of version 0.1.0 read them too
  */
-export function createSigningKeys({ sql }: Pick<Database, 'sql'>, keyRing?: KeyRing) {
+export function createSigningKeys({ sql }: Pick<Database, 'sql'>, keyRing?: KeyRing, isPlain = false) {
   /** The pairs of the last read that succeeded. */
   let pairs: readonly KeyPair[] = []
   let readAt = Number.NEGATIVE_INFINITY
@@ -130,7 +131,7 @@ export function createSigningKeys({ sql }: Pick<Database, 'sql'>, keyRing?: KeyR
     async current() {
       const known = await findSigning(maxAgeMilliseconds)
       if (known) return known
-      const pair = await createPair(keyRing)
+      const pair = await createPair(isPlain ? undefined : keyRing)
       await outside(() => execute(sql, insertFirst, pair))
       const created = await findSigning(Number.NEGATIVE_INFINITY)
       if (!created) throw new Error('A signing key was created but not found')

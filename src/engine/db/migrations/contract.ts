@@ -19,6 +19,14 @@ export async function readContractions(sql: SqlQueryable): Promise<string[]> {
   return (await query(sql, listFound, [names])).map(([name]) => String(name))
 }
 
+/**
+ * Whether gateways of the previous release may use the database, until it is contracted. What this release stores is
+ * then such that they can read it, because an upgrade is made process by process, and can be taken back.
+ */
+export async function mayHavePreviousRelease(sql: SqlQueryable): Promise<boolean> {
+  return (await readContractions(sql)).length > 0
+}
+
 /** Drops what only gateways of the previous release need. It can be repeated. */
 export async function contract({ runScript }: Pick<Connector, 'runScript'>, sql: SqlQueryable): Promise<void> {
   for (const one of await splitConcurrent(sql, readFileSync(file, 'utf8'))) await runScript(one)

@@ -8,6 +8,8 @@ export interface OrderedList {
   /** Its name in cursors and errors: `users`. */
   readonly name: string
   readonly order: Order
+  /** Whether gateways of version 0.1.0 read its cursors too, which did not name lists. */
+  readonly isUnnamed?: boolean
 }
 
 /**
@@ -15,7 +17,11 @@ export interface OrderedList {
  * is deleted: base64url of a JSON array, such as `["users","createdAt","1769846400000","usr_1"]`, with a name and a
  * text for each further field of the order.
  */
-export function encodeCursor({ name, order }: OrderedList, row: { readonly id: string }): string {
+export function encodeCursor({ name, order, isUnnamed }: OrderedList, row: { readonly id: string }): string {
+  if (isUnnamed && !order.ties) {
+    const text = order.textOf(row as never)
+    return toBase64Url(order.field === 'createdAt' ? `${text} ${row.id}` : JSON.stringify([order.field, text, row.id]))
+  }
   const values = ordersIn(order).flatMap((one) => [one.field, one.textOf(row as never)])
   return toBase64Url(JSON.stringify([name, ...values, row.id]))
 }

@@ -65,7 +65,8 @@ export function defineList(name: string, { model, type, plural, scope, descripti
         resolve: async (_, args, context) => {
           // TypeScript does not follow the types of arguments that a list may lack.
           const { filter, orderBy, thenBy } = args as { filter?: FilterValues | null; orderBy?: never; thenBy?: never }
-          const list = { name: plural, order: selection?.order.read(orderBy, thenBy) ?? byTime('createdAt', 'ASC') }
+          const order = selection?.order.read(orderBy, thenBy) ?? byTime('createdAt', 'ASC')
+          const list = { name: plural, order, isUnnamed: context.hasPreviousRelease }
           const page = readPageRequest(args, list)
           const conditions = selection?.filter.conditionsOf(filter ?? {}, context) ?? []
           const rows = await context.loaders.list(model, { conditions, ...windowOf(page) })
