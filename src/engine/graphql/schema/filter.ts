@@ -96,7 +96,7 @@ export interface Filter<Values = FilterValues> {
    * @throws GatewayError BAD_USER_INPUT for filters within filters beyond the depth
    */
   sizeOf(values: Values, depth: number): number
-  /** The same for values as the client sent them, at most as many as a filter may have, and so many if they are rejected. */
+  /** The same for values as the client sent them. A filter that is rejected counts as the largest that is accepted. */
   countOf(values: Values): number
 }
 
