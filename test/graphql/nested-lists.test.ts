@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { AccountFilter } from '../../src/domain/account/account.graphql.ts'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { type Scope, scopes, userScopes } from '../../src/engine/auth/scopes.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
@@ -323,6 +324,8 @@ describe('User.accountsConnection', () => {
   })
 })
 
+const cursor = Buffer.from('["accounts","createdAt","1769846400000","acc_1"]').toString('base64url')
+
 describe('a nested list costs', () => {
   const costOf = async (selection: string) => {
     const response = await app.rest(tenant, 'POST', '/graphql', {
@@ -347,6 +350,9 @@ describe('a nested list costs', () => {
     ['accounts(first: 3) { profile { emails(first: 4) { id } } }', 3 + 3 + 12],
     ['accountsConnection { nodes { id } }', 20],
     ['accountsConnection(first: 3) { totalCount nodes { id } }', 3 + 5],
+    ['accountsConnection(first: 0) { pageInfo { hasNextPage } }', 1],
+    [`accountsConnection(first: 0, after: "${cursor}") { pageInfo { hasPreviousPage } }`, 1 + 2 * 5],
+    [`accountsConnection(last: 2, after: "${cursor}", before: "${cursor}") { nodes { id } }`, 2 + 4 * 5],
     ['accountsConnection(last: 3, filter: {}) { totalCount edges { node { profile { id } } } }', 6 + 5 + 5],
   ])('%s: %i points for each user', async (selection, points) => {
     expect(await costOf(selection)).toBe(points)
@@ -354,6 +360,38 @@ describe('a nested list costs', () => {
 })
 
 describe('a nested list is rejected', () => {
+  it('once for all rows, with an error for at most 2,000 of them, and costs as much as the most conditions', async () => {
+    const other = await app.createTenant()
+    const { tenantAppId } = other
+    await app.database.prisma.user.createMany({
+      data: Array.from({ length: 400 }, (_, index) => ({
+        tenantAppId,
+        id: `usr_${index}`,
+        name: '',
+        email: '',
+        phone: '',
+      })),
+    })
+    const read = vi.spyOn(AccountFilter, 'conditionsOf')
+    const deep = { and: [{ and: [{ and: [{ and: [{ and: [{ platform: 'X' }] }] }] }] }] }
+    const aliases = Array.from(
+      { length: 40 },
+      (_, index) => `a${index}: accountsConnection(first: 0, last: 0) { __typename }`,
+    )
+    const query = `query ($deep: AccountFilter) { users(first: 400) { nodes { ${aliases.join(' ')} } } user(id: "usr_1") { accounts(filter: $deep) { id } } }`
+    // The second run is compiled.
+    for (const _run of [1, 2, 3]) {
+      const { headers, ...response } = await app.rest(other, 'POST', '/graphql', { query, variables: { deep } })
+      const { data, errors } = response.json()
+      expect(data).toEqual({ users: null, user: null })
+      expect(errors.length).toBeLessThanOrEqual(2_000)
+      expect(Number(headers['x-cost'])).toBeGreaterThanOrEqual(400 * (1 + 40) + 1 + 5 + 20 * 5)
+      expect(read.mock.calls.length).toBeLessThanOrEqual(2)
+      read.mockClear()
+    }
+    read.mockRestore()
+  })
+
   const many = JSON.stringify({ or: Array.from({ length: 21 }, () => ({ platform: 'X' })) }).replace(/"(\w+)":/g, '$1:')
   it.each([
     ['accounts(first: 501) { id }', 'Invalid input: first must be from 0 to 500.'],

@@ -229,6 +229,29 @@ describe('the cost', () => {
       50 + 9 + 50,
     ],
     ['subscription { jobs(first: 30) { id } }', {}, 30],
+    // The fields of the response, each once.
+    [
+      'query ($with: Boolean!) { users(first: 3) { nodes { accounts @include(if: $with) { id } } } }',
+      { with: false },
+      3,
+    ],
+    [
+      'query ($with: Boolean!) { users(first: 3) { nodes { accounts @include(if: $with) { id } } } }',
+      { with: true },
+      18,
+    ],
+    [
+      'query ($without: Boolean = true) { users(first: 3) { nodes { id } } ... @skip(if: $without) { jobs { nodes { id } } } }',
+      {},
+      3,
+    ],
+    ['{ users(first: 3) { nodes { id accounts @skip(if: true) { id } } } }', {}, 3],
+    [
+      '{ users(first: 3) { nodes { ...A ...B accounts { id } } } } fragment A on User { accounts { platform } } fragment B on User { accounts { profile { id } } }',
+      {},
+      3 * (1 + 5 * (1 + 1)),
+    ],
+    ['{ jobs(first: 2) { nodes { payload ...A } } } fragment A on Job { payload }', {}, 2],
   ])('of %s with %j is %d', (query, variables, cost) => {
     expect(costOf(query, variables)).toBe(cost)
     expect(costOf(query, variables)).toBe(cost)

@@ -74,6 +74,8 @@ async function repeat(
   agent.destroy()
 }
 
+const cursor = Buffer.from('["accounts","createdAt","1769846400000","acc_1"]').toString('base64url')
+
 const aliases = (count: number, field: string) =>
   Array.from({ length: count }, (_, index) => `a${index}: ${field}`).join(' ')
 
@@ -264,6 +266,20 @@ const attacksOfHolders: Readonly<Record<string, Attack>> = {
       const query =
         'query ($filter: AccountFilter) { users(first: 188) { nodes { accounts(first: 1, filter: $filter) { id } } } }'
       return { body: { query, variables: { filter: { and } } } }
+    }),
+  'arguments of nested lists that are rejected in each row': (target, signal) =>
+    repeat(target, signal, 32, () => ({
+      body: {
+        query: `{ users(first: 330) { nodes { ${aliases(58, 'accountsConnection(first: 0, last: 0) { __typename }')} } } }`,
+      },
+    })),
+  'empty pages of nested lists, with the flags of both sides': (target, signal) =>
+    repeat(target, signal, 32, () => {
+      const pages = aliases(
+        58,
+        `accountsConnection(first: 0, after: "${cursor}", before: "${cursor}") { pageInfo { hasNextPage hasPreviousPage } }`,
+      )
+      return { body: { query: `{ users(first: 16) { nodes { ${pages} } } }` } }
     }),
   '60 nested lists with other arguments': (target, signal) =>
     repeat(target, signal, 32, () => {

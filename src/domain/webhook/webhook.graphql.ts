@@ -1,8 +1,8 @@
 import { equal } from '../../engine/db/read/list.ts'
 import { byTime } from '../../engine/db/read/order.ts'
-import { type Window, windowOf } from '../../engine/db/read/page.ts'
+import { windowBeyond, windowOf } from '../../engine/db/read/page.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
-import { readPageRequest, toConnection } from '../../engine/graphql/schema/connection.ts'
+import { readPageRequest, type Side, toConnection } from '../../engine/graphql/schema/connection.ts'
 import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
 import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutation.ts'
@@ -120,8 +120,8 @@ builder.prismaObjectField(Webhook, 'deliveries', (t) =>
         const page = readPageRequest(args, list)
         const conditions = [equal('webhookId')(id)]
         const rows = await loaders.list('WebhookDelivery', { conditions, ...windowOf(page) })
-        const hasRow = (window: Window) => loaders.hasRow('WebhookDelivery', { conditions, ...window })
-        return toConnection(list, page, rows, hasRow) as never
+        const hasBeyond = (side: Side) => loaders.hasRow('WebhookDelivery', { conditions, ...windowBeyond(page, side) })
+        return toConnection(list, page, rows, hasBeyond) as never
       },
     },
     { name: 'WebhookDeliveryConnection', scope: 'inherited', description: 'A page of deliveries.' },

@@ -2,7 +2,7 @@ import { type ExecutionResult, execute } from 'graphql'
 import type { Context } from '../../context.ts'
 import { noPlan } from '../../db/read/relation.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { errorAtEachPath, withholding } from '../schema/withheld.ts'
+import { errorAtEachPath, maxErrors, withholding } from '../schema/withheld.ts'
 import { toClientError } from './client-error.ts'
 import type { Values } from './prepare/coerce-variables.ts'
 import { hasScopes, type PreparedOperation } from './prepare/prepare.ts'
@@ -54,14 +54,14 @@ export function executionArgs(operation: PreparedOperation, context: Context, co
   }
 }
 
-/** The result with its errors as the client sees them. */
+/** The result with its errors as the client sees them. Further ones are left out: their fields are null without one. */
 export function toClientResult(result: ExecutionResult, { operation, context }: Execution): ExecutionResult {
   if (!result.errors) return result
   const { errors, ...rest } = result
   const log = logOnce(context.log)
   const source = operation.document.loc?.source
   // Errors come first: https://spec.graphql.org/October2021/#sec-Response-Format
-  return { errors: errors.map((error) => toClientError(error, log, source)), ...rest }
+  return { errors: errors.slice(0, maxErrors).map((error) => toClientError(error, log, source)), ...rest }
 }
 
 /** Counts the errors of a result in the metrics. Returns their codes. */

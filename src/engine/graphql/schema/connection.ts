@@ -1,4 +1,4 @@
-import { type PageRequest, type Window, windowBeyond } from '../../db/read/page.ts'
+import type { PageRequest } from '../../db/read/page.ts'
 import { type FieldError, invalidInput } from '../../errors.ts'
 import { decodeCursor, encodeCursor, type OrderedList } from './cursor.ts'
 
@@ -69,20 +69,20 @@ class Edge<Node extends Row> {
  * Creates a connection from the rows of a page.
  *
  * @param rows up to `size + 1` rows, in the order in which they were read; the extra row shows that there are more
- * @param hasRow whether the list has a row in a window. It is called when a field asks for it
+ * @param hasBeyond whether the list has a row at the cursor `after` or before it, or at the cursor `before` or after
+ *   it. It is called when a field asks for it
  */
 export function toConnection<Node extends Row>(
   list: OrderedList,
   request: PageRequest,
   rows: readonly Node[],
-  hasRow: (window: Window) => Promise<boolean>,
+  hasBeyond: (side: Side) => Promise<boolean>,
 ) {
-  const hasBeyond = (side: Side) => hasRow(windowBeyond(request, side))
   return connectionOf(request, rows, (node) => new Edge(node, list), hasBeyond)
 }
 
 /** The argument with a cursor. */
-type Side = 'after' | 'before'
+export type Side = 'after' | 'before'
 
 /**
  * Creates a connection from the rows of a page of a list that is ordered by ids: the cursors are the ids.

@@ -1,3 +1,4 @@
+import type { FieldNode } from 'graphql'
 import type { FieldScope } from '../../auth/scopes.ts'
 import type { Context } from '../../context.ts'
 import type { Relation } from '../../db/read/relation.ts'
@@ -40,9 +41,10 @@ export interface FieldMetadata {
     /**
      * The relation for the arguments of the field, if they select some of its rows.
      *
+     * @param node the field in the document. Its arguments are read once in a request
      * @throws GatewayError for arguments that the resolver rejects
      */
-    readonly restrict?: (args: Readonly<Record<string, unknown>>, context: Context) => Relation
+    readonly restrict?: (node: FieldNode, args: () => object, context: Context) => Relation
   }
   /** The columns that the field reads, if it reads others than the one with its name. */
   readonly columns?: readonly string[]

@@ -96,7 +96,7 @@ export interface Filter<Values = FilterValues> {
    * @throws GatewayError BAD_USER_INPUT for filters within filters beyond the depth
    */
   sizeOf(values: Values, depth: number): number
-  /** The same for values as the client sent them; 0 if they are rejected. */
+  /** The same for values as the client sent them. A filter that is rejected counts as the largest that is accepted. */
   countOf(values: Values): number
 }
 
@@ -163,9 +163,9 @@ export function defineFilter<Fields extends FilterFields>(
     },
     countOf(values) {
       try {
-        return this.sizeOf(values, 0)
+        return Math.min(this.sizeOf(values, 0), maxConditions)
       } catch {
-        return 0
+        return maxConditions
       }
     },
   }

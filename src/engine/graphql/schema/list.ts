@@ -2,9 +2,9 @@ import type { ObjectRef } from '@pothos/core'
 import type { Scope } from '../../auth/scopes.ts'
 import type { Model } from '../../db/data-model.ts'
 import { byTime } from '../../db/read/order.ts'
-import { type Window, windowOf } from '../../db/read/page.ts'
+import { windowBeyond, windowOf } from '../../db/read/page.ts'
 import { builder } from './builder.ts'
-import { readPageRequest, toConnection } from './connection.ts'
+import { readPageRequest, type Side, toConnection } from './connection.ts'
 import { pointsOfPlan, pointsOfScan, rowsOfParent } from './field-metadata.ts'
 import type { Filter, FilterValues } from './filter.ts'
 import type { defineOrder } from './order.ts'
@@ -70,10 +70,10 @@ export function defineList(name: string, { model, type, plural, scope, descripti
           const page = readPageRequest(args, list)
           const conditions = selection?.filter.conditionsOf(filter ?? {}, context) ?? []
           const rows = await context.loaders.list(model, { conditions, ...windowOf(page) })
-          const hasRow = (window: Window) => context.loaders.hasRow(model, { conditions, ...window })
+          const hasBeyond = (side: Side) => context.loaders.hasRow(model, { conditions, ...windowBeyond(page, side) })
           const count = () => context.loaders.count(model, conditions)
           const estimate = () => context.loaders.estimate(model, conditions)
-          return { ...toConnection(list, page, rows, hasRow), count, estimate } as never
+          return { ...toConnection(list, page, rows, hasBeyond), count, estimate } as never
         },
       },
       connection,

@@ -1,15 +1,22 @@
 import type { ObjectRef } from '@pothos/core'
+import type { FieldNode, GraphQLResolveInfo } from 'graphql'
 import type { Scope } from '../../auth/scopes.ts'
 import type { Context } from '../../context.ts'
 import type { Model } from '../../db/data-model.ts'
-import type { Condition } from '../../db/read/list.ts'
 import type { Loaders } from '../../db/read/loaders.ts'
-import { oldestFirst } from '../../db/read/nested-list.ts'
-import { type PageRequest, type Window, windowOf } from '../../db/read/page.ts'
+import { oldestFirst, type RelatedRows } from '../../db/read/nested-list.ts'
+import { type PageRequest, windowBeyond, windowOf } from '../../db/read/page.ts'
 import type { Relation, SelectedRow } from '../../db/read/relation.ts'
 import { own } from '../../own.ts'
 import { builder } from './builder.ts'
-import { type ConnectionArguments, maxPageSize, readPageRequest, readPageSize, toConnection } from './connection.ts'
+import {
+  type ConnectionArguments,
+  maxPageSize,
+  readPageRequest,
+  readPageSize,
+  type Side,
+  toConnection,
+} from './connection.ts'
 import type { OrderedList } from './cursor.ts'
 import { rowsOfParent } from './field-metadata.ts'
 import type { FilterValues } from './filter.ts'
@@ -64,7 +71,7 @@ function keyOf(row: unknown, from: string): string {
  */
 export function defineNestedList(owner: ObjectRef<Types, unknown>, name: string, options: NestedListOptions): void {
   const { type, relation, from, plural, scope, description, selection, length, isWithheld = false } = options
-  const restrictTo = oncePerArguments((args, context): Relation<Model, Rows> => {
+  const restrictTo = oncePerField((args, context): Relation<Model, Rows> => {
     const limit = args.first == null ? undefined : readPageSize({ first: args.first }).size
     const order = selection?.order.read(args.orderBy, args.thenBy) ?? oldestFirst
     const conditions = selection?.filter.conditionsOf(args.filter ?? {}, context) ?? []
@@ -74,8 +81,8 @@ export function defineNestedList(owner: ObjectRef<Types, unknown>, name: string,
     return context.loaders.restrict(relation, { conditions, order, direction: order.direction, limit })
   })
   // Most requests give none. This is the time of a small query that counts.
-  const restrict = (args: object, context: Context) =>
-    Object.values(args).some((value) => value != null) ? restrictTo(args, context) : relation
+  const restrict = (args: object, context: Context, info: GraphQLResolveInfo) =>
+    Object.values(args).some((value) => value != null) ? restrictTo(nodeOf(info), () => args, context) : relation
   builder.objectField(owner, name, (t) =>
     t.field({
       type: [type],
@@ -89,8 +96,9 @@ export function defineNestedList(owner: ObjectRef<Types, unknown>, name: string,
         ...(selection && selectionArguments(t, plural, selection)),
       },
       cost: { ...(length !== undefined && { length }), extra: (args) => pointsOf(selection, args) },
-      relation: { relation, from, restrict },
-      resolve: (parent, args, context) => context.loaders.load(restrict(args, context), keyOf(parent, from)) as never,
+      relation: { relation, from, restrict: restrictTo },
+      resolve: (parent, args, context, info) =>
+        context.loaders.load(restrict(args, context, info), keyOf(parent, from)) as never,
     }),
   )
 }
@@ -106,11 +114,22 @@ export function defineNestedConnection(
   options: NestedConnectionOptions,
 ): void {
   const { type, relation, from, plural, scope, description, selection } = options
-  const readPage = oncePerArguments((args, context): NestedPage => {
+  const readPage = oncePerField((args, context): NestedPage => {
     const list = { name: plural, order: selection.order.read(args.orderBy, args.thenBy) }
     const page = readPageRequest(args, list)
     const conditions = selection.filter.conditionsOf(args.filter ?? {}, context)
-    return { list, page, conditions, rows: context.loaders.restrict(relation, { conditions, ...windowOf(page) }) }
+    const restrict = (rows: Omit<RelatedRows, 'conditions'>) =>
+      context.loaders.restrict(relation, { conditions, ...rows })
+    return {
+      list,
+      page,
+      rows: restrict(windowOf(page)),
+      all: once(() => restrict({ order: oldestFirst, direction: 'ASC' })),
+      beyond: {
+        after: once(() => restrict(windowBeyond(page, 'after'))),
+        before: once(() => restrict(windowBeyond(page, 'before'))),
+      },
+    }
   })
   builder.objectField(owner, name, (t) =>
     t.field({
@@ -119,44 +138,75 @@ export function defineNestedConnection(
       description: `${description}, in pages. Oldest first by default.`,
       args: { ...t.arg.connectionArgs(), ...selectionArguments(t, plural, selection) },
       cost: { extra: (args) => pointsOf(selection, args) },
-      relation: { relation, from, restrict: (args, context) => readPage(args, context).rows },
-      resolve: async (parent, args, context) => {
+      relation: { relation, from, restrict: (node, args, context) => readPage(node, args, context).rows },
+      resolve: (parent, args, context, info) => {
         const { loaders } = context
-        const { list, page, conditions, rows } = readPage(args, context)
+        // Throws at once: a promise for each row that is rejected would take several times as long.
+        const { list, page, rows, all, beyond } = readPage(nodeOf(info), () => args, context)
         const key = keyOf(parent, from)
-        const hasRow = async (window: Window) =>
-          (await loaders.load(loaders.restrict(relation, { conditions, ...window }), key)).length > 0
-        const count = () =>
-          loaders.countRelated(loaders.restrict(relation, { conditions, order: oldestFirst, direction: 'ASC' }), key)
-        return { ...toConnection(list, page, await loaders.load(rows, key), hasRow), count, estimate: count } as never
+        const hasBeyond = async (side: Side) => (await loaders.load(beyond[side](), key)).length > 0
+        const count = () => loaders.countRelated(all(), key)
+        const connect = (read: Rows) =>
+          ({ ...toConnection(list, page, read, hasBeyond), count, estimate: count }) as never
+        const read = loaders.load(rows, key)
+        return read instanceof Promise ? read.then(connect) : connect(read)
       },
     }),
   )
 }
 
-/** A page of a nested list, without the key of its parent. */
+/** A page of a nested list, without the key of its parent: the relations that return its rows, and others. */
 interface NestedPage {
   readonly list: OrderedList
   readonly page: PageRequest
-  readonly conditions: readonly Condition[]
-  /** The relation that returns the rows of the page. */
   readonly rows: Relation<Model, Rows>
+  /** All rows of the list, to count them. */
+  readonly all: () => Relation<Model, Rows>
+  /** A row at a cursor or beyond it. */
+  readonly beyond: Readonly<Record<Side, () => Relation<Model, Rows>>>
+}
+
+function once<Result>(work: () => Result): () => Result {
+  let result: { readonly value: Result } | undefined
+  return () => {
+    result ??= { value: work() }
+    return result.value
+  }
 }
 
 /**
- * Remembers what arguments mean in a request. Each parent has the same arguments, and reading a filter takes longer
- * than comparing it.
+ * Reads the arguments of a field of the document once in a request, because all parents have the same. A rejection is
+ * remembered too. The loaders stand for the request: they belong to one operation, with one set of variables.
  */
-function oncePerArguments<Result>(read: (args: NestedArguments, context: Context) => Result) {
-  const ofRequest = new WeakMap<Loaders, Map<string, Result>>()
-  return (args: object, context: Context): Result => {
-    const known = ofRequest.get(context.loaders) ?? new Map<string, Result>()
+function oncePerField<Result>(read: (args: NestedArguments, context: Context) => Result) {
+  const ofRequest = new WeakMap<Loaders, Map<FieldNode, () => Result>>()
+  return (node: FieldNode, args: () => object, context: Context): Result => {
+    const known = ofRequest.get(context.loaders) ?? new Map<FieldNode, () => Result>()
     ofRequest.set(context.loaders, known)
-    const key = JSON.stringify(args)
-    const result = known.get(key) ?? read(args, context)
-    known.set(key, result)
-    return result
+    let result = known.get(node)
+    if (!result) {
+      result = outcomeOf(() => read(args(), context))
+      known.set(node, result)
+    }
+    return result()
   }
+}
+
+/** Returns a function that returns what the work has returned, or throws what it has thrown. */
+function outcomeOf<Result>(work: () => Result): () => Result {
+  try {
+    const result = work()
+    return () => result
+  } catch (error) {
+    return () => {
+      throw error
+    }
+  }
+}
+
+/** The field of the document that a resolver serves. Fragments can merge others with it, which have its arguments. */
+function nodeOf({ fieldNodes }: GraphQLResolveInfo): FieldNode {
+  return fieldNodes[0] as FieldNode
 }
 
 /**

@@ -21,8 +21,11 @@ interface WithheldField {
 /** What is withheld in each execution, by its context. */
 const executions = new WeakMap<Context, Withheld>()
 
-/** Writing tens of thousands of errors keeps the event loop busy for seconds (docs/decisions/0006). */
-const maxPaths = 2_000
+/**
+ * The most errors of rows in a response. Writing tens of thousands keeps the event loop busy for seconds
+ * (docs/decisions/0006).
+ */
+export const maxErrors = 2_000
 
 /** The context of one execution, for which fields can be withheld. */
 export function withholding(context: Context): Context {
@@ -49,7 +52,7 @@ export function withhold(context: Context, { fieldNodes: nodes, path }: GraphQLR
     throw error
   }
   withheld.count += 1
-  if (withheld.count <= maxPaths) known.paths.push(path)
+  if (withheld.count <= maxErrors) known.paths.push(path)
   return null
 }
 

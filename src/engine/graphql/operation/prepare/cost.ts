@@ -13,7 +13,7 @@ import { own, recordOf } from '../../../own.ts'
 import { defaultPageSize, maxPageSize } from '../../schema/connection.ts'
 import { metadataOf, rowsOfParent } from '../../schema/field-metadata.ts'
 import type { Values } from './coerce-variables.ts'
-import type { SelectedField, Selection } from './selection.ts'
+import { isIncluded, type SelectedField, type Selection } from './selection.ts'
 
 /** The cost of selecting a JSON object of a node again, under another alias: a point for each KiB that it may have. */
 const pointsOfRepetition = 256
@@ -75,8 +75,9 @@ class CostCalculation {
     this.shares = shares
   }
 
-  ofFields(fields: readonly SelectedField[], place: Place): number {
+  ofFields(selected: readonly SelectedField[], place: Place): number {
     const { path: parent, times, depth } = place
+    const fields = this.responseFields(selected)
     let points = pointsOfRepetition * repetitionsOf(fields)
     this.share(parent, points * times)
     for (const field of fields) {
@@ -87,6 +88,20 @@ class CostCalculation {
       if (field.node.selectionSet) points += this.ofField(field, { ...place, path })
     }
     return points
+  }
+
+  /** The fields that the response has: without those that the variables leave out, and each key of a type once. */
+  private responseFields(fields: readonly SelectedField[]): readonly SelectedField[] {
+    const merged = new Map<string, SelectedField>()
+    for (const field of fields) {
+      const { conditions, parent, key, selections } = field
+      if (conditions.some(({ variable }) => variable !== undefined)) this.readsVariables = true
+      if (!isIncluded(conditions, this.variables)) continue
+      const name = `${parent.name}.${key}`
+      const known = merged.get(name)
+      merged.set(name, known ? { ...known, selections: [...known.selections, ...selections] } : field)
+    }
+    return [...merged.values()]
   }
 
   private share(path: string, points: number): void {
@@ -100,16 +115,19 @@ class CostCalculation {
   }
 
   /** @param place of the field itself, with its path */
-  private ofField({ field, node, type, selections }: SelectedField, { page, path, times, depth }: Place): number {
+  private ofField({ field, node, type, selections }: SelectedField, place: Place): number {
+    const { path, times, depth } = place
     const ownPage = this.pageOf(field, node)
     const isList = isListType(getNullableType(field.type))
     // An empty list costs as much as one item: otherwise everything below it would be free.
-    const length = isList ? Math.max(1, ownPage ?? this.lengthOf(field, node) ?? page ?? rowsOfParent) : 1
+    const length = isList ? Math.max(1, ownPage ?? this.lengthOf(field, node) ?? place.page ?? rowsOfParent) : 1
     // The items of a list are no connection: their lists have other lengths.
     const below = { page: isList ? undefined : ownPage, path, times: times * length, depth: depth + 1 }
     const inner = length * this.ofFields(selections, below)
-    // A page is read whatever is selected of it, and each root field is a piece of work.
-    const points = Math.max(inner + (isNode(type) ? length : 0), ownPage ?? 0, depth === 0 ? 1 : 0)
+    // A page is read whatever is selected of it, with one more row; and each root field is a piece of work.
+    const page = ownPage === undefined ? 0 : Math.max(1, ownPage)
+    const cursors = depth === 0 || ownPage === undefined ? 0 : this.pointsOfCursors(node)
+    const points = Math.max(inner + (isNode(type) ? length : 0), page, depth === 0 ? 1 : 0) + cursors
     this.share(path, times * (points - inner))
     return points
   }
@@ -128,6 +146,15 @@ class CostCalculation {
     const size = path.reduce<unknown>((value, key) => own(value as object | null | undefined, key), given)
     if (typeof size === 'object' && size !== null) return Math.max(1, Math.min([size].flat().length, maxPageSize))
     return size == null ? undefined : toPageSize(size)
+  }
+
+  /**
+   * The points for the cursors of a page below another object. Each is a condition on the rows of each parent, and the
+   * flag that says whether there are rows beyond it is another one.
+   */
+  private pointsOfCursors(node: FieldNode): number {
+    const cursors = ['after', 'before'].filter((name) => this.argument(node, name) != null)
+    return 2 * rowsOfParent * cursors.length
   }
 
   private lengthOf(field: GraphQLField<unknown, unknown>, node: FieldNode): number | undefined {

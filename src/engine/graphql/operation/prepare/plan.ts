@@ -6,7 +6,7 @@ import { own } from '../../../own.ts'
 import { metadataOf } from '../../schema/field-metadata.ts'
 import type { Values } from './coerce-variables.ts'
 import { isNode } from './cost.ts'
-import { allFields, type Condition, type SelectedField, type Selection } from './selection.ts'
+import { allFields, isIncluded, type SelectedField, type Selection } from './selection.ts'
 
 /**
  * The most relations in the plans of an operation. Other root fields are read level by level. It bounds the statements
@@ -75,7 +75,7 @@ function relationOf(selected: SelectedField, { values, context }: Planning): Rel
   const restrict = relation?.restrict
   if (!restrict || !isRestricted(selected)) return relation?.relation
   try {
-    return restrict(getArgumentValues(selected.field, selected.node, values), context)
+    return restrict(selected.node, () => getArgumentValues(selected.field, selected.node, values), context)
   } catch {
     return undefined
   }
@@ -159,10 +159,6 @@ function branchesBelow(fields: readonly SelectedField[], planning: Planning): Br
 function columnsOf(field: SelectedField['field']): readonly string[] {
   const { columns, relation } = metadataOf(field)
   return columns ?? [relation?.from ?? field.name]
-}
-
-function isIncluded(conditions: readonly Condition[], values: Values): boolean {
-  return conditions.every(({ variable, is }) => (variable === undefined ? is : own(values, variable) === is))
 }
 
 function count(branches: readonly Branch[]): number {

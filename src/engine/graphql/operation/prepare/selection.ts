@@ -100,6 +100,11 @@ export function readSelection(
   return { fields, size, hasDirectives }
 }
 
+/** Whether fields with these conditions are in the response, for the values of the variables. */
+export function isIncluded(conditions: readonly Condition[], values: Readonly<Record<string, unknown>>): boolean {
+  return conditions.every(({ variable, is }) => (variable === undefined ? is : own(values, variable) === is))
+}
+
 /** Every selected field, at all depths. */
 export function* allFields(fields: readonly SelectedField[]): Generator<SelectedField> {
   for (const field of fields) {
