@@ -35,13 +35,20 @@ export function durableParams(params: readonly string[]): NonNullable<PGliteOpti
   return [...params.filter((param) => param !== '-F'), '-c', 'wal_sync_method=fsync']
 }
 
+/** As many files are open at a time. A process may have 256, and PGlite keeps up to 100 open. */
+const maxOpen = 32
+
 /**
  * Writes a folder and everything in it to the disk. Several files at a time, because the disk then writes the lists of
  * files once for all.
  */
 export async function syncTree(folder: string): Promise<void> {
   const entries = fs.readdirSync(folder, { recursive: true, withFileTypes: true })
-  await Promise.all([folder, ...entries.map(({ parentPath, name }) => path.join(parentPath, name))].map(syncLater))
+  const files = [folder, ...entries.map(({ parentPath, name }) => path.join(parentPath, name))].values()
+  const syncFiles = async () => {
+    for (const file of files) await syncLater(file)
+  }
+  await Promise.all(Array.from({ length: maxOpen }, syncFiles))
 }
 
 async function syncLater(file: string): Promise<void> {

@@ -1,6 +1,7 @@
 import { PrismaPg } from '@prisma/adapter-pg'
 import type { SqlQuery } from '@prisma/driver-adapter-utils'
 import pg from 'pg'
+import { requireShownYear } from '../read/columns.ts'
 import { statementNameOf } from '../statement.ts'
 
 /**
@@ -64,6 +65,7 @@ const types = {
 
 /** `2026-01-31 08:00:00.5+00` ⇒ `2026-01-31T08:00:00.500Z`, as responses have it. Sessions have the time zone UTC. */
 function formatTime(text: string): string {
+  requireShownYear(text)
   const fraction = text.slice('2026-01-31 08:00:00.'.length, -'+00'.length)
   return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction.padEnd(3, '0')}Z`
 }

@@ -48,14 +48,29 @@ const [dateLength, secondsLength, millisecondsLength] = [10, 19, 23]
  */
 function toTimeText(value: unknown): string {
   const text = value as string
+  requireShownYear(text)
   if (text.length === dateLength || text.endsWith('Z')) return text
   const time = text.slice(0, text.length - '+00:00'.length)
   return time.length === secondsLength ? `${time}.000Z` : `${time.padEnd(millisecondsLength, '0')}Z`
 }
 
+/**
+ * Requires that a time or date of PostgreSQL is in the years 1 to 9999. Others, such as `infinity`, have no form in
+ * responses and cursors. Only statements that bypass this gateway can store them.
+ *
+ * @throws Error
+ */
+export function requireShownYear(text: string): void {
+  if (text[4] === '-' && !text.endsWith('BC')) return
+  throw new Error(`The database has a time that is not in the years 1 to 9999: ${text}`)
+}
+
 const unchanged: Decoder = (value) => value
 
-const toDate: Decoder = (value) => new Date(value as string)
+const toDate: Decoder = (value) => {
+  if (typeof value === 'string') requireShownYear(value)
+  return new Date(value as string)
+}
 
 /** Which columns to read, all of them by default, and whether times become a `Date`, as by default, or a text. */
 interface Selection {

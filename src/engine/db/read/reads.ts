@@ -2,7 +2,7 @@ import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import type { DataModel, Model, Row } from '../data-model.ts'
 import { type Parameter, query, statement } from '../statement.ts'
 import { type SelectedColumns, selectColumns } from './columns.ts'
-import { estimateText, rowsOfPlan, usesTextsOfOthers } from './estimate.ts'
+import { estimateText, maxCounted, ownRowsText, rowsOfPlan, shareText, usesTextsOfOthers } from './estimate.ts'
 import { type Condition, isComposed, isSearch, type ListRequest } from './list.ts'
 import { countByText, countText, pageText } from './list-texts.ts'
 import { conditionsOfRelation, nestedCountText, rowsOfRelation } from './nested-list.ts'
@@ -154,12 +154,24 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
       return new Map(rows.map(([key, count]) => [String(key), Number(count)]))
     },
 
-    /** About how many rows meet the conditions; null if statistics of other tenants' texts would say so. */
+    /**
+     * About how many rows meet the conditions; null if it could be told only from the rows of other tenants.
+     */
     async estimate(modelName: Model, owner: Owner, conditions: readonly Condition[]): Promise<number | null> {
       if (conditions.some((condition) => usesTextsOfOthers(condition, model, modelName))) return null
-      const { text, parameters } = estimateText(model, modelName, ownershipOf(owner), conditions)
-      const rows = await query(sql, { text }, parameters)
-      return rowsOfPlan(rows[0]?.[0])
+      const owned = ownershipOf(owner)
+      const readValue = async ({ text, parameters }: ReturnType<typeof estimateText>) =>
+        (await query(sql, { text }, parameters))[0]?.[0]
+      const planned = async (of: readonly Condition[]) =>
+        rowsOfPlan(await readValue(estimateText(model, modelName, owned, of)))
+      const counted = Number(await readValue(ownRowsText(model, modelName, owned)))
+      const share = counted > maxCounted ? await readValue(shareText(model, modelName, owner.tenantAppId)) : counted
+      if (share === null || share === undefined) return null
+      // The plans see the rows of all tenants. Their ratio tells how many of them meet the conditions, not how many
+      // there are.
+      const selected = await planned(conditions)
+      const all = conditions.length === 0 ? selected : await planned([])
+      return Math.round(Math.max(Number(share), Math.min(counted, maxCounted)) * Math.min(1, selected / all))
     },
 
     /** Reads parts of the statistics of the rows that meet the conditions, in the order of the parts. */
