@@ -6,6 +6,7 @@ import { readFeed } from '../../src/domain/job/handlers/feed/read-feed.ts'
 import { fetchLimited } from '../../src/domain/job/handlers/fetch/fetch-limited.ts'
 import { createFetchContent } from '../../src/domain/job/handlers/fetch-content.ts'
 import type { JobHandler } from '../../src/domain/job/worker/handler.ts'
+import { createLookup } from '../../src/engine/network/lookup.ts'
 import { createPrivateNetworks } from '../../src/engine/network/private-networks.ts'
 
 const servers: Server[] = []
@@ -131,6 +132,7 @@ describe('a limited fetch', () => {
     maxBytes: 1_000,
     maxRedirects: 2,
     allowPrivateNetworks: true,
+    lookup: createLookup(),
     userAgent,
   }
   const { signal } = new AbortController()

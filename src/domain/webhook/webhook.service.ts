@@ -27,9 +27,12 @@ export interface WebhookSecret {
  *
  * @throws GatewayError BAD_USER_INPUT if the deliveries would be refused
  */
-export async function checkAddress({ webhooks }: Context, { url }: { readonly url?: string | null | undefined }) {
+export async function checkAddress(
+  { viewer, webhooks }: Context,
+  { url }: { readonly url?: string | null | undefined },
+) {
   const { data } = webhookUrl.safeParse(url)
-  if (data === undefined || !(await webhooks.isBlocked(data))) return
+  if (data === undefined || !(await webhooks.isBlocked(viewer.tenantAppId, data))) return
   const reason =
     'must not lead to an address that is not public. The operator can allow its network with FETCH_PRIVATE_NETWORKS'
   throw invalidField('url', 'OUT_OF_RANGE', reason)
