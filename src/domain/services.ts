@@ -1,5 +1,6 @@
 import { createEngineServices, type EngineOptions, type Services } from '../engine/context.ts'
 import type { Database } from '../engine/db/database.ts'
+import { createDocumentCache, type DocumentCache } from '../engine/graphql/operation/prepare/prepare.ts'
 import { createAddressCheck } from '../engine/network/address-check.ts'
 import type { AllowedNetworks } from '../engine/network/private-networks.ts'
 import type { Logger } from '../engine/telemetry/logger.ts'
@@ -24,6 +25,7 @@ declare module '../engine/context.ts' {
     readonly webhooks: WebhookServices
     readonly deliveries: DeliveryStore
     readonly readUsage: ReadUsage
+    readonly documents: DocumentCache
   }
 }
 
@@ -39,9 +41,11 @@ export interface ServicesOptions extends EngineOptions {
 export function createServices(database: Database, options: ServicesOptions): Services {
   const engine = createEngineServices(database, { userModel: 'User', longModels: ['Job'] }, options)
   const { metrics, queues } = engine
+  const documents = createDocumentCache()
   const usage = createUsageReader(database)
   return {
     ...engine,
+    documents,
     accounts: createAccountStore(database),
     profiles: createProfileStore(database),
     jobs: createJobStore(database, { ...options, metrics }),
@@ -49,7 +53,7 @@ export function createServices(database: Database, options: ServicesOptions): Se
     readUsage: (payer, read) => queues.searches.run(payer, () => read(usage)),
     webhooks: {
       secrets: options.keyRing,
-      checkQuery: createQueryCheck(metrics),
+      checkQuery: createQueryCheck({ documents, metrics, steps: queues.steps }),
       isBlocked: createAddressCheck(options.fetchPrivateNetworks ?? false),
     },
     events: createEventFeed({
