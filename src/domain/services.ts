@@ -1,6 +1,5 @@
 import { createEngineServices, type EngineOptions, type Services } from '../engine/context.ts'
 import type { Database } from '../engine/db/database.ts'
-import { createDocumentCache, type DocumentCache } from '../engine/graphql/operation/prepare/prepare.ts'
 import { createAddressCheck } from '../engine/network/address-check.ts'
 import type { AllowedNetworks } from '../engine/network/private-networks.ts'
 import type { Logger } from '../engine/telemetry/logger.ts'
@@ -14,7 +13,7 @@ import { createProfileStore, type ProfileStore } from './profile/profile-store.t
 import { createUsageReader, type ReadUsage } from './usage/read-usage.ts'
 import { createDeliveryStore, type DeliveryStore } from './webhook/delivery/delivery-store.ts'
 import type { WebhookServices } from './webhook/webhook.ts'
-import { createQueryCheck } from './webhook/webhook-query.graphql.ts'
+import { createDocumentCache, createQueryCheck, type DocumentCache } from './webhook/webhook-query.graphql.ts'
 
 declare module '../engine/context.ts' {
   interface RequestServices {

@@ -13,6 +13,9 @@ import { schemas } from '../schema.graphql.ts'
 import type { RunQuery } from './delivery/attempt.ts'
 import type { CheckQuery } from './webhook.ts'
 
+// The services of a process have the cache, so that requests and webhooks share it.
+export { createDocumentCache, type DocumentCache } from '../../engine/graphql/operation/prepare/prepare.ts'
+
 /** The most points that the query of a webhook may cost, because it is executed for each delivery. */
 const maxCost = 1_000
 
