@@ -25,8 +25,8 @@ export interface WebhookSecret {
 type CheckedInput = Partial<Pick<z.input<typeof webhookChange>, 'url' | 'query' | 'enabled'>> & { readonly id?: string }
 
 /**
- * Checks the URL and the query of a webhook, before the transaction because names are looked up, and documents wait for
- * their turn. What is invalid otherwise is left to `run`.
+ * Checks the URL and the query of a webhook, before the transaction because names are looked up, and documents wait in
+ * a queue. What is invalid otherwise is left to `run`.
  *
  * @throws GatewayError BAD_USER_INPUT if the deliveries would be refused, or the query would fail
  */

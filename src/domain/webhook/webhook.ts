@@ -21,8 +21,8 @@ export type DeliveryStatus = keyof typeof deliveryStatuses
 /**
  * Checks the query of a webhook, in the queue of steps.
  *
- * @throws GatewayError BAD_USER_INPUT for `query` if it is something else, is invalid, costs too much, needs scopes that
- *   the viewer does not have, or has arguments that are always rejected
+ * @throws GatewayError BAD_USER_INPUT for `query` if it is something else, is invalid, costs too much, needs scopes
+ *   that the viewer does not have, or has arguments that are always rejected
  */
 export type CheckQuery = (viewer: Viewer, text: string) => Promise<void>
 
