@@ -55,6 +55,8 @@ export interface EngineOptions {
   /** The most that a request may read, in characters. */
   readonly maxReadLength: number
   readonly metrics?: Metrics
+  /** Those of which writes take turns. */
+  readonly queues?: FairQueues
   /**
    * Encrypts stored secrets. Without it there are no webhooks, and the private keys that sign tokens are stored as they
    * are.
@@ -66,14 +68,14 @@ export interface EngineOptions {
 export function createEngineServices(
   database: Database,
   { userModel, longModels }: ModelOptions,
-  { tokenIssuer, maxReadLength, metrics = createMetrics(), keyRing }: EngineOptions,
+  { tokenIssuer, maxReadLength, metrics = createMetrics(), queues = createFairQueues(), keyRing }: EngineOptions,
 ): EngineServices {
   return {
     database,
     idempotency: createIdempotency(database),
     tokens: createAccessTokens(createSigningKeys(database, keyRing), tokenIssuer),
     metrics,
-    queues: createFairQueues(),
+    queues,
     usageCounts: createUsageCounts(),
     reading: { userModel, longModels: new Set(longModels), maxLength: maxReadLength },
   }
