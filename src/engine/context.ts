@@ -55,7 +55,7 @@ export interface EngineOptions {
   /** The most that a request may read, in characters. */
   readonly maxReadLength: number
   readonly metrics?: Metrics
-  /** Those of which writes take turns. */
+  /** The queues, if the database has the one of writes already. */
   readonly queues?: FairQueues
   /**
    * Encrypts stored secrets. Without it there are no webhooks, and the private keys that sign tokens are stored as they

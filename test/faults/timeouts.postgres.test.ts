@@ -123,7 +123,7 @@ describe.skipIf(!canCreateClusters)('while writes wait for a lock, as during mig
     expect(new Set(await Promise.all(statuses.written))).toEqual(new Set([201]))
   })
 
-  it('further writes get 503 when they have waited for their turn for as long as for a connection', async () => {
+  it('further writes get 503 when they have waited in the queue for as long as for a connection', async () => {
     gateway = await listen(cluster.url, { pool: { size: 2, acquireMilliseconds: 300, statementMilliseconds: 60_000 } })
     const write = async () => {
       const query =

@@ -9,7 +9,7 @@ import { type Database, openDatabase } from '../../src/engine/db/database.ts'
 import type { PoolSettings, ReplicaSettings } from '../../src/engine/db/location.ts'
 import type { ReplicaObserver } from '../../src/engine/db/replicas/replica.ts'
 import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
-import { createFairQueues, createWriteTurns } from '../../src/engine/limits/fair-queue.ts'
+import { createFairQueues, createWriteQueue } from '../../src/engine/limits/fair-queue.ts'
 import { createRecentWrites } from '../../src/engine/limits/recent-writes.ts'
 import { createLogger } from '../../src/engine/telemetry/logger.ts'
 import type { Cluster } from './cluster.ts'
@@ -101,7 +101,7 @@ export async function listen(
       laggingReader: meter.laggingReader,
       actorOf: meter.actor,
       tenantOf: meter.tenant,
-      takeTurn: createWriteTurns(queues, meter, pool.acquireMilliseconds),
+      runWrite: createWriteQueue(queues, meter, pool.acquireMilliseconds),
       ...(onReplica && { onReplica }),
     },
   )

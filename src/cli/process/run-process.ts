@@ -14,7 +14,7 @@ import { waitForDatabase } from '../../engine/db/wait-for-database.ts'
 import { logWriteProblems } from '../../engine/db/write-problems.ts'
 import type { OperatorError } from '../../engine/errors.ts'
 import { serveMetrics } from '../../engine/http/plugins/metrics.ts'
-import { createFairQueues, createWriteTurns, type FairQueues } from '../../engine/limits/fair-queue.ts'
+import { createFairQueues, createWriteQueue, type FairQueues } from '../../engine/limits/fair-queue.ts'
 import { createRateLimit, type RateLimit } from '../../engine/limits/rate-limit.ts'
 import type { RedisConnection } from '../../engine/limits/redis.ts'
 import { measureNodes } from '../../engine/telemetry/measure-nodes.ts'
@@ -147,7 +147,7 @@ function openDatabaseFor(
     observe: meter.observe,
     actorOf: meter.actor,
     tenantOf: meter.tenant,
-    ...(servesRequests && { takeTurn: createWriteTurns(queues, meter, acquireMilliseconds) }),
+    ...(servesRequests && { runWrite: createWriteQueue(queues, meter, acquireMilliseconds) }),
     ...(readsReplicas && { laggingReader: meter.laggingReader }),
     onBatch: (size) => metrics.batchSize.observe(size),
     onIdleError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),

@@ -44,14 +44,14 @@ export interface Connector {
 }
 
 /**
- * Runs a write, or a transaction to its end, when it has its turn. They can wait for locks, and must not have all
- * connections meanwhile.
+ * Runs a write, or a transaction to its end, in a queue. They can wait for locks, and must not have all connections
+ * meanwhile.
  */
-export type TakeTurn = <Result>(work: () => Promise<Result>) => Promise<Result>
+export type RunWrite = <Result>(work: () => Promise<Result>) => Promise<Result>
 
 export interface AdapterOptions {
-  /** Without it, writes and transactions take no turns. */
-  readonly takeTurn?: TakeTurn | undefined
+  /** Without it, writes and transactions wait only for a connection. */
+  readonly runWrite?: RunWrite | undefined
   readonly observe?: StatementObserver
   /** The transaction that the statements sent now belong to. */
   readonly current?: AsyncLocalStorage<JoinedTransaction>
@@ -158,14 +158,14 @@ class Adapter extends ObservedQueryable<SqlDriverAdapter> implements SqlDriverAd
 
   override queryRaw(query: SqlQuery): Promise<SqlResultSet> {
     if (this.transaction) return this.transaction.queryRaw(query)
-    const { takeTurn } = this.settings
-    return takeTurn && mayWait(query) ? takeTurn(() => super.queryRaw(query)) : super.queryRaw(query)
+    const { runWrite } = this.settings
+    return runWrite && mayWait(query) ? runWrite(() => super.queryRaw(query)) : super.queryRaw(query)
   }
 
   override executeRaw(query: SqlQuery): Promise<number> {
     if (this.transaction) return this.transaction.executeRaw(query)
-    const { takeTurn } = this.settings
-    return takeTurn ? takeTurn(() => super.executeRaw(query)) : super.executeRaw(query)
+    const { runWrite } = this.settings
+    return runWrite ? runWrite(() => super.executeRaw(query)) : super.executeRaw(query)
   }
 
   protected override sendQuery(query: SqlQuery): Promise<SqlResultSet> {
@@ -204,8 +204,8 @@ class Adapter extends ObservedQueryable<SqlDriverAdapter> implements SqlDriverAd
   }
 
   private async begin(isolationLevel?: IsolationLevel): Promise<Transaction> {
-    const { actorOf, takeTurn } = this.settings
-    const release = takeTurn && (await holdTurn(takeTurn))
+    const { actorOf, runWrite } = this.settings
+    const release = runWrite && (await startInQueue(runWrite))
     try {
       return await this.observed(
         'BEGIN',
@@ -240,15 +240,15 @@ async function orRollBack<Result>(transaction: Transaction, work: () => Promise<
   }
 }
 
-/** Waits for a turn. Returns the function that ends it. */
-function holdTurn(takeTurn: TakeTurn): Promise<() => void> {
+/** Waits in the queue of writes. Returns the function that lets the next one start. */
+function startInQueue(runWrite: RunWrite): Promise<() => void> {
   return new Promise((resolve, reject) => {
-    takeTurn(() => new Promise<void>((release) => resolve(release))).catch(reject)
+    runWrite(() => new Promise<void>((release) => resolve(release))).catch(reject)
   })
 }
 
 interface TransactionSettings extends AdapterSettings {
-  /** Ends its turn. */
+  /** Lets the next write start. */
   readonly release: (() => void) | undefined
 }
 

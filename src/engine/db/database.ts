@@ -31,7 +31,7 @@ export interface Database extends Inserts {
   close(): Promise<void>
 }
 
-export interface DatabaseOptions extends PostgresObservers, Pick<AdapterOptions, 'actorOf' | 'takeTurn'> {
+export interface DatabaseOptions extends PostgresObservers, Pick<AdapterOptions, 'actorOf' | 'runWrite'> {
   readonly observe?: StatementObserver
   /**
    * Whether a new embedded database may have all migrations from the start: it is then a copy of an image, which takes
@@ -55,11 +55,11 @@ export async function openDatabase(location: DatabaseLocation, options: Database
 /** Creates the database of an open driver. Closing it closes the driver. */
 export async function createDatabase(
   driver: Driver,
-  { observe, onBatch, actorOf, takeTurn }: Pick<DatabaseOptions, 'observe' | 'onBatch' | 'actorOf' | 'takeTurn'> = {},
+  { observe, onBatch, actorOf, runWrite }: Pick<DatabaseOptions, 'observe' | 'onBatch' | 'actorOf' | 'runWrite'> = {},
 ): Promise<Database> {
   const current = new AsyncLocalStorage<JoinedTransaction>()
   const observed = observe && { observe }
-  const adapters = createAdapters(driver, { current, actorOf, takeTurn, ...observed })
+  const adapters = createAdapters(driver, { current, actorOf, runWrite, ...observed })
   const prisma = new PrismaClient({ adapter: adapters })
   const sql = await adapters.connect()
   const { probing = driver } = driver

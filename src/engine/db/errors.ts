@@ -60,7 +60,7 @@ const lostKinds = new Set<unknown>(['ConnectionClosed', 'SocketTimeout'])
 const lostMessages =
   /^(timeout expired|Connection terminated|Client (has encountered a connection error|was closed)|Query read timeout)/
 const busyMessages =
-  /^(timeout exceeded when trying to connect|timeout exceeded when waiting for a turn to write|Cannot use a pool after calling end)/
+  /^(timeout exceeded when trying to connect|timeout exceeded in the queue of writes|Cannot use a pool after calling end)/
 
 /** Whether the database could not answer, so that the same request may succeed later. */
 export function isDatabaseUnavailable(error: unknown): boolean {

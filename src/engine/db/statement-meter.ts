@@ -13,7 +13,7 @@ export interface StatementCount {
   readonly requestId?: string
   /** The tenant of the request. */
   tenantAppId?: string | undefined
-  /** Whose turn its writes take. */
+  /** Who its writes are queued for. */
   payer?: object
   /** Who writes, for the event log: the id of a key and of a request, separated by a space. */
   actor?: string
@@ -90,7 +90,7 @@ export function createStatementMeter(onEnd: (seconds: number, hasFailed: boolean
     },
     /** The tenant of the request that sends the statements now. */
     tenant: (): string | undefined => storage.getStore()?.tenantAppId,
-    /** Whose turn the writes that are sent now take; undefined for those of the gateway itself. */
+    /** Who the writes that are sent now are queued for; undefined for those of the gateway itself. */
     payer: (): object | undefined => storage.getStore()?.payer,
     /** Waits for work, and counts the time as waiting for the request that sends the statements now. */
     wait<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -1,4 +1,4 @@
-import type { TakeTurn } from '../db/adapter.ts'
+import type { RunWrite } from '../db/adapter.ts'
 import type { StatementMeter } from '../db/statement-meter.ts'
 import { clientHasGone } from '../errors.ts'
 import { type Payer, type Subject, subjectsOf } from './payer.ts'
@@ -119,7 +119,7 @@ function pauseAfterStep(milliseconds: number): number {
   return milliseconds < 2 ? 0 : Math.min(milliseconds, 100)
 }
 
-/** The share of the connections to the database that may wait for locks: of all tenants, and of one. Reads have the rest. */
+/** The share of the connections that may wait for locks: of all tenants, and of one. Reads have the rest. */
 const shareOfWrites = { process: 0.6, tenant: 0.4 }
 
 /**
@@ -156,22 +156,22 @@ export function createFairQueues(connections = 10) {
 const gateway: Payer = { tenantAppId: '', keyId: '' }
 
 /**
- * Returns the function that runs a write when it has its turn. The turn belongs to the request that sends statements
- * now, or to the gateway.
+ * Returns the function that runs a write in the fair queue: in the line of the request that sends statements now, or in
+ * that of the gateway.
  *
- * @param maxMilliseconds how long a write waits for its turn. Then it fails, as without a connection
+ * @param maxMilliseconds how long a write waits in the queue. Then it fails, as without a connection
  */
-export function createWriteTurns(
+export function createWriteQueue(
   { writes }: Pick<FairQueues, 'writes'>,
   meter: Pick<StatementMeter, 'payer' | 'wait'>,
   maxMilliseconds = 5_000,
-): TakeTurn {
-  const inTurn = <Result>(work: () => Promise<Result>) =>
+): RunWrite {
+  const inQueue = <Result>(work: () => Promise<Result>) =>
     new Promise<Result>((resolve, reject) => {
       let isLate = false
       const timer = setTimeout(() => {
         isLate = true
-        reject(new Error('timeout exceeded when waiting for a turn to write'))
+        reject(new Error('timeout exceeded in the queue of writes'))
       }, maxMilliseconds)
       const begin = () => {
         clearTimeout(timer)
@@ -179,5 +179,5 @@ export function createWriteTurns(
       }
       writes.run((meter.payer() as Payer | undefined) ?? gateway, begin, () => isLate).then(resolve, reject)
     })
-  return (work) => meter.wait(() => inTurn(work))
+  return (work) => meter.wait(() => inQueue(work))
 }

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger, FastifyReply } from 'fastify'
 import type { Database } from '../../db/database.ts'
-import { isServerBusy } from '../../db/errors.ts'
+import { isServerBusy, isServerLost } from '../../db/errors.ts'
 import { readMigrationStatus } from '../../db/migrations/migrations.ts'
 import { readWriteProblems } from '../../db/write-problems.ts'
 import { routePlugin } from '../plugin.ts'
@@ -48,7 +48,9 @@ export const health = routePlugin<{ database: Database; draining?: AbortSignal |
   },
 )
 
-async function check({ driver, probe }: Database, log: FastifyBaseLogger): Promise<boolean> {
+async function check(database: Database, log: FastifyBaseLogger, isRepeated = false): Promise<boolean> {
+  const { driver, probe } = database
+  const startedAt = performance.now()
   try {
     driver.requireSpace?.()
     const { pending, failed } = await readMigrationStatus(probe)
@@ -58,6 +60,9 @@ async function check({ driver, probe }: Database, log: FastifyBaseLogger): Promi
     else return true
   } catch (error) {
     if (isServerBusy(error)) return true
+    // The connection was lost since the last check. A new one tells whether the server is.
+    const wasQuick = performance.now() - startedAt < maxAgeMilliseconds
+    if (!isRepeated && wasQuick && isServerLost(error)) return check(database, log, true)
     log.warn({ err: error }, 'not ready: the database cannot be used')
   }
   return false
