@@ -59,7 +59,8 @@ const lostKinds = new Set<unknown>(['ConnectionClosed', 'SocketTimeout'])
 /** Messages of node-postgres, which has no codes for these. */
 const lostMessages =
   /^(timeout expired|Connection terminated|Client (has encountered a connection error|was closed)|Query read timeout)/
-const busyMessages = /^(timeout exceeded when trying to connect|Cannot use a pool after calling end)/
+const busyMessages =
+  /^(timeout exceeded when trying to connect|timeout exceeded in the queue of writes|Cannot use a pool after calling end)/
 
 /** Whether the database could not answer, so that the same request may succeed later. */
 export function isDatabaseUnavailable(error: unknown): boolean {
@@ -77,6 +78,11 @@ export function isDatabaseUnavailable(error: unknown): boolean {
 export function isServerLost(error: unknown): boolean {
   const failures = failuresOf(error)
   return failures.some(isLost) && !failures.some(isCrowded)
+}
+
+/** Whether the server answers, and has only no time or no connection for the statement now. */
+export function isServerBusy(error: unknown): boolean {
+  return isStatementTimeout(error) || failuresOf(error).some(isCrowded)
 }
 
 /** Whether the server or this process has no connection left. Open connections still work. */
