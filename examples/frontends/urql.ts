@@ -26,7 +26,7 @@ const forget: UpdateResolver = (result, _, cache) => {
 }
 
 /** The options of the cache. Its pages are told apart by all arguments besides `first`, `after`, `last` and `before`. */
-export const cacheOptions: CacheExchangeOpts = {
+const cacheOptions: CacheExchangeOpts = {
   possibleTypes,
   keys: Object.fromEntries([...parts, ...singletons, ...statistics].map((type) => [type, () => null])),
   resolvers: Object.fromEntries(
