@@ -186,4 +186,15 @@ describe.skipIf(!hasServer)('/ready is not 200 while writes would fail', () => {
       .toContain('requests will fail: transactions are read-only (default_transaction_read_only)')
     await runAsAdmin(`ALTER DATABASE ${name} RESET default_transaction_read_only`)
   })
+
+  it('a setting that loses events or rows, and that only a superuser can change, which the start logs too', async () => {
+    await runAsAdmin(`ALTER DATABASE ${name} SET session_replication_role = replica`)
+    const other = await startGateway({ DATABASE_URL: databaseUrl(name) })
+    onTestFinished(async () => void (await other.stop('SIGTERM')))
+    expect((await fetch(`${other.address}/ready`)).status).toBe(503)
+    await expect
+      .poll(() => other.output())
+      .toContain('requests will fail: session_replication_role is replica, so changes write no events')
+    await runAsAdmin(`ALTER DATABASE ${name} RESET session_replication_role`)
+  })
 })

@@ -17,6 +17,11 @@ const listProblems = statement(`
     ELSE 'transactions are read-only (default_transaction_read_only)' END
   WHERE current_setting('transaction_read_only') = 'on'
   UNION ALL
+  SELECT format('%s is %s, so %s (only a superuser sets it: ALTER ROLE or ALTER DATABASE … RESET %1$s)', setting, current_setting(setting), effect)
+  FROM (VALUES ('session_replication_role', 'origin', 'changes write no events'), ('zero_damaged_pages', 'off', 'damaged pages lose their rows'),
+    ('ignore_checksum_failure', 'off', 'damaged pages are read')) AS unpinned (setting, right_value, effect)
+  WHERE current_setting(setting) <> right_value
+  UNION ALL
   SELECT format('the role %s may not %s %s', current_user, privilege, relname)
   FROM (VALUES ${used}) AS used (name, privilege) JOIN pg_class ON relname = name
   WHERE relnamespace = 'public'::regnamespace
