@@ -1,4 +1,4 @@
-import type { Send } from './send.ts'
+import { type Send, SendError, type Sent } from './send.ts'
 
 const document = `query Users($after: String, $search: String) {
   users(first: 20, after: $after, filter: { search: $search }) {
@@ -19,10 +19,11 @@ export function usersOptions(send: Send, search: string) {
   return {
     queryKey: ['users', search],
     queryFn: ({ pageParam, signal }: { pageParam: string | null; signal: AbortSignal }) =>
-      send<Users>(document, { after: pageParam, search }, signal),
+      send<Users>(document, { after: pageParam, search }, { signal }),
     initialPageParam: null,
-    getNextPageParam: ({ users }: Users) => (users?.pageInfo.hasNextPage ? users.pageInfo.endCursor : undefined),
-    // The function above has retried what can be retried.
-    retry: false,
+    getNextPageParam: ({ data: { users } }: Sent<Users>) =>
+      users?.pageInfo.hasNextPage ? users.pageInfo.endCursor : undefined,
+    // `send` has retried responses with 503. Single fields can fail in a response with 200.
+    retry: (failures: number, error: Error) => failures < 3 && error instanceof SendError && error.isTemporary,
   }
 }

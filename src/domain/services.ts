@@ -13,7 +13,7 @@ import { createProfileStore, type ProfileStore } from './profile/profile-store.t
 import { createUsageReader, type ReadUsage } from './usage/read-usage.ts'
 import { createDeliveryStore, type DeliveryStore } from './webhook/delivery/delivery-store.ts'
 import type { WebhookServices } from './webhook/webhook.ts'
-import { createQueryCheck } from './webhook/webhook-query.graphql.ts'
+import { createDocumentCache, createQueryCheck, type DocumentCache } from './webhook/webhook-query.graphql.ts'
 
 declare module '../engine/context.ts' {
   interface RequestServices {
@@ -24,6 +24,7 @@ declare module '../engine/context.ts' {
     readonly webhooks: WebhookServices
     readonly deliveries: DeliveryStore
     readonly readUsage: ReadUsage
+    readonly documents: DocumentCache
   }
 }
 
@@ -39,9 +40,11 @@ export interface ServicesOptions extends EngineOptions {
 export function createServices(database: Database, options: ServicesOptions): Services {
   const engine = createEngineServices(database, { userModel: 'User', longModels: ['Job'] }, options)
   const { metrics, queues } = engine
+  const documents = createDocumentCache()
   const usage = createUsageReader(database)
   return {
     ...engine,
+    documents,
     accounts: createAccountStore(database),
     profiles: createProfileStore(database),
     jobs: createJobStore(database, { ...options, metrics }),
@@ -49,7 +52,7 @@ export function createServices(database: Database, options: ServicesOptions): Se
     readUsage: (payer, read) => queues.searches.run(payer, () => read(usage)),
     webhooks: {
       secrets: options.keyRing,
-      checkQuery: createQueryCheck(metrics),
+      checkQuery: createQueryCheck({ documents, metrics, steps: queues.steps }),
       isBlocked: createAddressCheck(options.fetchPrivateNetworks ?? false),
     },
     events: createEventFeed({

@@ -57,6 +57,8 @@ export interface EngineOptions {
   /** The most that a request may read, in characters. */
   readonly maxReadLength: number
   readonly metrics?: Metrics
+  /** The queues, if the database has the one of writes already. */
+  readonly queues?: FairQueues
   /**
    * Encrypts stored secrets. Without it there are no webhooks, and the private keys that sign tokens are stored as they
    * are.
@@ -70,15 +72,17 @@ export interface EngineOptions {
 export function createEngineServices(
   database: Database,
   { userModel, longModels }: ModelOptions,
-  { tokenIssuer, maxReadLength, metrics = createMetrics(), keyRing, hasPreviousRelease = false }: EngineOptions,
+  options: EngineOptions,
 ): EngineServices {
+  const { tokenIssuer, maxReadLength, keyRing, metrics = createMetrics(), queues = createFairQueues() } = options
+  const { hasPreviousRelease = false } = options
   return {
     database,
     idempotency: createIdempotency(database),
     tokens: createAccessTokens(createSigningKeys(database, keyRing, hasPreviousRelease), tokenIssuer),
     metrics,
     hasPreviousRelease,
-    queues: createFairQueues(),
+    queues,
     usageCounts: createUsageCounts(),
     reading: { userModel, longModels: new Set(longModels), maxLength: maxReadLength },
   }

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server, type ServerResponse } from 'node:http'
@@ -259,12 +260,14 @@ describe('a token of a trusted issuer', () => {
     expect(requests - before503).toBeLessThan(20)
     isBroken = false
     await expect.poll(async () => (await ask(fresh, await sign(pair))).statusCode, { timeout: 20_000 }).toBe(200)
-    // The keys that were read last are used while new ones cannot be read.
+    // The keys that were read last are used while new ones cannot be read. Nobody knows the others.
     isBroken = true
-    const unknown = { ...pair, kid: 'unknown' }
-    await expect.poll(async () => (await ask(fresh, await sign(unknown))).statusCode, { timeout: 20_000 }).toBe(401)
+    const unknown = await sign({ ...pair, kid: 'unknown' })
+    await expect.poll(async () => (await ask(fresh, unknown)).statusCode, { timeout: 20_000 }).toBe(503)
+    expect((await ask(fresh, unknown)).headers['retry-after']).toBe('5')
     expect((await ask(fresh, await sign(pair))).statusCode).toBe(200)
     isBroken = false
+    await expect.poll(async () => (await ask(fresh, unknown)).statusCode, { timeout: 20_000 }).toBe(401)
     await fresh.close()
     const uri = jwksUri().replace('http:', 'https:')
     const guarded = await startWith([settings({ jwksUri: uri })], { allowPrivateNetworks: false })
@@ -275,6 +278,65 @@ describe('a token of a trusted issuer', () => {
       expect.objectContaining({ msg: 'the keys of a trusted issuer could not be read', url: uri }),
     )
     await guarded.close()
+  })
+})
+
+describe('a set of keys', () => {
+  const encoded = (text: string) => Buffer.from(text).toString('base64url')
+
+  /** Entries of which no token can be verified, and the algorithms of tokens that name them. */
+  async function createBroken(): Promise<readonly (readonly [name: string, alg: string, entry: unknown])[]> {
+    const [rsa, ec, okp] = keys.map(({ shown }) => shown)
+    const { n } = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' })
+    const hidden = await exportJWK((await generateKeyPair('ES256', { extractable: true })).privateKey)
+    return [
+      ['a weak RSA key', 'RS256', { ...rsa, n }],
+      ['an RSA key without its modulus', 'RS256', { ...rsa, n: undefined }],
+      ['a modulus that is no text', 'RS256', { ...rsa, n: 5 }],
+      ['an even exponent', 'RS256', { ...rsa, e: 'AA' }],
+      ['a point off its curve', 'ES256', { ...ec, y: ec?.x }],
+      ['a coordinate of another length', 'ES256', { ...ec, x: 'AQ' }],
+      ['a private key', 'ES256', hidden],
+      ['a key of another curve', 'EdDSA', { ...okp, crv: 'Ed448' }],
+      ['a short key', 'EdDSA', { ...okp, x: 'AQ' }],
+      ['operations that are no list', 'ES256', { ...ec, key_ops: 'verify' }],
+      ['no type', 'ES256', { ...ec, kty: undefined }],
+    ]
+  }
+
+  it.each(['jwksUri', 'jwksFile'] as const)('of %s in which entries are broken is read without them', async (kind) => {
+    const broken = await createBroken()
+    const entries = broken.map(([name, , entry]) => ({ ...(entry as object), kid: name }))
+    const body = JSON.stringify({ keys: [null, 'text', 5, [], {}, ...entries, ...keys.map(({ shown }) => shown)] })
+    sendBody = (response) => response.end(body)
+    const gateway = await startWith([settings(kind === 'jwksUri' ? { jwksUri: jwksUri() } : { jwksFile: write(body) })])
+    const signer = keys[1] as KeyPair
+    const [, claims, signature] = (await sign(signer)).split('.')
+    const before = requests
+    for (const [name, alg] of broken) {
+      const token = `${encoded(JSON.stringify({ alg, kid: name }))}.${claims}.${signature}`
+      expect([name, (await ask(gateway, token)).statusCode]).toEqual([name, 401])
+    }
+    for (const pair of keys) expect((await ask(gateway, await sign(pair))).statusCode).toBe(200)
+    expect(requests - before).toBeLessThan(broken.length)
+    expect(app.log).toContainEqual(
+      expect.objectContaining({ keys: expect.arrayContaining(['a weak RSA key', 'a point off its curve']) }),
+    )
+    await gateway.close()
+    sendBody = undefined
+  })
+
+  it('in a file that cannot be read when a token has a new key is SERVICE_UNAVAILABLE', async () => {
+    const jwksFile = write(jwks())
+    const gateway = await startWith([settings({ jwksFile })])
+    const unknown = await sign({ ...(keys[1] as KeyPair), kid: 'later' })
+    rmSync(jwksFile)
+    await expect.poll(async () => (await ask(gateway, unknown)).statusCode, { timeout: 20_000 }).toBe(503)
+    expect((await ask(gateway, unknown)).headers['retry-after']).toBe('5')
+    expect((await ask(gateway, await sign(keys[1] as KeyPair))).statusCode).toBe(200)
+    writeFileSync(jwksFile, jwks())
+    await expect.poll(async () => (await ask(gateway, unknown)).statusCode, { timeout: 20_000 }).toBe(401)
+    await gateway.close()
   })
 })
 

@@ -3,7 +3,8 @@ import { fetchExchange, subscriptionExchange, Client as UrqlClient } from '@urql
 import { createClient as createEventClient } from 'graphql-sse'
 import { createClient as createSocketClient } from 'graphql-ws'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { continueAfter, createContinuingLink } from '../../examples/frontends/continue-events.ts'
+import { continueAfter, createContinuingLink, newestEvent } from '../../examples/frontends/continue-events.ts'
+import { createSend } from '../../examples/frontends/send.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { settleEvents } from '../support/events.ts'
 import { factoriesFor } from '../support/factories.ts'
@@ -45,6 +46,8 @@ interface Sink {
   next(result: { readonly data?: unknown; readonly errors?: unknown }): void
   error(error: unknown): void
   complete(): void
+  /** The client has reached a gateway, which it must have before it waits for another one. */
+  connected?(): void
 }
 
 interface Settings {
@@ -56,8 +59,9 @@ interface Settings {
 
 const query = 'subscription Follow($after: ID) { events(after: $after, types: [USER_CREATED]) { id resourceId } }'
 
-/** So that the test is short: the clients wait a second and more by default. */
-const retryAtOnce = async () => undefined
+/** So that the tests are short: the clients wait a second and more by default. A test can make them wait. */
+let waiting = Promise.resolve()
+const retryAtOnce = () => waiting
 
 /** Subscribes with a client. Returns a function that ends the subscription. */
 const clients: Record<string, (settings: Settings, sink: Sink) => () => unknown> = {
@@ -66,20 +70,22 @@ const clients: Record<string, (settings: Settings, sink: Sink) => () => unknown>
       url: `ws://127.0.0.1:${port}/graphql`,
       connectionParams: headers,
       retryWait: retryAtOnce,
+      on: { connected: () => sink.connected?.() },
     })
     client.subscribe({ query, variables }, sink)
     return () => client.dispose()
   },
 
   'graphql-sse'({ port, headers, variables }, sink) {
-    const client = createEventClient({ url: `http://127.0.0.1:${port}/graphql`, headers, retry: retryAtOnce })
+    const on = { connected: () => sink.connected?.() }
+    const client = createEventClient({ url: `http://127.0.0.1:${port}/graphql`, headers, retry: retryAtOnce, on })
     client.subscribe({ query, variables }, sink)
     return () => client.dispose()
   },
 
   'urql, over graphql-sse'({ port, headers, variables }, sink) {
     const url = `http://127.0.0.1:${port}/graphql`
-    const events = createEventClient({ url, headers, retry: retryAtOnce })
+    const events = createEventClient({ url, headers, retry: retryAtOnce, on: { connected: () => sink.connected?.() } })
     const client = new UrqlClient({
       url,
       preferGetMethod: false,
@@ -120,6 +126,8 @@ const clients: Record<string, (settings: Settings, sink: Sink) => () => unknown>
       error: (error) => sink.error(error),
       complete: () => sink.complete(),
     })
+    // It waits for the first gateway, too.
+    sink.connected?.()
     return () => client.stop()
   },
 }
@@ -129,9 +137,11 @@ function follow(subscribe: (typeof clients)[string], after: string) {
   const seen: string[] = []
   const ends: unknown[] = []
   let check = () => {}
+  const connected = Promise.withResolvers<void>()
   const variables: Record<string, unknown> = { after }
   const settings = { port: proxy.port, headers: { 'x-api-key': tenant.key }, variables }
   const stop = subscribe(settings, {
+    connected: () => connected.resolve(),
     next(result) {
       continueAfter(variables, result)
       seen.push((result.data as { events: { resourceId: string } }).events.resourceId)
@@ -150,6 +160,7 @@ function follow(subscribe: (typeof clients)[string], after: string) {
     seen,
     ends,
     stop,
+    connected: connected.promise,
     /** Resolves when it has seen the user, or has ended. */
     untilSeen: (id: string) =>
       new Promise<void>((resolve) => {
@@ -158,6 +169,28 @@ function follow(subscribe: (typeof clients)[string], after: string) {
       }),
   }
 }
+
+it('a client that has seen no event sees those of a restart, because it begins after the newest one', async () => {
+  await factoriesFor(app, tenant).user()
+  await settleEvents(app)
+  const create = 'mutation { createAccessToken(input: { scopes: ["events:read"] }) { accessToken } }'
+  const { data } = await app.graphql<{ createAccessToken: { accessToken: string } }>(tenant, create)
+  const token = async () => data.createAccessToken.accessToken
+  const after = await newestEvent(
+    createSend(`http://127.0.0.1:${proxy.port}/graphql`, { current: token, renew: token }),
+  )
+  const followers = Object.entries(clients).map(([name, client]) => ({ name, ...follow(client, String(after)) }))
+  await Promise.all(followers.map(({ connected }) => connected))
+  const gate = Promise.withResolvers<void>()
+  waiting = gate.promise
+  await gateway.close()
+  const { id } = await factoriesFor(app, tenant).user()
+  gateway = await startGateway()
+  gate.resolve()
+  await Promise.all(followers.map(({ untilSeen }) => untilSeen(id)))
+  for (const { name, seen, ends } of followers) expect({ name, seen, ends }).toEqual({ name, seen: [id], ends: [] })
+  for (const { stop } of followers) await stop()
+})
 
 it('every client sees every event once through two rolling restarts under writes, by its own retry', async () => {
   const { user } = factoriesFor(app, tenant)

@@ -3,6 +3,8 @@ import type { GraphQLArgument } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { printSortedSchema, schemas } from '../../src/domain/schema.graphql.ts'
 import { diffMigrationsAndSchema, readMigrationStatus } from '../../src/engine/db/migrations/migrations.ts'
+import { calledFunctions, ownSequences, ownTables, triggerFunctions } from '../../src/engine/db/own-objects.ts'
+import { query, statement } from '../../src/engine/db/statement.ts'
 import { routes } from '../../src/rest/routes.ts'
 import { generateOperations, operationsPath } from '../../tools/console/operations.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -25,6 +27,28 @@ describe('generated files match their sources', () => {
     const { applied, ...rest } = await readMigrationStatus(database.sql)
     expect(applied.length).toBeGreaterThan(0)
     expect(rest).toEqual({ pending: [], unknown: [], failed: [] })
+  })
+
+  it('the tables, sequences and functions of the migrations are those of src/engine/db/own-objects.ts', async () => {
+    const found = await query(
+      database.sql,
+      statement(`
+        SELECT kind, name FROM (
+          SELECT 'pg_class', oid, CASE relkind WHEN 'S' THEN 'sequence' ELSE 'table' END, relname::text
+            FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'S') AND NOT relispartition
+          UNION ALL SELECT 'pg_proc', oid, 'function', proname || '(' || array_to_string(ARRAY(
+              SELECT format_type(type, NULL) FROM unnest(proargtypes) WITH ORDINALITY AS u (type, n) ORDER BY n), ', ') || ')'
+            FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+        ) AS object (catalogue, oid, kind, name)
+        WHERE NOT EXISTS (SELECT FROM pg_depend WHERE classid = catalogue::regclass AND objid = object.oid AND deptype = 'e')`),
+    )
+    // Some are only in old, or only in distributed, databases.
+    const optional = ['event_raise', 'notify_job_changed()', 'stamp_on_node()']
+    const sorted = (names: Iterable<string>) => [...names].filter((name) => !optional.includes(name)).sort()
+    const foundOf = (kind: string) => sorted(found.filter(([of]) => of === kind).map(([, name]) => String(name)))
+    expect(foundOf('table')).toEqual(sorted(ownTables.keys()))
+    expect(foundOf('sequence')).toEqual(sorted(ownSequences.keys()))
+    expect(foundOf('function')).toEqual(sorted([...calledFunctions, ...triggerFunctions]))
   })
 
   it('schema.graphql is the schema of the code; to fix: npm run schema', () => {

@@ -2,13 +2,14 @@ import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { accountsOfUser } from '../../src/domain/account/account.ts'
 import { createDatabase, type Database } from '../../src/engine/db/database.ts'
+import { isDatabaseUnavailable } from '../../src/engine/db/errors.ts'
 import { createConnectionClass } from '../../src/engine/db/postgres/connection.ts'
 import { openPostgres } from '../../src/engine/db/postgres/postgres.ts'
 import { equal, some } from '../../src/engine/db/read/list.ts'
 import { byTime } from '../../src/engine/db/read/order.ts'
 import { query, statement } from '../../src/engine/db/statement.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { hasServer } from '../support/postgresql.ts'
+import { hasServer, runAsAdmin } from '../support/postgresql.ts'
 import { locationOf } from '../support/settings.ts'
 
 describe.skipIf(!hasServer)('the prepared statements of a connection', () => {
@@ -92,6 +93,73 @@ describe.skipIf(!hasServer)('the prepared statements of a connection', () => {
     for (let time = 0; time < 2; time += 1) expect(await select(0)).toEqual([{ number: 0, other: 7 }])
     expect(descriptions).toBe(202)
     await client.end()
+  })
+
+  it('are prepared again when the type of a column has changed or the server has dropped them', async () => {
+    const Connection = createConnectionClass(5_000)
+    const client = new Connection({ connectionString: template.url })
+    await client.connect()
+    const send = (config: pg.QueryConfig | string) =>
+      new Promise<unknown[]>((resolve, reject) => {
+        client.query(config, (error, result) => (error ? reject(error) : resolve(result.rows)))
+      })
+    const select = { name: 'select_changing', text: 'SELECT value FROM changing', values: [] }
+    await send('CREATE TEMP TABLE changing AS SELECT 1 AS value')
+    expect(await send(select)).toEqual([{ value: 1 }])
+    await send('ALTER TABLE changing ALTER value TYPE text')
+    expect(await send(select)).toEqual([{ value: '1' }])
+    await send('DEALLOCATE ALL')
+    expect(await send(select)).toEqual([{ value: '1' }])
+    await send('ALTER TABLE changing ALTER value TYPE int USING 1')
+    await send('BEGIN')
+    const error = await send(select).catch((reason: unknown) => reason)
+    expect(isDatabaseUnavailable(error)).toBe(true)
+    await send('ROLLBACK')
+    expect(await send(select)).toEqual([{ value: 1 }])
+    await client.end()
+  })
+
+  it('are not changed by settings of the database that would change results', async () => {
+    const { url = '' } = template
+    const database = new URL(url).pathname.slice(1)
+    const others = {
+      array_nulls: 'off',
+      transform_null_equals: 'on',
+      gin_fuzzy_search_limit: '1',
+      quote_all_identifiers: 'on',
+      bytea_output: 'escape',
+      IntervalStyle: 'iso_8601',
+      backslash_quote: 'off',
+      standard_conforming_strings: 'off',
+      extra_float_digits: '-3',
+      DateStyle: 'SQL, DMY',
+      TimeZone: 'Asia/Tokyo',
+    }
+    for (const [setting, value] of Object.entries(others))
+      await runAsAdmin(`ALTER DATABASE "${database}" SET ${setting} = '${value}'`)
+    const other = await createDatabase(openPostgres(url, locationOf(url, { size: 1 })))
+    const settings = Object.keys(others)
+      .map((setting) => `'${setting}', current_setting('${setting}')`)
+      .join(', ')
+    const [row] = await query(
+      other.sql,
+      statement(`SELECT json_build_object(${settings})::text, '{NULL}'::text[] = ARRAY[NULL]`),
+    )
+    await other.close()
+    expect(JSON.parse(String(row?.[0]))).toEqual({
+      array_nulls: 'on',
+      transform_null_equals: 'off',
+      gin_fuzzy_search_limit: '0',
+      quote_all_identifiers: 'off',
+      bytea_output: 'hex',
+      IntervalStyle: 'postgres',
+      backslash_quote: 'safe_encoding',
+      standard_conforming_strings: 'on',
+      extra_float_digits: '1',
+      DateStyle: 'ISO, MDY',
+      TimeZone: 'UTC',
+    })
+    expect(row?.[1]).toBe(true)
   })
 
   it('return the right rows when many are sent at once', async () => {

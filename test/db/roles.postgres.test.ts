@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { fusion, type RunningGateway, startGateway } from '../support/cli.ts'
@@ -102,6 +103,7 @@ describe.skipIf(!hasServer)('/ready is not 200 while writes would fail', () => {
     await createExtensions()
     const { stdout: grants } = await deploy('--grants', role())
     await run(ownerUrl(name), grants)
+    await fusion(['tenants', 'create', 'Roles'], { DATABASE_URL: ownerUrl(name) })
     gateway = await startGateway({ DATABASE_URL: databaseUrl(name) })
   })
   afterAll(async () => void (await gateway?.stop('SIGTERM')))
@@ -133,6 +135,47 @@ describe.skipIf(!hasServer)('/ready is not 200 while writes would fail', () => {
     await untilStatus(200)
   })
 
+  it('objects of other programs, and privileges that the gateway does not use, do not matter', async () => {
+    await untilStatus(200)
+    await runAsAdminOn(
+      name,
+      `CREATE TABLE stranger (tenant_app_id text, id text, PRIMARY KEY (tenant_app_id, id)); CREATE TABLE stranger_parts (id text) PARTITION BY LIST (id);
+       CREATE TABLE hidden (id text); ALTER TABLE hidden ENABLE ROW LEVEL SECURITY; GRANT ALL ON hidden TO PUBLIC;
+       CREATE SEQUENCE stranger_number; CREATE FUNCTION search_fold(integer) RETURNS integer LANGUAGE sql AS 'SELECT 1';
+       CREATE AGGREGATE stranger_sum (integer) (SFUNC = int4pl, STYPE = integer);
+       REVOKE ALL ON FUNCTION search_fold(integer), stranger_sum(integer) FROM PUBLIC;
+       REVOKE ALL ON SEQUENCE event_number, event_announced FROM PUBLIC, "${role()}";
+       GRANT USAGE ON SEQUENCE event_number TO "${role()}"; GRANT USAGE, UPDATE ON SEQUENCE event_announced TO "${role()}";
+       REVOKE INSERT, DELETE ON tenant_app, event_state FROM "${role()}"; REVOKE UPDATE ON event FROM "${role()}";
+       REVOKE DELETE ON profile FROM "${role()}"; REVOKE EXECUTE ON FUNCTION write_events FROM PUBLIC, "${role()}"`,
+    )
+    // As `migrate distribute` creates it, whose user is a superuser.
+    await runAsAdminOn(name, 'CREATE TABLE event_raise (id text); GRANT SELECT ON event_raise TO PUBLIC')
+    await setTimeout(1_100)
+    expect(await status()).toBe(200)
+    // What the role has is enough.
+    const created = await fusion(['keys', 'create', '--tenant', 'Roles'], { DATABASE_URL: ownerUrl(name) })
+    const headers = { 'x-api-key': created.stdout.trim(), 'content-type': 'application/json' }
+    const body = JSON.stringify({ name: 'Ada', email: 'ada@example.com', phone: '1' })
+    expect((await fetch(`${gateway.address}/users`, { method: 'POST', headers, body })).status).toBe(201)
+    // The owner of our tables could not grant privileges on them.
+    const { stdout: grants } = await deploy('--grants', role())
+    expect(grants).not.toContain('stranger')
+    await run(ownerUrl(name), grants)
+  })
+
+  it('migrate partition leaves the tables of other programs as they are', async () => {
+    await runAsAdmin(`GRANT CREATE ON DATABASE ${name} TO "${owner()}"`)
+    await runAsAdminOn(name, 'DROP POLICY everything ON account; ALTER TABLE account DISABLE ROW LEVEL SECURITY')
+    expect(await fusion(['migrate', 'partition', '--modulus', '2'], { DATABASE_URL: ownerUrl(name) })).toMatchObject({
+      stderr: '',
+      code: 0,
+      stdout: expect.not.stringContaining('stranger'),
+    })
+    await setTimeout(1_100)
+    expect(await status()).toBe(200)
+  })
+
   it('a database that is read-only, which the start logs too', async () => {
     await runAsAdmin(`ALTER DATABASE ${name} SET default_transaction_read_only = on`)
     const other = await startGateway({ DATABASE_URL: databaseUrl(name) })
@@ -142,5 +185,16 @@ describe.skipIf(!hasServer)('/ready is not 200 while writes would fail', () => {
       .poll(() => other.output())
       .toContain('requests will fail: transactions are read-only (default_transaction_read_only)')
     await runAsAdmin(`ALTER DATABASE ${name} RESET default_transaction_read_only`)
+  })
+
+  it('a setting that loses events or rows, and that only a superuser can change, which the start logs too', async () => {
+    await runAsAdmin(`ALTER DATABASE ${name} SET session_replication_role = replica`)
+    const other = await startGateway({ DATABASE_URL: databaseUrl(name) })
+    onTestFinished(async () => void (await other.stop('SIGTERM')))
+    expect((await fetch(`${other.address}/ready`)).status).toBe(503)
+    await expect
+      .poll(() => other.output())
+      .toContain('requests will fail: session_replication_role is replica, so changes write no events')
+    await runAsAdmin(`ALTER DATABASE ${name} RESET session_replication_role`)
   })
 })

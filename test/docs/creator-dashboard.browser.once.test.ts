@@ -18,6 +18,7 @@ const executablePath = hasDashboardPackages('The creator dashboard') ? findChrom
 /** What the gateway trusts besides the operations of the dashboard. */
 const ownDocuments = {
   wait: `mutation Wait { createJob(input: { jobType: "wait" }) { job { id } } }`,
+  unlink: 'mutation Unlink { unlinkAccount(input: { id: "acc_demo_25_1" }) { unlinkedAccountId } }',
   sync: `mutation Sync($input: SyncProfileInput!) { syncProfile(input: $input) { userErrors { message } } }`,
 }
 
@@ -288,6 +289,53 @@ describe.skipIf(executablePath === undefined)('the creator dashboard', () => {
     gateway = await startGateway(gatewayEnv)
     await sync({ accountId: 'acc_demo_1_1', followersCount: 1_999_999_997 })
     await row.getByTitle('1,999,999,997').waitFor()
+  })
+
+  it('shows no account that was unlinked while the page was loading', async () => {
+    const { page } = await open()
+    await sync({ accountId: 'acc_demo_25_1', followersCount: 1_999_999_999 })
+    await page.route('**/graphql', async (route) => {
+      const isActivity = route.request().postData()?.includes('RecentActivity') ?? false
+      if (isActivity) {
+        // If the list does not wait for the changes, it arrives now.
+        await page
+          .getByRole('row')
+          .nth(10)
+          .waitFor({ timeout: 2_000 })
+          .catch(() => undefined)
+        await fetch(`${gateway.address}/graphql`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', 'x-api-key': key },
+          body: JSON.stringify({ documentId: 'unlink' }),
+        })
+      }
+      await route.continue()
+    })
+    await signInAsStaff(page)
+    await page.getByRole('region', { name: 'Activity' }).getByText('Account unlinked').waitFor()
+    expect(await page.getByTitle('1,999,999,999').count()).toBe(0)
+  })
+
+  it('creates one job if a response is lost and the button is clicked again', async () => {
+    const { page } = await open()
+    await signInAsStaff(page)
+    await page.getByRole('link', { name: 'Jobs' }).click()
+    await page.getByLabel('feed').fill(`${dashboard.address}/feed.xml?once`)
+    const button = page.getByRole('button', { name: 'Fetch the feed' })
+    let isLost = false
+    await page.route('**/graphql', async (route) => {
+      if (isLost || !route.request().postData()?.includes('FetchFeed')) return route.continue()
+      isLost = true
+      await route.fetch()
+      await route.abort()
+    })
+    await button.click()
+    await page.getByRole('alert').waitFor()
+    await button.click()
+    await page.getByRole('alert').waitFor({ state: 'detached' })
+    const cards = page.getByRole('listitem').filter({ hasText: '?once' })
+    await cards.getByText('3 items found').waitFor()
+    expect(await cards.count()).toBe(1)
   })
 
   it('a job is followed to its end', async () => {

@@ -3,12 +3,13 @@ import { promisify } from 'node:util'
 import { ApolloClient, gql, HttpLink, InMemoryCache } from '@apollo/client/core'
 import { InfiniteQueryObserver, QueryClient } from '@tanstack/query-core'
 import { fetchExchange, Client as UrqlClient } from '@urql/core'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { effectScope, ref, watch } from 'vue'
-import { createApolloClient, hasCode } from '../../examples/frontends/apollo.ts'
+import { createAction } from '../../examples/frontends/action.ts'
+import { createApolloClient, hasCode, Withheld } from '../../examples/frontends/apollo.ts'
 import { patientFetch } from '../../examples/frontends/patient-fetch.ts'
 import { createPoll } from '../../examples/frontends/poll.ts'
-import { createSend } from '../../examples/frontends/send.ts'
+import { createSend, SendError } from '../../examples/frontends/send.ts'
 import { createSendAs } from '../../examples/frontends/server.ts'
 import { createSocket, createSocketExchange, createSocketLink } from '../../examples/frontends/socket.ts'
 import { createSubscriptions, type Subscribe } from '../../examples/frontends/subscriptions.ts'
@@ -45,7 +46,9 @@ async function startBackend(gateway = url) {
   let apiKey = await newKey()
   const people: Record<string, { userId?: string; scopes?: string[] }> = {
     'session=user': { userId: rows.user.id, scopes: ['users:read', 'users:write', 'profiles:read'] },
-    'session=staff': { scopes: ['users:read', 'users:write', 'profiles:read', 'contacts:read', 'jobs:read'] },
+    'session=staff': {
+      scopes: ['users:read', 'users:write', 'profiles:read', 'contacts:read', 'jobs:read', 'events:read'],
+    },
   }
   const backend = createTokenBackend({
     url: gateway,
@@ -68,6 +71,56 @@ async function startBackend(gateway = url) {
     },
   }
 }
+
+/** Two users with the same name, in the order of their creation. */
+async function twins() {
+  const name = `Twin ${crypto.randomUUID()}`
+  const create = factoriesFor(app, tenant)
+  const [one, other] = [
+    await create.user({ name, createdAt: new Date('2026-01-01') }),
+    await create.user({ name, createdAt: new Date('2026-01-02') }),
+  ]
+  const thenBy = (direction: 'ASC' | 'DESC') => [{ field: 'CREATED_AT', direction }]
+  return { name, thenBy, ids: [one.id, other.id] }
+}
+
+interface Users {
+  readonly users: { readonly edges: readonly { readonly node: { readonly id: string } }[] }
+}
+
+const idsOf = (data: Users | undefined) => data?.users.edges.map(({ node }) => node.id)
+
+const orderedUsers = `query Ordered($search: String, $thenBy: [UserOrder!]) {
+  users(filter: { search: $search }, orderBy: { field: NAME, direction: ASC }, thenBy: $thenBy) { edges { node { id } } }
+}`
+
+/** A user with three accounts. */
+async function manyAccounts() {
+  const create = factoriesFor(app, tenant)
+  const user = await create.user({ name: `Many ${crypto.randomUUID()}` })
+  const ids: string[] = []
+  for (const day of [1, 2, 3]) {
+    ids.push((await create.account(user.id, { createdAt: new Date(`2026-01-0${day}`) })).id)
+  }
+  return { user, ids }
+}
+
+interface Accounts {
+  readonly user: {
+    readonly accountsConnection: {
+      readonly edges: readonly { readonly node: { readonly id: string } }[]
+      readonly pageInfo: { readonly endCursor: string }
+    }
+  }
+}
+
+const accountsOfUser = `query Accounts($id: ID!, $after: String) {
+  user(id: $id) { id accountsConnection(first: 2, after: $after) { edges { node { id } } pageInfo { endCursor } } }
+}`
+
+const contact = 'query Contact($id: ID!) { user(id: $id) { id name email } }'
+const unlink = 'mutation Unlink($id: ID!) { unlinkAccount(input: { id: $id }) { unlinkedAccountId } }'
+const deleteUser = 'mutation Delete($id: ID!) { deleteUser(input: { id: $id }) { deletedUserId } }'
 
 const cancel = (id: string) =>
   app.graphql(tenant, 'mutation ($id: ID!) { cancelJob(input: { id: $id }) { job { id } } }', { id })
@@ -172,6 +225,81 @@ describe('Apollo Client', () => {
     expect(client.readQuery({ query: one, variables: { id: 'usr_missing' } })).toEqual({ user: null })
   })
 
+  it('keeps lists of different orders apart, also by `thenBy`', async () => {
+    const { name, thenBy, ids } = await twins()
+    const client = connect((await startBackend()).tokensOf('staff'))
+    const read = async (direction: 'ASC' | 'DESC', fetchPolicy: 'network-only' | 'cache-only') => {
+      const variables = { search: name, thenBy: thenBy(direction) }
+      const { data } = await client.query<Users>({ query: gql(orderedUsers), variables, fetchPolicy })
+      return idsOf(data)
+    }
+    for (const policy of ['network-only', 'cache-only'] as const) {
+      expect(await read('ASC', policy)).toEqual(ids)
+      expect(await read('DESC', policy)).toEqual(ids.toReversed())
+    }
+  })
+
+  it('has the fields of fragments on interfaces', async () => {
+    const client = connect((await startBackend()).tokensOf('staff'))
+    const query = gql('query One($id: ID!) { node(id: $id) { ... on Node { id } ... on User { name } } }')
+    const { data } = await client.query({ query, variables: { id: rows.user.id } })
+    expect(data).toMatchObject({ node: { id: rows.user.id, name: rows.user.name } })
+  })
+
+  it('keeps the numbers that two parts of a page read', async () => {
+    const client = connect((await startBackend()).tokensOf('staff'))
+    const parts = ['count verified { verified }', 'followers { sum } verified { unverified }']
+    const queries = parts.map((part) => gql(`{ profileStats { ${part} } }`))
+    for (const query of queries) await client.query({ query })
+    for (const query of queries) {
+      const { data } = await client.query<{ profileStats: object }>({ query, fetchPolicy: 'cache-only' })
+      expect(data?.profileStats).toMatchObject({ verified: expect.anything() })
+    }
+  })
+
+  it('appends pages to a list of an object', async () => {
+    const { user, ids } = await manyAccounts()
+    const client = connect((await startBackend()).tokensOf('staff'))
+    const list = client.watchQuery<Accounts>({ query: gql(accountsOfUser), variables: { id: user.id } })
+    const shown = () => (list.getCurrentResult().data as Accounts | undefined)?.user.accountsConnection
+    const subscription = list.subscribe({})
+    onTestFinished(() => subscription.unsubscribe())
+    await vi.waitFor(() => expect(shown()?.edges).toHaveLength(2), 10_000)
+    await list.fetchMore({ variables: { after: shown()?.pageInfo.endCursor } })
+    await vi.waitFor(() => expect(shown()?.edges.map(({ node }) => node.id)).toEqual(ids), 10_000)
+  })
+
+  it('says which fields were withheld when the page reads them again from the cache', async () => {
+    const withheld = new Withheld()
+    const client = createApolloClient(url, (await startBackend()).tokensOf('user'), withheld)
+    onTestFinished(() => client.stop())
+    const read = () => client.query({ query: gql(contact), variables: { id: rows.user.id }, errorPolicy: 'all' })
+    for (const error of [expect.anything(), undefined]) {
+      expect(await read()).toEqual({ data: { user: expect.objectContaining({ email: null }) }, error })
+      expect([...withheld.of('Contact')]).toEqual(['user.email'])
+    }
+  })
+
+  it('removes what is deleted from its lists', async () => {
+    const { user, ids } = await manyAccounts()
+    const client = connect((await startBackend()).tokensOf('staff'))
+    const query = gql(`query Mine($id: ID!, $search: String) {
+      user(id: $id) { id accounts { id } }
+      users(filter: { search: $search }) { totalCount edges { node { id } } }
+    }`)
+    const list = client.watchQuery({ query, variables: { id: user.id, search: user.name } })
+    const shown: unknown[] = []
+    const subscription = list.subscribe(({ data }) => shown.push(data))
+    onTestFinished(() => subscription.unsubscribe())
+    const showsLast = (data: object) => vi.waitFor(() => expect(shown.at(-1)).toMatchObject(data), 10_000)
+    await showsLast({ users: { totalCount: 1 }, user: { accounts: ids.map((id) => ({ id })) } })
+    const variables = { id: ids[0] }
+    await client.mutate({ mutation: gql(unlink), variables })
+    await showsLast({ user: { accounts: ids.slice(1).map((id) => ({ id })) } })
+    await client.mutate({ mutation: gql(deleteUser), variables: { id: user.id } })
+    await showsLast({ users: { totalCount: 0, edges: [] }, user: null })
+  })
+
   it('sends an idempotency key with mutations', async () => {
     const client = connect((await startBackend()).tokensOf('user'))
     const keys: unknown[] = []
@@ -221,17 +349,83 @@ describe('Apollo Client', () => {
   })
 })
 
+describe('an action', () => {
+  const mutation = `mutation Create($input: CreateUserInput!) {
+    createUser(input: $input) { user { id name } userErrors { code } }
+  }`
+  const byClient: Record<string, (tokens: Tokens) => (input: object, action: string) => Promise<unknown>> = {
+    'Apollo Client'(tokens) {
+      const client = createApolloClient(url, tokens)
+      onTestFinished(() => client.stop())
+      return (input, action) => client.mutate({ mutation: gql(mutation), variables: { input }, context: { action } })
+    },
+    urql(tokens) {
+      const client = createUrqlClient(url, tokens)
+      return (input, action) => client.mutation(mutation, { input }, { action }).toPromise()
+    },
+    fetch(tokens) {
+      const send = createSend(url, tokens)
+      return (input, action) => send(mutation, { input }, { action })
+    },
+  }
+
+  it.each(Object.entries(byClient))('creates one user with %s if a response is lost', async (_, create) => {
+    const tokens = (await startBackend()).tokensOf('staff')
+    await tokens.current()
+    const send = create(tokens)
+    const run = createAction()
+    const name = `Once ${crypto.randomUUID()}`
+    const click = (input: object) => run((key) => send({ email: 'once@example.com', phone: '1', ...input }, key))
+    const request = globalThis.fetch
+    const lost = vi.spyOn(globalThis, 'fetch').mockImplementationOnce(async (...args) => {
+      await request(...args)
+      throw new TypeError('The connection broke.')
+    })
+    onTestFinished(() => lost.mockRestore())
+    await click({ name }).catch(() => undefined)
+    await click({ name })
+    const count = () =>
+      app.graphql<{ users: { totalCount: number } }>(
+        tenant,
+        'query ($search: String) { users(filter: { search: $search }) { totalCount } }',
+        { search: name },
+      )
+    expect((await count()).data.users.totalCount).toBe(1)
+    // The gateway has answered, so the next click is another action, also after a rejected input.
+    await click({ name: ' ' })
+    await click({ name })
+    expect((await count()).data.users.totalCount).toBe(2)
+  })
+})
+
 describe('fetch alone', () => {
   const me = 'query Me { viewer { user { id } } }'
 
-  it('renews a token that is rejected, and has the data of a response with errors', async () => {
+  it('renews a token that is rejected, and says which fields are withheld', async () => {
     const backend = await startBackend()
     const send = createSend(url, backend.tokensOf('user'))
     const mine = { viewer: { user: { id: rows.user.id } } }
-    expect(await send(me)).toEqual(mine)
+    expect(await send(me)).toEqual({ data: mine, withheld: [] })
     await backend.replaceKey()
-    expect(await send('{ viewer { user { id } } jobs { nodes { id } } }')).toEqual({ ...mine, jobs: null })
+    expect(await send('{ viewer { user { id } } jobs { nodes { id } } }')).toEqual({
+      data: { ...mine, jobs: null },
+      withheld: ['jobs'],
+    })
+    expect((await send('{ users { nodes { id email } } }')).withheld).toEqual(['users.nodes.email'])
     await expect(send('{ unknown }')).rejects.toThrow('unknown')
+  })
+
+  it('throws if a field could not be read, so that nobody takes it for an empty value', async () => {
+    const tokens = (await startBackend()).tokensOf('user')
+    await tokens.current()
+    const errors = [{ message: 'Try again.', path: ['users'], extensions: { code: 'SERVICE_UNAVAILABLE' } }]
+    const failing = vi
+      .spyOn(globalThis, 'fetch')
+      .mockResolvedValueOnce(Response.json({ data: { users: null }, errors }))
+    onTestFinished(() => failing.mockRestore())
+    const error = await createSend(url, tokens)('{ users { nodes { id } } }').catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(SendError)
+    expect(error).toMatchObject({ message: 'Try again.', isTemporary: true, data: { users: null } })
   })
 
   it('sends a key with which a mutation that is repeated runs once', async () => {
@@ -257,9 +451,9 @@ describe('fetch alone', () => {
     onTestFinished(() => client.clear())
     const list = new InfiniteQueryObserver(client, usersOptions(send, 'Tanya'))
     const [first] = (await list.refetch()).data?.pages ?? []
-    expect([first?.users?.nodes.length, list.getCurrentResult().hasNextPage]).toEqual([20, true])
+    expect([first?.data.users?.nodes.length, list.getCurrentResult().hasNextPage]).toEqual([20, true])
     const { data } = await list.fetchNextPage()
-    expect(data?.pages.map((page) => page.users?.nodes.length)).toEqual([20, 1])
+    expect(data?.pages.map((page) => page.data.users?.nodes.length)).toEqual([20, 1])
     expect(list.getCurrentResult().hasNextPage).toBe(false)
   })
 
@@ -287,12 +481,83 @@ describe('fetch alone', () => {
     await factoriesFor(app, tenant).user()
     const { key } = await createKey(app.database, { tenantAppId: tenant.tenantAppId, name: 'server' })
     const send = createSendAs(rows.user.id, { url, apiKey: key })
-    expect(await send('{ users { nodes { id } } }')).toEqual({ users: { nodes: [{ id: rows.user.id }] } })
+    const { data } = await send('{ users { nodes { id } } }')
+    expect(data).toEqual({ users: { nodes: [{ id: rows.user.id }] } })
     await expect(createSendAs('usr_missing', { url, apiKey: key })(me)).rejects.toThrow('502')
   })
 })
 
 describe('urql', () => {
+  /** A client, and the warnings of its cache. */
+  async function connect(person: 'user' | 'staff' = 'staff') {
+    const warnings = vi.spyOn(console, 'warn').mockReturnValue()
+    onTestFinished(() => warnings.mockRestore())
+    return { client: createUrqlClient(url, (await startBackend()).tokensOf(person)), warnings }
+  }
+
+  it('keeps lists of different orders apart, also by `thenBy`', async () => {
+    const { name, thenBy, ids } = await twins()
+    const { client } = await connect()
+    const read = async (direction: 'ASC' | 'DESC', requestPolicy: 'network-only' | 'cache-only') => {
+      const variables = { search: name, thenBy: thenBy(direction) }
+      const { data } = await client.query<Users>(orderedUsers, variables, { requestPolicy }).toPromise()
+      return idsOf(data)
+    }
+    for (const policy of ['network-only', 'cache-only'] as const) {
+      expect(await read('ASC', policy)).toEqual(ids)
+      expect(await read('DESC', policy)).toEqual(ids.toReversed())
+    }
+  })
+
+  it('has objects without an id and the fields of fragments on interfaces, without a warning', async () => {
+    const { client, warnings } = await connect()
+    const query = `query One($id: ID!) {
+      viewer { scopes }
+      tenantStats { users accountsByPlatform { platform count } jobsByStatus { status count } }
+      profileStats { count followers { sum } verified { verified } platforms { value count } statuses { status count } }
+      userStats { count platforms { value count } statuses { status count } }
+      node(id: $id) { ... on Node { id } ... on User { name } }
+    }`
+    for (const requestPolicy of ['network-only', 'cache-only'] as const) {
+      const { data, error } = await client.query(query, { id: rows.user.id }, { requestPolicy }).toPromise()
+      expect(error).toBeUndefined()
+      expect(data).toMatchObject({ userStats: {}, node: { id: rows.user.id, name: rows.user.name } })
+    }
+    expect(warnings.mock.calls).toEqual([])
+  })
+
+  it('appends pages to a list of an object', async () => {
+    const { user, ids } = await manyAccounts()
+    const { client } = await connect()
+    const read = (after: string | null) => client.query<Accounts>(accountsOfUser, { id: user.id, after }).toPromise()
+    const { data } = await read(null)
+    const more = await read(data?.user.accountsConnection.pageInfo.endCursor ?? null)
+    expect(more.data?.user.accountsConnection.edges.map(({ node }) => node.id)).toEqual(ids)
+  })
+
+  it('says which fields are withheld, also when the page reads them again', async () => {
+    const { client } = await connect('user')
+    for (let visit = 1; visit <= 2; visit += 1) {
+      const { data, error } = await client.query(contact, { id: rows.user.id }).toPromise()
+      expect([data.user.email, codesOf(error?.graphQLErrors)]).toEqual([null, ['FORBIDDEN']])
+    }
+  })
+
+  it('removes what is deleted from its lists', async () => {
+    const { user, ids } = await manyAccounts()
+    const { client } = await connect()
+    const query = `query Mine($id: ID!, $search: String) {
+      user(id: $id) { id accounts { id } }
+      users(filter: { search: $search }) { totalCount edges { node { id } } }
+    }`
+    const read = async () => (await client.query(query, { id: user.id, search: user.name }).toPromise()).data
+    expect(await read()).toMatchObject({ users: { totalCount: 1 }, user: { accounts: ids.map((id) => ({ id })) } })
+    await client.mutation(unlink, { id: ids[0] }).toPromise()
+    expect(await read()).toMatchObject({ user: { accounts: ids.slice(1).map((id) => ({ id })) } })
+    await client.mutation(deleteUser, { id: user.id }).toPromise()
+    expect(await read()).toMatchObject({ users: { totalCount: 0, edges: [] }, user: null })
+  })
+
   it('renews a token that is rejected', async () => {
     const backend = await startBackend()
     const client = createUrqlClient(url, backend.tokensOf('user'))

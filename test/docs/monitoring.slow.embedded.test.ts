@@ -11,6 +11,7 @@ import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
 import { measureNodes } from '../../src/engine/telemetry/measure-nodes.ts'
 import { createMetrics, measureProcess } from '../../src/engine/telemetry/metrics.ts'
 import { type RunningGateway, startGateway } from '../support/cli.ts'
+import { freePort } from '../support/cluster.ts'
 import { projectRoot, readPage } from '../support/docs.ts'
 import { ofAlerts, ofDashboard, rules } from './monitoring.ts'
 
@@ -35,8 +36,9 @@ describe('the dashboard and the alerts', () => {
   let served: Map<string, string>
 
   beforeAll(async () => {
-    gateway = await startGateway({ DATA_DIR: 'memory' })
-    const text = await (await fetch(`${gateway.address}/metrics`)).text()
+    const port = await freePort()
+    gateway = await startGateway({ DATA_DIR: 'memory', METRICS_PORT: String(port) })
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
     served = new Map([...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name = '', type = '']) => [name, type]))
   })
   afterAll(() => gateway.stop())
@@ -70,6 +72,24 @@ describe('the dashboard and the alerts', () => {
       expect(left, expr).toEqual(expect.arrayContaining(inLegend))
     },
   )
+})
+
+it('series by key and by operation are not shown on the port of the gateway, which clients reach', async () => {
+  const gateway = await startGateway({ DATA_DIR: 'memory' })
+  const [, key = ''] = /x-api-key: (\S+)/.exec(gateway.output()) ?? []
+  const sent = await fetch(`${gateway.address}/graphql`, {
+    method: 'POST',
+    headers: { 'x-api-key': key, 'content-type': 'application/json' },
+    body: JSON.stringify({ query: 'query OfOneTenant { users(first: 1) { nodes { id } } }' }),
+  })
+  expect(sent.status).toBe(200)
+  const text = await (await fetch(`${gateway.address}/metrics`)).text()
+  await gateway.stop()
+  expect(text).toMatch(/^fusion_points_spent_total 1$/m)
+  expect(text).toContain(
+    'fusion_http_request_duration_seconds_count{route="POST /graphql",operation="",status="200"} 1',
+  )
+  expect(text).not.toMatch(/OfOneTenant|spent_by_key|key=/)
 })
 
 it('each alert has a runbook to which it links, and each runbook an alert', () => {

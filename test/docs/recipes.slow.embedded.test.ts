@@ -31,10 +31,13 @@ describe.skipIf(!isInstalled('relay'))('docs/recipes/relay.md', () => {
     copy = mkdtempSync(path.join(tmpdir(), 'fusion-relay-'))
     mkdirSync(path.join(copy, 'examples'))
     cpSync(path.join(projectRoot, 'schema.graphql'), path.join(copy, 'schema.graphql'))
-    cpSync(path.join(projectRoot, 'examples/relay'), path.join(copy, 'examples/relay'), {
-      recursive: true,
-      filter: (file) => !/documents\.json$|__generated__/.test(file),
-    })
+    for (const example of ['relay', 'frontends']) {
+      cpSync(path.join(projectRoot, 'examples', example), path.join(copy, 'examples', example), {
+        recursive: true,
+        filter: (file) => !/documents\.json$|__generated__/.test(file),
+      })
+    }
+    symlinkSync(path.join(projectRoot, 'node_modules'), path.join(copy, 'node_modules'))
   })
   afterAll(() => rmSync(copy, { recursive: true }))
 
@@ -49,7 +52,16 @@ describe.skipIf(!isInstalled('relay'))('docs/recipes/relay.md', () => {
 
     const dataDir = createDataDir()
     const tokenFile = path.join(example, 'token.json')
-    writeFileSync(tokenFile, JSON.stringify({ token: tokenDocument }))
+    const create = `mutation Create($name: String!) {
+      createUser(input: { name: $name, email: "a@example.com", phone: "1" }) { user { id } }
+    }`
+    const createKey = `mutation CreateKey {
+      createApiKey(input: { name: "backend", scopes: ["tokens:create", "users:read", "users:write", "jobs:read"] }) { key apiKey { id } }
+    }`
+    const revokeKey = 'mutation RevokeKey($id: ID!) { revokeApiKey(input: { id: $id }) { apiKey { id } } }'
+    const wait = 'mutation Wait { createJob(input: { jobType: "wait" }) { job { id } } }'
+    const cancel = 'mutation Cancel($id: ID!) { cancelJob(input: { id: $id }) { job { id } } }'
+    writeFileSync(tokenFile, JSON.stringify({ token: tokenDocument, create, createKey, revokeKey, wait, cancel }))
     const env = { DATA_DIR: dataDir, TRUSTED_DOCUMENTS: `${path.join(example, 'documents.json')},${tokenFile}` }
     const gateway = await startGateway(env)
     onTestFinished(async () => {
@@ -62,20 +74,34 @@ describe.skipIf(!isInstalled('relay'))('docs/recipes/relay.md', () => {
     const { default: query } = await load('src/__generated__/userListQuery.graphql.js')
     const { fetchQuery } = await load('node_modules/relay-runtime/index.js')
     const url = `${gateway.address}/graphql`
+    const run = async (documentId: string, variables = {}) => {
+      const headers = { 'content-type': 'application/json', 'x-api-key': key }
+      const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ documentId, variables }) })
+      return (await response.json()).data
+    }
+    let backendKey = (await run('createKey'))['createApiKey']
+    /** Ends all tokens. */
+    const replaceKey = async () => {
+      const old = backendKey
+      backendKey = (await run('createKey'))['createApiKey']
+      await run('revokeKey', { id: old.apiKey.id })
+    }
     const backend = createTokenBackend({
       url,
-      apiKey: key,
-      inputFor: async () => ({ scopes: ['users:read', 'jobs:read'] }),
+      get apiKey() {
+        return backendKey.key
+      },
+      inputFor: async () => ({ scopes: ['users:read', 'users:write', 'jobs:read'] }),
     })
     onTestFinished(() => backend.close())
     const address = await backend.listen({ host: '127.0.0.1', port: 0 })
     const tokens = createTokens(() => fetch(`${address}/token`, { method: 'POST' }))
-    const environment = createEnvironment(url, async () => ({ authorization: `Bearer ${await tokens.current()}` }))
+    const environment = createEnvironment(url, tokens)
     const { users } = await fetchQuery(environment, query, { count: 2 }).toPromise()
     expect(users.edges).toMatchObject([{ node: { name: expect.any(String) } }, { node: { name: expect.any(String) } }])
 
     // The pages of a list, and an item by its id.
-    const run = async (name: string, variables: object) => {
+    const readDocument = async (name: string, variables: object) => {
       const { default: document } = await load(`src/__generated__/${name}.graphql.js`)
       await fetchQuery(environment, document, variables).toPromise()
       return environment.lookup(createOperationDescriptor(document, variables).fragment).data
@@ -83,19 +109,21 @@ describe.skipIf(!isInstalled('relay'))('docs/recipes/relay.md', () => {
     const { createOperationDescriptor, getSelector } = await load('node_modules/relay-runtime/index.js')
     const { default: fragment } = await load('src/__generated__/userPages_users.graphql.js')
     const readPages = (owner: object) => environment.lookup(getSelector(fragment, owner)).data.users
-    const { edges, pageInfo } = readPages(await run('userPagesQuery', {}))
+    const { edges, pageInfo } = readPages(await readDocument('userPagesQuery', {}))
     expect(edges).toHaveLength(20)
-    const more = readPages(await run('userPagesNextQuery', { count: 5, cursor: pageInfo.endCursor }))
+    const more = readPages(await readDocument('userPagesNextQuery', { count: 5, cursor: pageInfo.endCursor }))
     expect(more.edges).toHaveLength(25)
     const { id } = more.edges.at(-1).node
-    expect(await run('userPagesUserQuery', { id })).toMatchObject({ node: { __id: id } })
+    expect(await readDocument('userPagesUserQuery', { id })).toMatchObject({ node: { __id: id } })
 
     // And a subscription.
     const { requestSubscription } = await load('node_modules/relay-runtime/index.js')
     const { default: subscription } = await load('src/__generated__/followJobSubscription.graphql.js')
     const { createSocketSubscribe } = await load('src/socket.js')
-    const credentials = async () => ({ authorization: `Bearer ${await tokens.current()}` })
-    const overSocket = createEnvironment(url, credentials, createSocketSubscribe(url, credentials))
+    const { createSocket } = await load('../frontends/socket.ts')
+    const socket = createSocket(url, tokens)
+    onTestFinished(() => socket.dispose())
+    const overSocket = createEnvironment(url, tokens, createSocketSubscribe(socket))
     for (const subscriber of [environment, overSocket]) {
       const job = await new Promise((resolve, reject) => {
         const { dispose } = requestSubscription(subscriber, {
@@ -110,6 +138,36 @@ describe.skipIf(!isInstalled('relay'))('docs/recipes/relay.md', () => {
       })
       expect(job).toMatchObject({ id: 'job_demo_1', status: 'SUCCEEDED' })
     }
+
+    // A subscription whose token ends starts again with a new one.
+    for (const subscriber of [environment, overSocket]) {
+      const { id } = (await run('wait'))['createJob'].job
+      const states: string[] = []
+      await new Promise<void>((resolve, reject) => {
+        requestSubscription(subscriber, {
+          subscription,
+          variables: { id },
+          onNext({ job }: { job: { status: string } }) {
+            states.push(job.status)
+            void (states.length < 3 ? replaceKey() : run('cancel', { id }))
+          },
+          onCompleted: resolve,
+          onError: reject,
+        })
+      })
+      expect(states).toEqual(['PENDING', 'PENDING', 'PENDING', 'CANCELLED'])
+    }
+
+    // So does a request, and what a person did once is done once.
+    await replaceKey()
+    const action = crypto.randomUUID()
+    const ids: string[] = []
+    for (let click = 1; click <= 2; click += 1) {
+      const request = { id: 'create', operationKind: 'mutation' }
+      const sent = environment.getNetwork().execute(request, { name: 'Once' }, { metadata: { action } })
+      ids.push((await sent.toPromise()).data.createUser.user.id)
+    }
+    expect(new Set(ids).size).toBe(1)
 
     const other = await fetch(`${gateway.address}/graphql`, {
       method: 'POST',

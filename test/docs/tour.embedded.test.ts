@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -57,6 +57,23 @@ describe('the commands of the README and of docs/graphql.md work as pasted', () 
     process.kill(-(child.pid as number), 'SIGINT')
     await closed
   })
+})
+
+it('the follower of docs/events.md prints what happens after its start', async () => {
+  const code = readBlocks('docs/events.md').find(({ language }) => language === 'ts')?.code ?? ''
+  symlinkSync(path.join(import.meta.dirname, '../../node_modules'), path.join(folder, 'node_modules'))
+  writeFileSync(path.join(folder, 'follow.mts'), code)
+  const child = start('API_KEY=$KEY GATEWAY_URL=http://127.0.0.1:4000 exec node follow.mts')
+  const create = () =>
+    request('mutation { createUser(input: { name: "Ada", email: "a@example.com", phone: "1" }) { user { id } } }')
+  // The follower may not have started yet. Each user is an event.
+  const timer = setInterval(create, 500)
+  for await (const chunk of child.stdout) {
+    expect(String(chunk)).toMatch(/^USER_CREATED usr_/)
+    break
+  }
+  clearInterval(timer)
+  process.kill(-(child.pid as number), 'SIGKILL')
 })
 
 async function request(query: string): Promise<{ data: Record<string, unknown>; errors?: unknown }> {

@@ -2,6 +2,9 @@ import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { createKey } from '../../src/domain/credential/key.service.ts'
+import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
+import { query, statement } from '../../src/engine/db/statement.ts'
 import { type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
 import { type ListeningGateway, listen, prepare } from '../support/gateway.ts'
 
@@ -21,10 +24,10 @@ afterEach(() => gateway?.close())
 afterAll(() => cluster?.remove())
 
 /** Locks a table while `work` runs. */
-async function whileLocked<Result>(table: string, work: () => Promise<Result>): Promise<Result> {
+async function whileLocked<Result>(table: string, work: () => Promise<Result>, mode = ''): Promise<Result> {
   const client = new pg.Client({ connectionString: cluster.adminUrl })
   await client.connect()
-  await client.query(`BEGIN; LOCK TABLE ${table}`)
+  await client.query(`BEGIN; LOCK TABLE ${table} ${mode}`)
   try {
     return await work()
   } finally {
@@ -78,6 +81,67 @@ describe.skipIf(!canCreateClusters)('a request gets 503 with Retry-After when', 
     expect(late.milliseconds).toBeGreaterThan(290)
     expect(late.milliseconds).toBeLessThan(3_000)
     silent.close()
+  })
+})
+
+describe.skipIf(!canCreateClusters)('while writes wait for a lock, as during migrate partition', () => {
+  const waiting = statement(`SELECT FROM pg_locks WHERE NOT granted AND relation = '"user"'::regclass`)
+  const countWaiting = async () => (await query(gateway.database.probe, waiting)).length
+
+  it('reads are served, and the gateway is ready, however many tenants write in whatever way', async () => {
+    gateway = await listen(cluster.url, { pool: { acquireMilliseconds: 60_000, statementMilliseconds: 60_000 } })
+    const keys = await Promise.all(
+      ['A', 'B', 'C'].map(async (name) => {
+        const { id } = await createTenant(gateway.database, name)
+        return (await createKey(gateway.database, { tenantAppId: id, name })).key
+      }),
+    )
+    let sent = 0
+    const write = async (own: string) => {
+      sent += 1
+      const once = sent % 2 === 0 && { 'idempotency-key': `write-${sent}` }
+      const response = await fetch(`${gateway.address}/users`, {
+        method: 'POST',
+        headers: { 'x-api-key': own, 'content-type': 'application/json', ...once },
+        body: JSON.stringify({ name: 'Ada', email: `ada${sent}@example.com`, phone: '1' }),
+      })
+      return response.status
+    }
+    const statuses = await whileLocked(
+      '"user"',
+      async () => {
+        const written = keys.flatMap((own) => Array.from({ length: 15 }, () => write(own)))
+        await expect.poll(countWaiting).toBe(6)
+        expect((await get('/users/usr_1')).status).toBe(404)
+        expect((await get('/ready')).status).toBe(200)
+        // No more of them wait at a time.
+        expect(await countWaiting()).toBe(6)
+        return Promise.resolve({ written })
+      },
+      'IN SHARE MODE',
+    )
+    expect(new Set(await Promise.all(statuses.written))).toEqual(new Set([201]))
+  })
+
+  it('further writes get 503 when they have waited in the queue for as long as for a connection', async () => {
+    gateway = await listen(cluster.url, { pool: { size: 2, acquireMilliseconds: 300, statementMilliseconds: 60_000 } })
+    const write = async () => {
+      const query =
+        'mutation { createUser(input: { name: "Ada", email: "a@example.com", phone: "1" }) { user { name } } }'
+      const response = await fetch(`${gateway.address}/graphql`, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify({ query }),
+      })
+      return response.json()
+    }
+    const { first } = await whileLocked('"user"', async () => {
+      const first = write()
+      await expect.poll(countWaiting).toBe(1)
+      expect(await write()).toMatchObject({ errors: [{ extensions: { code: 'SERVICE_UNAVAILABLE' } }] })
+      return { first }
+    })
+    expect(await first).toMatchObject({ data: { createUser: { user: { name: 'Ada' } } } })
   })
 })
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { schemas } from '../../src/domain/schema.graphql.ts'
-import { createPreparer } from '../../src/engine/graphql/operation/prepare/prepare.ts'
+import { createDocumentCache, createPreparer } from '../../src/engine/graphql/operation/prepare/prepare.ts'
 import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 
 const create = () => createPreparer({ schemas, introspection: true, metrics: createMetrics() })
@@ -29,6 +29,19 @@ it('does not keep a document whose operations have many fields together', () => 
   expect(isKept()).toBe(true)
   for (let at = 1; at < 70 && isKept(); at += 1) preparer.prepare(manyOperations, `Q${at}`)
   expect(isKept()).toBe(false)
+})
+
+it('keeps the documents of all preparers once, and the errors of one that may not introspect apart', () => {
+  const [documents, metrics] = [createDocumentCache(), createMetrics()]
+  const [open, other, strict] = [true, true, false].map((introspection) =>
+    createPreparer({ schemas, introspection, metrics, documents }),
+  )
+  const text = '{ __schema { description } }'
+  expect(strict?.prepare(text).errors).toHaveLength(1)
+  expect(open?.prepare(text).errors).toBeUndefined()
+  expect(other?.isPrepared(text)).toBe(true)
+  expect(strict?.prepare(text).errors).toHaveLength(1)
+  expect(documents.size).toBe(1)
 })
 
 it('knows which operations of a document are prepared', () => {

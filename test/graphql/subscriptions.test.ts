@@ -5,6 +5,7 @@ import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf, type EventStream, subscribe } from '../support/events.ts'
 import { factoriesFor } from '../support/factories.ts'
 import { jobClient, present } from '../support/jobs.ts'
+import { transports } from '../support/transports.ts'
 
 let app: TestApp
 let tenant: TestTenant
@@ -228,6 +229,40 @@ describe('subscription { jobs }', () => {
     const events = await subscribe(address, tenant.key, jobsSubscription, variables)
     expect((await events.next())?.data?.errors?.[0]?.extensions['code']).toBe('BAD_USER_INPUT')
     events.close()
+  })
+})
+
+describe.each(Object.entries(transports))('a subscription whose field is left out, over %s,', (_, send) => {
+  const onVariable = 'Whether a subscription selects its field must not depend on a variable'
+  const onNone = 'The subscription selects no field'
+  const job = 'job(id: "job_1") { id }'
+  it.each([
+    ['subscription { job(id: "job_1") @skip(if: true) { id } }', onNone],
+    ['subscription { ... @include(if: false) { job(id: "job_1") { id } } }', onNone],
+    [
+      `subscription { ...a @skip(if: true) ...b } fragment a on Subscription { ${job} } fragment b on Subscription { ...a @include(if: false) }`,
+      onNone,
+    ],
+    ['subscription ($v: Boolean!) { job(id: "job_1") @skip(if: $v) { id } }', onVariable],
+    ['subscription ($v: Boolean!) { job(id: "job_1") @include(if: $v) { id } }', onVariable],
+    [
+      `subscription ($v: Boolean! = true) { ...a } fragment a on Subscription { ... @include(if: $v) { ${job} } }`,
+      onVariable,
+    ],
+  ])('is BAD_USER_INPUT that says so: %s', async (query, message) => {
+    const subscription = await send(address, tenant.key, query, { v: true })
+    await subscription.until(message)
+    await subscription.until('BAD_USER_INPUT')
+    expect(app.log.filter(({ level }) => level === 50)).toEqual([])
+  })
+
+  it('is not one if a literal leaves it in', async () => {
+    const left =
+      'subscription { ...a @include(if: true) } fragment a on Subscription { job(id: "job_1") @skip(if: false) { id } }'
+    await (await send(address, tenant.key, left)).until('"job":null')
+    const several =
+      'subscription { ...a other: job(id: "job_2") { id } } fragment a on Subscription { job(id: "job_1") { id } }'
+    await (await send(address, tenant.key, several)).until('must select only one top level field')
   })
 })
 

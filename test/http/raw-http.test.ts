@@ -264,6 +264,8 @@ describe('a page of another origin', () => {
         'x-api-key',
         'idempotency-key',
         'traceparent',
+        'baggage',
+        'sentry-trace',
         'if-none-match',
         'x-tracking',
       ]),

@@ -6,7 +6,9 @@ import { readFeed } from '../../src/domain/job/handlers/feed/read-feed.ts'
 import { fetchLimited } from '../../src/domain/job/handlers/fetch/fetch-limited.ts'
 import { createFetchContent } from '../../src/domain/job/handlers/fetch-content.ts'
 import type { JobHandler } from '../../src/domain/job/worker/handler.ts'
+import { createLookup } from '../../src/engine/network/lookup.ts'
 import { createPrivateNetworks } from '../../src/engine/network/private-networks.ts'
+import { readRetryAfter } from '../../src/engine/network/retry-after.ts'
 
 const servers: Server[] = []
 afterEach(() => {
@@ -131,6 +133,7 @@ describe('a limited fetch', () => {
     maxBytes: 1_000,
     maxRedirects: 2,
     allowPrivateNetworks: true,
+    lookup: createLookup(),
     userAgent,
   }
   const { signal } = new AbortController()
@@ -209,6 +212,41 @@ describe('a limited fetch', () => {
     // A date is in whole seconds.
     if (seconds === undefined) expect(error.retryAfterSeconds).toBeUndefined()
     else expect(Math.round(Number(error.retryAfterSeconds) / 2) * 2).toBeLessThanOrEqual(seconds)
+  })
+
+  it.each<[string, number | undefined]>([
+    ['0', 0],
+    ['120', 120],
+    ['Sun, 01 Jan 2040 00:00:00 GMT', 2040],
+    ['Sunday, 01-Jan-40 00:00:00 GMT', 2040],
+    ['Sun Jan  1 00:00:00 2040', 2040],
+    ['Sunday, 06-Nov-94 08:49:37 GMT', 0],
+    ['Sun Nov  6 08:49:37 1994', 0],
+    ['Sat, 31 Dec 2039 23:59:60 GMT', 2040],
+    ['', undefined],
+    ['-1', undefined],
+    ['+5', undefined],
+    ['1.5', undefined],
+    ['1e3', undefined],
+    ['0x10', undefined],
+    ['2040-01-01', undefined],
+    ['2040-01-01T00:00:00Z', undefined],
+    ['Jan 1 2040', undefined],
+    ['1 Jan 2040', undefined],
+    ['soon', undefined],
+    ['Sun, 01 Jan 2040 00:00:00 UTC', undefined],
+    ['Sun, 01 Jan 2040 00:00:00 +0000', undefined],
+    ['Sun, 1 Jan 2040 00:00:00 GMT', undefined],
+    ['Thu, 30 Feb 2040 00:00:00 GMT', undefined],
+    ['Sun, 00 Jan 2040 00:00:00 GMT', undefined],
+    ['Sun, 01 Jan 2040 24:00:00 GMT', undefined],
+    ['Sun, 01 jan 2040 00:00:00 GMT', undefined],
+    ['Sun, 01 Jan 2040 00:00:00 GMT, 5', undefined],
+    ['Sun Jan 1 00:00:00 2040', undefined],
+  ])('reads the forms of retry-after that RFC 9110 has, in UTC, and no others: %j', (header, expected) => {
+    const seconds = readRetryAfter(header)
+    if (expected !== 2040) expect(seconds).toBe(expected)
+    else expect(Math.abs(Number(seconds) - (Date.UTC(2040) - Date.now()) / 1_000)).toBeLessThan(60)
   })
 
   it('times out if the server is silent or its response never ends', async () => {

@@ -3,6 +3,7 @@ import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { WebSocket } from 'ws'
+import { generateApiKey } from '../../src/engine/auth/api-key.ts'
 
 /**
  * The gateway that is attacked, and the credential with which. Its tenant has the user `usr_1`, the job `job_1` and
@@ -191,6 +192,9 @@ const attacksOfStrangers: Readonly<Record<string, Attack>> = {
   },
   'slow readers of GraphiQL': (target, signal) =>
     openSockets(target, 600, 'GET /graphql HTTP/1.1\r\nhost: x\r\naccept: text/html\r\n\r\n', signal),
+  'unknown keys that are well-formed': (target, signal) =>
+    repeat(target, signal, 200, () => ({ path: '/users/usr_1', headers: { 'x-api-key': generateApiKey() } })),
+  '300 clients of /ready': (target, signal) => repeat(target, signal, 300, () => ({ path: '/ready' })),
   '200 clients of /metrics': (target, signal) => repeat(target, signal, 200, () => ({ path: '/metrics' })),
 }
 

@@ -9,6 +9,7 @@ import { type Database, openDatabase } from '../../src/engine/db/database.ts'
 import type { PoolSettings, ReplicaSettings } from '../../src/engine/db/location.ts'
 import type { ReplicaObserver } from '../../src/engine/db/replicas/replica.ts'
 import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
+import { createFairQueues, createWriteQueue } from '../../src/engine/limits/fair-queue.ts'
 import { createRecentWrites } from '../../src/engine/limits/recent-writes.ts'
 import { createLogger } from '../../src/engine/telemetry/logger.ts'
 import type { Cluster } from './cluster.ts'
@@ -92,6 +93,7 @@ export async function listen(
     statements.push(sql)
     return end
   }
+  const queues = createFairQueues(pool.size)
   const database = await openDatabase(
     { ...locationOf(url, pool), replicas, followsNodes },
     {
@@ -99,11 +101,16 @@ export async function listen(
       laggingReader: meter.laggingReader,
       actorOf: meter.actor,
       tenantOf: meter.tenant,
+      runWrite: createWriteQueue(queues, meter, pool.acquireMilliseconds),
       ...(onReplica && { onReplica }),
     },
   )
   const recentWrites = replicas && createRecentWrites(replicas.lagMilliseconds)
-  const gateway = await createGateway(database, settings, { graphiql: false, meter, recentWrites, ...options })
+  const gateway = await createGateway(
+    database,
+    { ...settings, queues },
+    { graphiql: false, meter, recentWrites, ...options },
+  )
   const address = await gateway.app.listen({ host: '127.0.0.1', port: 0 })
   return {
     ...gateway,

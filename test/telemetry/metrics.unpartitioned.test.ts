@@ -78,7 +78,7 @@ it('the metrics have room for the operations of other tenants, however many name
 it('the metrics have the points of the 20 keys that have spent most lately, and the total of all keys', async () => {
   let now = 0
   const registry = new Registry()
-  const spend = countPointsByKey(registry, () => now)
+  const spend = countPointsByKey(registry, { now: () => now })
   const keysShown = async () =>
     [...(await registry.metrics()).matchAll(/by_key_total{key="(\w+)"} (\d+)/g)].map(
       ([, key, points]) => `${key} ${points}`,

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { createKeyRing } from '../../src/engine/secrets/key-ring.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
-import { webhookClient } from '../support/webhooks.ts'
+import { startDeliveriesOf, webhookClient } from '../support/webhooks.ts'
 
 const url = 'https://example.com/hook'
 
@@ -92,6 +92,75 @@ describe('createWebhook', () => {
     expect(userErrors).toMatchObject([{ field: ['query'], message: expect.stringContaining('contacts:read') }])
     const { enabled } = await narrow.create(url, { query: 'query ($id: ID!) { user(id: $id) { name } }' })
     expect(enabled).toBe(true)
+  })
+
+  const within = (field: string) => `query ($id: ID!) { user(id: $id) { id ${field} } }`
+  const many = Array.from({ length: 21 }, () => '{ platform: "x" }').join()
+  it.each([
+    ['the cursor of no list', within('accountsConnection(after: "x") { nodes { id } }'), 'user.accountsConnection'],
+    [
+      'the cursor of no list, at the root',
+      'query ($id: ID!) { node(id: $id) { id } jobs(after: "x") { nodes { id } } }',
+      'jobs',
+    ],
+    ['a long page', within('accounts(first: 501) { id }'), 'user.accounts'],
+    ['two sizes', within('accountsConnection(first: 1, last: 1) { nodes { id } }'), 'user.accountsConnection'],
+    ['a long page in a fragment', `${within('...f')} fragment f on User { a: accounts(first: -1) { id } }`, 'user.a'],
+    ['a long page at the root', 'query ($id: ID!) { node(id: $id) { id } users(last: 501) { nodes { id } } }', 'users'],
+    ['21 conditions', within(`accounts(filter: { or: [${many}] }) { id }`), 'user.accounts'],
+    [
+      'many groups',
+      'query ($id: ID!) { node(id: $id) { id } userStats { byPlatform: platforms(first: 101) { count } } }',
+      'userStats.byPlatform',
+    ],
+  ])('rejects a query that can never succeed, because of %s', async (_, query, path) => {
+    const message = expect.stringContaining(`is rejected at ${path}: `)
+    const rejected = [{ field: ['query'], code: 'OUT_OF_RANGE', message }]
+    const created = await client.call('createWebhook', { url, eventTypes: ['USER_CREATED'], query })
+    expect(created.userErrors).toMatchObject(rejected)
+    const { id } = await client.create(url)
+    expect((await client.call('updateWebhook', { id, query })).userErrors).toMatchObject(rejected)
+    await client.call('deleteWebhook', { id })
+  })
+
+  it('rejects a query whose arguments need scopes that the key does not have', async () => {
+    const narrow = webhookClient(app, await withScopes(['webhooks:write', 'users:read']))
+    const query = 'query ($id: ID!) { node(id: $id) { id } users(filter: { email: "a@example.com" }) { nodes { id } } }'
+    const { userErrors } = await narrow.call('createWebhook', { url, eventTypes: ['USER_CREATED'], query })
+    expect(userErrors).toMatchObject([{ field: ['query'], message: expect.stringContaining('contacts:read') }])
+    expect((await client.create(url, { query })).query).toBe(query)
+  })
+
+  it('accepts arguments that can succeed, and those of fields that are left out', async () => {
+    const accounts =
+      'accounts(first: 500, filter: { and: [{ platform: "YOUTUBE" }] }, orderBy: { field: CREATED_AT, direction: ASC }) { id }'
+    for (const query of [within(accounts), within('accounts(first: 501) @include(if: false) { id }')]) {
+      const { id } = await client.create(url, { query })
+      await client.call('deleteWebhook', { id })
+    }
+  })
+
+  it('validates its query in the queue of steps, and keeps the document in the cache of the gateway', async () => {
+    const { queues, documents } = app.services
+    const run = vi.spyOn(queues.steps, 'run')
+    const query = within('email')
+    const { id } = await client.create(url, { query })
+    const ofTenant = expect.objectContaining({ tenantAppId: tenant.tenantAppId })
+    expect(run).toHaveBeenCalledWith(ofTenant, expect.any(Function))
+    expect(documents.has(query)).toBe(true)
+    documents.delete(query)
+    run.mockClear()
+    const stop = startDeliveriesOf(app)
+    await app.graphql(
+      tenant,
+      'mutation { createUser(input: { name: "Ada", email: "a@b.co", phone: "1" }) { user { id } } }',
+    )
+    await expect.poll(async () => (await client.deliveries(id)).length, { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => documents.has(query), { timeout: 20_000 }).toBe(true)
+    expect(run).toHaveBeenCalled()
+    await stop()
+    run.mockRestore()
+    await client.call('deleteWebhook', { id })
   })
 
   it('is refused for the 51st webhook of a tenant', async () => {

@@ -1,20 +1,30 @@
-import { createClient } from 'graphql-sse'
 import { Environment, Network, Observable, RecordSource, Store } from 'relay-runtime'
+import { patientFetch } from '../../frontends/patient-fetch.ts'
+import { createSubscriptions } from '../../frontends/subscriptions.ts'
 
 /**
- * Creates an environment that sends the ids of operations, and never their texts.
+ * Creates an environment that sends the ids of operations, and never their texts. It renews a token that is rejected or expires.
  *
- * @param credentials returns the header of a request: `async () => ({ authorization: … })`
+ * @param tokens what `createTokens` returns
  * @param subscribe sends subscriptions: as event streams, or what `createSocketSubscribe` returns
  */
-export function createEnvironment(url, credentials, subscribe = createEventSubscribe(url, credentials)) {
+export function createEnvironment(url, tokens, subscribe = createEventSubscribe(url, tokens)) {
   const network = Network.create(
-    async ({ id }, variables) => {
-      const response = await fetch(url, {
-        method: 'POST',
-        headers: { ...(await credentials()), 'content-type': 'application/json' },
-        body: JSON.stringify({ documentId: id, variables }),
-      })
+    async ({ id, operationKind }, variables, { metadata }) => {
+      // `cacheConfig: { metadata: { action } }` is the idempotency key of what a person did.
+      const key = metadata?.action ?? crypto.randomUUID()
+      const post = (token) =>
+        patientFetch(url, {
+          method: 'POST',
+          headers: {
+            'content-type': 'application/json',
+            authorization: `Bearer ${token}`,
+            ...(operationKind === 'mutation' && { 'idempotency-key': key }),
+          },
+          body: JSON.stringify({ documentId: id, variables }),
+        })
+      let response = await post(await tokens.current())
+      if (response.status === 401) response = await post(await tokens.renew())
       return response.json()
     },
     // `useSubscription` and `requestSubscription` use this.
@@ -23,7 +33,7 @@ export function createEnvironment(url, credentials, subscribe = createEventSubsc
   return new Environment({ network, store: new Store(new RecordSource()) })
 }
 
-function createEventSubscribe(url, credentials) {
-  const events = createClient({ url, headers: credentials })
-  return ({ id }, variables) => Observable.create((sink) => events.subscribe({ documentId: id, variables }, sink))
+function createEventSubscribe(url, tokens) {
+  const subscribe = createSubscriptions(url, tokens)
+  return ({ id }, variables) => Observable.create((sink) => subscribe({ documentId: id, variables }, sink))
 }

@@ -23,8 +23,8 @@ function reservedDescriptors(
   if (database.kind === 'embedded') return ownDescriptors + embeddedDescriptors + metrics
   const { pool, replicas } = database
   const size = pool?.size ?? 0
-  // One more connection to the primary listens, and one more to each server watches the lag of the replicas.
-  const connections = servers * size + 2 + (replicas?.urls.length ?? 0) * (size + 1)
+  // Two more connections to the primary listen and probe, and one more to each server watches the lag of the replicas.
+  const connections = servers * size + 3 + (replicas?.urls.length ?? 0) * (size + 1)
   return ownDescriptors + connections + metrics
 }
 

@@ -15,6 +15,7 @@ import { waitForDatabase } from '../../engine/db/wait-for-database.ts'
 import { logWriteProblems } from '../../engine/db/write-problems.ts'
 import type { OperatorError } from '../../engine/errors.ts'
 import { serveMetrics } from '../../engine/http/plugins/metrics.ts'
+import { createFairQueues, createWriteQueue, type FairQueues } from '../../engine/limits/fair-queue.ts'
 import { createRateLimit, type RateLimit } from '../../engine/limits/rate-limit.ts'
 import type { RedisConnection } from '../../engine/limits/redis.ts'
 import { measureNodes } from '../../engine/telemetry/measure-nodes.ts'
@@ -54,7 +55,11 @@ export interface ProcessOptions {
   readonly toldToStop: Promise<void>
   /** How many processes share the points. */
   readonly processes?: number
-  readonly databaseOptions?: Pick<DatabaseOptions, 'onReplica'> & { readonly readsReplicas?: boolean }
+  readonly databaseOptions?: Pick<DatabaseOptions, 'onReplica'> & {
+    readonly readsReplicas?: boolean
+    /** Whether there are reads for which writes must leave connections. */
+    readonly servesRequests?: boolean
+  }
   /** Makes the metrics of this process readable. By default on METRICS_PORT, if that is set. Returns what ends it. */
   readonly shareMetrics?: () => Promise<() => Promise<void>> | (() => Promise<void>)
   /** Without handlers the process runs no jobs. */
@@ -76,7 +81,8 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
   const tracing = await startTracing(config, logger)
   opened.defer(() => stopTracing(tracing))
   const meter = createStatementMeter(metrics.observeStatement)
-  const database = await openDatabaseFor(options, meter)
+  const queues = createFairQueues(connectionsOf(config))
+  const database = await openDatabaseFor(options, meter, queues)
   opened.defer(() => database.close())
   measureProcess(metrics, () => database.driver.connections())
   opened.defer(options.shareMetrics ? await options.shareMetrics() : await serveMetrics(metrics.registry, config))
@@ -91,6 +97,7 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
     ...config,
     keyRing: keyRingOf(config),
     metrics,
+    queues,
     logger,
     hasPreviousRelease,
   })
@@ -134,14 +141,22 @@ async function untilStopped(database: Database, toldToStop: Promise<void>): Prom
   return problem
 }
 
-function openDatabaseFor({ config, metrics, logger, databaseOptions = {} }: ProcessOptions, meter: StatementMeter) {
-  const { readsReplicas = false, ...others } = databaseOptions
+const connectionsOf = ({ database }: Config) => (database.kind === 'postgresql' ? database.pool.size : undefined)
+
+function openDatabaseFor(
+  { config, metrics, logger, databaseOptions = {} }: ProcessOptions,
+  meter: StatementMeter,
+  queues: FairQueues,
+) {
+  const { readsReplicas = false, servesRequests = false, ...others } = databaseOptions
+  const { acquireMilliseconds } = config.database.kind === 'postgresql' ? config.database.pool : {}
   return openDatabase(config.database, {
     ...others,
     usesImage: true,
     observe: meter.observe,
     actorOf: meter.actor,
     tenantOf: meter.tenant,
+    ...(servesRequests && { runWrite: createWriteQueue(queues, meter, acquireMilliseconds) }),
     ...(readsReplicas && { laggingReader: meter.laggingReader }),
     onBatch: (size) => metrics.batchSize.observe(size),
     onIdleError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),

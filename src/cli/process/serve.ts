@@ -46,7 +46,8 @@ export async function serve(
   const toldToStop = new Promise<void>(onStopRequest)
   const runsJobs = file !== undefined || config.database.kind === 'embedded'
   const handlers = runsJobs ? await readHandlers(config, file) : undefined
-  const metrics = createMetrics()
+  // On the port of the gateway, everyone can read them.
+  const metrics = createMetrics({ showsTenants: config.metricsPort !== undefined })
   const logger = createLogger({ ...config, metrics })
   for (const note of config.notes) logger.warn({}, note)
   const { trusted } = config
@@ -57,7 +58,7 @@ export async function serve(
     logger,
     toldToStop,
     processes,
-    databaseOptions: { readsReplicas: true, onReplica: logReplica(metrics, logger) },
+    databaseOptions: { readsReplicas: true, servesRequests: true, onReplica: logReplica(metrics, logger) },
     ...(supervisor && { shareMetrics: () => supervisor.shareMetrics(metrics.registry) }),
     handlers,
     concurrency,

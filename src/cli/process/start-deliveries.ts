@@ -24,6 +24,8 @@ export interface StartDeliveriesOptions
   readonly tracing?: Tracing | undefined
   /** The points of tenants and keys, which pay for the queries of their webhooks. */
   readonly rateLimit: RateLimit
+  /** They look up the hosts of webhooks, instead of those of the system. */
+  readonly nameServers?: readonly string[]
 }
 
 /** How long an endpoint may take to respond. */
@@ -36,7 +38,7 @@ const timeoutMilliseconds = 15_000
  */
 export function startDeliveries(services: Services, options: StartDeliveriesOptions) {
   const { deliveries, events, database, webhooks } = services
-  const { logger: log, fetchPrivateNetworks: allowPrivateNetworks, keyCacheMilliseconds } = options
+  const { logger: log, fetchPrivateNetworks: allowPrivateNetworks, keyCacheMilliseconds, nameServers } = options
   if (!webhooks.secrets) {
     log.warn({}, 'SECRET_KEYS is not set: this process delivers no events to webhooks')
     return undefined
@@ -44,7 +46,7 @@ export function startDeliveries(services: Services, options: StartDeliveriesOpti
   const limits = createOperationLimits({ ...options, queues: services.queues })
   const operations = createOperations({ ...options, schemas, services, limits, introspection: false })
   const keys = createValidKeys(database, log, keyCacheMilliseconds)
-  const { send, close } = createSender({ allowPrivateNetworks, timeoutMilliseconds })
+  const { send, close } = createSender({ allowPrivateNetworks, timeoutMilliseconds, nameServers })
   const runQuery = createRunQuery({ services, operations, log })
   const attempt = createAttempt({ services, runQuery, keys, secrets: webhooks.secrets, send, log })
   const traceWork = options.tracing?.workTraces(options.meter)

@@ -1,4 +1,5 @@
 import type { Database } from '../../engine/db/database.ts'
+import { literals, modelTables } from '../../engine/db/own-objects.ts'
 import { query, statement } from '../../engine/db/statement.ts'
 import { isCertain, likePatternOf, patternOf, readNames } from './names.ts'
 
@@ -14,7 +15,7 @@ export interface Mention {
 const listColumns = statement(`
   SELECT c.relname, a.attname, quote_ident(c.relname), quote_ident(a.attname)
   FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-  WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema())) AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+  WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema())) AND c.relname IN (${literals(modelTables)})
   ORDER BY 1, a.attnum`)
 
 const listTenants = statement('SELECT id FROM tenant_app WHERE $1::text IS NULL OR id = $1')

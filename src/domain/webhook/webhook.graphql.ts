@@ -10,7 +10,7 @@ import { defineQueryById, Node, registerNode } from '../../engine/graphql/schema
 import { EventType } from '../event/event.graphql.ts'
 import type { EventType as EventTypeName } from '../event/event.ts'
 import {
-  checkAddress,
+  checkWebhook,
   createWebhook,
   deleteWebhook,
   maxWebhooks,
@@ -161,7 +161,7 @@ defineMutation('createWebhook', {
   }),
   isSecret: true,
   results: withSecret('The new webhook.'),
-  prepare: checkAddress,
+  prepare: checkWebhook,
   run: createWebhook,
 })
 
@@ -181,7 +181,7 @@ defineMutation('updateWebhook', {
     enabled: t.boolean({ description: 'Whether events are sent. Null keeps it.' }),
   }),
   results: [{ field: 'webhook', type: Webhook, description: 'The changed webhook.' }],
-  prepare: checkAddress,
+  prepare: checkWebhook,
   run: updateWebhook,
 })
 

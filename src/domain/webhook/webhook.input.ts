@@ -20,13 +20,13 @@ const eventTypes = z
   .check(rule('REQUIRED', 'must name a type of event', (types) => types.length > 0))
   .transform((types) => [...new Set(types)])
 
-const query = filledText.check(atMost(4_000))
+export const webhookQuery = filledText.check(atMost(4_000))
 const description = text(500)
 
 export const newWebhook = z.object({
   url: webhookUrl,
   eventTypes,
-  query: query.nullish(),
+  query: webhookQuery.nullish(),
   description: description.nullish(),
 })
 
@@ -37,7 +37,7 @@ export const newWebhook = z.object({
 export const webhookChange = z.object({
   url: webhookUrl.nullish(),
   eventTypes: eventTypes.nullish(),
-  query: query.nullish(),
+  query: webhookQuery.nullish(),
   description: description.nullish(),
   enabled: z.boolean().nullish(),
 })

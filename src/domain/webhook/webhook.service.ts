@@ -9,7 +9,7 @@ import { lockKeys } from '../credential/key.service.ts'
 import { isEventId } from '../event/event.ts'
 import { completeOf } from '../event/horizon.ts'
 import { generateSecret, secretOwnerOf } from './secrets.ts'
-import { newWebhook, redelivery, webhookChange, webhookUrl } from './webhook.input.ts'
+import { newWebhook, redelivery, webhookChange, webhookQuery, webhookUrl } from './webhook.input.ts'
 import { webhookIds } from './webhook.ts'
 
 /** How many webhooks a tenant can have, because each event is sent to all of them. */
@@ -21,15 +21,36 @@ export interface WebhookSecret {
   readonly secret: string
 }
 
+/** What `checkWebhook` reads of an input; the id of the webhook if it is to be changed. */
+type CheckedInput = Partial<Pick<z.input<typeof webhookChange>, 'url' | 'query' | 'enabled'>> & { readonly id?: string }
+
 /**
- * Checks the URL of a webhook, before the transaction because names are looked up. A URL that is invalid otherwise is
- * left to `run`.
+ * Checks the URL and the query of a webhook, before the transaction because names are looked up, and documents wait in
+ * a queue. What is invalid otherwise is left to `run`.
  *
- * @throws GatewayError BAD_USER_INPUT if the deliveries would be refused
+ * @throws GatewayError BAD_USER_INPUT if the deliveries would be refused, or the query would fail
  */
-export async function checkAddress({ webhooks }: Context, { url }: { readonly url?: string | null | undefined }) {
+export async function checkWebhook(context: Context, input: CheckedInput): Promise<void> {
+  await checkAddress(context, input)
+  const { viewer, webhooks, prisma } = context
+  if (!isRedirection(input)) return
+  let { query } = input
+  if (query === undefined && input.id !== undefined && isPossibleId(input.id)) {
+    const where = { tenantAppId: viewer.tenantAppId, id: input.id }
+    query = (await prisma.webhook.findFirst({ where }))?.query
+  }
+  const { data } = webhookQuery.safeParse(query)
+  if (data !== undefined) await webhooks.checkQuery(viewer, data)
+}
+
+/** Whether a change of a webhook changes what is sent, or where to. */
+function isRedirection({ url, query, enabled }: CheckedInput): boolean {
+  return url != null || query != null || enabled === true
+}
+
+async function checkAddress({ viewer, webhooks }: Context, { url }: CheckedInput): Promise<void> {
   const { data } = webhookUrl.safeParse(url)
-  if (data === undefined || !(await webhooks.isBlocked(data))) return
+  if (data === undefined || !(await webhooks.isBlocked(viewer.tenantAppId, data))) return
   const reason =
     'must not lead to an address that is not public. The operator can allow its network with FETCH_PRIVATE_NETWORKS'
   throw invalidField('url', 'OUT_OF_RANGE', reason)
@@ -42,10 +63,9 @@ export async function checkAddress({ webhooks }: Context, { url }: { readonly ur
  *   can; FORBIDDEN if the viewer has no API key, or the operator has set no key for secrets
  */
 export async function createWebhook(context: Context, input: z.input<typeof newWebhook>): Promise<WebhookSecret> {
-  const { viewer, prisma, webhooks } = context
+  const { viewer, prisma } = context
   const { query = null, description = null, ...given } = parseInput(newWebhook, input)
   const secrets = requireSecrets(context)
-  if (query !== null) webhooks.checkQuery(viewer, query)
   const { tenantAppId } = viewer
   const keyId = await requireKey(context)
   if ((await prisma.webhook.count({ where: { tenantAppId } })) >= maxWebhooks) {
@@ -81,14 +101,10 @@ export async function updateWebhook(
   context: Context,
   { id, ...input }: z.input<typeof webhookChange> & { readonly id: string },
 ): Promise<Webhook> {
-  const { viewer, prisma, webhooks } = context
+  const { viewer, prisma } = context
   const webhook = await findWebhook(context, 'id', id)
   const { url, eventTypes, query, description, enabled } = parseInput(webhookChange, input)
-  const isRedirected = url != null || query != null || enabled === true
-  const executed = query === undefined ? webhook.query : query
-  if (isRedirected) {
-    if (executed !== null) webhooks.checkQuery(viewer, executed)
-  }
+  const isRedirected = isRedirection({ url, query, enabled })
   const data = {
     ...(url != null && { url, failingSince: null, pausedUntil: null }),
     ...(eventTypes != null && { eventTypes }),

@@ -19,12 +19,12 @@ export const deliveryStatuses = {
 export type DeliveryStatus = keyof typeof deliveryStatuses
 
 /**
- * Checks the query of a webhook.
+ * Checks the query of a webhook, in the queue of steps.
  *
- * @throws GatewayError BAD_USER_INPUT for `query` if it is something else, is invalid, costs too much, or needs scopes
- *   that the viewer does not have
+ * @throws GatewayError BAD_USER_INPUT for `query` if it is something else, is invalid, costs too much, needs scopes
+ *   that the viewer does not have, or has arguments that are always rejected
  */
-export type CheckQuery = (viewer: Viewer, text: string) => void
+export type CheckQuery = (viewer: Viewer, text: string) => Promise<void>
 
 /** What the requests about webhooks need besides the database. */
 export interface WebhookServices {

@@ -1,6 +1,7 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { LRUCache } from 'lru-cache'
 import type { Database } from '../db/database.ts'
-import { execute, query, type Statement, statement } from '../db/statement.ts'
+import { execute, query, statement } from '../db/statement.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Viewer } from './viewer.ts'
 
@@ -10,14 +11,14 @@ export type ValidKeys = ReturnType<typeof createValidKeys>
 const findKey = (condition: string) =>
   statement(
     `
-  SELECT k.tenant_app_id, t.name, k.id, k.name, array_to_string(k.scopes, ' '), k.expires_at, k.points_per_minute,
+  SELECT k.hash, k.tenant_app_id, t.name, k.id, k.name, array_to_string(k.scopes, ' '), k.expires_at, k.points_per_minute,
     coalesce(k.last_used_at < now() - interval '1 minute', true)
   FROM api_key k JOIN tenant_app t ON t.id = k.tenant_app_id
   WHERE ${condition} AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`,
     { isShortRead: true },
   )
 
-const findByHash = findKey('k.hash = $1')
+const findByHashes = findKey('k.hash = ANY ($1::text[])')
 const findById = findKey('k.tenant_app_id = $1 AND k.id = $2')
 
 const updateLastUse = statement(`
@@ -25,6 +26,23 @@ const updateLastUse = statement(`
   WHERE tenant_app_id = $1 AND id = $2 AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')`)
 
 const maxCached = 10_000
+
+/** How long an unknown hash is remembered. A key that is new has not been looked up before, so it works at once. */
+const unknownMilliseconds = 1_000
+
+/**
+ * How many statements look for hashes at a time, and for how many hashes. Anyone can send any number of keys that look
+ * valid, and takes no place before they are looked up.
+ */
+const maxLookups = 2
+const maxHashes = 100
+
+/** A hash that waits to be looked up. */
+interface Lookup {
+  readonly hash: string
+  resolve(viewer: Viewer | undefined): void
+  reject(error: unknown): void
+}
 
 /**
  * Reads the keys that are valid now. Each is read once in a few seconds, and its time of last use is updated at most
@@ -41,6 +59,11 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
     ttlResolution: 0,
   })
 
+  const unknown = new LRUCache<string, true>({ max: maxCached, ttl: unknownMilliseconds, ttlResolution: 0 })
+  const waiting: Lookup[] = []
+  let lookups = 0
+  const outsideOfRequests = AsyncLocalStorage.snapshot()
+
   function update({ tenantAppId, keyId }: Viewer): void {
     if (updates.has(keyId)) return
     const writing = execute(sql, updateLastUse, [tenantAppId, keyId]).then(
@@ -53,9 +76,7 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
     )
   }
 
-  async function read(sent: Statement, parameters: readonly string[]): Promise<Viewer | undefined> {
-    const [row] = await query(sql, sent, parameters)
-    if (!row) return undefined
+  function toViewer([, ...row]: readonly unknown[]): Viewer {
     const [tenantAppId, tenantName, keyId, keyName, scopes, expiresAt, pointsPerMinute, isLastUseOld] = row
     const viewer: Viewer = {
       tenantAppId: String(tenantAppId),
@@ -70,11 +91,44 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
     return viewer
   }
 
-  async function find(sent: Statement, parameters: readonly string[]): Promise<Viewer | undefined> {
-    const name = parameters.join(' ')
+  async function readById(tenantAppId: string, id: string): Promise<Viewer | undefined> {
+    const [row] = await query(sql, findById, [tenantAppId, id])
+    return row && toViewer(row)
+  }
+
+  /** Sends the hashes that wait. */
+  async function sendLookups(): Promise<void> {
+    lookups += 1
+    const sent = waiting.splice(0, maxHashes)
+    try {
+      const rows = await query(sql, findByHashes, [sent.map(({ hash }) => hash)])
+      const found = new Map(rows.map((row) => [row[0], row]))
+      for (const { hash, resolve } of sent) {
+        const row = found.get(hash)
+        resolve(row && toViewer(row))
+      }
+    } catch (error) {
+      for (const { reject } of sent) reject(error)
+    } finally {
+      lookups -= 1
+      if (waiting.length > 0) void outsideOfRequests(sendLookups)
+    }
+  }
+
+  async function readByHash(hash: string): Promise<Viewer | undefined> {
+    if (unknown.has(hash)) return undefined
+    const viewer = await new Promise<Viewer | undefined>((resolve, reject) => {
+      waiting.push({ hash, resolve, reject })
+      if (lookups < maxLookups) void sendLookups()
+    })
+    if (!viewer && cacheMilliseconds > 0) unknown.set(hash, true)
+    return viewer
+  }
+
+  async function find(name: string, read: () => Promise<Viewer | undefined>): Promise<Viewer | undefined> {
     const cached = cacheMilliseconds > 0 ? cache.get(name) : undefined
     if (cached) return cached
-    const found = read(sent, parameters)
+    const found = read()
     cache.set(name, found)
     const forget = () => cache.delete(name)
     found.then((viewer) => viewer ?? forget(), forget)
@@ -82,8 +136,8 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
   }
 
   return {
-    byHash: (hash: string) => find(findByHash, [hash]),
-    byId: (tenantAppId: string, id: string) => find(findById, [tenantAppId, id]),
+    byHash: (hash: string) => find(hash, () => readByHash(hash)),
+    byId: (tenantAppId: string, id: string) => find(`${tenantAppId} ${id}`, () => readById(tenantAppId, id)),
     /** Resolves when no time of last use is being written. */
     async settle(): Promise<void> {
       await Promise.all(updates.values())

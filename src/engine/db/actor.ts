@@ -1,5 +1,5 @@
 import type { SqlQuery, SqlResultSet } from '@prisma/driver-adapter-utils'
-import { statementNameOf } from './statement.ts'
+import { isShortRead, statementNameOf } from './statement.ts'
 
 // The triggers of the event log store who changed a row. They read the setting `fusion.actor` of the transaction. A
 // write sets it by its RETURNING clause, which PostgreSQL evaluates before it runs the triggers, so this needs no
@@ -12,6 +12,13 @@ const returning = /\bRETURNING\b/i
 /** Whether a statement writes rows. */
 export function isWrite({ sql }: SqlQuery): boolean {
   return write.test(sql)
+}
+
+const locking = /\b(INSERT|UPDATE|DELETE|SHARE)\b/
+
+/** Whether a statement may wait for locks of rows or tables. Short reads, which most statements are, do not. */
+export function mayWait(query: SqlQuery): boolean {
+  return !isShortRead(statementNameOf(query)) && locking.test(query.sql)
 }
 
 /** The statement that lets the triggers know the actor of a transaction, on whichever server they run. */

@@ -8,7 +8,7 @@ import type {
   SqlResultSet,
   Transaction,
 } from '@prisma/driver-adapter-utils'
-import { createActorQueries, isWrite, setActor } from './actor.ts'
+import { createActorQueries, isWrite, mayWait, setActor } from './actor.ts'
 import { withoutReturnedCasts } from './distribution/returned-enums.ts'
 import type { JoinedTransaction } from './joined-transaction.ts'
 import { endTransaction, rollBack } from './transactions.ts'
@@ -43,7 +43,15 @@ export interface Connector {
   isDistributed?(): boolean
 }
 
+/**
+ * Runs a write, or a transaction to its end, in a queue. They can wait for locks, and must not have all connections
+ * meanwhile.
+ */
+export type RunWrite = <Result>(work: () => Promise<Result>) => Promise<Result>
+
 export interface AdapterOptions {
+  /** Without it, writes and transactions wait only for a connection. */
+  readonly runWrite?: RunWrite | undefined
   readonly observe?: StatementObserver
   /** The transaction that the statements sent now belong to. */
   readonly current?: AsyncLocalStorage<JoinedTransaction>
@@ -149,11 +157,15 @@ class Adapter extends ObservedQueryable<SqlDriverAdapter> implements SqlDriverAd
   }
 
   override queryRaw(query: SqlQuery): Promise<SqlResultSet> {
-    return this.transaction?.queryRaw(query) ?? super.queryRaw(query)
+    if (this.transaction) return this.transaction.queryRaw(query)
+    const { runWrite } = this.settings
+    return runWrite && mayWait(query) ? runWrite(() => super.queryRaw(query)) : super.queryRaw(query)
   }
 
   override executeRaw(query: SqlQuery): Promise<number> {
-    return this.transaction?.executeRaw(query) ?? super.executeRaw(query)
+    if (this.transaction) return this.transaction.executeRaw(query)
+    const { runWrite } = this.settings
+    return runWrite ? runWrite(() => super.executeRaw(query)) : super.executeRaw(query)
   }
 
   protected override sendQuery(query: SqlQuery): Promise<SqlResultSet> {
@@ -188,14 +200,22 @@ class Adapter extends ObservedQueryable<SqlDriverAdapter> implements SqlDriverAd
   }
 
   startTransaction(isolationLevel?: IsolationLevel): Promise<Transaction> {
-    return (
-      this.transaction?.startSavepoint() ??
-      this.observed(
+    return this.transaction?.startSavepoint() ?? this.begin(isolationLevel)
+  }
+
+  private async begin(isolationLevel?: IsolationLevel): Promise<Transaction> {
+    const { actorOf, runWrite } = this.settings
+    const release = runWrite && (await startInQueue(runWrite))
+    try {
+      return await this.observed(
         'BEGIN',
         async () =>
-          new ObservedTransaction(await this.startAs(this.settings.actorOf?.(), isolationLevel), this.settings),
+          new ObservedTransaction(await this.startAs(actorOf?.(), isolationLevel), { ...this.settings, release }),
       )
-    )
+    } catch (error) {
+      release?.()
+      throw error
+    }
   }
 
   getConnectionInfo() {
@@ -220,19 +240,38 @@ async function orRollBack<Result>(transaction: Transaction, work: () => Promise<
   }
 }
 
+/** Waits in the queue of writes. Returns the function that lets the next one start. */
+function startInQueue(runWrite: RunWrite): Promise<() => void> {
+  return new Promise((resolve, reject) => {
+    runWrite(() => new Promise<void>((release) => resolve(release))).catch(reject)
+  })
+}
+
+interface TransactionSettings extends AdapterSettings {
+  /** Lets the next write start. */
+  readonly release: (() => void) | undefined
+}
+
 class ObservedTransaction extends ObservedQueryable<Transaction> implements Transaction {
+  private readonly release: () => void
+
+  constructor(inner: Transaction, settings: TransactionSettings) {
+    super(inner, settings)
+    this.release = settings.release ?? (() => undefined)
+  }
+
   get options() {
     return this.target.options
   }
 
   // Without phantom queries Prisma sends COMMIT and ROLLBACK as statements, which `executeRaw` has observed.
   commit(): Promise<void> {
-    return this.options.usePhantomQuery ? this.observed('COMMIT', () => this.target.commit()) : this.target.commit()
+    const commit = () => this.target.commit()
+    return (this.options.usePhantomQuery ? this.observed('COMMIT', commit) : commit()).finally(this.release)
   }
 
   rollback(): Promise<void> {
-    return this.options.usePhantomQuery
-      ? this.observed('ROLLBACK', () => this.target.rollback())
-      : this.target.rollback()
+    const rollback = () => this.target.rollback()
+    return (this.options.usePhantomQuery ? this.observed('ROLLBACK', rollback) : rollback()).finally(this.release)
   }
 }

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { SqlDriverAdapter } from '@prisma/driver-adapter-utils'
+import type { SqlDriverAdapter, SqlQueryable } from '@prisma/driver-adapter-utils'
 import { type AdapterOptions, createAdapters, type StatementObserver } from './adapter.ts'
 import { type DataModel, dataModel } from './data-model.ts'
 import type { Driver } from './driver.ts'
@@ -20,6 +20,8 @@ export interface Database extends Inserts {
   readonly prisma: PrismaClient
   /** Sends statements written by hand. */
   readonly sql: SqlDriverAdapter
+  /** Sends the statements of probes, which wait for no request. */
+  readonly probe: SqlQueryable
   readonly reads: Reads
   /** The writes of many rows of an owner. */
   readonly rowsOf: ReturnType<typeof createOwnedRows>
@@ -30,7 +32,7 @@ export interface Database extends Inserts {
   close(): Promise<void>
 }
 
-export interface DatabaseOptions extends PostgresObservers, Pick<AdapterOptions, 'actorOf'> {
+export interface DatabaseOptions extends PostgresObservers, Pick<AdapterOptions, 'actorOf' | 'runWrite'> {
   readonly observe?: StatementObserver
   /**
    * Whether a new embedded database may have all migrations from the start: it is then a copy of an image, which takes
@@ -54,16 +56,19 @@ export async function openDatabase(location: DatabaseLocation, options: Database
 /** Creates the database of an open driver. Closing it closes the driver. */
 export async function createDatabase(
   driver: Driver,
-  { observe, onBatch, actorOf }: Pick<DatabaseOptions, 'observe' | 'onBatch' | 'actorOf'> = {},
+  { observe, onBatch, actorOf, runWrite }: Pick<DatabaseOptions, 'observe' | 'onBatch' | 'actorOf' | 'runWrite'> = {},
 ): Promise<Database> {
   const current = new AsyncLocalStorage<JoinedTransaction>()
-  const adapters = createAdapters(driver, { current, actorOf, ...(observe && { observe }) })
+  const observed = observe && { observe }
+  const adapters = createAdapters(driver, { current, actorOf, runWrite, ...observed })
   const prisma = new PrismaClient({ adapter: adapters })
   const sql = await adapters.connect()
+  const { probing = driver } = driver
   return {
     ...createInserts(sql, dataModel),
     prisma,
     sql,
+    probe: await createAdapters(probing, { ...observed }).connect(),
     reads: createReads(sql, dataModel, onBatch),
     rowsOf: createOwnedRows(sql, dataModel),
     transact: createTransact(sql, current),

@@ -26,6 +26,9 @@ export interface Driver extends Connector {
    */
   readonly gathersStatistics: boolean
 
+  /** A connection of its own for probes. Absent if there is only one connection. */
+  readonly probing?: Connector
+
   /**
    * Runs `work` on a single session while no other gateway does the same, and waits for others to finish. Migrations
    * use it.

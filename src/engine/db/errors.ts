@@ -33,13 +33,17 @@ export const temporaryStates = {
   '08': 'the connection failed',
   '25006': 'the server has become a standby',
   '25P03': 'the transaction was idle for too long',
+  '25P04': 'the transaction took longer than transaction_timeout',
+  '26000': 'the connection has lost a prepared statement',
   '28': 'the server no longer accepts the role or its password',
   '40001': 'transactions conflict, and retries did not help',
   '40P01': 'a deadlock, and retries did not help',
+  '42P05': 'the connection has a prepared statement that it did not expect',
   '53': 'the server lacks memory, space on its disk, or connections',
   '55P03': 'a lock could not be taken in time',
   '57': 'an operator or a timeout ended the statement, or the server stops or starts',
   '58': 'a file of the server could not be read or written',
+  '72000': 'a snapshot is too old (old_snapshot_threshold, until PostgreSQL 16)',
 } as const
 
 /** PostgreSQL has no own code for some failures of its disk: XX000 stands for other internal errors too. */
@@ -59,12 +63,13 @@ const lostKinds = new Set<unknown>(['ConnectionClosed', 'SocketTimeout'])
 /** Messages of node-postgres, which has no codes for these. */
 const lostMessages =
   /^(timeout expired|Connection terminated|Client (has encountered a connection error|was closed)|Query read timeout)/
-const busyMessages = /^(timeout exceeded when trying to connect|Cannot use a pool after calling end)/
+const busyMessages =
+  /^(timeout exceeded when trying to connect|timeout exceeded in the queue of writes|Cannot use a pool after calling end)/
 
 /** Whether the database could not answer, so that the same request may succeed later. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   return failuresOf(error).some((failure) => {
-    if (isLost(failure)) return true
+    if (isLost(failure) || isStalePlan(failure)) return true
     const { message = '' } = failure
     const state = stateOf(failure)
     if (state === 'XX000') return brokenSystem.test(message) || lostNode.test(message)
@@ -73,10 +78,25 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   })
 }
 
+/**
+ * Whether a connection has prepared a statement that the server no longer has so: the type of a column has changed, or
+ * a pooler has changed the session. The statement did not run.
+ */
+export function isStalePlan(failure: object): boolean {
+  const { message = '' } = failure as Failure
+  const state = stateOf(failure as Failure)
+  return state === '26000' || state === '42P05' || (state === '0A000' && /cached plan/.test(message))
+}
+
 /** Whether no statement can reach the server, not only this one. */
 export function isServerLost(error: unknown): boolean {
   const failures = failuresOf(error)
   return failures.some(isLost) && !failures.some(isCrowded)
+}
+
+/** Whether the server answers, and has only no time or no connection for the statement now. */
+export function isServerBusy(error: unknown): boolean {
+  return isStatementTimeout(error) || failuresOf(error).some(isCrowded)
 }
 
 /** Whether the server or this process has no connection left. Open connections still work. */

@@ -13,6 +13,8 @@ export interface StatementCount {
   readonly requestId?: string
   /** The tenant of the request. */
   tenantAppId?: string | undefined
+  /** Who its writes are queued for. */
+  payer?: object
   /** Who writes, for the event log: the id of a key and of a request, separated by a space. */
   actor?: string
   /** Observes each statement, if the request is traced. */
@@ -88,6 +90,13 @@ export function createStatementMeter(onEnd: (seconds: number, hasFailed: boolean
     },
     /** The tenant of the request that sends the statements now. */
     tenant: (): string | undefined => storage.getStore()?.tenantAppId,
+    /** Who the writes that are sent now are queued for; undefined for those of the gateway itself. */
+    payer: (): object | undefined => storage.getStore()?.payer,
+    /** Waits for work, and counts the time as waiting for the request that sends the statements now. */
+    wait<Result>(work: () => Promise<Result>): Promise<Result> {
+      const count = storage.getStore()
+      return count ? waitFor(count, work) : work()
+    },
     /** Who sends the statements now. */
     actor: (): string | undefined => storage.getStore()?.actor,
     /** Runs work and adds the statements that it sends to a count. */

@@ -1,3 +1,5 @@
+import type { RunWrite } from '../db/adapter.ts'
+import type { StatementMeter } from '../db/statement-meter.ts'
 import { clientHasGone } from '../errors.ts'
 import { type Payer, type Subject, subjectsOf } from './payer.ts'
 
@@ -117,8 +119,16 @@ function pauseAfterStep(milliseconds: number): number {
   return milliseconds < 2 ? 0 : Math.min(milliseconds, 100)
 }
 
-/** Creates the fair queues of a process, one for each kind of work that a single tenant could keep it busy with. */
-export function createFairQueues() {
+/** The share of the connections that may wait for locks: of all tenants, and of one. Reads have the rest. */
+const shareOfWrites = { process: 0.6, tenant: 0.4 }
+
+/**
+ * Creates the fair queues of a process, one for each kind of work that a single tenant could keep it busy with.
+ *
+ * @param connections to the database, at most
+ */
+export function createFairQueues(connections = 10) {
+  const connectionsFor = (share: number) => Math.max(1, Math.floor(connections * share))
   return {
     /**
      * Work on the event loop that nothing interrupts: reading a long body, preparing a document, writing a long
@@ -130,14 +140,44 @@ export function createFairQueues() {
     /** Reads of many JSON objects, which may have hundreds of KiB each. */
     objects: createFairQueue(2, 1),
     /**
-     * Mutations that keep a connection to the database from their first statement to their last. Four of a tenant leave
-     * the others most connections of a pool of the default size.
+     * Writes and transactions, which keep a connection to the database while they wait for locks. Six at a time, and
+     * four of a tenant, leave reads the others of a pool of the default size.
      */
-    transactions: createFairQueue(Number.POSITIVE_INFINITY, 4),
+    writes: createFairQueue(connectionsFor(shareOfWrites.process), connectionsFor(shareOfWrites.tenant)),
     /**
      * Statements that look at rows which they do not return: searches and counts. Two of a tenant leave the others a
      * core of a small server.
      */
     searches: createFairQueue(4, 2),
   }
+}
+
+/** Stands for what the gateway writes by itself. */
+const gateway: Payer = { tenantAppId: '', keyId: '' }
+
+/**
+ * Returns the function that runs a write in the fair queue: in the line of the request that sends statements now, or in
+ * that of the gateway.
+ *
+ * @param maxMilliseconds how long a write waits in the queue. Then it fails, as without a connection
+ */
+export function createWriteQueue(
+  { writes }: Pick<FairQueues, 'writes'>,
+  meter: Pick<StatementMeter, 'payer' | 'wait'>,
+  maxMilliseconds = 5_000,
+): RunWrite {
+  const inQueue = <Result>(work: () => Promise<Result>) =>
+    new Promise<Result>((resolve, reject) => {
+      let isLate = false
+      const timer = setTimeout(() => {
+        isLate = true
+        reject(new Error('timeout exceeded in the queue of writes'))
+      }, maxMilliseconds)
+      const begin = () => {
+        clearTimeout(timer)
+        return work()
+      }
+      writes.run((meter.payer() as Payer | undefined) ?? gateway, begin, () => isLate).then(resolve, reject)
+    })
+  return (work) => meter.wait(() => inQueue(work))
 }

@@ -1,14 +1,14 @@
-import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createLookup } from './lookup.ts'
 import { type AllowedNetworks, createPrivateNetworks } from './private-networks.ts'
 
 const lookupMilliseconds = 1_000
-/** Names are looked up by threads that files and compression need too. The process has four of them. */
+/** Lookups of a tenant at a time. */
 const maxLookups = 2
 
-/** Whether a URL leads only to addresses to which this process must not connect. */
-export type IsBlocked = (url: string) => Promise<boolean>
+/** Whether a URL of a tenant leads only to addresses to which this process must not connect. */
+export type IsBlocked = (tenantAppId: string, url: string) => Promise<boolean>
 
 /**
  * Returns a function that checks a URL before it is stored. It tells clients early what a guarded agent would refuse,
@@ -16,15 +16,19 @@ export type IsBlocked = (url: string) => Promise<boolean>
  */
 export function createAddressCheck(allowed: AllowedNetworks): IsBlocked {
   const blocked = createPrivateNetworks(allowed)
-  let lookups = 0
+  const lookup = createLookup()
+  const lookups = new Map<string, number>()
 
-  async function addressesOf(host: string): Promise<readonly string[]> {
+  async function addressesOf(tenantAppId: string, host: string): Promise<readonly string[]> {
     if (isIP(host) !== 0) return [host]
-    if (lookups >= maxLookups) return []
-    lookups += 1
-    const found = lookup(host, { all: true }).catch(() => [])
+    const running = lookups.get(tenantAppId) ?? 0
+    if (running >= maxLookups) return []
+    lookups.set(tenantAppId, running + 1)
+    const found = lookup(host).catch(() => [])
     void found.then(() => {
-      lookups -= 1
+      const left = (lookups.get(tenantAppId) ?? 1) - 1
+      if (left > 0) lookups.set(tenantAppId, left)
+      else lookups.delete(tenantAppId)
     })
     const timeout = new AbortController()
     const addresses = await Promise.race([
@@ -35,10 +39,10 @@ export function createAddressCheck(allowed: AllowedNetworks): IsBlocked {
     return addresses.map(({ address }) => address)
   }
 
-  return async (url) => {
+  return async (tenantAppId, url) => {
     if (allowed === true) return false
     // Brackets enclose IPv6 addresses.
-    const addresses = await addressesOf(new URL(url).hostname.replace(/^\[|\]$/g, ''))
+    const addresses = await addressesOf(tenantAppId, new URL(url).hostname.replace(/^\[|\]$/g, ''))
     return (
       addresses.length > 0 &&
       addresses.every((address) => blocked.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6'))

@@ -22,7 +22,11 @@ const loadLimits: ReadonlySet<LimitName> = new Set<LimitName>([
   'sockets_of_key',
 ])
 
-export function createMetrics() {
+/**
+ * @param options.showsTenants whether there are series by key and by operation. Whoever can read the metrics sees then
+ *   what others do
+ */
+export function createMetrics({ showsTenants = true } = {}) {
   const registry = new Registry()
   const registers = [registry]
   const names = new Set<string>()
@@ -62,7 +66,7 @@ export function createMetrics() {
 
     webSockets: new Gauge({ name: 'fusion_websockets', help: 'Open WebSockets', registers }),
 
-    countPoints: countPointsByKey(registry),
+    countPoints: countPointsByKey(registry, { showsKeys: showsTenants }),
 
     rateLimitIsAlone: new Gauge({
       name: 'fusion_rate_limit_alone',
@@ -145,6 +149,7 @@ export function createMetrics() {
      * of them.
      */
     operationLabel(name: string | undefined, tenantAppId = ''): string {
+      if (!showsTenants) return ''
       if (name === undefined || names.has(name)) return name ?? ''
       const ofTenant = namesByTenant.get(tenantAppId) ?? 0
       if (names.size >= maxNames || ofTenant >= maxNamesPerTenant) return 'other'

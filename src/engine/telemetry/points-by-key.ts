@@ -12,13 +12,19 @@ const choiceMilliseconds = 60_000
  * Counts the points that keys spend. The keys that have spent most lately have a series, and the total has all: tenants
  * create keys as they like, and Prometheus keeps each series for weeks.
  */
-export function countPointsByKey(registry: Registry, now: () => number = () => performance.now()) {
+export function countPointsByKey(
+  registry: Registry,
+  {
+    showsKeys = true,
+    now = () => performance.now(),
+  }: { readonly showsKeys?: boolean; readonly now?: () => number } = {},
+) {
   const registers = [registry]
+  const total = new Counter({ name: 'fusion_points_spent_total', help: 'Points that all keys have spent', registers })
+  if (!showsKeys) return (_key: string, points: number): void => total.inc(points)
   const keys = new LRUCache<string, { total: number; lately: number }>({ max: maxCounted })
   let shown: string[] = []
   let chosenAt = Number.NEGATIVE_INFINITY
-
-  const total = new Counter({ name: 'fusion_points_spent_total', help: 'Points that all keys have spent', registers })
 
   function choose(): void {
     chosenAt = now()

@@ -29,8 +29,11 @@ export function Creators() {
     direction: param('direction') === 'asc' ? 'ASC' : 'DESC',
   }
   const before = param('before')
+  const activity = useActivity()
   const [{ data, error, fetching, stale }, reload] = useQuery({
     query: CreatorsDocument,
+    // The changes come first: what changes between the two reads is in the list, and what changes later is an event.
+    pause: !activity.data && !activity.error,
     variables: {
       ...(before ? { last: pageLength, before } : { first: pageLength, after: param('after') || null }),
       filter: { search: param('search') || null, platform: param('platform') || null },
@@ -38,7 +41,6 @@ export function Creators() {
     },
   })
   const page = data?.searchProfiles
-  const activity = useActivity()
   return (
     <>
       <title>Creators · Creator dashboard</title>
@@ -72,7 +74,7 @@ export function Creators() {
       {error && !page && !isRejected(error) && (
         <Problem title="The creators cannot be listed" message={messageOf(error)} onRetry={reload} />
       )}
-      {!page && fetching && <Loading>Loading the creators</Loading>}
+      {!page && !error && <Loading>Loading the creators</Loading>}
       {page && (
         <MissingFields value={{ unsupported: [], withheld: withheldFields(error) }}>
           <Table

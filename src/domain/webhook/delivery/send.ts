@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { type Agent, type Dispatcher, request } from 'undici'
 import { createGuardedAgent } from '../../../engine/network/guarded-agent.ts'
+import { createLookup } from '../../../engine/network/lookup.ts'
 import type { AllowedNetworks } from '../../../engine/network/private-networks.ts'
 import { readRetryAfter } from '../../../engine/network/retry-after.ts'
 import type { SignedMessage } from './sign.ts'
@@ -32,9 +33,13 @@ const bodyMilliseconds = 1_000
 export function createSender(options: {
   readonly allowPrivateNetworks: AllowedNetworks
   readonly timeoutMilliseconds: number
+  /** Instead of those of the system. */
+  readonly nameServers?: readonly string[] | undefined
 }) {
-  const { allowPrivateNetworks, timeoutMilliseconds } = options
-  const createAgent = () => createGuardedAgent({ timeoutMilliseconds: connectMilliseconds, allowPrivateNetworks })
+  const { allowPrivateNetworks, timeoutMilliseconds, nameServers } = options
+  const lookup = createLookup(nameServers)
+  const createAgent = () =>
+    createGuardedAgent({ timeoutMilliseconds: connectMilliseconds, allowPrivateNetworks, lookup })
   const agent = createAgent()
   const connections = watchConnections()
 

@@ -1,18 +1,15 @@
-import {
-  createLocalJWKSet,
-  createRemoteJWKSet,
-  customFetch,
-  errors,
-  type JSONWebKeySet,
-  type JWTVerifyGetKey,
-} from 'jose'
+import { compactVerify, createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
 import { fetch } from 'undici'
+import { z } from 'zod'
 import { OperatorError } from '../../errors.ts'
 import { createGuardedAgent } from '../../network/guarded-agent.ts'
 import type { AllowedNetworks } from '../../network/private-networks.ts'
 import { readBytes } from '../../network/read-bytes.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { type IssuerSettings, maxFileBytes, readJson } from './issuer-settings.ts'
+
+/** The algorithms of the tokens of issuers, by the type of the key. */
+export const algorithms = { RSA: 'RS256', EC: 'ES256', OKP: 'EdDSA' } as const
 
 const timeoutMilliseconds = 5_000
 
@@ -35,43 +32,96 @@ export interface IssuerKeysOptions {
 }
 
 /**
- * Opens the public keys of an issuer, which verify its tokens.
+ * Opens the public keys of an issuer, which verify its tokens. While they cannot be read, the last ones are used.
  *
+ * @returns finds the key of a token. Rejects with an error about the token if the issuer has no such key, and with
+ *   another one if the keys cannot be read
  * @throws OperatorError if their file cannot be read
  */
-export function openIssuerKeys({ jwksFile, jwksUri }: IssuerSettings, options: IssuerKeysOptions): JWTVerifyGetKey {
-  return jwksFile === undefined ? keysAt(new URL(String(jwksUri)), options) : keysIn(jwksFile, options)
+export async function openIssuerKeys(settings: IssuerSettings, options: IssuerKeysOptions): Promise<JWTVerifyGetKey> {
+  const { jwksFile: file, jwksUri } = settings
+  if (file === undefined) return keysOf(createFetch(String(jwksUri), options), options, { url: jwksUri })
+  const readFile = async () => readJson(file)
+  const first = await usableKeys(readJson(file)).catch((error: unknown) => {
+    throw new OperatorError(`TRUSTED_ISSUERS: ${file} is not a JSON Web Key Set`, { cause: error })
+  })
+  return keysOf(readFile, options, { file }, { maxAge: maxFileAgeMilliseconds, cooldown: minAgeMilliseconds, first })
 }
 
-/** The keys at a URL. While they cannot be read, the last ones are used. */
-function keysAt(url: URL, { allowPrivateNetworks, log }: IssuerKeysOptions): JWTVerifyGetKey {
+/** Returns a function that reads the keys at a URL. */
+function createFetch(url: string, { allowPrivateNetworks }: IssuerKeysOptions): () => Promise<unknown> {
   const dispatcher = createGuardedAgent({ timeoutMilliseconds, allowPrivateNetworks })
-  const remote = createRemoteJWKSet(url, {
-    timeoutDuration: timeoutMilliseconds,
-    cooldownDuration: minAgeMilliseconds,
-    cacheMaxAge: maxAgeMilliseconds,
-    async [customFetch](address, init) {
-      const { status, body } = await fetch(address, { ...(init as object), dispatcher })
-      const bytes = await readBytes(body, maxFileBytes)
-      if (bytes === undefined) throw new Error('The keys are longer than 1 MiB')
-      return new Response(bytes.toString(), { status })
-    },
-  })
-  let failure: unknown
-  let failedAt = Number.NEGATIVE_INFINITY
+  const headers = { accept: 'application/json, application/jwk-set+json' }
+  return async () => {
+    const signal = AbortSignal.timeout(timeoutMilliseconds)
+    const { status, body } = await fetch(url, { dispatcher, headers, redirect: 'manual', signal })
+    const bytes = await readBytes(body, maxFileBytes)
+    if (bytes === undefined) throw new Error('The keys are longer than 1 MiB')
+    if (status !== 200) throw new Error(`The keys were answered with status ${status}`)
+    return JSON.parse(bytes.toString())
+  }
+}
 
-  return async (...token) => {
-    const isCoolingDown = performance.now() - failedAt < cooldownMilliseconds
-    try {
-      if (!isCoolingDown) return await remote(...token)
-    } catch (error) {
-      if (isAboutToken(error)) throw error
-      ;[failure, failedAt] = [error, performance.now()]
-      log.warn({ err: error, url: url.href }, 'the keys of a trusted issuer could not be read')
+interface Ages {
+  readonly maxAge: number
+  readonly cooldown: number
+  /** The keys that were read before. */
+  readonly first?: UsableKeys | undefined
+}
+
+/** The keys that `read` returns, read again when they are old, and for a token whose key is unknown. */
+function keysOf(
+  read: () => Promise<unknown>,
+  { log }: IssuerKeysOptions,
+  source: object,
+  { maxAge, cooldown, first }: Ages = { maxAge: maxAgeMilliseconds, cooldown: cooldownMilliseconds },
+): JWTVerifyGetKey {
+  let keys: JWTVerifyGetKey | undefined
+  let readAt = Number.NEGATIVE_INFINITY
+  let failure: { readonly error: unknown; readonly at: number } | undefined
+  let reading: Promise<void> | undefined
+  let shownUnusable = ''
+  const isOlder = (maxAge: number) => performance.now() - readAt >= maxAge
+
+  function use({ find, unusable }: UsableKeys): void {
+    keys = find
+    readAt = performance.now()
+    failure = undefined
+    const names = unusable.join(', ')
+    if (names !== shownUnusable && names !== '') {
+      log.warn({ ...source, keys: unusable }, 'keys of a trusted issuer cannot verify a token, and are not used')
     }
-    const last = remote.jwks()
-    if (last) return createLocalJWKSet(last)(...token)
-    throw failure
+    shownUnusable = names
+  }
+
+  async function refresh(): Promise<void> {
+    if (failure && performance.now() - failure.at < cooldown) return
+    reading ??= read()
+      .then(usableKeys)
+      .then(use)
+      .catch((error: unknown) => {
+        failure = { error, at: performance.now() }
+        log.warn({ err: error, ...source }, 'the keys of a trusted issuer could not be read')
+      })
+      .finally(() => {
+        reading = undefined
+      })
+    await reading
+  }
+
+  if (first) use(first)
+  return async (...token) => {
+    if (isOlder(maxAge)) await refresh()
+    try {
+      if (keys) return await keys(...token)
+    } catch (error) {
+      if (!isOlder(minAgeMilliseconds)) throw error
+    }
+    await refresh()
+    // The keys may have the one of the token by now.
+    if (failure) throw failure.error
+    if (!keys) throw new errors.JWKSNoMatchingKey()
+    return keys(...token)
   }
 }
 
@@ -80,38 +130,51 @@ export function isAboutToken(error: unknown): boolean {
   return error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys
 }
 
-/** The keys in a file. While it cannot be read, the last ones are used. */
-function keysIn(file: string, { log }: IssuerKeysOptions): JWTVerifyGetKey {
-  let keys = readKeys(file)
-  let readAt = performance.now()
+interface UsableKeys {
+  readonly find: JWTVerifyGetKey
+  /** The ids of the others. */
+  readonly unusable: readonly string[]
+}
 
-  function readIfOlder(maxAge: number): JWTVerifyGetKey {
-    if (performance.now() - readAt < maxAge) return keys
-    readAt = performance.now()
-    try {
-      keys = readKeys(file)
-    } catch (error) {
-      log.warn({ err: error }, 'the keys of a trusted issuer could not be read')
-    }
-    return keys
-  }
+const keySet = z.looseObject({ keys: z.array(z.unknown()) })
 
-  return async (...token) => {
-    try {
-      return await readIfOlder(maxFileAgeMilliseconds)(...token)
-    } catch (error) {
-      if (!isAboutToken(error)) throw error
-      return readIfOlder(minAgeMilliseconds)(...token)
-    }
+/**
+ * The keys of a set with which a signature can be verified. The others, such as a weak RSA key, a point off its curve,
+ * or an entry that is no key at all, are left out: a token that names them is not valid, and those of the other keys
+ * are.
+ *
+ * @throws ZodError if it is not a JSON Web Key Set
+ */
+async function usableKeys(set: unknown): Promise<UsableKeys> {
+  const { keys } = keySet.parse(set)
+  const areUsable = await Promise.all(keys.map(isUsable))
+  const usable = keys.filter((_, index) => areUsable[index]) as JSONWebKeySet['keys']
+  const unusable = keys.filter((key, index) => !areUsable[index] && isForTokens(key))
+  return {
+    find: createLocalJWKSet({ keys: usable }),
+    unusable: unusable.map((key) => String((key as { kid?: unknown } | null)?.kid).slice(0, 100)),
   }
 }
 
-function readKeys(file: string): JWTVerifyGetKey {
+/** Whether an entry is not a key of another algorithm or for another use, such as encryption, which sets may have. */
+function isForTokens(entry: unknown): boolean {
+  const { kty, alg, use = 'sig' } = (entry ?? {}) as Record<string, unknown>
+  const expected = new Map<unknown, string>(Object.entries(algorithms)).get(kty)
+  return kty === undefined || (expected !== undefined && (alg ?? expected) === expected && use === 'sig')
+}
+
+const encode = (text: string) => Buffer.from(text).toString('base64url')
+
+/** Tries the key with a wrong signature. */
+async function isUsable(entry: unknown): Promise<boolean> {
+  const { kty } = (entry ?? {}) as { kty?: keyof typeof algorithms }
   try {
-    return createLocalJWKSet(readJson(file) as JSONWebKeySet)
+    const alg = algorithms[kty as keyof typeof algorithms]
+    const wrong = `${encode(JSON.stringify({ alg }))}.${encode('{}')}.${encode('no signature')}`
+    const find = createLocalJWKSet({ keys: [entry] } as JSONWebKeySet)
+    await compactVerify(wrong, find)
+    return false
   } catch (error) {
-    throw error instanceof errors.JOSEError
-      ? new OperatorError(`TRUSTED_ISSUERS: ${file} is not a JSON Web Key Set`, { cause: error })
-      : error
+    return error instanceof errors.JWSSignatureVerificationFailed
   }
 }

@@ -8,11 +8,11 @@ import { own } from '../../own.ts'
 import type { Scope } from '../scopes.ts'
 import type { Viewer } from '../viewer.ts'
 import { clockToleranceSeconds, invalidToken } from './access-tokens.ts'
-import { type IssuerKeysOptions, isAboutToken, openIssuerKeys } from './issuer-keys.ts'
+import { algorithms, type IssuerKeysOptions, isAboutToken, openIssuerKeys } from './issuer-keys.ts'
 import { type IssuerSettings, readIssuerSettings } from './issuer-settings.ts'
 
 /** An identity provider whose tokens the gateway accepts, for the users of one tenant. */
-export type TrustedIssuer = ReturnType<typeof createTrustedIssuer>
+export type TrustedIssuer = Awaited<ReturnType<typeof createTrustedIssuer>>
 
 /**
  * Creates the verification of the issuers in the file of TRUSTED_ISSUERS.
@@ -38,12 +38,10 @@ export async function openTrustedIssuers(
     }
     const tenant = await prisma.tenantApp.findFirst({ where: { OR: [{ name: nameOrId }, { id: nameOrId }] } })
     if (!tenant) throw new OperatorError(`TRUSTED_ISSUERS: no tenant has the name or the id ${nameOrId}`)
-    opened.push(createTrustedIssuer(settings, tenant, options))
+    opened.push(await createTrustedIssuer(settings, tenant, options))
   }
   return opened
 }
-
-const algorithms = ['RS256', 'ES256', 'EdDSA']
 
 /**
  * The types of a JWT (RFC 7519) and of an access token (RFC 9068). ID tokens have the former too; their audience is the
@@ -56,9 +54,9 @@ const types = /^(application\/)?(at\+)?jwt$/i
  *
  * @throws OperatorError if its file of keys cannot be read
  */
-function createTrustedIssuer(settings: IssuerSettings, tenant: TenantApp, options: IssuerKeysOptions) {
+async function createTrustedIssuer(settings: IssuerSettings, tenant: TenantApp, options: IssuerKeysOptions) {
   const { issuer, audience, userIdClaim } = settings
-  const keys = openIssuerKeys(settings, options)
+  const keys = await openIssuerKeys(settings, options)
   const holder: Omit<Viewer, 'scopes'> = {
     tenantAppId: tenant.id,
     tenantName: tenant.name,
@@ -89,7 +87,7 @@ function createTrustedIssuer(settings: IssuerSettings, tenant: TenantApp, option
       const { payload, protectedHeader } = await jwtVerify(token, findKey, {
         issuer,
         audience,
-        algorithms,
+        algorithms: Object.values(algorithms),
         clockTolerance: clockToleranceSeconds,
         requiredClaims: ['exp'],
       })

@@ -3,6 +3,7 @@ import { OperatorError } from '../../errors.ts'
 import { createAdapters } from '../adapter.ts'
 import type { Driver } from '../driver.ts'
 import { isLockDenied } from '../errors.ts'
+import { literals, modelTables } from '../own-objects.ts'
 import { query, statement } from '../statement.ts'
 import { createFunctions, equipNodes, type Run, setDatabases } from './each-server.ts'
 import { type DistributedTable, isNumbering, isPlacedAsNoted, notePlacement, readTables } from './layout.ts'
@@ -139,7 +140,7 @@ export async function distributeTable(sql: SqlQueryable, run: Run, { name, isOfT
 /** A table that is distributed by tenant: the rows of a tenant are on one node. */
 const findColocated = statement(`
   SELECT logicalrelid::text FROM pg_dist_partition JOIN pg_class ON pg_class.oid = logicalrelid
-  WHERE relnamespace = 'public'::regnamespace AND partmethod = 'h' ORDER BY 1 LIMIT 1`)
+  WHERE relnamespace = 'public'::regnamespace AND relname IN (${literals(modelTables)}) AND partmethod = 'h' ORDER BY 1 LIMIT 1`)
 
 const positions = ['event.id', 'tenant_app.events_removed_to', 'webhook.cursor', 'erasure.seen_in']
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import { splitScript } from '../migrations/split-script.ts'
+import { isOwnFunction, literals, ownSequences } from '../own-objects.ts'
 import { query, statement } from '../statement.ts'
 import { runOnNodes } from './nodes.ts'
 
@@ -10,12 +11,10 @@ export type Run = (text: string) => Promise<void>
 
 const functionsFile = path.resolve(import.meta.dirname, '../../../../prisma/distributed.sql')
 
-// The sequence of a column belongs to its table, which Citus sends to the nodes.
 const listOwn = statement(`
   WITH own AS (
     SELECT oid, oid::regclass::text AS name, relkind, relowner, relacl FROM pg_class
-    WHERE relnamespace = 'public'::regnamespace AND (relkind = 'S' OR oid = 'event_state'::regclass) AND NOT EXISTS (
-      SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype IN ('a', 'i', 'e'))
+    WHERE relnamespace = 'public'::regnamespace AND relname IN (${literals([...ownSequences.keys(), 'event_state'])})
   ), lines (place, line) AS (
     SELECT 1, format('CREATE SEQUENCE IF NOT EXISTS %s CACHE %s', name, seqcache) FROM own JOIN pg_sequence ON seqrelid = oid
     UNION ALL SELECT 2, format('ALTER TABLE event_state ADD COLUMN IF NOT EXISTS %I %s %s %s', attname, format_type(atttypid, atttypmod),
@@ -77,17 +76,15 @@ export async function setDatabases(sql: SqlQueryable): Promise<void> {
 
 // Those without others in their signature first.
 const listFunctions = statement(`
-  SELECT pg_get_functiondef(p.oid) FROM pg_proc p WHERE pronamespace = 'public'::regnamespace
-    AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = p.oid AND deptype = 'e')
+  SELECT pg_get_functiondef(p.oid) FROM pg_proc p WHERE ${isOwnFunction('p.oid')}
   ORDER BY prorettype = 'trigger'::regtype, p.oid`)
 
 const listForeign = statement(`
   SELECT format('ALTER FUNCTION %s OWNER TO %s', p.oid::regprocedure, relowner::regrole) FROM pg_proc p, pg_class c
-  WHERE pronamespace = 'public'::regnamespace AND c.oid = 'event_state'::regclass AND proowner <> relowner
-    AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = p.oid AND deptype = 'e')`)
+  WHERE ${isOwnFunction('p.oid')} AND c.oid = 'event_state'::regclass AND proowner <> relowner`)
 
 /**
- * Creates all functions again: Citus then creates them on all nodes. They belong to the owner of the tables, who
+ * Creates our functions again: Citus then creates them on all nodes. They belong to the owner of the tables, who
  * replaces them when migrations are applied.
  */
 export async function createFunctions(sql: SqlQueryable, run: Run): Promise<void> {

@@ -2,11 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import { OperatorError } from '../../errors.ts'
 import type { Driver } from '../driver.ts'
+import { ownTables } from '../own-objects.ts'
 import { query, statement } from '../statement.ts'
 import { hasCitus, runOnNodes } from './nodes.ts'
 
-/** What each server has for itself. */
-const local = `'event_state', 'event_raise'`
+/** The tables that are distributed. The others each server has for itself. */
+const distributed = [...ownTables.keys()].filter((name) => name !== 'event_state' && name !== 'event_raise')
 
 // Citus also knows tables of this server alone, which refer to tables that each node has ('n', 's'). A table of tenants
 // has the tenant in its primary key. A key is found by a hash that is unique over all tenants, so its table is on each
@@ -20,10 +21,7 @@ const listTables = statement(`
       WHERE x.indrelid = c.oid AND x.indisunique AND a.attnum <> ALL (x.indkey::int2[])),
     EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = c.oid AND (partmethod, repmodel) <> ('n', 's')), c.relkind = 'p'
   FROM pg_class c
-  WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relname NOT IN (${local})
-    AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = c.oid AND deptype = 'e')
-    AND NOT EXISTS (SELECT FROM pg_dist_shard WHERE c.relname = (
-      SELECT relname FROM pg_class AS parent WHERE parent.oid = logicalrelid) || '_' || shardid)
+  WHERE c.relnamespace = 'public'::regnamespace AND c.relname = ANY ($1::text[])
   ORDER BY 1`)
 
 export interface DistributedTable {
@@ -35,14 +33,20 @@ export interface DistributedTable {
   readonly isPartitioned: boolean
 }
 
-/** Lists the tables of a database with Citus, in the order of their names. */
-export async function readTables(sql: SqlQueryable): Promise<DistributedTable[]> {
-  return (await query(sql, listTables)).map(([name, isOfTenants, isDistributed, isPartitioned]) => ({
-    name: String(name),
-    isOfTenants: isOfTenants === true,
-    isDistributed: isDistributed === true,
-    isPartitioned: isPartitioned === true,
-  }))
+/**
+ * Lists the tables of a database with Citus, in the order of their names.
+ *
+ * @param created further tables, such as those that a migration has just created. Others belong to other programs
+ */
+export async function readTables(sql: SqlQueryable, created: readonly string[] = []): Promise<DistributedTable[]> {
+  return (await query(sql, listTables, [[...distributed, ...created]])).map(
+    ([name, isOfTenants, isDistributed, isPartitioned]) => ({
+      name: String(name),
+      isOfTenants: isOfTenants === true,
+      isDistributed: isDistributed === true,
+      isPartitioned: isPartitioned === true,
+    }),
+  )
 }
 
 /** A shard of events that is about to be on another node, which has a group. */

@@ -23,13 +23,14 @@ interface Session {
  */
 export async function applyDistributed({ sql, run }: Session, script: string, finish: string): Promise<void> {
   const created: string[] = []
+  const tables = tablesCreatedBy(script)
   await inTransaction(run, async () => {
     for (const text of splitScript(script)) {
-      if (needsDistributed.test(text)) created.push(...(await distributeNew({ sql, run })))
+      if (needsDistributed.test(text)) created.push(...(await distributeNew({ sql, run }, tables)))
       // Citus has no ON UPDATE for the column by which rows are distributed. No key of a row changes.
       await run(isForeignKey.test(text) ? text.replaceAll(/ ON UPDATE CASCADE\b/gi, '') : text)
     }
-    created.push(...(await distributeNew({ sql, run })))
+    created.push(...(await distributeNew({ sql, run }, tables)))
     if (changesEachServer.test(script)) await equipNodes(sql)
     if (/\bFUNCTION\b/i.test(script)) await replaceFunctions(run)
     await run(finish)
@@ -67,13 +68,18 @@ export function finishDistributed({ run }: Session): Promise<void> {
   return inTransaction(run, () => replaceFunctions(run))
 }
 
+/** The names of the tables that a migration creates: `CREATE TABLE "a" (…)` ⇒ `a`. */
+function tablesCreatedBy(script: string): string[] {
+  return [...script.matchAll(/\bCREATE\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?"?(\w+)/gi)].map(([, name = '']) => name)
+}
+
 const isForeignKey = /\bFOREIGN\s+KEY\b|\bREFERENCES\b/i
 const needsDistributed = /\b(FOREIGN\s+KEY|TRIGGER)\b/i
 const changesEachServer = /\bevent_state\b|\bSEQUENCE\b/i
 
 /** Distributes the tables that are not. Tables on each node first: those of tenants refer to them. */
-async function distributeNew({ sql, run }: Session): Promise<string[]> {
-  const tables = (await readTables(sql)).filter(({ isDistributed }) => !isDistributed)
+async function distributeNew({ sql, run }: Session, created: readonly string[]): Promise<string[]> {
+  const tables = (await readTables(sql, created)).filter(({ isDistributed }) => !isDistributed)
   for (const table of tables.toSorted((one, other) => Number(one.isOfTenants) - Number(other.isOfTenants)))
     await distributeTable(sql, run, table)
   return tables.map(({ name }) => name)

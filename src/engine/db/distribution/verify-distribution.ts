@@ -1,4 +1,5 @@
 import type { SqlQueryable } from '@prisma/driver-adapter-utils'
+import { isOwnFunction, literals, ownSequences } from '../own-objects.ts'
 import { query, statement } from '../statement.ts'
 import { readDistributedFunctions } from './each-server.ts'
 import { type Finding, right, wrong } from './finding.ts'
@@ -39,15 +40,13 @@ async function checkPlaces(sql: SqlQueryable): Promise<Finding> {
   return wrong('shards', `Shards were moved without the gateway. Events could be missed. ${again}`)
 }
 
-// Functions, sequences that do not belong to a column, and the columns of the state of the event log.
+// Our functions and sequences, and the columns of the state of the event log.
 const describe = `
   SELECT coalesce(json_object_agg(name, definition), '{}')::text FROM (
     SELECT p.oid::regprocedure::text, md5(pg_get_functiondef(p.oid)) FROM pg_proc p
-    WHERE pronamespace = 'public'::regnamespace AND NOT EXISTS (
-      SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = p.oid AND deptype = 'e')
+    WHERE ${isOwnFunction('p.oid')}
     UNION ALL SELECT 'the sequence ' || oid::regclass, '' FROM pg_class
-    WHERE relnamespace = 'public'::regnamespace AND relkind = 'S' AND NOT EXISTS (
-      SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype IN ('a', 'i', 'e'))
+    WHERE relnamespace = 'public'::regnamespace AND relname IN (${literals(ownSequences.keys())})
     UNION ALL SELECT 'event_state.' || attname, format_type(atttypid, atttypmod) FROM pg_attribute
     WHERE attrelid = 'event_state'::regclass AND attnum > 0 AND NOT attisdropped
   ) AS found (name, definition)`
@@ -66,7 +65,7 @@ async function checkNodes(sql: SqlQueryable): Promise<Finding> {
   return wrong('nodes', `${problems.join('; ')}. ${again}`)
 }
 
-const readBodies = statement(`SELECT proname::text, prosrc FROM pg_proc WHERE pronamespace = 'public'::regnamespace`)
+const readBodies = statement(`SELECT proname::text, prosrc FROM pg_proc WHERE ${isOwnFunction('oid')}`)
 
 /** Compares the functions of the event log with those of this version. Those of one server lose events. */
 async function checkFunctions(sql: SqlQueryable): Promise<Finding> {

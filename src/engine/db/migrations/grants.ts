@@ -1,17 +1,28 @@
 import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import { OperatorError } from '../../errors.ts'
+import { calledFunctions, isOwnFunction, literals, modelTables, ownSequences } from '../own-objects.ts'
 import { query, statement } from '../statement.ts'
 
+// An owner may not grant privileges on objects of other programs, so none but ours are named.
+const own = (names: Iterable<string>) => `ARRAY(
+  SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relname IN (${literals(names)}) ORDER BY 1)`
+const listOf = (names: string) =>
+  `(SELECT string_agg(format('%I.%I', current_schema(), name), ', ') FROM unnest(${names}) AS name)`
+
 const formatGrants = statement(`
-  SELECT format(line, current_database(), current_schema(), rolname, current_user) FROM pg_roles, unnest(ARRAY[
+  SELECT format(line, current_database(), current_schema(), rolname, current_user, ${listOf(own(modelTables))}, ${listOf(own(ownSequences.keys()))},
+    (SELECT string_agg(format('%I.%I(%s)', current_schema(), proname, pg_get_function_identity_arguments(oid)), ', ' ORDER BY proname)
+      FROM pg_proc WHERE ${isOwnFunction('oid', calledFunctions)}),
+    ${listOf(own(['_prisma_migrations', 'event_raise']))}) FROM pg_roles, unnest(ARRAY[
     'GRANT CONNECT ON DATABASE %1$I TO %3$I;',
     'GRANT USAGE ON SCHEMA %2$I TO %3$I;',
-    'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %2$I TO %3$I;',
-    'GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA %2$I TO %3$I;',
-    'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA %2$I TO %3$I;',
+    'GRANT SELECT, INSERT, UPDATE, DELETE ON %5$s TO %3$I;',
+    'GRANT USAGE, SELECT, UPDATE ON SEQUENCE %6$s TO %3$I;',
+    'GRANT EXECUTE ON FUNCTION %7$s TO %3$I;',
     'ALTER DEFAULT PRIVILEGES FOR ROLE %4$I IN SCHEMA %2$I GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO %3$I;',
     'ALTER DEFAULT PRIVILEGES FOR ROLE %4$I IN SCHEMA %2$I GRANT USAGE, SELECT, UPDATE ON SEQUENCES TO %3$I;',
     'ALTER DEFAULT PRIVILEGES FOR ROLE %4$I IN SCHEMA %2$I GRANT EXECUTE ON FUNCTIONS TO %3$I;',
+    'GRANT SELECT ON %8$s TO %3$I;',
     'REVOKE INSERT, UPDATE, DELETE ON TABLE %2$I._prisma_migrations FROM %3$I;'
   ]) AS line WHERE rolname = $1`)
 

@@ -1,4 +1,5 @@
 import type { SqlQueryable } from '@prisma/driver-adapter-utils'
+import { literals, modelTables } from '../own-objects.ts'
 import { query, statement } from '../statement.ts'
 
 /** A table whose rows belong to tenants. */
@@ -17,6 +18,7 @@ const listTables = statement(`
     WHERE i.inhparent = c.oid ORDER BY p.relname)
   FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant_app_id'
   WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema())) AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+    AND c.relname IN (${literals(modelTables)})
     AND EXISTS (SELECT FROM pg_index x WHERE x.indrelid = c.oid AND x.indisprimary)
     AND NOT EXISTS (SELECT FROM pg_index x WHERE x.indrelid = c.oid AND x.indisunique AND a.attnum <> ALL (x.indkey::int2[]))
   ORDER BY 1`)

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import pg from 'pg'
 import { ConnectError } from '../errors.ts'
 import type { ServerConfig } from './parse-url.ts'
@@ -5,12 +6,19 @@ import type { ServerConfig } from './parse-url.ts'
 const noChannelBinding = 'the server does not offer channel_binding'
 const noTls = 'The server does not support SSL connections'
 
-/** Whether the servers that were asked accept TLS, by host and port. */
-const answers = new Map<string, Promise<boolean>>()
+/**
+ * Whether the servers that were asked lately accept TLS, by host and port. It is forgotten after a minute, and when a
+ * connection cannot be opened: the server may have been restarted with other settings.
+ */
+const answers = new LRUCache<string, Promise<boolean>>({ max: 100, ttl: 60_000 })
 
-/** Asks a server once, by a connection of its own, because node-postgres cannot go on with one that was refused TLS. */
+function addressOf({ host, port }: Pick<ServerConfig, 'host' | 'port'>): string {
+  return `${host}:${port}`
+}
+
+/** Asks a server, by a connection of its own, because node-postgres cannot go on with one that was refused TLS. */
 function acceptsTls(config: ServerConfig): Promise<boolean> {
-  const address = `${config.host}:${config.port}`
+  const address = addressOf(config)
   const known = answers.get(address)
   if (known) return known
   const asking = new pg.Client(config)
@@ -80,6 +88,7 @@ export class Client extends pg.Client {
     const { connection } = this as unknown as { readonly connection: pg.Connection }
     // If this side ends the handshake, because a password is missing, the server would wait for a minute.
     connection.stream.destroy()
+    answers.delete(addressOf(this))
     return new ConnectError(explain(error, this), { cause: error })
   }
 }

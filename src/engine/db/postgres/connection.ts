@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { isStalePlan } from '../errors.ts'
 import { Client } from './client.ts'
 import { createPreparedStatements, type NamedSettings } from './prepared-statements.ts'
 
@@ -11,10 +12,12 @@ interface PoolClient {
 const readOnlyCode = '25006'
 
 /**
- * Creates the class of the connections of a pool. It differs from its base in four ways.
+ * Creates the class of the connections of a pool. It differs from its base in five ways.
  *
  * - It keeps at most 200 prepared statements, and asks for the columns of each only once (prepared-statements.ts).
  *   Clients choose the fields and conditions of statements, so there is no bound on their number otherwise.
+ * - A statement whose plan the server has dropped, because the type of a column has changed, is prepared again and sent
+ *   once more. Within a transaction it fails, because the transaction has failed.
  * - It ends itself when a statement gets no response in time. The statement may still be running, and the next user of
  *   the connection would wait for it, or find its transaction open.
  * - When a write finds that the server is a standby, all connections of the class end as soon as they are idle. After a
@@ -64,11 +67,20 @@ export function createConnectionClass(connectMilliseconds: number): typeof pg.Cl
           result.then(() => end(), end)
           return result
         }
-        const sent = settings.name === undefined ? args[0] : prepared.createQuery(settings as NamedSettings)
-        return query(sent, ...args.slice(1, -1), (error: Error | undefined, result: unknown) => {
+        const settle = (error: Error | undefined, result: unknown) => {
           // First, because retiring this connection reports another error to its user.
           callback(error, result)
           end(error)
+        }
+        if (settings.name === undefined) return query(...args.slice(0, -1), settle)
+        const named = settings as NamedSettings
+        const send = (done: typeof settle) => query(prepared.createQuery(named), ...args.slice(1, -1), done)
+        return send((error, result) => {
+          if (!error || !isStalePlan(error)) return settle(error, result)
+          prepared.forget(named.name)
+          // The status is that before the statement.
+          if (this.getTransactionStatus() === 'I') send(settle)
+          else settle(error, result)
         })
       }) as pg.Client['query']
     }

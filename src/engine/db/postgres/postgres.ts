@@ -57,10 +57,12 @@ export function openPostgres(url: string, options: PostgresOptions): Driver {
       isDistributed = true
     },
   )
-  const pool =
+  const open = (sizes: PoolSettings) =>
     options.directUrl === undefined
-      ? openPool(settings, timeouts, onIdleError)
-      : openTransactionPool(connectionSettings(url, timeouts), timeouts, onIdleError)
+      ? openPool(settings, sizes, onIdleError)
+      : openTransactionPool(connectionSettings(url, timeouts), sizes, onIdleError)
+  const pool = open(timeouts)
+  const probing = open({ ...timeouts, size: 1 })
   const replicas = openReplicas(settings, timeouts, options)
   const nodes = openNodes(url, pool, options)
   const pools = () => [pool, ...(nodes?.pools() ?? [])]
@@ -70,6 +72,7 @@ export function openPostgres(url: string, options: PostgresOptions): Driver {
     ...(replicas && { routeRead: replicas.routeRead }),
     ...nodes?.routes,
     gathersStatistics: true,
+    probing: connectorOf(probing),
     isDistributed: () => isDistributed,
 
     // An advisory lock belongs to a session. So all the work uses one session, which stays open for as long as a
@@ -100,7 +103,7 @@ export function openPostgres(url: string, options: PostgresOptions): Driver {
     async close() {
       await replicas?.close()
       await nodes?.close()
-      await pool.end()
+      await Promise.all([pool.end(), probing.end()])
     },
   }
 }

@@ -45,6 +45,12 @@ export function createPreparedStatements(connection: pg.Connection) {
 
   return {
     use,
+    /** Closes a statement, so that the next use prepares it again. */
+    forget(name: string): void {
+      statements.delete(name)
+      delete wire.parsedStatements[name]
+      wire.close({ type: 'S', name })
+    },
     /** Creates a query that asks the server for the columns of its rows only if they are not known. */
     createQuery: (settings: NamedSettings) => new PreparedQuery(settings, use(settings.name), withoutDescribe),
   }

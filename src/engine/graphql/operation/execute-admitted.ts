@@ -40,12 +40,12 @@ interface ExecuteOptions {
  * idempotency key.
  */
 export function createExecuteAdmitted({ services, meter, recentWrites }: ExecuteOptions): ExecuteAdmitted {
-  const { idempotency, queues } = services
+  const { idempotency } = services
 
   async function executeOnceOrNow(request: OperationRequest) {
-    const { operation, context, idempotencyKey } = request
+    const { operation, idempotencyKey } = request
     if (operation.kind === 'mutation' && idempotencyKey !== undefined) {
-      return queues.transactions.run(context.viewer, () => executeOnce(request, idempotencyKey, idempotency))
+      return executeOnce(request, idempotencyKey, idempotency)
     }
     return { result: await executeOperation(request), isReplay: false, isStored: false }
   }
@@ -76,6 +76,7 @@ export function createExecuteAdmitted({ services, meter, recentWrites }: Execute
     const work = () => {
       startedAt = performance.now()
       statements.waits = waits
+      statements.payer = context.viewer
       if (operation.kind === 'mutation') statements.actor = `${context.viewer.keyId} ${statements.requestId}`
       return meter.run(statements, () => executeOnceOrNow(request))
     }

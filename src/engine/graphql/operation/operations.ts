@@ -64,7 +64,7 @@ export interface OperationsOptions {
 /** Returns the functions that run operations. */
 export function createOperations(options: OperationsOptions): Operations {
   const { schemas, services, meter, limits, introspection, requiresClientName = false } = options
-  const preparer = createPreparer({ schemas, introspection, metrics: services.metrics })
+  const preparer = createPreparer({ ...services, schemas, introspection })
   const usage = createUsageRecorder(services.usageCounts, requiresClientName)
   const admissions = createAdmissions(limits.points, usage)
   const executeAdmitted = createExecuteAdmitted(options)

@@ -26,7 +26,7 @@ export const semanticNonNull = new GraphQLDirective({
   locations: [DirectiveLocation.FIELD_DEFINITION],
   args: {
     levels: {
-      type: new GraphQLList(new GraphQLNonNull(GraphQLInt)),
+      type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(GraphQLInt))),
       defaultValue: [0],
       description: 'The levels of the lists for which it holds: 0 is the field itself.',
     },

@@ -17,7 +17,7 @@ export interface CorsOptions {
  */
 const allowedHeaders = [
   'authorization, content-type, idempotency-key, if-none-match, x-api-key, x-request-id',
-  'traceparent, tracestate',
+  'traceparent, tracestate, baggage, sentry-trace',
   'apollo-require-preflight, apollographql-client-name, apollographql-client-version',
   'graphql-client-name, graphql-client-version',
   'x-apollo-operation-id, x-apollo-operation-name, mcp-method, mcp-name, mcp-protocol-version',

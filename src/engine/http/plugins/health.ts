@@ -1,45 +1,72 @@
-import type { FastifyReply } from 'fastify'
+import type { FastifyBaseLogger, FastifyReply } from 'fastify'
 import type { Database } from '../../db/database.ts'
+import { isServerBusy, isServerLost } from '../../db/errors.ts'
 import { readMigrationStatus } from '../../db/migrations/migrations.ts'
 import { readWriteProblems } from '../../db/write-problems.ts'
 import { routePlugin } from '../plugin.ts'
+
+/** How long everyone gets the result of a check. */
+const maxAgeMilliseconds = 1_000
 
 /**
  * Serves the probes. `/health` responds while the process runs. `/ready` responds with 200 while the gateway neither
  * drains nor stops and the database answers, lets the role write every table, and has every migration of this version.
  * Otherwise the log has the reason. The response does not, because anyone can request it.
+ *
+ * Anyone can request it as often as they like, too: one check at a time, on a connection of its own, serves everyone
+ * for a second. So it does not wait for requests either. A database that is only busy is ready: a gateway that leaves
+ * its balancer then makes the others busier.
  */
 export const health = routePlugin<{ database: Database; draining?: AbortSignal | undefined }>(
   'health',
-  (app, options) => {
-    const { database, draining } = options
+  (app, { database, draining }) => {
     let isStopping = false
     app.addHook('preClose', async () => {
       isStopping = true
     })
+    let result: Promise<boolean> | undefined
+    let validUntil = Number.POSITIVE_INFINITY
+
+    function isReady(): Promise<boolean> {
+      if (result === undefined || performance.now() > validUntil) {
+        validUntil = Number.POSITIVE_INFINITY
+        result = check(database, app.log).finally(() => {
+          validUntil = performance.now() + maxAgeMilliseconds
+        })
+      }
+      return result
+    }
 
     app.route({ method: ['GET', 'HEAD'], url: '/health', handler: async () => ({ status: 'ok' }) })
 
     app.route({
       method: ['GET', 'HEAD'],
       url: '/ready',
-      async handler(request, reply) {
-        if (isStopping || draining?.aborted) return notReady(reply)
-        try {
-          database.driver.requireSpace?.()
-          const { pending, failed } = await readMigrationStatus(database.sql)
-          const problems = await readWriteProblems(database.sql)
-          if (pending.length === 0 && failed.length === 0 && problems.length === 0) return { status: 'ready' }
-          if (problems.length > 0) request.log.warn(`not ready: ${problems.join(', ')}`)
-          else request.log.warn({ pending, failed }, 'not ready: migrations are missing')
-        } catch (error) {
-          request.log.warn({ err: error }, 'not ready: the database cannot be used')
-        }
-        return notReady(reply)
-      },
+      handler: async (_request, reply) =>
+        !isStopping && !draining?.aborted && (await isReady()) ? { status: 'ready' } : notReady(reply),
     })
   },
 )
+
+async function check(database: Database, log: FastifyBaseLogger, isRepeated = false): Promise<boolean> {
+  const { driver, probe } = database
+  const startedAt = performance.now()
+  try {
+    driver.requireSpace?.()
+    const { pending, failed } = await readMigrationStatus(probe)
+    const problems = await readWriteProblems(probe)
+    if (problems.length > 0) log.warn(`not ready: ${problems.join(', ')}`)
+    else if (pending.length > 0 || failed.length > 0) log.warn({ pending, failed }, 'not ready: migrations are missing')
+    else return true
+  } catch (error) {
+    if (isServerBusy(error)) return true
+    // The connection was lost since the last check. A new one tells whether the server is.
+    const wasQuick = performance.now() - startedAt < maxAgeMilliseconds
+    if (!isRepeated && wasQuick && isServerLost(error)) return check(database, log, true)
+    log.warn({ err: error }, 'not ready: the database cannot be used')
+  }
+  return false
+}
 
 function notReady(reply: FastifyReply): FastifyReply {
   return reply.code(503).header('retry-after', '5').send({ status: 'not ready' })

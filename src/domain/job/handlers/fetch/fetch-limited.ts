@@ -1,5 +1,6 @@
 import { fetch } from 'undici'
 import { createGuardedAgent } from '../../../../engine/network/guarded-agent.ts'
+import type { Lookup } from '../../../../engine/network/lookup.ts'
 import type { AllowedNetworks } from '../../../../engine/network/private-networks.ts'
 import { readBytes } from '../../../../engine/network/read-bytes.ts'
 import { PermanentError } from '../../worker/handler.ts'
@@ -14,6 +15,7 @@ export interface FetchOptions {
   readonly maxRedirects: number
   /** The networks that are not public to which it may connect. */
   readonly allowPrivateNetworks: AllowedNetworks
+  readonly lookup: Lookup
   /** The header `user-agent`. */
   readonly userAgent: string
 }

@@ -82,6 +82,8 @@ export interface PreparerOptions {
   /** Whether the schema may be introspected. */
   readonly introspection: boolean
   readonly metrics: Metrics
+  /** The cache, which the preparers of a process share. */
+  readonly documents?: DocumentCache
 }
 
 /**
@@ -94,20 +96,34 @@ const maxTotalSize = 250_000
 const charactersPerToken = 32
 
 interface PreparedDocument extends ReadDocument {
+  /** Whether it was validated as one that may introspect the schema. */
+  readonly introspection: boolean
   /** The tokens, and the fields of the operations that are prepared. */
   size: number
   readonly operations: Map<OperationDefinitionNode, PreparedOperation>
 }
 
-/** Creates a preparer. It keeps the documents that were used last. */
-export function createPreparer({ schemas, introspection, metrics }: PreparerOptions): Preparer {
-  const { schema } = schemas
-  const read = createDocumentReader(schema, introspection)
-  const documents = new LRUCache<string, PreparedDocument>({
+export type DocumentCache = ReturnType<typeof createDocumentCache>
+
+/** Creates a cache of the documents that were used last. */
+export function createDocumentCache() {
+  return new LRUCache<string, PreparedDocument>({
     max: maxDocuments,
     maxSize: maxTotalSize,
     sizeCalculation: ({ size }, text) => size + Math.ceil((text.length + 1) / charactersPerToken),
   })
+}
+
+/** Creates a preparer. */
+export function createPreparer(options: PreparerOptions): Preparer {
+  const { schemas, introspection, metrics, documents = createDocumentCache() } = options
+  const { schema } = schemas
+  const read = createDocumentReader(schema, introspection)
+
+  function find(text: string): PreparedDocument | undefined {
+    const known = documents.get(text)
+    return known?.introspection === introspection ? known : undefined
+  }
 
   function keep(text: string, prepared: PreparedDocument): void {
     // The cache measures a document only when it is added.
@@ -118,15 +134,15 @@ export function createPreparer({ schemas, introspection, metrics }: PreparerOpti
   return {
     schema,
     isPrepared(text, operationName) {
-      const known = documents.get(text)
+      const known = find(text)
       if (!known?.document || known.errors.length > 0) return known !== undefined
       const definition = getOperationAST(known.document, operationName)
       return !definition || known.operations.has(definition)
     },
     prepare(text, operationName) {
       if (text === undefined) return badRequest('Must provide query string.')
-      const known = documents.get(text)
-      const prepared = known ?? { ...read(text), operations: new Map() }
+      const known = find(text)
+      const prepared = known ?? { ...read(text), introspection, operations: new Map() }
       if (!known) keep(text, prepared)
       const { document, errors, operations } = prepared
       if (!document) return { errors, isBadRequest: false }

@@ -2,9 +2,15 @@ import {
   type DocumentNode,
   GraphQLError,
   type GraphQLSchema,
+  Kind,
   NoSchemaIntrospectionCustomRule,
+  OperationTypeNode,
   parse,
+  type SelectionSetNode,
+  SingleFieldSubscriptionsRule,
   specifiedRules,
+  type ValidationContext,
+  type ValidationRule,
   ValuesOfCorrectTypeRule,
   validate,
 } from 'graphql'
@@ -12,6 +18,7 @@ import { own } from '../../../own.ts'
 import { checkDocumentSize, operationBoundsRule } from './bounds.ts'
 import { DocumentError } from './document-error.ts'
 import { literalsRule } from './literals-rule.ts'
+import { conditionsOf } from './selection.ts'
 
 /** A document that was parsed and validated. */
 export interface ReadDocument {
@@ -29,7 +36,7 @@ export interface ReadDocument {
  */
 export function createDocumentReader(schema: GraphQLSchema, introspection: boolean): (text: string) => ReadDocument {
   const rules = [
-    ...specifiedRules.map((rule) => (rule === ValuesOfCorrectTypeRule ? literalsRule : rule)),
+    ...specifiedRules.map((rule) => replaced.get(rule) ?? rule),
     operationBoundsRule,
     ...(introspection ? [] : [NoSchemaIntrospectionCustomRule]),
   ]
@@ -47,6 +54,60 @@ export function createDocumentReader(schema: GraphQLSchema, introspection: boole
     }
   }
 }
+
+/**
+ * Requires that a subscription selects a field, and the same one whatever its variables are. The rule of graphql-js
+ * reads `@skip` and `@include` as if all variables were absent, and accepts a subscription without a field, with which
+ * its executor fails.
+ */
+const subscriptionFieldRule: ValidationRule = (context) => ({
+  OperationDefinition(operation) {
+    if (operation.operation !== OperationTypeNode.SUBSCRIPTION) return
+    const field = fieldOf(context, operation.selectionSet, new Set())
+    if (field === 'selected') {
+      const rule = SingleFieldSubscriptionsRule(context) as { OperationDefinition(node: typeof operation): void }
+      rule.OperationDefinition(operation)
+    } else context.reportError(new DocumentError(problems[field], { nodes: operation }))
+  },
+})
+
+const problems = {
+  variable:
+    'Whether a subscription selects its field must not depend on a variable: remove @skip and @include from it.',
+  none: 'The subscription selects no field: @skip or @include leaves it out.',
+}
+
+/** Whether a subscription selects a field, or depends on a variable for it. Each of its fragments is read once. */
+function fieldOf(
+  context: ValidationContext,
+  { selections }: SelectionSetNode,
+  fragments: Set<string>,
+): keyof typeof problems | 'selected' {
+  let found: 'none' | 'selected' = 'none'
+  for (const selection of selections) {
+    const conditions = conditionsOf(selection.directives)
+    if (conditions.some(({ variable }) => variable !== undefined)) return 'variable'
+    if (conditions.some(({ is }) => !is)) continue
+    if (selection.kind === Kind.FIELD) {
+      found = 'selected'
+      continue
+    }
+    const isSpread = selection.kind === Kind.FRAGMENT_SPREAD
+    if (isSpread && fragments.has(selection.name.value)) continue
+    if (isSpread) fragments.add(selection.name.value)
+    const fragment = isSpread ? context.getFragment(selection.name.value) : selection
+    // Another rule rejects the name of a fragment that does not exist.
+    const inner = fragment ? fieldOf(context, fragment.selectionSet, fragments) : 'selected'
+    if (inner === 'variable') return inner
+    if (inner === 'selected') found = inner
+  }
+  return found
+}
+
+const replaced = new Map<ValidationRule, ValidationRule>([
+  [ValuesOfCorrectTypeRule, literalsRule],
+  [SingleFieldSubscriptionsRule, subscriptionFieldRule],
+])
 
 /** What to do without the directives of incremental delivery, which other servers know. */
 const advice: Record<string, string> = {

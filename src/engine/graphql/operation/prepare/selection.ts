@@ -115,7 +115,8 @@ export function* allFields(fields: readonly SelectedField[]): Generator<Selected
 
 const none: readonly Condition[] = []
 
-function conditionsOf(directives: readonly DirectiveNode[] = []): Condition[] {
+/** The conditions of the `@skip` and `@include` among directives. */
+export function conditionsOf(directives: readonly DirectiveNode[] = []): Condition[] {
   return directives.flatMap(({ name, arguments: [argument] = [] }): Condition[] => {
     if (name.value !== 'skip' && name.value !== 'include') return []
     const wanted = name.value === 'include'

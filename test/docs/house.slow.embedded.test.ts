@@ -1,0 +1,20 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { expect, it } from 'vitest'
+import { projectRoot } from '../support/docs.ts'
+
+it('tools/house.ts counts files of src, and those that run for a request', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, ['tools/house.ts'], { cwd: projectRoot })
+  for (const name of ['lines of src', 'files of src', 'files with one importer', 'settings', 'commands'])
+    expect(stdout).toMatch(new RegExp(`^ +[1-9]\\d+  ${name}$`, 'm'))
+  for (const name of ['user → accounts → profile', 'GET /users/{id}', 'createUser'])
+    expect(stdout).toContain(`embedded, ${name}: `)
+  const order = [
+    'src/engine/graphql/http/route.ts',
+    'src/engine/graphql/operation/execute.ts',
+    'src/engine/db/read/tree.ts',
+  ]
+  const places = order.map((file) => stdout.indexOf(`  ${file}\n`))
+  expect(places).toEqual(places.toSorted((one, other) => one - other))
+  expect(places[0]).toBeGreaterThan(0)
+})

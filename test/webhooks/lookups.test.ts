@@ -1,0 +1,118 @@
+import dns from 'node:dns'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { createFetchContent } from '../../src/domain/job/handlers/fetch-content.ts'
+import { createSender } from '../../src/domain/webhook/delivery/send.ts'
+import type { AllowedNetworks } from '../../src/engine/network/private-networks.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { startNameServer } from '../support/name-server.ts'
+import { type ShownWebhook, startDeliveriesOf, startReceiver, webhookClient } from '../support/webhooks.ts'
+
+const createUser =
+  'mutation { createUser(input: { name: "Ada", email: "ada@example.com", phone: "1" }) { user { id } } }'
+
+describe('a tenant whose hosts have silent name servers', () => {
+  let app: TestApp
+  beforeAll(async () => {
+    app = await startTestApp()
+  })
+  afterAll(() => app.close())
+
+  it('keeps neither the webhooks of other tenants nor lookups of the process waiting', async () => {
+    const nameServer = await startNameServer(() => undefined)
+    const receiver = await startReceiver()
+    const lookup = vi.spyOn(dns, 'lookup')
+    const [silent, other] = [await app.createTenant(), await app.createTenant()]
+    const client = webhookClient(app, silent)
+    const hosts = Array.from({ length: 48 }, (_, index) => `hook-${index}.example`)
+    const created: ShownWebhook[] = []
+    for (const host of hosts) created.push(await client.create(`http://${host}/`))
+    await webhookClient(app, other).create(receiver.url.replace('127.0.0.1', 'localhost'))
+    const stop = startDeliveriesOf(app, { nameServers: [nameServer.address] })
+    onTestFinished(async () => {
+      await stop()
+      nameServer.close()
+      lookup.mockRestore()
+      await receiver.close()
+    })
+
+    await app.graphql(silent, createUser)
+    await vi.waitFor(() => expect([...nameServer.queried].sort()).toEqual([...hosts].sort()), 20_000)
+    await app.graphql(other, createUser)
+    await receiver.received(1)
+    await vi.waitFor(async () => {
+      for (const { id } of created.slice(0, 3)) {
+        expect(await client.deliveries(id)).toMatchObject([{ error: 'no response: EAI_AGAIN' }])
+      }
+    }, 20_000)
+    expect(lookup).not.toHaveBeenCalled()
+  }, 60_000)
+})
+
+describe('the lookup of hosts that tenants name', () => {
+  let port: number
+  const server = createServer((_request, response) => response.end('{}'))
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    port = (server.address() as AddressInfo).port
+  })
+  afterAll(() => void server.close())
+
+  async function send(
+    host: string,
+    { nameServers, allowPrivateNetworks = true }: { nameServers: string[]; allowPrivateNetworks?: AllowedNetworks },
+  ) {
+    const { send, close } = createSender({ allowPrivateNetworks, timeoutMilliseconds: 10_000, nameServers })
+    onTestFinished(() => close())
+    return () => send(`http://${host}:${port}/`, { headers: {}, body: '' })
+  }
+
+  it('knows names of localhost and of /etc/hosts without a name server', async () => {
+    const nameServer = await startNameServer(() => undefined)
+    onTestFinished(() => nameServer.close())
+    const [, ...named] = /^127\.0\.0\.1\s+(.*)$/m.exec(readFileSync('/etc/hosts', 'utf8')) ?? []
+    for (const host of ['localhost', 'localhost.', 'a.localhost', ...named.flatMap((names) => names.split(/\s+/))]) {
+      const deliver = await send(host, { nameServers: [nameServer.address] })
+      expect(await deliver()).toMatchObject({ isAccepted: true })
+    }
+    expect(nameServer.queried.size).toBe(0)
+  })
+
+  it('finds the addresses of name servers, each of which is checked when a socket connects to it', async () => {
+    let addresses = ['127.0.0.1']
+    const nameServer = await startNameServer(() => addresses)
+    onTestFinished(() => nameServer.close())
+    const nameServers = [nameServer.address]
+    expect(await (await send('open.example', { nameServers }))()).toMatchObject({ isAccepted: true })
+    const onlyPublic = await send('rebound.example', { nameServers, allowPrivateNetworks: ['127.0.0.3'] })
+    expect(await onlyPublic()).toMatchObject({ error: 'the address is not public' })
+    // The server listens at 127.0.0.1 alone, so the first address refuses, and the second is not public.
+    addresses = ['127.0.0.3', '127.0.0.1']
+    expect(await onlyPublic()).toMatchObject({ isAccepted: false })
+    addresses = []
+    expect(await (await send('none.example', { nameServers }))()).toMatchObject({ error: 'no response: ENOTFOUND' })
+  })
+
+  it('remembers for a while that a host was not found, and ends in time when nobody answers', async () => {
+    const nameServer = await startNameServer((name) => (name.startsWith('silent') ? undefined : []))
+    onTestFinished(() => nameServer.close())
+    const fetchContent = createFetchContent({
+      allowPrivateNetworks: true,
+      userAgent: 'Test/1.0',
+      nameServers: [nameServer.address],
+    })
+    const context = { signal: new AbortController().signal, attempt: 1, progress: () => undefined }
+    const fetched = async (host: string) => fetchContent({ url: `http://${host}/` } as never, context)
+    for (const [host, code] of [
+      ['silent.example', 'EAI_AGAIN'],
+      ['missing.example', 'ENOTFOUND'],
+    ] as const) {
+      await expect(fetched(host)).rejects.toMatchObject({ code })
+      expect(nameServer.queried.delete(host)).toBe(true)
+      await expect(fetched(host)).rejects.toMatchObject({ code })
+      expect(nameServer.queried.has(host)).toBe(false)
+    }
+  })
+})
