@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createKey, revokeKey } from '../../src/domain/credential/key.service.ts'
 import { generateApiKey, hashApiKey, isWellFormedApiKey } from '../../src/engine/auth/api-key.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
@@ -170,6 +170,14 @@ describe('the key cache', () => {
     await app.database.prisma.apiKey.updateMany({ where: { id: keyId }, data: { hash: hashApiKey(key) } })
     await expect.poll(status, { timeout: 5_000 }).toBe(200)
     await caching.close()
+  })
+
+  it('answers all requests that wait for a lookup which fails once', async () => {
+    const keys = await Promise.all(Array.from({ length: 10 }, () => newKey()))
+    const failing = vi.spyOn(app.database.sql, 'queryRaw').mockRejectedValueOnce(new Error('canceling statement'))
+    const responses = await Promise.all([...keys, ...keys].map(({ key }) => get(key)))
+    failing.mockRestore()
+    expect(responses.map(({ statusCode }) => statusCode)).toEqual(Array.from({ length: 20 }, () => 200))
   })
 
   it('looks for many keys with few statements, if they are sent at the same time', async () => {

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -18,6 +19,17 @@ describe('the image of an empty database', () => {
     const { pending, failed } = await readMigrationStatus(database.sql)
     expect([pending, failed, await database.prisma.tenantApp.count()]).toEqual([[], [], 0])
     await database.close()
+  })
+
+  it('is copied with 256 open files at most', () => {
+    const dataDir = path.join(folder, 'few')
+    const command = 'ulimit -n 256 && exec "$0" bin/fusion.js tenants list'
+    const { status, stderr } = spawnSync('sh', ['-c', command, process.execPath], {
+      cwd: path.resolve(import.meta.dirname, '../..'),
+      env: { ...process.env, DATABASE_URL: '', DATA_DIR: dataDir },
+      encoding: 'utf8',
+    })
+    expect([status, stderr]).toEqual([0, ''])
   })
 
   it('is not used if it is damaged or missing, and leaves nothing', async () => {

@@ -139,6 +139,21 @@ describe('a filter', () => {
     expect((await read({ filter, first: 100 })).nodes.map(({ id }) => id)).toEqual(expected)
   })
 
+  it('is refused instead of shown wrong if a statement has stored a time that responses cannot have', async () => {
+    const other = await app.createTenant()
+    await factoriesFor(app, other).user({ id: 'x' })
+    for (const time of ['infinity', '-infinity', '10001-01-01', '0044-03-15 BC']) {
+      await app.database.runAsOwner(
+        `UPDATE "user" SET created_at = '${time}' WHERE tenant_app_id = '${other.tenantAppId}'`,
+      )
+      for (const field of ['users { nodes { createdAt } }', 'user(id: "x") { createdAt }']) {
+        const { data, errors } = await app.graphql(other, `{ ${field} }`)
+        expect(Object.values(data)).toEqual([null])
+        expect(errors).toMatchObject([{ extensions: { code: 'INTERNAL' } }])
+      }
+    }
+  })
+
   it.each([
     { email: 'a\0' },
     { nameContains: 'a'.repeat(501) },

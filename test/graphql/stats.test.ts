@@ -212,6 +212,18 @@ describe('an estimate', () => {
     }
     const statements = await app.statementsOf(() => estimateOf('users', {}, many))
     expect(statements.filter((sql) => sql.startsWith('EXPLAIN'))).toHaveLength(1)
+    // Rows of others do not change it.
+    const { tenantAppId: few } = await app.createTenant()
+    const own = {
+      ...tenant,
+      tenantAppId: few,
+      key: (await createKey(app.database, { tenantAppId: few, name: 'k' })).key,
+    }
+    await app.database.prisma.user.createMany({
+      data: ['a', 'b', 'c'].map((id) => ({ tenantAppId: few, id, name: id, email: '', phone: '' })),
+    })
+    expect(await estimateOf('users', {}, own)).toBe(3)
+    expect(await estimateOf('users', { createdBefore: new Date(500_000) }, own)).toBeLessThanOrEqual(3)
     const query = '{ users(first: 1) { totalCountEstimate } }'
     expect((await app.rest(many, 'POST', '/graphql', { query })).headers['x-cost']).toBe('5')
   })

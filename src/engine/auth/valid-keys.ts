@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { LRUCache } from 'lru-cache'
 import type { Database } from '../db/database.ts'
-import { execute, query, statement } from '../db/statement.ts'
+import { isServerLost } from '../db/errors.ts'
+import { execute, type Parameter, query, type Statement, statement } from '../db/statement.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Viewer } from './viewer.ts'
 
@@ -91,8 +92,18 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
     return viewer
   }
 
+  /** Sends a read, and once more if it fails: many requests can wait for it, and one failure must not fail them all. */
+  async function queryAgain(sent: Statement, parameters: readonly Parameter[]): Promise<unknown[][]> {
+    try {
+      return await query(sql, sent, parameters)
+    } catch (error) {
+      if (isServerLost(error)) throw error
+      return query(sql, sent, parameters)
+    }
+  }
+
   async function readById(tenantAppId: string, id: string): Promise<Viewer | undefined> {
-    const [row] = await query(sql, findById, [tenantAppId, id])
+    const [row] = await queryAgain(findById, [tenantAppId, id])
     return row && toViewer(row)
   }
 
@@ -101,7 +112,7 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
     lookups += 1
     const sent = waiting.splice(0, maxHashes)
     try {
-      const rows = await query(sql, findByHashes, [sent.map(({ hash }) => hash)])
+      const rows = await queryAgain(findByHashes, [sent.map(({ hash }) => hash)])
       const found = new Map(rows.map((row) => [row[0], row]))
       for (const { hash, resolve } of sent) {
         const row = found.get(hash)

@@ -7,9 +7,10 @@ import { OperatorError } from '../../errors.ts'
  * planned once: otherwise PostgreSQL plans many of them at each execution, which takes longer than reading a small tree
  * (docs/decisions/0010-one-statement-for-a-tree.md). Compiling the expressions of a filter with many conditions takes
  * seconds, which `statement_timeout` does not interrupt, and running them takes less. The rest would change results or
- * end long work if the role or the database set it otherwise: fewer digits round numbers, transactions that are not READ
- * COMMITTED fail when rows change, without `array_nulls` a null in a list is the text NULL, and `gin_fuzzy_search_limit`
- * hides rows of searches. Settings that an ordinary role cannot change are reasons not to be ready (write-problems.ts).
+ * end long work if the role or the database set it otherwise: fewer digits round numbers, transactions that are not
+ * READ COMMITTED fail when rows change, without `array_nulls` a null in a list is the text NULL, and
+ * `gin_fuzzy_search_limit` hides rows of searches. Settings that an ordinary role cannot change are reasons not to be
+ * ready (write-problems.ts).
  */
 export function sessionSettings(settings: Readonly<Record<string, string>>): Record<string, string> {
   return {

@@ -185,7 +185,7 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits): L
           conditions,
           limits.search(() => reads.count(model, owner, conditions)),
         ),
-      estimate: (model, conditions) => reads.estimate(model, owner, conditions),
+      estimate: (model, conditions) => limits.search(() => reads.estimate(model, owner, conditions)),
       stats(model, conditions) {
         const readParts = (parts: readonly StatsPart[]) =>
           limits.search(() => reads.stats(model, owner, conditions, parts))
