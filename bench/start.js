@@ -1,5 +1,6 @@
 // Measures what starts cost: CPU seconds of commands, of `serve` and of `work` until they are ready, the memory of the
-// gateway then, and the time of a first start in an empty folder. Fails if a bound is missed.
+// gateway then, the time of a first start in an empty folder, and the CPU of an idle gateway. Fails if a bound is
+// missed.
 import { execFile, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import http from 'node:http'
@@ -55,7 +56,7 @@ const isReady = () =>
   })
 
 /** Starts a process, and measures it when it is ready. */
-async function start(args, env, ready) {
+async function start(args, env, ready, idleSeconds = 0) {
   const startedAt = performance.now()
   const child = spawn(process.execPath, [entry, ...args], {
     env: environment(env),
@@ -70,7 +71,12 @@ async function start(args, env, ready) {
     if (child.exitCode !== null) throw new Error(`fusion ${args.join(' ')} has ended:\n${output}`)
     await sleep(10)
   }
+  // What follows a start, such as the first look for old rows, is over then.
+  if (idleSeconds > 0) await sleep(options.try ? 0 : 5_000)
+  const before = cpuOf(child.pid)
+  await sleep(idleSeconds * 1_000)
   const result = {
+    idle: (cpuOf(child.pid) - before) / (idleSeconds * 10),
     cpu: cpuOf(child.pid) / 1_000,
     seconds: (performance.now() - startedAt) / 1_000,
     memory: memoryOf(child.pid),
@@ -89,6 +95,11 @@ async function firstStart() {
   return (await serve({ DATA_DIR: dataDir })).seconds
 }
 
+/** The share of a core that a gateway on the embedded database uses when nobody uses it. */
+async function idle() {
+  return (await start(['serve'], { DATA_DIR: dataDir }, isReady, options.try ? 1 : 15)).idle
+}
+
 /** Each start, its unit and its bound. */
 const starts = [
   ['fusion --help', 's CPU', 0.2, () => cpuOfCommand(['--help'])],
@@ -101,6 +112,7 @@ const starts = [
   ['fusion work until it works', 's CPU', 1.8, async () => (await work(onServer)).cpu],
   ['memory of fusion serve after /ready', 'MiB', 130, async () => (await serve(onServer)).memory],
   ['fusion serve in an empty folder until /ready', 's', 4, firstStart],
+  ['fusion serve on an embedded database, idle', '% CPU', 1.4, idle],
 ]
 
 let isMissed = false

@@ -104,7 +104,9 @@ export interface Config {
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
   const { data, error } = environment.safeParse(set)
-  const ended = new Set(Object.keys(set).filter((name) => differsWithoutNewLine(name, set[name])))
+  const ended = new Set(
+    Object.entries(set).flatMap(([name, value]) => (differsWithoutNewLine(name, value) ? [name] : [])),
+  )
   const others = error?.issues.filter(({ path }) => !ended.has(String(path[0]))) ?? []
   if (!data || ended.size > 0) {
     const problems = others.map(({ path, message }) => `${String(path[0])} ${message}`)

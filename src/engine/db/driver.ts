@@ -26,6 +26,9 @@ export interface Driver extends Connector {
    */
   readonly gathersStatistics: boolean
 
+  /** Whether other processes can open the database, so that changes must be looked for. */
+  readonly isShared: boolean
+
   /**
    * Runs `work` on a single session while no other gateway does the same, and waits for others to finish. Migrations
    * use it.

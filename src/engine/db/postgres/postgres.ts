@@ -70,6 +70,7 @@ export function openPostgres(url: string, options: PostgresOptions): Driver {
     ...(replicas && { routeRead: replicas.routeRead }),
     ...nodes?.routes,
     gathersStatistics: true,
+    isShared: true,
     isDistributed: () => isDistributed,
 
     // An advisory lock belongs to a session. So all the work uses one session, which stays open for as long as a
