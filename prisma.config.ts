@@ -1,5 +1,3 @@
-import { defineConfig } from 'prisma-cli/config'
-
 // `generate`, `validate` and `format` require the schema engine's binary, which a closed network cannot download, but never
 // run it. So the variable can name any existing file. Migrations run the same engine as WebAssembly
 // (src/engine/db/migrations/schema-engine.ts).
@@ -7,4 +5,5 @@ if (process.argv.some((word) => ['generate', 'validate', 'format'].includes(word
   process.env['PRISMA_SCHEMA_ENGINE_BINARY'] ??= process.execPath
 }
 
-export default defineConfig({ schema: 'prisma/schema.prisma', migrations: { path: 'prisma/migrations' } })
+// Without a helper of Prisma, so that an installation without packages of development can generate the client too.
+export default { schema: 'prisma/schema.prisma', migrations: { path: 'prisma/migrations' } }

@@ -8,13 +8,13 @@ import { median } from './measure.js'
 import { readOptions } from './options.js'
 import { openServer } from './server.js'
 
-const usage = `npm run bench:bulk -- [--rounds N] [--batches N]
+const usage = `npm run bench:bulk -- [--try] [--rounds N] [--batches N]
 
   --rounds   how often each is measured (default: 9)
   --batches  how many times 100 profiles are synchronized in a round, in each way (default: 20)
   DATABASE_URL names a PostgreSQL server, as a user who may create databases. Without it one is started.
 `
-const options = readOptions(usage, { rounds: '9', batches: '20' })
+const options = readOptions(usage, { rounds: '9', batches: '20' }, { rounds: '1', batches: '1' })
 
 const batches = Number(options.batches)
 const creators = 10_000

@@ -27,15 +27,15 @@ const scalars = 'id name email phone createdAt'
 const roundTrip = 'id accounts { id profile { id emails { id profile { id account { id user { id name } } } } } }'
 
 // PostGraphile has other names for ids, returns counts as strings, and a relation to one row as a list. It sorts lists
-// by the primary key, which for seeded rows is the order of creation.
+// by the primary key unless it is told otherwise. The emails of a seeded profile have one time of creation.
 const order = 'orderBy: [CREATED_AT_ASC, ROW_ID_ASC]'
 const pgEmails = `emailRecordsByTenantAppIdAndProfileId { nodes { rowId value isPrimary } }`
 const pgProfile = (/** @type {string} */ fields) =>
   `profilesByTenantAppIdAndAccountId(first: 1) { nodes { ${fields} } }`
 const pgAccounts = (/** @type {string} */ profile) =>
-  `accountsByTenantAppIdAndUserId { nodes { rowId platform displayName ${profile} } }`
+  `accountsByTenantAppIdAndUserId(${order}) { nodes { rowId platform displayName ${profile} } }`
 
-const pgRoundTrip = `rowId accountsByTenantAppIdAndUserId { nodes { rowId ${pgProfile(`rowId
+const pgRoundTrip = `rowId accountsByTenantAppIdAndUserId(${order}) { nodes { rowId ${pgProfile(`rowId
   emailRecordsByTenantAppIdAndProfileId { nodes { rowId profileByTenantAppIdAndProfileId {
     rowId accountByTenantAppIdAndAccountId { rowId userByTenantAppIdAndUserId { rowId name } } } } }`)} } }`
 

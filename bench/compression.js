@@ -4,12 +4,20 @@ import http from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { cpuOf } from './machine.js'
 import { median } from './measure.js'
+import { readOptions } from './options.js'
 import { fusionOn, startGateway } from './peer.js'
 import { openServer } from './server.js'
 
+const usage = `npm run bench:compression -- [--try] [--rounds N] [--seconds N]
+
+  --rounds   how often each is measured (default: 5)
+  --seconds  how long each time (default: 2)
+  DATABASE_URL names a PostgreSQL server, as a user who may create databases. Without it one is started.
+`
+const options = readOptions(usage, { rounds: '5', seconds: '2' }, { rounds: '1', seconds: '0.2' })
+const rounds = Number(options.rounds)
+const secondsPerRound = Number(options.seconds)
 const port = 4_600
-const rounds = 5
-const secondsPerRound = 2
 const atOnce = 4
 
 const profile =

@@ -1,10 +1,9 @@
 import { memoryOf } from './machine.js'
 
-const documents = 20_000
 const atOnce = 32
 
-/** Case (o): the growth of memory, in MiB, while a server gets 20,000 distinct documents. */
-export async function measureDocuments({ servers, names, userId }) {
+/** Case (o): the growth of memory, in MiB, while a server gets so many distinct documents. */
+export async function measureDocuments({ servers, names, documents, userId }) {
   const rows = []
   for (const name of names) {
     const { port, child, key } = servers[name]

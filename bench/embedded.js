@@ -7,10 +7,9 @@ import { loadServer, median } from './measure.js'
 import { projectRoot, startProcess } from './peer.js'
 
 const cli = path.join(projectRoot, 'src/cli.ts')
-const users = 2_000
 
 /** Case (n): cases (a) and (h) on the embedded database. */
-export async function measureEmbedded({ asks, port, rounds, seconds }) {
+export async function measureEmbedded({ asks, users, port, rounds, seconds }) {
   const folder = mkdtempSync(path.join(tmpdir(), 'fusion-embedded-'))
   const env = { DATA_DIR: folder, RATE_LIMIT: '0', PORT: String(port), DATABASE_URL: '' }
   const fusion = async (...args) =>
@@ -28,7 +27,7 @@ export async function measureEmbedded({ asks, port, rounds, seconds }) {
       ['(a)', asks.a],
       ['(h)', { ...asks.h, path: `/users/${id}` }],
     ]) {
-      await loadServer(server, ask, 1)
+      if (seconds > 0) await loadServer(server, ask, 1)
       const runs = []
       for (let round = 0; round < rounds; round += 1) runs.push(await loadServer(server, ask, seconds))
       const of = (name) => median(runs.map((run) => run[name]))

@@ -11,14 +11,18 @@ import { median } from './measure.js'
 import { readOptions } from './options.js'
 import { openServer } from './server.js'
 
-const usage = `npm run bench:events -- [--rounds N] [--seconds N] [--records N]
+const usage = `npm run bench:events -- [--try] [--rounds N] [--seconds N] [--records N]
 
   --rounds   how often each is measured, with the log and without it (default: 7)
   --seconds  how long users are created, and changed (default: 3)
   --records  how many records are imported (default: 20000)
   DATABASE_URL names a PostgreSQL server, as a superuser. Without it one is started.
 `
-const options = readOptions(usage, { rounds: '7', seconds: '3', records: '20000' })
+const options = readOptions(
+  usage,
+  { rounds: '7', seconds: '3', records: '20000' },
+  { rounds: '1', seconds: '0.2', records: '200' },
+)
 
 const seconds = Number(options.seconds)
 const clients = 16

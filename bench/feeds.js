@@ -28,7 +28,11 @@ ${list.join('\n')}
   --show      prints the files that a reader reads otherwise than feedparser
   PYTHONPATH  where Python finds feedparser and feedparser_sgmllib: what feedparser reads is the reference
 `
-const { packages, fixtures, show } = readOptions(usage, { packages: undefined, fixtures: undefined, show: undefined })
+const { packages, fixtures, show } = readOptions(
+  usage,
+  { packages: undefined, fixtures: undefined, show: undefined },
+  {},
+)
 if (!packages || !fixtures) throw new Error(usage)
 
 const files = Object.entries(sources).flatMap(([name, [, folder]]) =>

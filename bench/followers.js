@@ -9,14 +9,18 @@ import { peakMemory } from '../test/support/memory.ts'
 import { readOptions } from './options.js'
 import { openServer } from './server.js'
 
-const usage = `npm run bench:followers -- [--followers N] [--seconds N] [--pause MS]
+const usage = `npm run bench:followers -- [--try] [--followers N] [--seconds N] [--pause MS]
 
   --followers  event streams of one tenant (default: 2000)
   --seconds    how long users are created (default: 20)
   --pause      between two users (default: 500)
   DATABASE_URL names a PostgreSQL server, as a user who may create databases. Without it one is started.
 `
-const options = readOptions(usage, { followers: '2000', seconds: '20', pause: '500' })
+const options = readOptions(
+  usage,
+  { followers: '2000', seconds: '20', pause: '500' },
+  { followers: '20', seconds: '0.5', pause: '100' },
+)
 
 const count = Number(options.followers)
 const server = await openServer()

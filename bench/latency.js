@@ -15,7 +15,9 @@ export async function measureLatency({ url, asks, key, start, rounds, seconds })
     const rows = []
     for (const connections of [1, 16]) {
       const times = Object.fromEntries(Object.keys(servers).map((name) => [name, []]))
-      for (const name of Object.keys(servers)) await loadServer(servers[name], asks[name], 1, connections)
+      if (seconds > 0) {
+        for (const name of Object.keys(servers)) await loadServer(servers[name], asks[name], 1, connections)
+      }
       for (let round = 0; round < rounds; round += 1) {
         for (const name of Object.keys(servers)) {
           times[name].push((await loadServer(servers[name], asks[name], seconds, connections)).p50)

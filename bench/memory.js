@@ -7,14 +7,14 @@ import { readOptions } from './options.js'
 import { fusionOn, projectRoot, startProcess } from './peer.js'
 import { openServer } from './server.js'
 
-const usage = `npm run bench:memory -- [--seconds N]
+const usage = `npm run bench:memory -- [--try] [--seconds N]
 
   --seconds  how long clients send requests (default: 600)
   DATABASE_URL names a PostgreSQL server, as a user who may create databases. Without it one is started.
 `
-const options = readOptions(usage, { seconds: '600' })
+const options = readOptions(usage, { seconds: '600' }, { seconds: '1' })
 const [port, inspector, clients] = [4_700, 4_701, 50]
-const idleSeconds = [30, 60, 120]
+const idleSeconds = options.try ? [1] : [30, 60, 120]
 
 const accounts =
   'accounts { id platform displayName profile { id username fullName followersCount emails { id value } } }'
@@ -35,7 +35,7 @@ const url = await server.createDatabase()
 const fusion = fusionOn(url)
 await fusion('migrate', 'deploy')
 await fusion('tenants', 'create', 'Bench')
-await fusion('seed', '--tenant', 'Bench', '--users', '3000')
+await fusion('seed', '--tenant', 'Bench', '--users', options.try ? '30' : '3000')
 const key = await fusion('keys', 'create', '--tenant', 'Bench')
 const gateway = await startProcess(
   'the gateway',

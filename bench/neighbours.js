@@ -4,7 +4,7 @@ import { createNeighbours, observeAttack, startAttacked } from '../test/support/
 import { readOptions } from './options.js'
 import { openServer } from './server.js'
 
-const usage = `npm run bench:neighbours -- [--seconds N] [--only TEXT] [--users] [--together]
+const usage = `npm run bench:neighbours -- [--try] [--seconds N] [--only TEXT] [--users] [--together]
 
   --seconds  how long each attack takes (default: 10)
   --only     the attacks whose names contain this text (default: all)
@@ -12,7 +12,7 @@ const usage = `npm run bench:neighbours -- [--seconds N] [--only TEXT] [--users]
   --together one gateway for all attacks, instead of a new one for each
   DATABASE_URL names a PostgreSQL server, as a user who may create databases. Without it one is started.
 `
-const options = readOptions(usage, { seconds: '10', only: '', users: false, together: false })
+const options = readOptions(usage, { seconds: '10', only: '', users: false, together: false }, { seconds: '0.5' })
 
 const server = await openServer()
 try {
@@ -27,7 +27,7 @@ try {
     if (!name.includes(options.only)) continue
     gateway ??= await startAttacked(url)
     const { victim: seen, health, memory } = await observeAttack(gateway, clients, attack, Number(options.seconds))
-    if (!options.together) {
+    if (!options.together && !options.try) {
       await gateway.stop('SIGKILL')
       gateway = undefined
     }

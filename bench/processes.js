@@ -9,18 +9,22 @@ import { startGateway } from './peer.js'
 import { seedDatabase } from './seed.js'
 import { openServer } from './server.js'
 
-const usage = `npm run bench:processes -- [--only CASES] [--rounds N] [--seconds N] [--share CORES]
+const usage = `npm run bench:processes -- [--try] [--only CASES] [--rounds N] [--seconds N] [--share CORES]
 
   --only     some of the cases abcdefghi (default: abfh)
   --share    the part of a core that each process may use (default: 0.25). The supervisor uses of the parts of both
   DATABASE_URL names a PostgreSQL server, as a user who may create databases. Without it one is started.
   Needs Linux and root, to limit CPU time by cgroups.
 `
-const options = readOptions(usage, { only: 'abfh', rounds: '9', seconds: '3', share: '0.25' })
+const options = readOptions(
+  usage,
+  { only: 'abfh', rounds: '9', seconds: '3', share: '0.25' },
+  { rounds: '1', seconds: '0', share: '1' },
+)
 const rounds = Number(options.rounds)
 const seconds = Number(options.seconds)
 const share = Number(options.share)
-const warmUpSeconds = 10
+const warmUpSeconds = options.try ? 0 : 10
 const atOnce = 32
 const log = (text) => process.stderr.write(`${text}\n`)
 
@@ -36,7 +40,10 @@ const server = await openServer()
 const gateways = {}
 try {
   const url = await server.createDatabase()
-  const seeded = await seedDatabase(url, { users: 5_000, manyUsers: 1_000, log })
+  const seeded = await seedDatabase(url, {
+    ...(options.try ? { users: 200, tenants: 2, manyUsers: 10 } : { users: 5_000, manyUsers: 1_000 }),
+    log,
+  })
   for (const [name, candidate] of Object.entries(candidates)) gateways[name] = await start(name, { ...candidate, url })
   for (const gateway of Object.values(gateways)) gateway.key = seeded.keys.tenant
   const rows = []
@@ -72,7 +79,8 @@ async function start(name, { processes, ...candidate }) {
   const pids = processesOf(child.pid)
   const cores = processes * share
   log(`started ${name}`)
-  return { port: candidate.port, child, pids, cores, group: createCpuGroup(`fusion_bench_${child.pid}`, pids) }
+  const group = options.try ? { limit() {}, remove() {} } : createCpuGroup(`fusion_bench_${child.pid}`, pids)
+  return { port: candidate.port, child, pids, cores, group }
 }
 
 /** Measures all gateways in turn. Each round begins with another one. */

@@ -19,25 +19,23 @@ import { seedDatabase } from './seed.js'
 import { openServer } from './server.js'
 import { measureStream } from './stream.js'
 
-const usage = `npm run bench -- [--quick] [--only CASES] [--rounds N] [--seconds N] [--no-write]
+const usage = `npm run bench -- [--quick] [--try] [--only CASES] [--rounds N] [--seconds N] [--no-write]
 
   --quick     fewer users, fewer and shorter rounds: under 3 minutes
   --only      some of the cases abcdefghijklmno
   --no-write  print the results and do not write bench/RESULTS.md and docs/performance.svg
   DATABASE_URL names a PostgreSQL server, as a user who may create databases. Without it one is started.
 `
-const options = readOptions(usage, {
-  quick: false,
-  only: 'abcdefghijklmno',
-  rounds: undefined,
-  seconds: undefined,
-  'no-write': false,
-})
+const defaults = { quick: false, only: 'abcdefghijklmno', rounds: undefined, seconds: undefined, 'no-write': false }
+const options = readOptions(usage, defaults, { rounds: '1', seconds: '0' })
 const rounds = Number(options.rounds ?? (options.quick ? 3 : 5))
 const seconds = Number(options.seconds ?? (options.quick ? 1 : 2))
-const users = options.quick ? 5_000 : 20_000
-const manyUsers = options.quick ? 20_000 : 100_000
-const sizes = options.quick ? [1_000, 10_000, 100_000] : [1_000, 10_000, 100_000, 1_000_000]
+/** How many rows there are. */
+const { users, tenants, manyUsers, sizes, documents } = options.try
+  ? { users: 200, tenants: 2, manyUsers: 100, sizes: [1_000], documents: 100 }
+  : options.quick
+    ? { users: 5_000, tenants: 10, manyUsers: 20_000, sizes: [1_000, 10_000, 100_000], documents: 20_000 }
+    : { users: 20_000, tenants: 10, manyUsers: 100_000, sizes: [1_000, 10_000, 100_000, 1_000_000], documents: 20_000 }
 const log = (text) => process.stderr.write(`${text}\n`)
 
 const peers = {
@@ -54,7 +52,7 @@ const server = await openServer()
 const url = await server.createDatabase()
 const servers = {}
 try {
-  const seeded = await seedDatabase(url, { users, manyUsers, log })
+  const seeded = await seedDatabase(url, { users, tenants, manyUsers, log })
   await startServers(seeded)
   const measured = {}
   for (const [letter, { title, ...asks }] of Object.entries(createCases(seeded))) {
@@ -80,8 +78,11 @@ try {
   }
   if (options.only.includes('o')) {
     const names = ['gateway', 'mercurius', 'postgraphile']
-    const rows = await measureDocuments({ servers, names, userId: seeded.userId })
-    measured.o = { title: 'memory after 20,000 distinct documents', table: documentsLines(rows) }
+    const rows = await measureDocuments({ servers, names, documents, userId: seeded.userId })
+    measured.o = {
+      title: `memory after ${documents.toLocaleString('en')} distinct documents`,
+      table: documentsLines(rows),
+    }
   }
   // PostgreSQL has connections for these servers or for the next ones.
   for (const one of Object.values(servers)) one.child.kill('SIGKILL')
@@ -93,13 +94,13 @@ try {
   }
   if (options.only.includes('n')) {
     const asks = { a: cases.a.gateway, h: cases.h.gateway }
-    const rows = await measureEmbedded({ asks, port: 47_350, rounds, seconds })
+    const rows = await measureEmbedded({ asks, users: Math.min(users, 2_000), port: 47_350, rounds, seconds })
     measured.n = { title: 'the embedded database: cases (a) and (h)', table: embeddedLines(rows) }
   }
   const explanation = readFileSync(path.join(import.meta.dirname, 'where-the-time-goes.md'), 'utf8')
   const report = `${writeResults(measured, await describeRun())}\n${explanation}`
   process.stdout.write(report)
-  if (!options['no-write']) {
+  if (!options['no-write'] && !options.try) {
     writeFileSync(path.join(import.meta.dirname, 'RESULTS.md'), report)
     writeFileSync(path.join(import.meta.dirname, '../docs/performance.svg'), drawChart(measured))
   }
@@ -137,7 +138,7 @@ function createStart({ keys: _, ...seeded }, firstPort) {
 async function measureInterleaved(asks) {
   const names = Object.keys(asks)
   const runs = Object.fromEntries(names.map((name) => [name, []]))
-  for (const name of names) await loadServer(servers[name], asks[name], 1)
+  for (const name of names) if (!options.try) await loadServer(servers[name], asks[name], 1)
   for (let round = 0; round < rounds; round += 1) {
     for (let index = 0; index < names.length; index += 1) {
       const name = names[(index + round) % names.length]
@@ -150,10 +151,10 @@ async function measureInterleaved(asks) {
 /** Latencies at 70 % of the measured rate. The limit is measured too: it shows what the machine itself allows. */
 async function measurePaced(asks, runs) {
   const paced = { gateway: [], limit: [] }
-  for (let round = 0; round < 3; round += 1) {
+  for (let round = 0; round < Math.min(rounds, 3); round += 1) {
     for (const name of ['gateway', 'limit']) {
       const rate = 0.7 * median(runs[name].map(({ perSecond }) => perSecond))
-      paced[name].push({ rate, ...(await paceServer(servers[name], asks[name], rate, Math.min(seconds, 1.5))) })
+      paced[name].push({ rate, ...(await paceServer(servers[name], asks[name], rate, Math.min(seconds || 0.1, 1.5))) })
     }
   }
   return paced

@@ -1,5 +1,6 @@
 // Measures what starts cost: CPU seconds of commands, of `serve` and of `work` until they are ready, the memory of the
-// gateway then, and the time of a first start in an empty folder. Fails if a bound is missed.
+// gateway then, the time of a first start in an empty folder, and the CPU of an idle gateway. Fails if a bound is
+// missed.
 import { execFile, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import http from 'node:http'
@@ -12,12 +13,13 @@ import { readOptions } from './options.js'
 import { projectRoot } from './peer.js'
 import { openServer } from './server.js'
 
-const usage = `npm run bench:start -- [--runs N]
+const usage = `npm run bench:start -- [--try] [--runs N]
 
   --runs  how often each start is measured; the least counts (default: 5)
   DATABASE_URL names a PostgreSQL server, as a user who may create databases. Without it one is started.
 `
-const runs = Number(readOptions(usage, { runs: '5' }).runs)
+const options = readOptions(usage, { runs: '5' }, { runs: '1' })
+const runs = Number(options.runs)
 const port = 4_720
 const entry = path.join(projectRoot, 'bin/fusion.js')
 const folder = mkdtempSync(path.join(tmpdir(), 'fusion-bench-'))
@@ -54,7 +56,7 @@ const isReady = () =>
   })
 
 /** Starts a process, and measures it when it is ready. */
-async function start(args, env, ready) {
+async function start(args, env, ready, idleSeconds = 0) {
   const startedAt = performance.now()
   const child = spawn(process.execPath, [entry, ...args], {
     env: environment(env),
@@ -69,7 +71,12 @@ async function start(args, env, ready) {
     if (child.exitCode !== null) throw new Error(`fusion ${args.join(' ')} has ended:\n${output}`)
     await sleep(10)
   }
+  // What follows a start, such as the first look for old rows, is over then.
+  if (idleSeconds > 0) await sleep(options.try ? 0 : 5_000)
+  const before = cpuOf(child.pid)
+  await sleep(idleSeconds * 1_000)
   const result = {
+    idle: (cpuOf(child.pid) - before) / (idleSeconds * 10),
     cpu: cpuOf(child.pid) / 1_000,
     seconds: (performance.now() - startedAt) / 1_000,
     memory: memoryOf(child.pid),
@@ -88,6 +95,11 @@ async function firstStart() {
   return (await serve({ DATA_DIR: dataDir })).seconds
 }
 
+/** The share of a core that a gateway on the embedded database uses when nobody uses it. */
+async function idle() {
+  return (await start(['serve'], { DATA_DIR: dataDir }, isReady, options.try ? 1 : 15)).idle
+}
+
 /** Each start, its unit and its bound. */
 const starts = [
   ['fusion --help', 's CPU', 0.2, () => cpuOfCommand(['--help'])],
@@ -100,6 +112,7 @@ const starts = [
   ['fusion work until it works', 's CPU', 1.8, async () => (await work(onServer)).cpu],
   ['memory of fusion serve after /ready', 'MiB', 130, async () => (await serve(onServer)).memory],
   ['fusion serve in an empty folder until /ready', 's', 4, firstStart],
+  ['fusion serve on an embedded database, idle', '% CPU', 1.4, idle],
 ]
 
 let isMissed = false
@@ -110,11 +123,11 @@ try {
   process.stdout.write('| Start | Least | Most | Bound |\n|---|---|---|---|\n')
   for (const [name, unit, bound, measure] of starts) {
     // The first one fills the compile cache.
-    await measure()
+    if (!options.try) await measure()
     const values = []
     for (let run = 0; run < runs; run += 1) values.push(await measure())
     const [least, most] = [Math.min(...values), Math.max(...values)]
-    if (least > bound) isMissed = true
+    if (least > bound && !options.try) isMissed = true
     const digits = unit === 'MiB' ? 0 : 2
     const cells = [
       name,

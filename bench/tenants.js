@@ -11,13 +11,13 @@ import { median } from './measure.js'
 import { readOptions } from './options.js'
 import { openServer } from './server.js'
 
-const usage = `npm run bench:tenants -- [--tenants N,N] [--rounds N]
+const usage = `npm run bench:tenants -- [--try] [--tenants N,N] [--rounds N]
 
   --tenants  with how many tenants (default: 1000,10000)
   --rounds   how often each is measured (default: 21)
   DATABASE_URL names a PostgreSQL server, as a superuser. Without it one is started.
 `
-const options = readOptions(usage, { tenants: '1000,10000', rounds: '21' })
+const options = readOptions(usage, { tenants: '1000,10000', rounds: '21' }, { tenants: '100', rounds: '1' })
 const jobTypes = ['fetch_content', 'send_email']
 const leaseSeconds = 60
 

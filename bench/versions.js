@@ -14,8 +14,8 @@ import { seedDatabase } from './seed.js'
 import { openServer } from './server.js'
 import { measureStream } from './stream.js'
 
-const usage = `npm run bench:versions -- COMMIT [--only CASES] [--starts N] [--rounds N] [--seconds N]
-npm run bench:versions -- --partitions N [--only CASES] [--starts N] [--rounds N] [--seconds N]
+const usage = `npm run bench:versions -- COMMIT [--try] [--only CASES] [--starts N] [--rounds N] [--seconds N]
+npm run bench:versions -- --partitions N [--try] [--only CASES] [--starts N] [--rounds N] [--seconds N]
 
   COMMIT        the earlier version, which is installed in a temporary folder
   --partitions  compare plain tables with tables of N partitions instead
@@ -25,7 +25,8 @@ npm run bench:versions -- --partitions N [--only CASES] [--starts N] [--rounds N
   DATABASE_URL names a PostgreSQL server, as a user who may create databases. Without it one is started.
 `
 const defaults = { only: 'abcdefghijp', starts: '3', rounds: '3', seconds: '2', partitions: undefined }
-const { partitions, positionals, ...options } = readOptions(usage, defaults, true)
+const tried = { starts: '1', rounds: '1', seconds: '0' }
+const { partitions, positionals, ...options } = readOptions(usage, defaults, tried, true)
 const [commit] = positionals
 if (Boolean(commit) === Boolean(partitions)) {
   process.stdout.write(usage)
@@ -34,8 +35,8 @@ if (Boolean(commit) === Boolean(partitions)) {
 const starts = Number(options.starts)
 const rounds = Number(options.rounds)
 const seconds = Number(options.seconds)
-const users = 5_000
-const manyUsers = 20_000
+const people = options.try ? { users: 200, tenants: 2, manyUsers: 100 } : { users: 5_000, manyUsers: 20_000 }
+const { manyUsers } = people
 const log = (text) => process.stderr.write(`${text}\n`)
 
 const server = await openServer()
@@ -50,7 +51,7 @@ try {
     execFileSync('npm', ['ci', '--no-fund', '--no-audit'], { cwd: folder, stdio: 'ignore' })
   }
   const beforeUrl = await server.createDatabase()
-  const seeded = await seedDatabase(beforeUrl, { root, users, manyUsers, log })
+  const seeded = await seedDatabase(beforeUrl, { root, ...people, log })
   const nowUrl = await server.createDatabase(beforeUrl)
   await fusionOn(nowUrl)('migrate', 'deploy')
   if (partitions) await fusionOn(nowUrl)('migrate', 'partition', '--modulus', partitions)
@@ -115,7 +116,7 @@ async function stop() {
  * @param warmUps how often each is measured after its start before it counts: V8 takes more than ten seconds to
  *   optimise a gateway
  */
-async function interleave(measure, warmUps = 6) {
+async function interleave(measure, warmUps = options.try ? 0 : 6) {
   const runs = { now: [], before: [] }
   for (let number = 0; number < starts; number += 1) {
     await stop()

@@ -12,12 +12,12 @@ import { locationOf } from '../test/support/settings.ts'
 import { readOptions } from './options.js'
 import { openServer } from './server.js'
 
-const usage = `npm run bench:webhooks -- [--events N]
+const usage = `npm run bench:webhooks -- [--try] [--events N]
 
   --events  how many events there are (default: 10000)
   DATABASE_URL names a PostgreSQL server, as a user who may create databases. Without it one is started.
 `
-const options = readOptions(usage, { events: '10000' })
+const options = readOptions(usage, { events: '10000' }, { events: '10' })
 const events = Number(options.events)
 const chunk = Buffer.alloc(64 * 1024)
 
@@ -95,7 +95,7 @@ try {
   const worker = await startCommand(['work'], { ...env, LOG_LEVEL: 'info' }, 'working')
   const good = endpoints.filter(({ kind }) => kind === 'good')
   while (good.some(({ completeAt }) => completeAt === undefined)) {
-    await new Promise((resolve) => setTimeout(resolve, 5_000))
+    await new Promise((resolve) => setTimeout(resolve, options.try ? 100 : 5_000))
     process.stderr.write(`${good.map(({ ids }) => ids.size).join(' ')}\n`)
   }
   const seconds = good.map(({ completeAt }) => (completeAt - startedAt) / 1_000).toSorted((one, other) => one - other)

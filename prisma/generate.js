@@ -1,21 +1,49 @@
-// Generates the database client after an installation, and the image of an empty database. `npm ci --omit=dev` installs
-// no generator: there the client comes from another installation of the same version (deploy/image/build.sh).
+// Generates the database client after an installation, and the image of an empty database. Prisma's generator is a package of
+// development. An installation without these (`npm ci --omit=dev`) gets it in a temporary folder, and keeps none of it.
 import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const { resolve } = createRequire(import.meta.url)
-let command
-try {
-  command = resolve('prisma-cli/build/index.js')
-} catch {
-  process.stdout.write('The database client is not generated: the development packages are missing\n')
-}
-if (command) {
-  execFileSync(process.execPath, [command, 'generate'], { stdio: 'inherit' })
+const entry = 'prisma-cli/build/index.js'
+
+function installedGenerator() {
   try {
-    execFileSync(process.execPath, [fileURLToPath(new URL('create-image.js', import.meta.url))], { stdio: 'inherit' })
+    return createRequire(import.meta.url).resolve(entry)
   } catch {
-    process.stdout.write('There is no image of an empty embedded database, so a first start takes longer\n')
+    return undefined
   }
+}
+
+/** @param {string} folder */
+function installGenerator(folder) {
+  const { devDependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+  const generator = `prisma-cli@${devDependencies['prisma-cli']}`
+  const args = [
+    'install',
+    generator,
+    '--prefix',
+    folder,
+    '--no-save',
+    '--ignore-scripts',
+    '--legacy-peer-deps',
+    '--no-audit',
+    '--no-fund',
+  ]
+  execFileSync('npm', args, { stdio: ['ignore', 'ignore', 'inherit'], cwd: folder })
+  return path.join(folder, 'node_modules', entry)
+}
+
+const folder = mkdtempSync(path.join(tmpdir(), 'fusion-generator-'))
+try {
+  execFileSync(process.execPath, [installedGenerator() ?? installGenerator(folder), 'generate'], { stdio: 'inherit' })
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
+try {
+  execFileSync(process.execPath, [fileURLToPath(new URL('create-image.js', import.meta.url))], { stdio: 'inherit' })
+} catch {
+  process.stdout.write('There is no image of an empty embedded database, so a first start takes longer\n')
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { JobLimits } from './domain/job/job.input.ts'
 import type { Backoff } from './domain/job/store/failure.ts'
 import type { DatabaseLocation } from './engine/db/location.ts'
@@ -8,6 +9,7 @@ import { OperatorError } from './engine/errors.ts'
 import type { HttpTimeouts } from './engine/http/server/server-options.ts'
 import type { LoadLimits } from './engine/limits/places.ts'
 import type { AllowedNetworks } from './engine/network/private-networks.ts'
+import { own } from './engine/own.ts'
 import { packageVersion } from './engine/telemetry/package-version.ts'
 import type { TracingConfig } from './engine/telemetry/tracing.ts'
 import { type Environment, environment } from './environment.ts'
@@ -102,11 +104,25 @@ export interface Config {
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
   const { data, error } = environment.safeParse(set)
-  if (error) {
-    throw new OperatorError(error.issues.map(({ path, message }) => `${String(path[0])} ${message}`).join('\n'))
+  const ended = new Set(
+    Object.entries(set).flatMap(([name, value]) => (differsWithoutNewLine(name, value) ? [name] : [])),
+  )
+  const others = error?.issues.filter(({ path }) => !ended.has(String(path[0]))) ?? []
+  if (!data || ended.size > 0) {
+    const problems = others.map(({ path, message }) => `${String(path[0])} ${message}`)
+    const endProblems = [...ended].map((name) => `${name} ends with a new line, as a value from a file does. Remove it`)
+    throw new OperatorError([...problems, ...endProblems].join('\n'))
   }
   requireSslMode(data)
   return toConfig(data)
+}
+
+/** Whether a value means something else because it ends with a new line. URLs of PostgreSQL and lists may. */
+function differsWithoutNewLine(name: string, value = ''): boolean {
+  const variable = own(environment.shape, name)
+  const text = value.replace(/[\r\n]+$/, '')
+  if (!variable || text === value) return false
+  return !isDeepStrictEqual(variable.safeParse(value).data, variable.safeParse(text || undefined).data)
 }
 
 /** Other programs accept more values in PGSSLMODE, so it is checked only if the gateway uses it. */
@@ -162,7 +178,7 @@ function toConfig(env: Environment): Config {
     maxSocketsPerKey: env.MAX_SOCKETS_PER_KEY,
     maxUnsentMibPerKey: env.MAX_UNSENT_MIB_PER_KEY,
     metricsPort: env.METRICS_PORT,
-    traces: env.OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? undefined : tracingOf(env),
+    traces: tracingOf(env),
     logLevel: env.LOG_LEVEL,
     logFormat: env.LOG_FORMAT,
     // GraphiQL and the console could run no operation if only trusted documents are executed.
@@ -198,7 +214,10 @@ function toConfig(env: Environment): Config {
   }
 }
 
-function tracingOf(env: Environment): TracingConfig {
+/** The exporter reads the address of the collector, and more, from the environment. */
+function tracingOf(env: Environment): TracingConfig | undefined {
+  const endpoint = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? env.OTEL_EXPORTER_OTLP_ENDPOINT
+  if (endpoint === undefined || env.OTEL_SDK_DISABLED || env.OTEL_TRACES_EXPORTER === 'none') return undefined
   return {
     sampler: env.OTEL_TRACES_SAMPLER,
     sampledRatio: env.OTEL_TRACES_SAMPLER_ARG,

@@ -25,6 +25,9 @@ const privateNetworks = z.union(
   networksProblem,
 )
 
+/** OpenTelemetry's booleans: every other text is false. */
+const isTrue = (text: string) => text.trim().toLowerCase() === 'true'
+
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 
 /** The values of `OTEL_TRACES_SAMPLER`. */
@@ -73,7 +76,10 @@ export const environment = z.object({
   MAX_UNSENT_MIB_PER_KEY: integer('a number of MiB, at least 8', 8).default(128),
   MAX_EVENT_LOOP_DELAY: seconds(1),
   METRICS_PORT: port.optional(),
+  OTEL_SDK_DISABLED: z.string().transform(isTrue).default(false),
+  OTEL_TRACES_EXPORTER: z.enum(['otlp', 'none'], 'must be otlp or none').default('otlp'),
   OTEL_EXPORTER_OTLP_ENDPOINT: url(/^https?:\/\//, 'http://host:4318').optional(),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url(/^https?:\/\//, 'http://host:4318/v1/traces').optional(),
   OTEL_TRACES_SAMPLER: z.enum(samplers, `must be one of ${samplers.join(', ')}`).default('parentbased_always_on'),
   OTEL_TRACES_SAMPLER_ARG: ratio(1),
   OTEL_BSP_SCHEDULE_DELAY: integer('a number of milliseconds', 0).default(5_000),

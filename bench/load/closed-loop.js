@@ -1,5 +1,5 @@
 // A load generator in a process of its own. Each connection sends the request again as soon as it is answered. Prints
-// the result as JSON.
+// the result as JSON. With 0 seconds each connection sends one request.
 import { randomUUID } from 'node:crypto'
 import autocannon from 'autocannon'
 
@@ -9,7 +9,7 @@ const text = JSON.stringify(body ?? null)
 const result = await autocannon({
   url: `http://127.0.0.1:${port}`,
   connections,
-  duration: seconds,
+  ...(seconds > 0 ? { duration: seconds } : { amount: connections }),
   requests: [
     {
       method,

@@ -19,7 +19,7 @@ const {
 const { readConfig } = await import('../../src/config.ts')
 const { createServices } = await import('../../src/domain/services.ts')
 
-const config = readConfig()
+const config = readConfig(process.env)
 const services = createServices(await openDatabase(config.database), config)
 const viewer = { tenantAppId: seeded.tenant, tenantName: '', keyId: '', keyName: '', scopes }
 const log = { error: () => undefined, warn: () => undefined }

@@ -10,8 +10,17 @@ import path from 'node:path'
 function* candidates() {
   const { XDG_CACHE_HOME: cache } = process.env
   if (cache && path.isAbsolute(cache)) yield path.join(cache, 'fusion-gateway')
-  else if (path.isAbsolute(homedir())) yield path.join(homedir(), '.cache/fusion-gateway')
+  else if (path.isAbsolute(home())) yield path.join(home(), '.cache/fusion-gateway')
   yield path.join(tmpdir(), `fusion-gateway-${process.geteuid?.()}`)
+}
+
+/** The home folder. Without HOME, Node looks the user up and fails if the system knows none, as in many containers. */
+function home() {
+  try {
+    return homedir()
+  } catch {
+    return ''
+  }
 }
 
 /** Whether the folder can be created, or exists and belongs to this user alone. */

@@ -22,7 +22,18 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
 
 async function report(error: unknown, { stderr }: Io): Promise<number> {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-  const message = error instanceof OperatorError ? error.message : (await import('./explain.ts')).explain(error)
+  const message =
+    error instanceof OperatorError
+      ? error.message
+      : isWithoutClient(error)
+        ? 'The database client is not generated. Generate it: npm run postinstall'
+        : (await import('./explain.ts')).explain(error)
   stderr.write(`${message}\n`)
   return 1
+}
+
+/** Whether modules are missing that the installation generates, as after `npm ci --ignore-scripts`. */
+function isWithoutClient(error: unknown): boolean {
+  const { code, url } = Object(error) as { readonly code?: unknown; readonly url?: unknown }
+  return code === 'ERR_MODULE_NOT_FOUND' && String(url).includes('/engine/db/generated/')
 }

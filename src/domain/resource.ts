@@ -26,6 +26,8 @@ export interface Transfer<Item = never> {
   readonly recognisedBy: string
   /** Keys of which a record has one too, if that key is not enough. */
   readonly withOneOf?: readonly string[]
+  /** A key that a record does not have: that of other records with that key. */
+  readonly without?: string
   readonly record: z.ZodType<unknown>
   /**
    * Writes records of one tenant. Runs in a transaction. Writing the same records again changes nothing.

@@ -68,7 +68,9 @@ export function readRecord(value: unknown): ReadRecord {
   const found = transfers.find(({ transfer }) => isRecognised(transfer, value))
   if (!found && 'deleted' in value) return readDeletion(value)
   if (!found) {
-    const missing = transfers.map(({ name, transfer }) => `${missingKeys(transfer, value)} (${name})`)
+    const missing = transfers
+      .filter(({ transfer }) => !hasKeyOfOthers(transfer, value))
+      .map(({ name, transfer }) => `${missingKeys(transfer, value)} (${name})`)
     throw new RecordError(`is not a known record. Missing: ${missing.join('; ')}`)
   }
   const { transfer } = found
@@ -77,8 +79,14 @@ export function readRecord(value: unknown): ReadRecord {
   throw new RecordError(error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '))
 }
 
-function isRecognised({ recognisedBy, withOneOf }: Transfer, value: object): boolean {
-  return Object.hasOwn(value, recognisedBy) && (!withOneOf || withOneOf.some((key) => Object.hasOwn(value, key)))
+function isRecognised(transfer: Transfer, value: object): boolean {
+  const { recognisedBy, withOneOf } = transfer
+  if (!Object.hasOwn(value, recognisedBy) || hasKeyOfOthers(transfer, value)) return false
+  return !withOneOf || withOneOf.some((key) => Object.hasOwn(value, key))
+}
+
+function hasKeyOfOthers({ without }: Transfer, value: object): boolean {
+  return without !== undefined && Object.hasOwn(value, without)
 }
 
 /**

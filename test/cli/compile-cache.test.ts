@@ -5,6 +5,7 @@ import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 
 const enabling = path.resolve(import.meta.dirname, '../../src/cli/compile-cache.js')
+const entry = path.resolve(import.meta.dirname, '../../bin/fusion.js')
 const folder = mkdtempSync(path.join(tmpdir(), 'fusion-cache-'))
 const home = path.join(folder, 'home')
 const temporary = path.join(folder, 'tmp')
@@ -26,6 +27,19 @@ describe('the compile cache', () => {
     expect(cacheFolder({ XDG_CACHE_HOME: home, TMPDIR: temporary })).toBe(path.join(home, 'fusion-gateway'))
     writeFileSync(path.join(folder, 'file'), '')
     expect(cacheFolder({ XDG_CACHE_HOME: path.join(folder, 'file'), TMPDIR: temporary })).toBe(inTemporary)
+  })
+
+  it('is in a folder for temporary files if the user has no home', () => {
+    const preloaded = path.join(folder, 'no-home.cjs')
+    // As for a user id without a name.
+    writeFileSync(
+      preloaded,
+      `const os = require('node:os'); for (const name of ['homedir', 'userInfo']) os[name] = () => { throw new Error('ENOENT') }
+       require('node:module').syncBuiltinESMExports()`,
+    )
+    const env = { NODE_OPTIONS: `--require=${preloaded}`, TMPDIR: temporary }
+    expect(cacheFolder(env)).toBe(inTemporary)
+    expect(execFileSync(process.execPath, [entry, '--version'], { env, encoding: 'utf8' })).toMatch(/^\d/)
   })
 
   it('is off where other users can write, or a link leads elsewhere', () => {

@@ -34,3 +34,22 @@ it('a command writes to what it is given, and returns its exit code', async () =
     stderr: 'PORT must be a number from 0 to 65535\n',
   })
 })
+
+it('a command says which variables end with a new line, unless that makes no difference', async () => {
+  const { code, stderr } = await call(['keys', 'list'], {
+    DATABASE_URL: 'postgresql://127.0.0.1:1/none\n',
+    CORS_ORIGINS: 'https://app.example.com\n',
+    DATABASE_WAIT: '1\n',
+    TOKEN_ISSUER: 'urn:acme\r\n',
+    LOG_LEVEL: 'loud',
+  })
+  expect([code, stderr.split('\n')]).toEqual([
+    1,
+    [
+      expect.stringMatching(/^LOG_LEVEL must be one of /),
+      'DATABASE_WAIT ends with a new line, as a value from a file does. Remove it',
+      'TOKEN_ISSUER ends with a new line, as a value from a file does. Remove it',
+      '',
+    ],
+  ])
+})

@@ -55,6 +55,9 @@ describe('an invalid HTTP request', () => {
       'POST /users HTTP/1.1\r\nhost: x\r\ntransfer-encoding: gzip\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
       400,
     ],
+    ['a query string of a route with a half character', 'GET /users?cursor=%E0%A4%A HTTP/1.1\r\nhost: x\r\n\r\n', 400],
+    ['a query string of a page with a % alone', 'GET /docs?a=100% HTTP/1.1\r\nhost: x\r\n\r\n', 400],
+    ['a name in a query string with a % alone', 'GET /health?%zz=1 HTTP/1.1\r\nhost: x\r\n\r\n', 400],
     ['headers over 16 KiB', `GET / HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(17_000)}\r\n\r\n`, 431],
     ['a URL over 16 KiB', `GET /${'x'.repeat(17_000)} HTTP/1.1\r\nhost: x\r\n\r\n`, 431],
   ])('gets a problem document: %s', async (_name, bytes, status) => {
@@ -66,6 +69,20 @@ describe('an invalid HTTP request', () => {
     expect(JSON.parse(body)).toMatchObject({ status, request_id: requestId })
     expect(app.log.some((line) => line['requestId'] === requestId && line['status'] === status)).toBe(true)
   })
+})
+
+it('a GraphQL query with a % that encodes no character is refused, and one that does is executed', async () => {
+  const get = (query: string) =>
+    app.app.inject({
+      url: `/graphql?query=${query}`,
+      headers: { 'x-api-key': tenant.key, accept: 'application/json' },
+    })
+  const refused = await get('{__typename}%20%')
+  expect(refused.statusCode).toBe(400)
+  expect(refused.json()).toMatchObject({
+    errors: [{ message: 'The query string is not valid percent-encoding.', extensions: { code: 'MALFORMED_REQUEST' } }],
+  })
+  expect((await get('%7B__typename%7D')).json()).toMatchObject({ data: { __typename: 'Query' } })
 })
 
 it('what is not a request gets its response after a second, so that clients that repeat it do not keep the gateway busy', async () => {

@@ -6,6 +6,7 @@ import { gunzipSync } from 'node:zlib'
 import { ExportResultCode } from '@opentelemetry/core'
 import { type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { readConfig } from '../../src/config.ts'
 import { createOtlpExporter } from '../../src/engine/telemetry/otlp-exporter.ts'
 
 const closers: (() => void)[] = []
@@ -84,5 +85,30 @@ describe('the exporter of spans', () => {
     ['TRACES_CLIENT_KEY', '/nowhere.pem', 'The file of OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY cannot be read'],
   ])('is not created with %s=%s', (name, value, message) => {
     expect(() => create({ [name]: value })).toThrow(message)
+  })
+})
+
+describe('traces', () => {
+  const collector = 'http://127.0.0.1:4318'
+  it.each([
+    [{}, false],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: collector }, true],
+    [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector}/v1/traces` }, true],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: collector, OTEL_TRACES_EXPORTER: 'none' }, false],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: collector, OTEL_TRACES_EXPORTER: 'otlp' }, true],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: collector, OTEL_SDK_DISABLED: 'TRUE' }, false],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: collector, OTEL_SDK_DISABLED: '1' }, true],
+  ])('with %j: %s', (env, isTraced) => expect(readConfig(env).traces !== undefined).toBe(isTraced))
+
+  it('have no other exporter', () => {
+    expect(() => readConfig({ OTEL_TRACES_EXPORTER: 'console' })).toThrow('OTEL_TRACES_EXPORTER must be otlp or none')
+  })
+
+  it('are sent to an address of their own', async () => {
+    const [general, own] = [await startCollector(), await startCollector()]
+    expect((await send({ ENDPOINT: general.url, TRACES_ENDPOINT: `${own.url}/in` })).code).toBe(
+      ExportResultCode.SUCCESS,
+    )
+    expect([general.requests.length, own.requests.map(({ message }) => message.url)]).toEqual([0, ['/in']])
   })
 })

@@ -51,7 +51,9 @@ export function startDeliveries(services: Services, options: StartDeliveriesOpti
   const attempt = createAttempt({ services, runQuery, keys, secrets: webhooks.secrets, send, log })
   const traceWork = options.tracing?.workTraces(options.meter)
   const traced = traceWork ? traceAttempts(attempt, traceWork) : attempt
-  const stop = startDeliverer({ deliveries, events, attempt: traced, log })
+  // Each look costs milliseconds in the embedded database, and what this process writes is announced.
+  const pollMilliseconds = database.driver.isShared ? 1_000 : 2_500
+  const stop = startDeliverer({ deliveries, events, attempt: traced, log, pollMilliseconds })
   return async (graceMilliseconds: number) => {
     await stop(graceMilliseconds)
     await keys.settle()

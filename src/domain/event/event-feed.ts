@@ -12,7 +12,7 @@ import { TenantTail } from './tenant-tail.ts'
 
 export interface FeedOptions {
   readonly log: EventLog
-  readonly driver: Pick<Driver, 'listen' | 'isDistributed'>
+  readonly driver: Pick<Driver, 'listen' | 'isDistributed' | 'isShared'>
   /** Runs the reads of followers that are behind, fairly. */
   readonly queue: { run<Result>(payer: Payer, work: () => Promise<Result>): Promise<Result> }
   readonly onStall: OnStall
@@ -29,9 +29,9 @@ const maxPauseAfterFailure = 5_000
 
 /**
  * How often a log that is followed is read without an announcement: a transaction that announces for others can be
- * rolled back.
+ * rolled back. In a database that only this process opens, transactions run one after the other, so that is rare.
  */
-const pollMilliseconds = 500
+const pollMilliseconds = { shared: 500, own: 2_500 }
 /**
  * How long a process waits after an announcement before it reads. For about as long other transactions do not announce
  * their events (migration rarer_announcements). Some of these end later, so the process reads again after the same
@@ -44,6 +44,7 @@ const restMilliseconds = 10
  * listens on one connection, and reads only while someone follows.
  */
 export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOptions) {
+  const maxPause = driver.isShared ? pollMilliseconds.shared : pollMilliseconds.own
   const tails = new Map<string, TenantTail>()
   const followers = new Set<Follower>()
   const watchers = new Set<() => void>()
@@ -84,7 +85,7 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
         // A server of some tenants has failed. It is reported once, and the others go on.
         if (failure !== undefined && !isFailing) onError(failure)
         isFailing = failure !== undefined
-        delay = isAnnounced || isFull ? restMilliseconds : Math.min(2 * delay, pollMilliseconds)
+        delay = isAnnounced || isFull ? restMilliseconds : Math.min(2 * delay, maxPause)
         await stall.note(horizons.filter(({ complete, begun }) => complete < begun).map(({ complete }) => complete))
         const complete = horizons.map((horizon) => horizon.complete).join(' ')
         // Transactions that did not announce their events may have ended. Those on other servers announce none here.
@@ -93,7 +94,7 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
         completeBefore = complete
       } catch (error) {
         onError(error)
-        delay = Math.min(2 * Math.max(delay, pollMilliseconds), maxPauseAfterFailure)
+        delay = Math.min(2 * Math.max(delay, maxPause), maxPauseAfterFailure)
       }
       isAnnounced = await Promise.race([announced, pause(delay).then(() => false)])
       if (isAnnounced) await pause(restMilliseconds)

@@ -62,8 +62,8 @@ type JobRecord = z.output<typeof jobRecord>
 /** Jobs. No worker runs an imported job. */
 export const jobTransfer: Transfer<JobRecord> = {
   recognisedBy: 'status',
-  // Accounts have a status too.
-  withOneOf: ['attempts', 'job_type', 'payload', 'result', 'error', 'progress'],
+  // Accounts have a status too. Of a job, no other key is required.
+  without: 'user_platform',
   record: jobRecord,
   write: writeJobs,
   export: {

@@ -29,6 +29,9 @@ export interface Driver extends Connector {
   /** A connection of its own for probes. Absent if there is only one connection. */
   readonly probing?: Connector
 
+  /** Whether other processes can open the database, so that changes must be looked for. */
+  readonly isShared: boolean
+
   /**
    * Runs `work` on a single session while no other gateway does the same, and waits for others to finish. Migrations
    * use it.

@@ -116,6 +116,7 @@ export function createEmbeddedDriver(pglite: PGlite, release: () => void = () =>
   return {
     ...connector,
     gathersStatistics: false,
+    isShared: false,
     // There is one process and one session, so no other gateway can migrate.
     exclusively: (work) => work(connector),
     // There is no connection to lose, so there is never a gap.

@@ -73,6 +73,7 @@ export function openPostgres(url: string, options: PostgresOptions): Driver {
     ...nodes?.routes,
     gathersStatistics: true,
     probing: connectorOf(probing),
+    isShared: true,
     isDistributed: () => isDistributed,
 
     // An advisory lock belongs to a session. So all the work uses one session, which stays open for as long as a

@@ -57,16 +57,28 @@ function isForWebSockets({ method, url = '', httpVersion, headers }: IncomingMes
   return method === 'GET' && /^\/graphql($|\?)/.test(url) && httpVersion === '1.1' && isUpgrade
 }
 
+/** Whether each % begins a character of UTF-8. Fastify would keep others as they are. */
+function isPercentEncoded(text: string): boolean {
+  if (!text.includes('%')) return true
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /**
  * Why a request is refused. Node reads any version of HTTP, the first of several Hosts, and only the last transfer
  * encoding.
  */
 function problemOf(request: IncomingMessage): string | undefined {
-  const { headers, httpVersionMajor, rawHeaders } = request
+  const { headers, httpVersionMajor, rawHeaders, url = '' } = request
   if (isWebSocket(request) && !isForWebSockets(request)) {
     // Node would ignore the upgrade, and the client would wait for it or see an unrelated error.
     return 'WebSockets are opened at /graphql, by GET over HTTP/1.1 with the headers "upgrade: websocket" and "connection: upgrade".'
   }
+  if (!isPercentEncoded(url.split('?').slice(1).join('?'))) return 'The query string is not valid percent-encoding.'
   if (httpVersionMajor !== 1) return 'This is not an HTTP/1.1 request.'
   if ((headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked') {
     return 'The only supported transfer-encoding is chunked.'
