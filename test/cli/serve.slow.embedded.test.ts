@@ -164,10 +164,11 @@ describe('serve on the embedded database', () => {
     const isReady = async () => (await fetch(`${gateway.address}/ready`)).status
     expect(await isReady()).toBe(200)
     expect(() => writeFileSync(path.join(disk, 'full'), Buffer.alloc(96 * 2 ** 20))).toThrow('ENOSPC')
-    expect(await isReady()).toBe(503)
+    // A result is kept for a second.
+    await expect.poll(isReady).toBe(503)
     await expect.poll(gateway.output).toMatch(/The disk of \S+ has 0 MiB left, less than 16/)
     rmSync(path.join(disk, 'full'))
-    expect(await isReady()).toBe(200)
+    await expect.poll(isReady).toBe(200)
     await gateway.stop()
 
     execFileSync('mount', ['-o', 'remount,ro', disk])
