@@ -16,8 +16,8 @@ const options = readOptions(usage, { rows: '1000000,10000000', rounds: '15' })
 const searches = {
   rare: 'zyxwvut',
   missing: 'nobody has this',
-  frequent: 'example.com',
-  'a name': 'grace',
+  'in all': 'example.com',
+  'in a quarter': 'grace',
   'a letter': 'a',
 }
 const query = 'query ($search: String) { users(first: 20, filter: { search: $search }) { nodes { id } } }'

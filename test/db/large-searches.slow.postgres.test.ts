@@ -77,11 +77,26 @@ describe.skipIf(!canCreateClusters).each(['without statistics', 'with statistics
         // The next rows of the list, and then either the index of texts or the rest of the list in its order.
         expect(plan).toMatch(/Index Scan using user_tenant_app_id_created_at_id_idx/)
         expect(plan).not.toMatch(/Seq Scan/)
+        // The plan is for this text.
+        expect(plan).toContain(`'%${Object.values(filter).join('').toLowerCase()}%'`)
         if (Array.isArray(expected)) expect(plan).toMatch(/Bitmap Index Scan on user_folded_search_idx/)
         if (Array.isArray(expected)) expect(plan).not.toMatch(/user_pkey/)
       }
       const times = searches.map(({ milliseconds }) => milliseconds).sort((one, other) => one - other)
       expect(times[3]).toBeLessThan(100)
     })
+  },
+)
+
+it.skipIf(!canCreateClusters)(
+  'a rare letter, which no index has, is refused as too expensive if it takes too long',
+  async () => {
+    const hasty = await listen(cluster.url, { pool: { statementMilliseconds: 300 } })
+    const payload = { query, variables: { filter: { search: 'ß' } } }
+    const response = await hasty.app.inject({ method: 'POST', url: '/graphql', headers: { 'x-api-key': key }, payload })
+    expect(response.json().errors).toMatchObject([
+      { message: expect.stringContaining('Search for a longer part'), extensions: { code: 'TOO_EXPENSIVE' } },
+    ])
+    await hasty.close()
   },
 )

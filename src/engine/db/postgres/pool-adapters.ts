@@ -49,9 +49,9 @@ function send(pool: pg.Pool, query: SqlQuery): Promise<pg.QueryArrayResult<unkno
 }
 
 /**
- * The settings of the transaction of a statement that is planned for the values of its parameters. Folding and comparing
- * the texts of a row costs what reading a hundred entries of an index costs by default. Without statistics PostgreSQL
- * would read all rows of a tenant by an index that does not have the texts.
+ * The settings of the transaction of a statement that is planned for the values of its parameters. To fold and compare
+ * the texts of a row costs what reading a hundred entries of an index costs by default. Without statistics, and with
+ * that default, PostgreSQL would read all rows of a tenant by an index that does not have the texts.
  */
 const planForValues = 'SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL cpu_index_tuple_cost = 0.5'
 
