@@ -69,7 +69,10 @@ function rowsOf(tenant: string, users: number): string {
     FROM generate_series(1, ${users / 5}) AS number;`
 }
 
-/** The plans of the statements that a request sends, without those that look up the key or set up a new session. */
+/**
+ * The plans of the statements that a request sends, without those that look up the key, set up a new session, or fold
+ * the text of a search.
+ */
 async function plansOf(query: string, variables: Record<string, unknown> = {}, as = key) {
   const before = cluster.readLog().length
   const response = await gateway.app.inject({
@@ -81,7 +84,9 @@ async function plansOf(query: string, variables: Record<string, unknown> = {}, a
   const log = cluster.readLog().slice(before)
   const plans = log
     .split(/^(?=\d{4}-)/m)
-    .filter((entry) => /plan:/.test(entry) && !/FROM api_key|api_key k|UPDATE api_key|server_encoding/.test(entry))
+    .filter(
+      (entry) => /plan:.* Scan /s.test(entry) && !/FROM api_key|api_key k|UPDATE api_key|server_encoding/.test(entry),
+    )
   return { data: response.json().data, plans }
 }
 
@@ -199,7 +204,7 @@ describe.skipIf(!canCreateClusters)('on large tables, PostgreSQL uses the indexe
     ['jobs', 'status: PENDING', 'job_'],
   ])('the count of %s with %s', async (list, filter, index) => {
     const { plans } = await plansOf(`{ ${list}(filter: { ${filter} }) { totalCount } }`)
-    const counts = plans.filter((plan) => /SELECT count/.test(plan))
+    const counts = plans.filter((plan) => /SELECT count\(\*\) FROM "/.test(plan))
     expect(counts).toHaveLength(1)
     expect(counts[0]).toContain(index)
     for (const plan of plans) expect(plan).not.toMatch(/Seq Scan/)
@@ -238,7 +243,7 @@ describe.skipIf(!canCreateClusters)('on large tables, PostgreSQL uses the indexe
   ])('the list and the count of %s with %s', async (list, filter, indexes) => {
     const { plans } = await plansOf(`{ ${list}(first: 20, filter: { ${filter} }) { totalCount nodes { id } } }`)
     expect(plans).toHaveLength(2)
-    expect(plans.find((plan) => plan.includes('SELECT count'))).toMatch(indexes)
+    expect(plans.find((plan) => plan.includes('SELECT count(*) FROM "'))).toMatch(indexes)
     for (const plan of plans) expect(plan).not.toMatch(/Seq Scan/)
   })
 
@@ -256,24 +261,23 @@ describe.skipIf(!canCreateClusters)('on large tables, PostgreSQL uses the indexe
     const { plans } = await plansOf(`{ ${list}(first: 20, filter: { ${filter} }) { totalCount nodes { id } } }`)
     expect(plans).toHaveLength(2)
     for (const plan of plans) {
-      expect(plan).toMatch(/ on ("user"|account|profile) {2}.*\n\s+(Index|Recheck) Cond: \(tenant_app_id = \$1\)\n/)
+      expect(plan).toMatch(
+        / on ("user"|account|profile) {2}.*\n\s+(Index|Recheck) Cond: \(tenant_app_id = (\$1|'[\w-]+'::text)\)\n/,
+      )
       // Related rows are never kept in memory, where a large tenant would have too many.
       expect(plan).not.toMatch(/Seq Scan|hashed SubPlan/)
     }
-    expect(plans.find((plan) => !plan.includes('SELECT count'))).not.toMatch(/Sort Key/)
+    expect(plans.find((plan) => !plan.includes('SELECT count(*) FROM "'))).not.toMatch(/Sort Key/)
   })
 
-  it.each(['Name 4711', 'a', 'nobody has this name'])(
-    'the search for %j, also when its statement has a generic plan',
-    async (search) => {
-      const query = 'query ($search: String) { users(first: 20, filter: { search: $search }) { nodes { id } } }'
-      for (let time = 0; time < 8; time += 1) {
-        const { plans } = await plansOf(query, { search })
-        expect(plans).toHaveLength(1)
-        expect(plans[0]).not.toMatch(/Seq Scan/)
-      }
-    },
-  )
+  it.each(['Name 4711', 'a', 'nobody has this name'])('the search for %j, also when it is repeated', async (search) => {
+    const query = 'query ($search: String) { users(first: 20, filter: { search: $search }) { nodes { id } } }'
+    for (let time = 0; time < 8; time += 1) {
+      const { plans } = await plansOf(query, { search })
+      expect(plans).toHaveLength(1)
+      expect(plans[0]).not.toMatch(/Seq Scan/)
+    }
+  })
 
   it('tenantStats', async () => {
     const { plans } = await plansOf(

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { findTenant } from '../../domain/tenant/tenant.service.ts'
 import type { Database } from '../../engine/db/database.ts'
+import { gatherStatistics } from '../../engine/db/gather-statistics.ts'
 import { OperatorError } from '../../engine/errors.ts'
 import { importFile } from '../../transfer/import.ts'
 import type { Io } from '../io.ts'
@@ -33,6 +34,7 @@ export async function importFiles(io: Io, files: readonly string[], options: Imp
       progress.end()
     }
     await rejects.end()
+    if (imported > 0) await gatherStatistics(database.sql)
     const seconds = (performance.now() - startedAt) / 1_000
     const rate = Math.round(imported / seconds)
     io.stdout.write(

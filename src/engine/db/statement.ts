@@ -6,6 +6,8 @@ export interface Statement {
   readonly text: string
   /** The name of the prepared statement. It is a hash of the text, so equal texts have equal names. */
   readonly name?: string
+  /** Whether PostgreSQL plans it for the values of its parameters, at each execution (postgres/pool-adapters.ts). */
+  readonly isPlannedForValues?: boolean
 }
 
 /** The value of a parameter as text, or a list of values. */
@@ -13,6 +15,7 @@ export type Parameter = string | null | readonly (string | null)[]
 
 interface NamedQuery extends SqlQuery {
   readonly statementName?: string
+  readonly isPlannedForValues?: boolean
 }
 
 const shortReadPrefix = 'short_'
@@ -50,12 +53,13 @@ export function execute(sql: SqlQueryable, sent: Statement, parameters: readonly
   return sql.executeRaw(toQuery(sent, parameters))
 }
 
-function toQuery({ text, name }: Statement, parameters: readonly Parameter[]): NamedQuery {
+function toQuery({ text, name, isPlannedForValues }: Statement, parameters: readonly Parameter[]): NamedQuery {
   return {
     sql: text,
     args: [...parameters],
     argTypes: parameters.map((value) => ({ scalarType: 'string', arity: Array.isArray(value) ? 'list' : 'scalar' })),
     ...(name !== undefined && { statementName: name }),
+    ...(isPlannedForValues && { isPlannedForValues }),
   }
 }
 
@@ -65,6 +69,11 @@ function toQuery({ text, name }: Statement, parameters: readonly Parameter[]): N
  */
 export function statementNameOf(query: SqlQuery): string | undefined {
   return (query as NamedQuery).statementName
+}
+
+/** Whether PostgreSQL plans the query for the values of its parameters. */
+export function isPlannedForValues(query: SqlQuery): boolean {
+  return (query as NamedQuery).isPlannedForValues ?? false
 }
 
 /** Whether the prepared statement of this name is a short read. */

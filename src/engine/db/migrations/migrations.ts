@@ -12,6 +12,7 @@ import {
   requireDistributable,
 } from '../distribution/migrate-distributed.ts'
 import type { Driver } from '../driver.ts'
+import { gatherStatistics } from '../gather-statistics.ts'
 import { query, statement } from '../statement.ts'
 import { contract } from './contract.ts'
 import { type Apply, finishing } from './finishing-connector.ts'
@@ -92,6 +93,7 @@ export async function deployMigrations(
       for (const migrationName of failed) await engine.markMigrationRolledBack({ migrationName })
       const { appliedMigrationNames } = await engine.applyMigrations({ migrationsList, filters: noFilters })
       if (isDistributed) await finishDistributed(session)
+      if (applied.length > 0) await gatherStatistics(session.sql)
       // No gateway of another version can use the database now.
       if (applied.length === 0 || driver.copyAside !== undefined) await contract(connector, sql)
       return appliedMigrationNames

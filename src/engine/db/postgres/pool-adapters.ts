@@ -2,7 +2,8 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import type { SqlQuery } from '@prisma/driver-adapter-utils'
 import pg from 'pg'
 import { requireShownYear } from '../read/columns.ts'
-import { statementNameOf } from '../statement.ts'
+import { isPlannedForValues, statementNameOf } from '../statement.ts'
+import { sendInTransaction } from './transaction-pool.ts'
 
 /**
  * Creates Prisma's driver adapters of a pool. They send the gateway's own statements, which have names, to the pool as
@@ -30,7 +31,9 @@ class PoolAdapters extends PrismaPg {
     return Object.assign(adapter, {
       // Who sends a named statement knows its columns, so the result does not name them.
       queryRaw: async (query: SqlQuery) =>
-        isNamed(query) ? { columnNames: [], columnTypes: [], rows: (await send(pool, query)).rows } : queryRaw(query),
+        isNamed(query) || isPlannedForValues(query)
+          ? { columnNames: [], columnTypes: [], rows: (await send(pool, query)).rows }
+          : queryRaw(query),
       executeRaw: async (query: SqlQuery) =>
         isNamed(query) ? ((await send(pool, query)).rowCount ?? 0) : executeRaw(query),
     })
@@ -40,8 +43,18 @@ class PoolAdapters extends PrismaPg {
 const isNamed = (query: SqlQuery) => statementNameOf(query) !== undefined
 
 function send(pool: pg.Pool, query: SqlQuery): Promise<pg.QueryArrayResult<unknown[]>> {
-  return pool.query({ name: statementNameOf(query), text: query.sql, values: query.args, rowMode: 'array', types })
+  const name = statementNameOf(query)
+  const sent = { name, text: query.sql, values: query.args, rowMode: 'array', types } as const
+  if (!isPlannedForValues(query)) return pool.query(sent)
+  return sendInTransaction(pool, planForValues, [sent]) as Promise<pg.QueryArrayResult<unknown[]>>
 }
+
+/**
+ * The settings of the transaction of a statement that is planned for the values of its parameters. To fold and compare
+ * the texts of a row costs what reading a hundred entries of an index costs by default. Without statistics, and with
+ * that default, PostgreSQL would read all rows of a tenant by an index that does not have the texts.
+ */
+const planForValues = 'SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL cpu_index_tuple_cost = 0.5'
 
 type Parser = (text: string) => unknown
 

@@ -15,19 +15,30 @@ export class TransactionPool extends pg.Pool {
   /** @param settings of each transaction, besides those of every session */
   constructor(config: TransactionPoolConfig, settings: Readonly<Record<string, string>>) {
     super({ ...config, pipeline: true, Client: createTransactionClient(config.Client, settings) })
-    this.query = ((...args: unknown[]) => this.runInTransaction(args)) as pg.Pool['query']
+    this.query = ((...args: unknown[]) => sendInTransaction(this, undefined, args)) as pg.Pool['query']
   }
+}
 
-  private async runInTransaction(args: unknown[]): Promise<unknown> {
-    const client = await this.connect()
-    const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>
-    // They are sent together, and their results arrive in order.
-    const outcomes = await Promise.allSettled([query('BEGIN'), query(...args), query('COMMIT')])
-    const failed = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined
-    client.release(failed?.reason)
-    if (failed) throw failed.reason
-    return (outcomes[1] as PromiseFulfilledResult<unknown>).value
-  }
+/**
+ * Sends a statement in a transaction of its own.
+ *
+ * @param settings statements that are sent before it. They hold until the end of the transaction
+ */
+export async function sendInTransaction(
+  pool: pg.Pool,
+  settings: string | undefined,
+  statement: readonly unknown[],
+): Promise<unknown> {
+  const client = await pool.connect()
+  const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>
+  // They are sent together, and their results arrive in order.
+  const before = settings === undefined ? ['BEGIN'] : ['BEGIN', settings]
+  const sent = [...before.map((text) => query(text)), query(...statement), query('COMMIT')]
+  const outcomes = await Promise.allSettled(sent)
+  const failed = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined
+  client.release(failed?.reason)
+  if (failed) throw failed.reason
+  return (outcomes[before.length] as PromiseFulfilledResult<unknown>).value
 }
 
 /** Creates the class of the connections. They remove the names of statements, and add the settings to BEGIN. */

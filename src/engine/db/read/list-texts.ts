@@ -1,5 +1,5 @@
 import type { DataModel, Model, Table } from '../data-model.ts'
-import { type Condition, createClause, type ListRequest } from './list.ts'
+import { type Condition, createClause, hasSearchedText, isComposed, type ListRequest } from './list.ts'
 import { type Direction, opposite } from './order.ts'
 import type { Ownership } from './owner.ts'
 import { maxLimit, type Window } from './page.ts'
@@ -14,14 +14,36 @@ import { maxLimit, type Window } from './page.ts'
 export function pageText(model: DataModel, of: Model, columns: string, owned: Ownership, request: ListRequest) {
   const table = model(of)
   const clause = createClause(model, of, owned, request.conditions)
-  clause.parts.push(...positionParts(clause, table, request))
+  const [ofOwner, conditions] = [owned.conditionOn(of), clause.parts.slice(1)]
+  const positions = positionParts(clause, table, request)
+  const limit = `$${clause.parameters.length + 1}::integer`
+  const parameters = [...clause.parameters, String(request.limit)]
+  const from = (where: readonly string[], most: number) =>
+    `SELECT * FROM "${table.name}" WHERE ${where.join(' AND ')} ORDER BY ${sortingOf(table, request)} LIMIT ${most}`
   // The planner estimates from the inner limit, which is a constant. The outer limit is a parameter, so that the text
   // is the same for every page size. Without the inner limit PostgreSQL would plan the statement again each time.
+  const page = from([...clause.parts, ...positions], maxLimit)
+  if (!isFoundNearby(request)) return { text: `SELECT ${columns} FROM (${page}) AS page LIMIT ${limit}`, parameters }
+  const isComplete = `((SELECT count(*) FROM found) >= ${limit} OR (SELECT count(*) FROM nearby) < ${maxNearby})`
   const text =
-    `SELECT ${columns} FROM (SELECT * FROM "${table.name}" WHERE ${clause.parts.join(' AND ')} ` +
-    `ORDER BY ${sortingOf(table, request)} LIMIT ${maxLimit}) AS page ` +
-    `LIMIT $${clause.parameters.length + 1}::integer`
-  return { text, parameters: [...clause.parameters, String(request.limit)] }
+    `WITH nearby AS MATERIALIZED (${from([ofOwner, ...positions], maxNearby)}), found AS MATERIALIZED ` +
+    `(SELECT * FROM nearby AS "${table.name}" WHERE ${conditions.join(' AND ')} LIMIT ${limit}) ` +
+    `SELECT ${columns} FROM (SELECT * FROM found WHERE ${isComplete} UNION ALL ` +
+    `SELECT * FROM (${page}) AS page WHERE NOT ${isComplete}) AS page LIMIT ${limit}`
+  return { text, parameters }
+}
+
+/** How many rows a search reads in the order of the list before it uses another index. */
+const maxNearby = 1_000
+
+/**
+ * Whether a page is first searched for among the next rows of the list. A frequent text fills the page there, and an
+ * index of texts would return all the rows that have it. PostgreSQL knows which texts are frequent only while its
+ * statistics are right.
+ */
+function isFoundNearby({ conditions, order }: ListRequest): boolean {
+  const isSimple = (condition: Condition) => condition.is !== 'some' && !isComposed(condition)
+  return order.ties === undefined && conditions.some(hasSearchedText) && conditions.every(isSimple)
 }
 
 /** An expression that rows are ordered by, and its direction. */

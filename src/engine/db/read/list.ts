@@ -81,8 +81,8 @@ export function createClause(
         return `EXISTS (SELECT 1 FROM "${name}" WHERE ${conditions}${isJoin ? '' : ' OFFSET 0'})`
       }
       case 'contains': {
-        // A subselect is evaluated once, and not for each row.
-        const pattern = `(SELECT search_fold(${parameter(`%${escapeLike(condition.value)}%`, 'text')}))`
+        // When the statement is planned, this is folded to the text that is searched for.
+        const pattern = `search_fold(${parameter(`%${escapeLike(condition.value)}%`, 'text')})`
         const columns = condition.fields.map(
           (field) => `search_fold("${table.columnOf(field).column}") LIKE ${pattern}`,
         )
@@ -148,6 +148,26 @@ export function isSearch(condition: Condition): boolean {
       return condition.field !== 'id'
     default:
       return ['contains', 'long text in', 'null', 'long text null', 'any', 'not', 'some'].includes(condition.is)
+  }
+}
+
+/**
+ * Whether a condition has a part of a text to search for. How many rows have the text decides which plan is fast, so
+ * the statement is planned for it.
+ */
+export function hasSearchedText(condition: Condition): boolean {
+  switch (condition.is) {
+    case 'contains':
+      return true
+    case 'all':
+    case 'any':
+      return condition.of.some(hasSearchedText)
+    case 'not':
+      return hasSearchedText(condition.of)
+    case 'some':
+      return hasSearchedText(condition.where)
+    default:
+      return false
   }
 }
 

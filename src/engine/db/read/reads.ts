@@ -1,9 +1,9 @@
 import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import type { DataModel, Model, Row } from '../data-model.ts'
-import { type Parameter, query, statement } from '../statement.ts'
+import { type Parameter, query, type Statement, statement } from '../statement.ts'
 import { type SelectedColumns, selectColumns } from './columns.ts'
 import { estimateText, maxCounted, ownRowsText, rowsOfPlan, shareText, usesTextsOfOthers } from './estimate.ts'
-import { type Condition, isComposed, isSearch, type ListRequest } from './list.ts'
+import { type Condition, hasSearchedText, isComposed, isSearch, type ListRequest } from './list.ts'
 import { countByText, countText, pageText } from './list-texts.ts'
 import { conditionsOfRelation, nestedCountText, rowsOfRelation } from './nested-list.ts'
 import type { Order } from './order.ts'
@@ -88,8 +88,9 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
     const conditions = conditionsOfRelation(relation)
     const isShortRead = !conditions.some(isSearch)
     const isPrepared = !conditions.some(isComposed)
+    const isPlannedForValues = conditions.some(hasSearchedText)
     const root = { model: relation.model, columns: selected, text, owned, parameters, isShortRead, isPrepared }
-    return readTree({ ...root, isPage: false }, branches, onReceived)
+    return readTree({ ...root, isPlannedForValues, isPage: false }, branches, onReceived)
   }
 
   return {
@@ -125,20 +126,21 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
       // order in which many rows are equal by the first field.
       const isShortRead = request.conditions.length === 0 && !request.order.ties
       const isPrepared = !request.conditions.some(isComposed)
-      const root = { model: modelName, columns: selected, text, owned, parameters }
-      return readTree({ ...root, isShortRead, isPrepared, isPage: true }, branches, onReceived)
+      const isPlannedForValues = request.conditions.some(hasSearchedText)
+      const root = { model: modelName, columns: selected, text, owned, parameters, isShortRead, isPrepared }
+      return readTree({ ...root, isPlannedForValues, isPage: true }, branches, onReceived)
     },
 
     /** Whether a list has a row in a window. */
     async hasRow(modelName: Model, owner: Owner, request: ListRequest): Promise<boolean> {
       const { text, parameters } = pageText(model, modelName, '1', ownershipOf(owner), request)
-      const rows = await query(sql, request.conditions.some(isComposed) ? { text } : statement(text), parameters)
+      const rows = await query(sql, statementOf(text, request.conditions), parameters)
       return rows.length > 0
     },
 
     async count(modelName: Model, owner: Owner, conditions: readonly Condition[]): Promise<number> {
       const { text, parameters } = countText(model, modelName, ownershipOf(owner), conditions)
-      const rows = await query(sql, conditions.some(isComposed) ? { text } : statement(text), parameters)
+      const rows = await query(sql, statementOf(text, conditions), parameters)
       return Number(rows[0]?.[0])
     },
 
@@ -149,8 +151,7 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
       keys: readonly string[],
     ): Promise<ReadonlyMap<string, number>> {
       const { text, parameters } = nestedCountText(model, relation, ownershipOf(owner), keys)
-      const isNamed = !conditionsOfRelation(relation).some(isComposed)
-      const rows = await query(sql, isNamed ? statement(text) : { text }, parameters)
+      const rows = await query(sql, statementOf(text, conditionsOfRelation(relation)), parameters)
       return new Map(rows.map(([key, count]) => [String(key), Number(count)]))
     },
 
@@ -182,7 +183,8 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
       parts: readonly StatsPart[],
     ): Promise<StatsResult<StatsPart>[]> {
       const { text, parameters } = statsText(model, modelName, ownershipOf(owner), conditions, parts)
-      const [row = []] = await query(sql, { text }, parameters)
+      const isPlannedForValues = conditions.some(hasSearchedText)
+      const [row = []] = await query(sql, { text, isPlannedForValues }, parameters)
       return parts.map((part, index) => decodePart(part, row[index] as string | null))
     },
 
@@ -194,6 +196,12 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
     },
   }
 }
+
+/** The statement of a text with conditions. */
+const statementOf = (text: string, conditions: readonly Condition[]): Statement => ({
+  ...(conditions.some(isComposed) ? { text } : statement(text)),
+  isPlannedForValues: conditions.some(hasSearchedText),
+})
 
 /** The fields that the read of a relation itself needs: the one with the key, and those of the order. */
 function fieldsOfRelation(relation: Relation): readonly string[] {

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../errors.ts'
 import { isStatementTimeout } from '../errors.ts'
-import { type Condition, isComposed } from './list.ts'
+import { type Condition, hasSearchedText, isComposed } from './list.ts'
 import type { Order } from './order.ts'
 
 /**
@@ -16,11 +16,12 @@ export async function orTooExpensive<Result>(
   try {
     return await read
   } catch (error) {
-    const isComposedByClient = conditions.some(isComposed) || order?.ties !== undefined
+    const isSearched = conditions.some(hasSearchedText)
+    const isComposedByClient = isSearched || conditions.some(isComposed) || order?.ties !== undefined
     if (!isComposedByClient || !isStatementTimeout(error)) throw error
     const message = order?.ties
       ? 'The filter and the order take too long. Use fewer conditions, conditions on ids, or no thenBy.'
-      : 'The filter takes too long. Use fewer conditions, or conditions on ids.'
+      : `The filter takes too long. Use fewer conditions, or conditions on ids.${isSearched ? ' Search for a longer part of the text.' : ''}`
     throw new GatewayError('TOO_EXPENSIVE', message, { limit: 'filter_time', cause: error })
   }
 }

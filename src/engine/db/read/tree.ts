@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { DataModel, Model } from '../data-model.ts'
 import { type Parameter, query, type Statement, statement } from '../statement.ts'
 import type { SelectedColumns } from './columns.ts'
-import { type Condition, isComposed, isSearch } from './list.ts'
+import { type Condition, hasSearchedText, isComposed, isSearch } from './list.ts'
 import { conditionsOfRelation, nestedListText, rowsOfRelation } from './nested-list.ts'
 import type { Ownership } from './owner.ts'
 import type { Branch, Relation } from './relation.ts'
@@ -21,6 +21,8 @@ export interface Root {
   readonly isShortRead: boolean
   /** Whether its text is one of few, so that connections prepare the statement. */
   readonly isPrepared: boolean
+  /** Whether it searches for a text, so that its plan depends on it. */
+  readonly isPlannedForValues: boolean
   /**
    * Whether the last row only shows that there are more: no relations are read for it. The last parameter is the limit.
    */
@@ -177,7 +179,11 @@ function prepareTree(
   add(root.model, 0, branches)
   const isShortRead = root.isShortRead && ctes.length - 1 <= maxShortSteps && !conditions.some(isSearch)
   const isPrepared = root.isPrepared && !conditions.some(isComposed)
-  const named = (text: string): Statement => (isPrepared ? statement(text, { isShortRead }) : { text })
+  const isPlannedForValues = root.isPlannedForValues || conditions.some(hasSearchedText)
+  const named = (text: string): Statement => ({
+    ...(isPrepared ? statement(text, { isShortRead }) : { text }),
+    isPlannedForValues,
+  })
   if (steps.length === 0) {
     const { toRow, hasObjects } = root.columns
     const decode = (results: readonly unknown[][]) => ({ rows: results.map(toRow), levels: [] })
