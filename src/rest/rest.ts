@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { requireScope } from '../engine/auth/scopes.ts'
 import type { Services } from '../engine/context.ts'
-import type { OperationRequest } from '../engine/graphql/operation/execute-admitted.ts'
+import type { OperationRequest } from '../engine/graphql/operation/execute.ts'
 import type { Operations } from '../engine/graphql/operation/operations.ts'
 import type { Values } from '../engine/graphql/operation/prepare/coerce-variables.ts'
 import { maxPageSize } from '../engine/graphql/schema/connection.ts'

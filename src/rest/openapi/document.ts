@@ -1,20 +1,22 @@
+import { STATUS_CODES } from 'node:http'
+import { eventTypes } from '../../domain/event/event.ts'
+import { dottedType } from '../../domain/webhook/delivery/payload.ts'
+import { errorCodes, GatewayError, invalidField } from '../../engine/errors.ts'
 import type { Preparer } from '../../engine/graphql/operation/prepare/prepare.ts'
 import { baseUrlOf } from '../../engine/http/base-url.ts'
 import { compressResponse } from '../../engine/http/compression.ts'
 import { respondConditionally } from '../../engine/http/conditional.ts'
 import { routePlugin } from '../../engine/http/plugin.ts'
+import { toProblem } from '../../engine/http/problem.ts'
+import { idempotencyKeyPattern } from '../../engine/http/request.ts'
 import { jsonSchemaOf } from '../../engine/input/json-schema.ts'
 import { packageVersion } from '../../engine/telemetry/package-version.ts'
 import type { Route } from '../route.ts'
+import { notFound } from '../route-data.ts'
 import { routes } from '../routes.ts'
 import { type StoredOperation, storeOperation, typeAt } from '../stored-operation.ts'
-import { errorResponses, errorsOf } from './errors.ts'
-import { responseExamples } from './examples.ts'
-import { headers, headersOf, idempotencyKeyParameter, ifNoneMatchParameter } from './headers.ts'
 import { bodySchema, componentOf, inputSchema, type Json } from './json-schema.ts'
-import { probes } from './probes.ts'
-import { healthSchema, problemSchema } from './schemas.ts'
-import { webhooks } from './webhooks.ts'
+import source from './texts.json' with { type: 'json' }
 
 /** Serves the OpenAPI document. It needs no key. */
 export const openApi = routePlugin<{ preparer: Preparer }>('openApi', (app, { preparer }) => {
@@ -38,57 +40,43 @@ export const openApi = routePlugin<{ preparer: Preparer }>('openApi', (app, { pr
  * @see https://spec.openapis.org/oas/v3.1.0.html
  */
 export function createOpenApiDocument(preparer: Preparer): Json {
-  const schemas: Record<string, Json> = { Problem: problemSchema, Health: healthSchema }
-  const paths: Record<string, Record<string, Json>> = { ...probes }
+  const texts = readTexts()
+  const schemas: Record<string, Json> = { ...texts.schemas }
+  const paths: Record<string, Record<string, Json>> = { ...texts.probes }
   for (const route of routes) {
     const url = route.url.replace(/:(\w+)/g, '{$1}')
     const operation = storeOperation(preparer, route.operation, route.response)
-    paths[url] = { ...paths[url], [route.method.toLowerCase()]: describeRoute(route, operation, schemas) }
+    paths[url] = { ...paths[url], [route.method.toLowerCase()]: describeRoute(route, operation, schemas, texts) }
   }
-  return {
-    openapi: '3.1.0',
-    info: {
-      title: 'Fusion Gateway',
-      version: packageVersion(),
-      summary: 'Users of a tenant app, the profiles of their platform accounts, and jobs.',
-      description:
-        'The REST interface. Every route executes an operation of the GraphQL schema at /graphql. Every error is a problem ' +
-        'document (RFC 9457). `HEAD` works wherever `GET` does. Examples with ids read the demo tenant.',
-      contact: { name: 'The operator of this gateway' },
-      license: { name: 'UNLICENSED', identifier: 'LicenseRef-UNLICENSED' },
-    },
-    security: [{ apiKey: [] }, { accessToken: [] }],
-    tags: [
-      { name: 'users', description: 'Users of the tenant app, with their accounts.' },
-      { name: 'accounts', description: "Users' accounts on platforms, and their profiles." },
-      { name: 'fusion', description: 'Profiles of accounts, and jobs.' },
-      { name: 'probes', description: 'For operators.' },
-      { name: 'webhooks', description: 'What the gateway sends to your endpoints.' },
-    ],
-    paths,
-    webhooks,
-    components: {
-      schemas,
-      responses: errorResponses,
-      headers,
-      securitySchemes: {
-        apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'The API key of a tenant.' },
-        accessToken: {
-          type: 'http',
-          scheme: 'bearer',
-          bearerFormat: 'JWT',
-          description: 'An access token, instead of the key: for browsers and apps.',
-        },
-      },
-    },
-  }
+  const { document, webhooks, headers, securitySchemes } = texts
+  const components = { schemas, responses: errorResponses(), headers, securitySchemes }
+  return { ...document, paths, webhooks, components }
+}
+
+type Texts = typeof source
+
+/** The texts of the document. `$eventTypes` and the like in the file stand for what only the code knows. */
+function readTexts(): Texts {
+  const values = new Map<unknown, unknown>([
+    ['$version', packageVersion()],
+    ['$errorCodes', Object.keys(errorCodes)],
+    ['$eventTypes', Object.keys(eventTypes)],
+    ['$webhookTypes', (Object.keys(eventTypes) as (keyof typeof eventTypes)[]).map(dottedType)],
+    ['$idempotencyKey', idempotencyKeyPattern.source],
+  ])
+  return JSON.parse(JSON.stringify(source), (_, value) => values.get(value) ?? value)
+}
+
+/** References to headers of a response: `{ vary: { $ref: '#/components/headers/vary' } }`. */
+function headersOf(...names: (keyof Texts['headers'])[]): Record<string, Json> {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
 /** The headers of routes that execute an operation, and of those that clients can poll. */
 const executed = ['x-request-id', 'x-cost', 'ratelimit', 'ratelimit-policy', 'server-timing'] as const
 const validated = ['etag', 'cache-control', 'vary'] as const
 
-function describeRoute(route: Route, stored: StoredOperation, schemas: Record<string, Json>): Json {
+function describeRoute(route: Route, stored: StoredOperation, schemas: Record<string, Json>, texts: Texts): Json {
   const { parameters, body } = route
   const isRead = route.method === 'GET'
   return {
@@ -105,7 +93,7 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
         schema: { ...inputSchema(typeAt(stored, variable)), ...jsonSchemaOf(rules) },
         ...(example !== undefined && { example }),
       })),
-      isRead ? ifNoneMatchParameter : idempotencyKeyParameter,
+      isRead ? texts.parameters.ifNoneMatch : texts.parameters.idempotencyKey,
     ],
     ...(body && {
       requestBody: {
@@ -117,7 +105,7 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
       },
     }),
     responses: {
-      ...successOf(route, stored, schemas),
+      ...successOf(route, stored, schemas, texts.responseExamples),
       ...(isRead && {
         '304': {
           description: 'The response is the same as the one with the ETag in `if-none-match`.',
@@ -130,7 +118,12 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
 }
 
 /** The response without an error, by its status. */
-function successOf(route: Route, { shape }: StoredOperation, schemas: Record<string, Json>): Record<string, Json> {
+function successOf(
+  route: Route,
+  { shape }: StoredOperation,
+  schemas: Record<string, Json>,
+  examples: Json,
+): Record<string, Json> {
   const { method, component, listKey, location, connection } = route
   const ofHeaders = headersOf(
     ...executed,
@@ -142,7 +135,7 @@ function successOf(route: Route, { shape }: StoredOperation, schemas: Record<str
   const item = componentOf(component, shape, schemas)
   const properties = listKey && { [listKey]: { type: 'array', items: item } }
   const schema = properties ? { type: 'object', properties, required: [listKey] } : item
-  const example = responseExamples[component]
+  const example = examples[component]
   const content = { 'application/json': { schema, example: listKey ? { [listKey]: [example] } : example } }
   return location
     ? { '201': { description: 'Created.', headers: ofHeaders, content } }
@@ -177,4 +170,50 @@ function statusesOf({ parameters, body, method }: Route): number[] {
 function operationId({ operation }: Route): string {
   const name = /\w+ (\w+)/.exec(operation)?.[1] ?? ''
   return name.charAt(0).toLowerCase() + name.slice(1)
+}
+
+/** The errors of routes. The first one of a status is its example. */
+const errors = [
+  new GatewayError('MALFORMED_REQUEST', 'The body is not valid JSON.'),
+  new GatewayError('UNAUTHENTICATED', 'Send a valid API key in the header x-api-key.'),
+  new GatewayError('FORBIDDEN', 'This needs the scope users:read.'),
+  notFound(),
+  new GatewayError('REQUEST_TIMEOUT', 'The request was not complete in time.'),
+  new GatewayError('IDEMPOTENCY_KEY_IN_USE', 'The first request with this idempotency key is still running.'),
+  new GatewayError('PAYLOAD_TOO_LARGE', 'The body may have at most 1 MiB.'),
+  new GatewayError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json.'),
+  new GatewayError('EXPECTATION_FAILED', 'The only supported value of the header expect is 100-continue.'),
+  invalidField('email', 'REQUIRED', 'is required'),
+  new GatewayError('IDEMPOTENCY_KEY_REUSED', 'Another request was sent with this idempotency key.'),
+  new GatewayError('RATE_LIMITED', 'The key has no points left.', {
+    details: { cost: 41, maximum: 100_000, remaining: 7 },
+  }),
+  new GatewayError('HEADERS_TOO_LARGE', 'The URL and the headers may have at most 16 KiB together.'),
+  new GatewayError('INTERNAL', 'The gateway failed. Its log has the details under the request id.'),
+  new GatewayError('SERVICE_UNAVAILABLE', 'The service cannot answer right now. Try again shortly.'),
+]
+
+/** 404 ⇒ `NotFound` */
+const nameOf = (status: number | string) => STATUS_CODES[status]?.replaceAll(' ', '') ?? ''
+
+/** References to the components of statuses: `{ 404: { $ref: '#/components/responses/NotFound' } }`. */
+function errorsOf(statuses: readonly number[]): Record<string, Json> {
+  return Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/${nameOf(status)}` }]))
+}
+
+/** The components of the errors: a response for each status. */
+function errorResponses(): Record<string, Json> {
+  const byStatus = Object.entries(Object.groupBy(errors, ({ code }) => errorCodes[code].status))
+  return Object.fromEntries(
+    byStatus.map(([status, same = []]) => {
+      const retries = ['409', '429', '503'].includes(status) ? (['retry-after'] as const) : []
+      const example = toProblem(same[0] as GatewayError, '019a9d6e-0000-7000-8000-000000000000')
+      const response = {
+        description: `${same.map(({ code }) => `${errorCodes[code].title}: \`${code}\``).join('; ')}.`,
+        headers: headersOf('x-request-id', ...retries),
+        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' }, example } },
+      }
+      return [nameOf(status), response]
+    }),
+  )
 }

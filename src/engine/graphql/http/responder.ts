@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Authenticate, onFlushed, onUnread, viewerOf } from '../../http/request.ts'
 import type { FairQueue } from '../../limits/fair-queue.ts'
-import type { IdempotencyKey } from '../operation/execute-once.ts'
+import type { IdempotencyKey } from '../operation/execute.ts'
 import { createDocumentRunner, type DocumentRunnerOptions } from './document-runner.ts'
 import { isJsonType, type MediaType, negotiate, type Results, statusOf, subscriptionProtocol } from './negotiate.ts'
 import type { GraphQLParams } from './params.ts'

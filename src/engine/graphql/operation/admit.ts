@@ -1,6 +1,6 @@
 import { GatewayError, withHeaders } from '../../errors.ts'
 import { type Budget, budgetHeaders, type RateLimit, tooExpensive } from '../../limits/rate-limit.ts'
-import type { OperationRequest } from './execute-admitted.ts'
+import type { OperationRequest } from './execute.ts'
 import type { UsageRecorder } from './record-usage.ts'
 
 const maxCost = 20_000

@@ -1,30 +1,10 @@
-import type { ExecutionResult } from 'graphql'
 import type { Services } from '../../context.ts'
-import type { StatementCount, StatementMeter } from '../../db/statement-meter.ts'
+import type { StatementMeter } from '../../db/statement-meter.ts'
 import { retryAfterSeconds } from '../../errors.ts'
-import type { Held } from '../../limits/held.ts'
 import type { RecentWrites } from '../../limits/recent-writes.ts'
-import { countErrors, type Execution, executeOperation } from './execute.ts'
-import { executeOnce, type IdempotencyKey } from './execute-once.ts'
+import { countErrors, executeOperation, type OperationRequest, type OperationResponse } from './execute.ts'
+import { executeOnce } from './execute-once.ts'
 import { lengthOf, maxResponseLength } from './response-length.ts'
-
-export interface OperationRequest extends Execution {
-  readonly statements: StatementCount
-  readonly bodyLength: number
-  readonly held: Held
-  /** With a key, a mutation runs once however often it is sent. */
-  readonly idempotencyKey?: IdempotencyKey | undefined
-}
-
-/** The result of an operation, and headers of the response. */
-export interface OperationResponse {
-  readonly result: ExecutionResult
-  /** The length of its data as JSON, about, in characters. */
-  readonly length: number
-  /** Whether it is stored now, for an idempotency key. */
-  readonly isStored: boolean
-  readonly headers: Readonly<Record<string, string>>
-}
 
 export type ExecuteAdmitted = (request: OperationRequest) => Promise<OperationResponse>
 

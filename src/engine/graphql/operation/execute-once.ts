@@ -3,13 +3,7 @@ import { type ErrorCode, errorCodes, type FieldError, GatewayError, isErrorCode 
 import type { Idempotency } from '../../idempotency/idempotency.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { positionOf } from './client-error.ts'
-import { type Execution, executeOperation } from './execute.ts'
-
-export interface IdempotencyKey {
-  readonly key: string
-  /** The request as text. Requests with the same key must be equal. */
-  readonly request: string
-}
+import { type Execution, executeOperation, type IdempotencyKey } from './execute.ts'
 
 /**
  * Executes a mutation once per idempotency key. Its effects and its result are stored in one transaction. If the

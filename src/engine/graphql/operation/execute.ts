@@ -1,6 +1,8 @@
 import { type ExecutionResult, execute } from 'graphql'
 import type { Context } from '../../context.ts'
 import { noPlan } from '../../db/read/relation.ts'
+import type { StatementCount } from '../../db/statement-meter.ts'
+import type { Held } from '../../limits/held.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { errorAtEachPath, maxErrors, withholding } from '../schema/withheld.ts'
 import { toClientError } from './client-error.ts'
@@ -12,6 +14,30 @@ export interface Execution {
   readonly operation: PreparedOperation
   readonly variables: Values
   readonly context: Context
+}
+
+export interface IdempotencyKey {
+  readonly key: string
+  /** The request as text. Requests with the same key must be equal. */
+  readonly request: string
+}
+
+export interface OperationRequest extends Execution {
+  readonly statements: StatementCount
+  readonly bodyLength: number
+  readonly held: Held
+  /** With a key, a mutation runs once however often it is sent. */
+  readonly idempotencyKey?: IdempotencyKey | undefined
+}
+
+/** The result of an operation, and headers of the response. */
+export interface OperationResponse {
+  readonly result: ExecutionResult
+  /** The length of its data as JSON, about, in characters. */
+  readonly length: number
+  /** Whether it is stored now, for an idempotency key. */
+  readonly isStored: boolean
+  readonly headers: Readonly<Record<string, string>>
 }
 
 /**

@@ -5,12 +5,8 @@ import type { OperationLimits } from '../../limits/limits.ts'
 import type { RecentWrites } from '../../limits/recent-writes.ts'
 import type { Client } from '../../telemetry/usage/client.ts'
 import { createAdmissions } from './admit.ts'
-import {
-  createExecuteAdmitted,
-  type ExecuteAdmitted,
-  type OperationRequest,
-  type OperationResponse,
-} from './execute-admitted.ts'
+import type { OperationRequest, OperationResponse } from './execute.ts'
+import { createExecuteAdmitted, type ExecuteAdmitted } from './execute-admitted.ts'
 import { createPipeline } from './pipeline.ts'
 import { createPreparer, type Preparation, type Preparer } from './prepare/prepare.ts'
 import type { Schemas } from './prepare/schemas.ts'

@@ -1,7 +1,8 @@
 import { GatewayError, withHeaders } from '../../errors.ts'
 import type { OperationLimits } from '../../limits/limits.ts'
 import { type Admissions, pointsOfLength } from './admit.ts'
-import type { ExecuteAdmitted, OperationRequest, OperationResponse } from './execute-admitted.ts'
+import type { OperationRequest, OperationResponse } from './execute.ts'
+import type { ExecuteAdmitted } from './execute-admitted.ts'
 import type { PreparedOperation } from './prepare/prepare.ts'
 import { longResponse, mebibyte, requireResponseLength } from './response-length.ts'
 
