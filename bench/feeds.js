@@ -3,7 +3,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { decodeText } from '../src/domain/job/handlers/feed/decode-text.ts'
+import { decodeText } from '../src/domain/job/handlers/feed/feed.worker.ts'
 import { inputs } from './feeds/inputs.js'
 import { createReader, readerNames } from './feeds/readers.js'
 import { readOptions } from './options.js'

@@ -1,39 +1,47 @@
-import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import Fastify from 'fastify'
 import { consolePages } from './console/console-pages.ts'
 import { schemas } from './domain/schema.graphql.ts'
 import { createAuthenticator } from './engine/auth/authenticator.ts'
+import type { AccessTokens } from './engine/auth/tokens/access-tokens.ts'
 import { createTokenVerifier } from './engine/auth/tokens/token-verifier.ts'
 import type { TrustedIssuer } from './engine/auth/tokens/trusted-issuers.ts'
 import { createValidKeys } from './engine/auth/valid-keys.ts'
 import { createDocumentFinder } from './engine/graphql/http/documents.ts'
 import { type GraphQLOptions, registerGraphQL } from './engine/graphql/http/route.ts'
-import { webSockets } from './engine/graphql/http/websocket/web-sockets.ts'
+import { webSockets } from './engine/graphql/http/websocket/connections.ts'
 import { createOperations, type OperationsOptions } from './engine/graphql/operation/operations.ts'
 import { guides } from './engine/http/pages/guides.ts'
 import { home } from './engine/http/pages/home.ts'
 import { reference } from './engine/http/pages/reference.ts'
+import { routePlugin } from './engine/http/plugin.ts'
 import { commonHeaders, serverTiming } from './engine/http/plugins/common-headers.ts'
 import { cors } from './engine/http/plugins/cors.ts'
 import { errorHandler } from './engine/http/plugins/error-handler.ts'
 import { health } from './engine/http/plugins/health.ts'
 import { jsonBodies } from './engine/http/plugins/json-bodies.ts'
-import { jwks } from './engine/http/plugins/jwks.ts'
 import { loadShedding } from './engine/http/plugins/load-shedding.ts'
 import { type MetricsSource, metrics } from './engine/http/plugins/metrics.ts'
-import { requestLog } from './engine/http/plugins/request-log.ts'
+import { requestLog, requestTraces } from './engine/http/plugins/request-log.ts'
 import { requestState } from './engine/http/plugins/request-state.ts'
-import { requestTraces } from './engine/http/plugins/request-traces.ts'
 import { unsupportedRequests } from './engine/http/plugins/unsupported-requests.ts'
 import { createAuthenticate } from './engine/http/request.ts'
 import { connectionLimit } from './engine/http/server/connection-limit.ts'
-import { draining } from './engine/http/server/draining.ts'
 import { lingeringClose } from './engine/http/server/lingering-close.ts'
+import { draining } from './engine/http/server/listen.ts'
 import { type HttpTimeouts, serverOptions } from './engine/http/server/server-options.ts'
 import { createLimits, type LimitsOptions } from './engine/limits/limits.ts'
 import type { Tracing } from './engine/telemetry/tracing.ts'
 import { mcp } from './mcp/mcp.ts'
 import { openApi } from './rest/openapi/document.ts'
 import { rest } from './rest/rest.ts'
+
+/**
+ * Serves the public keys of access tokens, for servers that verify them. @see https://www.rfc-editor.org/rfc/rfc7517
+ */
+const jwks = routePlugin<{ tokens: AccessTokens }>('jwks', (app, { tokens }) => {
+  app.route({ method: ['GET', 'HEAD'], url: '/.well-known/jwks.json', handler: () => tokens.publicKeys() })
+})
 
 export interface AppOptions
   extends Omit<GraphQLOptions, 'operations' | 'authenticate' | 'documents' | 'steps' | 'places'>,

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { Readable } from 'node:stream'
-import { readJsonFeed } from '../../src/domain/job/handlers/feed/read-json-feed.ts'
+import { readJsonFeed } from '../../src/domain/job/handlers/feed/feed.worker.ts'
 import { readXmlFeed } from '../../src/domain/job/handlers/feed/read-xml-feed.ts'
 
 /** The names of the readers: the project's, and packages. */

@@ -1,18 +1,155 @@
-import { Command, CommanderError } from 'commander'
+import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { type EventType, eventTypes } from '../domain/event/event.ts'
+import { secretPrefix } from '../domain/webhook/secrets.ts'
+import { maxPointsPerMinute } from '../engine/auth/api-key.ts'
+import { scopes } from '../engine/auth/scopes.ts'
 import { fullVersion } from '../engine/telemetry/package-version.ts'
-import { backupCommand, restoreCommand } from './commands/backup.command.ts'
-import { eventsCommand } from './commands/events.command.ts'
-import { keysCommand, signingKeysCommand } from './commands/keys.command.ts'
-import { mcpCommand } from './commands/mcp.command.ts'
-import { migrateCommand } from './commands/migrate.command.ts'
-import { serveCommand, workCommand } from './commands/process.command.ts'
-import { schemaCommand } from './commands/schema.command.ts'
-import { seedCommand, tenantsCommand } from './commands/tenants.command.ts'
-import { exportCommand, importCommand } from './commands/transfer.command.ts'
-import { usageCommand } from './commands/usage.command.ts'
-import { verifyCommand } from './commands/verify.command.ts'
-import { webhooksCommand } from './commands/webhooks.command.ts'
+import { defaultLeaseSeconds } from '../server/lease.ts'
+import type { ServeOptions } from '../server/serve.ts'
+import type { WorkOptions } from '../server/work.ts'
+import type { EventsOptions } from './actions/events.ts'
+import type { NewKeyOptions } from './actions/keys.ts'
+import type { MoveOptions } from './actions/migrate.ts'
+import type { SeedOptions } from './actions/tenants.ts'
+import type { ExportOptions, ImportOptions } from './actions/transfer.ts'
+import type { UsageOptions } from './actions/usage.ts'
+import type { DistributionOptions, ErasureOptions, SecretsOptions } from './actions/verify.ts'
+import type { ListenOptions, TriggerOptions } from './actions/webhooks.ts'
 import type { Io, Output } from './io.ts'
+import {
+  readEventId,
+  readExpiry,
+  readFilledText,
+  readGrace,
+  readList,
+  readNode,
+  readNodes,
+  readSince,
+  readUrl,
+  wholeNumber,
+} from './option-values.ts'
+
+const types = Object.keys(eventTypes) as EventType[]
+
+function webhooksCommand(io: Io): Command {
+  const command = new Command('webhooks').description('list webhooks, and try an endpoint during development')
+
+  command
+    .command('list')
+    .description('list the webhooks of a tenant, without their secrets')
+    .requiredOption('--tenant <name>', 'the tenant')
+    .action(async ({ tenant }: { readonly tenant: string }) =>
+      (await import('./actions/webhooks.ts')).listWebhooks(io, tenant),
+    )
+
+  command
+    .command('listen')
+    .description(
+      'print the events of your tenant, and forward them to an endpoint on this machine. FUSION_API_KEY is the key',
+    )
+    .option('--url <url>', 'the gateway', readUrl, 'http://127.0.0.1:4000')
+    .option('--types <list>', 'only these types of events, separated by commas', readTypes)
+    .option('--forward <url>', 'the endpoint', readUrl)
+    .option('--secret <secret>', 'the secret that signs; a new one by default', readSecret)
+    .action(async (options: ListenOptions) => (await import('./actions/webhooks.ts')).listen(io, options))
+
+  command
+    .command('trigger')
+    .addArgument(new Argument('<type>', 'the type of the event').choices(types))
+    .description('send an example of an event to an endpoint')
+    .option('--forward <url>', 'the endpoint', readUrl, 'http://localhost:3000/hook')
+    .option('--secret <secret>', 'the secret that signs; a new one by default', readSecret)
+    .action(async (type: EventType, options: TriggerOptions) =>
+      (await import('./actions/webhooks.ts')).trigger(io, type, options),
+    )
+
+  return command
+}
+
+function readTypes(text: string): EventType[] {
+  const given = readList(text)
+  const unknown = given.find((type) => !types.some((known) => known === type))
+  if (unknown === undefined) return given as EventType[]
+  throw new InvalidArgumentError(`${unknown} is not a type of events. Types: ${types.join(', ')}.`)
+}
+
+function readSecret(text: string): string {
+  if (new RegExp(`^${secretPrefix}[\\w+/]{32,88}={0,2}$`).test(text)) return text
+  throw new InvalidArgumentError(`Give a secret: ${secretPrefix} and 24 to 64 bytes in base64.`)
+}
+
+function tenantsCommand(io: Io): Command {
+  const command = new Command('tenants').description('create and list tenants')
+
+  command
+    .command('create')
+    .argument('<name>', 'the name, which no other tenant has')
+    .description('create a tenant and print its id')
+    .action(async (name: string) => (await import('./actions/tenants.ts')).addTenant(io, name))
+
+  command
+    .command('list')
+    .description('list the tenants')
+    .action(async () => (await import('./actions/tenants.ts')).printTenants(io))
+
+  return command
+}
+
+const maxNumber = 2 ** 32 - 1
+
+function seedCommand(io: Io): Command {
+  return new Command('seed')
+    .description('fill a tenant with made-up users: each has 3 accounts with profiles, and 2 emails per profile')
+    .requiredOption('--tenant <name>', 'the tenant to fill')
+    .requiredOption('--users <count>', 'the number of users', wholeNumber(0, maxNumber))
+    .option('--seed <number>', 'the same number creates the same users', wholeNumber(0, maxNumber), 1)
+    .action(async (options: SeedOptions) => (await import('./actions/tenants.ts')).seed(io, options))
+}
+
+const concurrency = new Option('--concurrency <count>', 'the number of jobs that run at the same time')
+  .argParser(wholeNumber(1, 1_000))
+  .default(4)
+
+function serveCommand(io: Io): Command {
+  return new Command('serve')
+    .description('serve GraphQL and REST')
+    .option(
+      '--handlers <file>',
+      'run jobs in this process too, with the functions that the file exports (with the embedded database it always runs jobs)',
+    )
+    .addOption(concurrency)
+    .option(
+      '--processes <count>',
+      'the number of processes that serve together on the port; more than one needs PostgreSQL. SIGHUP restarts them one by one',
+      wholeNumber(1, 64),
+      1,
+    )
+    .action(async (options: ServeOptions) => {
+      if (options.processes === 1) return (await import('../server/serve.ts')).serve(io, options)
+      const { default: cluster } = await import('node:cluster')
+      // The supervisor does not load the code that serves.
+      if (cluster.isPrimary) return (await import('../server/supervise.ts')).supervise(io, options.processes)
+      const supervisor = (await import('../server/supervised.ts')).connectToSupervisor()
+      return (await import('../server/serve.ts')).serve(io, options, supervisor)
+    })
+}
+
+function workCommand(io: Io): Command {
+  return new Command('work')
+    .description('run the jobs of all tenants. With the embedded database, `serve` does so itself')
+    .option(
+      '--handlers <file>',
+      'the functions that the file exports run the jobs of the types they are named after. See docs/jobs.md',
+    )
+    .addOption(concurrency)
+    .option(
+      '--lease <seconds>',
+      'how long other workers wait for a worker that has died',
+      wholeNumber(1, 3_600),
+      defaultLeaseSeconds,
+    )
+    .action(async (options: WorkOptions) => (await import('../server/work.ts')).work(io, options))
+}
 
 // The files in commands/ say what each command accepts, and load almost nothing. A command that runs imports its file
 // in actions/ or process/, and with it the gateway's code: without that, `fusion --help` would take seconds.
@@ -66,4 +203,251 @@ function useIo(command: Command, io: Io): void {
 
 function widthOf({ isTTY, columns = 80 }: Output): number {
   return isTTY ? columns : 80
+}
+
+function backupCommand(io: Io): Command {
+  return new Command('backup')
+    .argument('<file>', 'the file to write. It must not exist')
+    .description('write a backup of the embedded database. Stop the gateway first')
+    .action(async (file: string) => (await import('./actions/backup.ts')).writeBackup(io, file))
+}
+
+function restoreCommand(io: Io): Command {
+  return new Command('restore')
+    .argument('<file>', 'a backup')
+    .description('restore a backup of the embedded database into DATA_DIR, which must have no database')
+    .action(async (file: string) => (await import('./actions/backup.ts')).restoreBackup(io, file))
+}
+
+function eventsCommand(io: Io): Command {
+  return new Command('events')
+    .description('list what has changed in a tenant, oldest first, and who changed it')
+    .requiredOption('--tenant <name>', 'the tenant')
+    .option('--key <id>', 'only changes by this key and its tokens')
+    .option('--resource <id>', 'only changes of this user, account, profile or job')
+    .option(
+      '--since <when>',
+      'a date (2027-01-31), a time (2027-01-31T08:00:00Z), or a time ago (15m, 12h, 90d)',
+      readSince,
+    )
+    .option('--json', 'print a JSON object per line')
+    .action(async (options: EventsOptions) => (await import('./actions/events.ts')).listEvents(io, options))
+}
+
+function keysCommand(io: Io): Command {
+  const command = new Command('keys').description('create, list, rotate and revoke API keys')
+
+  command
+    .command('create')
+    .description('create a key and print it on stdout. It is shown only once')
+    .requiredOption('--tenant <name>', 'the tenant that the key belongs to')
+    .option('--name <name>', 'the name of the key', 'unnamed')
+    .option(
+      '--expires <when>',
+      'a date (2027-01-31), a time (2027-01-31T08:00:00Z), or a time from now (15m, 12h, 90d)',
+      readExpiry,
+    )
+    .option('--scopes <list>', `the scopes, separated by commas; all by default: ${scopes.join(', ')}`, readList)
+    .option(
+      '--rate-limit <points>',
+      'the points that the key can spend per minute, if that is less than RATE_LIMIT',
+      wholeNumber(1, maxPointsPerMinute),
+    )
+    .action(async (options: NewKeyOptions) => (await import('./actions/keys.ts')).createKeyOf(io, options))
+
+  command
+    .command('list')
+    .description('list the keys, without their secrets')
+    .action(async () => (await import('./actions/keys.ts')).printKeys(io))
+
+  command
+    .command('rotate')
+    .argument('<id>', 'the id of the key, from keys list')
+    .addOption(
+      new Option('--grace <time>', 'how long the old key stays valid: 30m, 24h, 7d, or 0')
+        .argParser(readGrace)
+        .default(readGrace('24h'), '24h'),
+    )
+    .description('create the successor of a key and print it on stdout. It is shown only once')
+    .action(async (id: string, { grace }: { readonly grace: number }) =>
+      (await import('./actions/keys.ts')).createSuccessor(io, id, grace),
+    )
+
+  command
+    .command('revoke')
+    .argument('<id>', 'the id of the key, from keys list')
+    .description('revoke a key, the keys that it has created, and theirs')
+    .action(async (id: string) => (await import('./actions/keys.ts')).revokeTree(io, id))
+
+  return command
+}
+
+function signingKeysCommand(io: Io): Command {
+  const command = new Command('signing-keys').description('list and rotate the keys that sign access tokens')
+
+  command
+    .command('list')
+    .description('list the keys, without their secrets')
+    .action(async () => (await import('./actions/keys.ts')).printSigningKeys(io))
+
+  command
+    .command('rotate')
+    .description('sign with a new key from now on. Tokens that the old key has signed stay valid until they expire')
+    .action(async () => (await import('./actions/keys.ts')).replaceSigningKey(io))
+
+  return command
+}
+
+function mcpCommand(io: Io): Command {
+  return new Command('mcp')
+    .description('serve the tools of a gateway over stdio, to MCP clients. FUSION_API_KEY is the key or a token')
+    .option('--url <url>', 'the gateway', readUrl, 'http://127.0.0.1:4000')
+    .action(async ({ url }: { readonly url: string }) => (await import('./actions/mcp.ts')).serveTools(io, url))
+}
+
+function migrateCommand(io: Io): Command {
+  const command = new Command('migrate').description('apply, compare, repair and write database migrations')
+
+  command
+    .command('deploy')
+    .description('apply the pending migrations. Several processes may do so at the same time')
+    .option('--grants <role>', 'also print the statements that let a role run all other commands. The output is SQL')
+    .option('--lock-timeout <seconds>', 'how long it waits for others that do so', wholeNumber(0, 86_400), 60)
+    .action(async ({ grants, lockTimeout }: { readonly grants?: string; readonly lockTimeout: number }) =>
+      (await import('./actions/migrate.ts')).deploy(io, grants, lockTimeout * 1_000),
+    )
+
+  command
+    .command('contract')
+    .description('drop what only the previous version needs, when none of its gateways and workers runs')
+    .action(async () => (await import('./actions/migrate.ts')).contractNow(io))
+
+  command
+    .command('status')
+    .description('compare the database with the migrations. Exits with 1 if they differ')
+    .action(async () => (await import('./actions/migrate.ts')).printStatus(io))
+
+  command
+    .command('resolve')
+    .argument('<migration>', 'the name of a failed migration, from migrate status')
+    .description('record that a failed migration has been undone, so that deploy applies it again')
+    .action(async (name: string) => (await import('./actions/migrate.ts')).resolve(io, name))
+
+  command
+    .command('partition')
+    .description(
+      'partition the tables of tenants by tenant, on PostgreSQL. They can be read meanwhile, and writes wait',
+    )
+    .option('--modulus <count>', 'the number of partitions of each table', wholeNumber(2, 256), 16)
+    .action(async ({ modulus }: { readonly modulus: number }) =>
+      (await import('./actions/migrate.ts')).partition(io, modulus),
+    )
+
+  command
+    .command('distribute')
+    .description(
+      'distribute the tables of tenants over the nodes of Citus, on PostgreSQL. All gateways and workers must have ended. It can be run again',
+    )
+    .option('--node <host:port>', 'a node to add. May be repeated', readNodes, [])
+    .option('--shards <count>', 'into how many parts each table is split, if it is not yet', wholeNumber(1, 1024), 32)
+    .action(async ({ node, shards }: { readonly node: readonly string[]; readonly shards: number }) =>
+      (await import('./actions/migrate.ts')).distribute(io, node, shards),
+    )
+
+  command
+    .command('move')
+    .description('move the rows of a tenant to another node of Citus. Gateways and workers go on. It can be run again')
+    .requiredOption('--tenant <tenant>', 'the name or id of the tenant')
+    .requiredOption('--to <host:port>', 'the node, as migrate distribute has named it', readNode)
+    .action(async (options: MoveOptions) => (await import('./actions/migrate.ts')).move(io, options))
+
+  command
+    .command('new')
+    .argument('<name>', 'a few words for the change')
+    .description('write the migration that prisma/schema.prisma needs. Touches no database')
+    .action(async (name: string) => (await import('./actions/migrate.ts')).writeMigration(io, name))
+
+  return command
+}
+
+function schemaCommand(io: Io): Command {
+  return new Command('schema')
+    .description('print the GraphQL schema, sorted')
+    .option('--out <file>', 'write to this file instead of stdout')
+    .action(async ({ out }: { readonly out?: string }) => (await import('./actions/schema.ts')).printSchema(io, out))
+}
+
+function importCommand(io: Io): Command {
+  return new Command('import')
+    .description(
+      'import users, profiles and jobs, or a delta: a JSON record per line, in the format of the REST interface',
+    )
+    .argument('<file...>', 'the files, in order; - is stdin')
+    .requiredOption('--tenant <name>', 'the tenant to import into')
+    .option('--rejects <file>', 'write rejected records to this file, with file, line and reason')
+    .action(async (files: string[], options: ImportOptions) =>
+      (await import('./actions/transfer.ts')).importFiles(io, files, options),
+    )
+}
+
+function exportCommand(io: Io): Command {
+  return new Command('export')
+    .description('export the users, profiles and jobs of a tenant: a JSON record per line, which import accepts')
+    .requiredOption('--tenant <name>', 'the tenant to export')
+    .option(
+      '--since <event>',
+      'export only changes and deletions after the event in the last line of an export',
+      readEventId,
+    )
+    .option('--out <file>', 'write to this file instead of stdout')
+    .action(async (options: ExportOptions) => (await import('./actions/transfer.ts')).exportRecords(io, options))
+}
+
+function usageCommand(io: Io): Command {
+  return new Command('usage')
+    .description('list who has requested what, most requests first, as long as usage is kept')
+    .option('--tenant <name>', 'only this tenant')
+    .option('--field <Type.field>', 'only operations that select this field of the schema')
+    .option('--operation <name>', 'only operations with this name')
+    .addOption(new Option('--deprecated', 'list the deprecated fields instead').conflicts(['field', 'operation']))
+    .option('--json', 'print a JSON object per line')
+    .action(async (options: UsageOptions, command: Command) => {
+      const { isField, listUsage } = await import('./actions/usage.ts')
+      if (options.field !== undefined && !isField(options.field)) {
+        const reason = 'Give a field of an object or interface of the schema, such as User.email.'
+        command.error(`error: option '--field <Type.field>' argument '${options.field}' is invalid. ${reason}`)
+      }
+      await listUsage(io, options)
+    })
+}
+
+function verifyCommand(io: Io): Command {
+  const command = new Command('verify').description('check what the gateway promises about its data')
+  command
+    .command('erasure')
+    .description('look for a deleted user in every column of every table. Exits with 1 if one names the user')
+    .requiredOption('--user <id>', 'the id of the user', readFilledText)
+    .option('--tenant <name>', 'the tenant of the user; all tenants by default')
+    .option('--text <text>', 'a further text to look for, such as an email address; can be repeated', collect, [])
+    .option('--json', 'print a JSON object per line')
+    .action(async (options: ErasureOptions) => (await import('./actions/verify.ts')).verifyErasure(io, options))
+  command
+    .command('secrets')
+    .description('say how stored secrets are encrypted. Exits with 1 unless all are, with the first key of SECRET_KEYS')
+    .option('--encrypt', 'encrypt the others with it first. No process may lack the key')
+    .action(async (options: SecretsOptions) => (await import('./actions/verify.ts')).verifySecrets(io, options))
+  command
+    .command('distribution')
+    .description(
+      'check tables that Citus has distributed: where they are, what each node has, and which statements read several nodes. Exits with 1 if something is wrong',
+    )
+    .option('--json', 'print a JSON object per line')
+    .action(async (options: DistributionOptions) =>
+      (await import('./actions/verify.ts')).verifyDistributed(io, options),
+    )
+  return command
+}
+
+function collect(text: string, others: readonly string[]): string[] {
+  return [...others, readFilledText(text)]
 }

@@ -1,5 +1,3 @@
-import { createAlarm } from './alarm.ts'
-
 interface RepeatOptions {
   /** Ends the repetition, also while it waits. */
   readonly signal: AbortSignal
@@ -23,5 +21,30 @@ export async function repeat(
   while (!signal.aborted) {
     const milliseconds = await work().catch(onError)
     if (milliseconds > 0 && !signal.aborted) await alarm.wait(milliseconds)
+  }
+}
+
+/** Wakes a waiting loop. If nothing waits, the next wait ends at once. */
+export function createAlarm() {
+  let hasRung = false
+  let wake: (() => void) | undefined
+  return {
+    ring() {
+      hasRung = true
+      wake?.()
+    },
+    async wait(timeoutMilliseconds: number): Promise<void> {
+      if (!hasRung) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, timeoutMilliseconds)
+          wake = () => {
+            clearTimeout(timer)
+            resolve()
+          }
+        })
+      }
+      hasRung = false
+      wake = undefined
+    },
   }
 }

@@ -1,14 +1,75 @@
-import { GatewayError } from '../engine/errors.ts'
+import * as graphql from 'graphql'
+import { GatewayError, invalidField } from '../engine/errors.ts'
 import type { TrustedDocuments } from '../engine/graphql/http/trusted-documents.ts'
 import { pointsOfLength } from '../engine/graphql/operation/admit.ts'
 import type { Preparer } from '../engine/graphql/operation/prepare/prepare.ts'
 import { routePlugin } from '../engine/http/plugin.ts'
 import { type Authenticate, viewerOf } from '../engine/http/request.ts'
 import type { RateLimit } from '../engine/limits/rate-limit.ts'
+import { inputSchema, type Json } from '../rest/openapi/json-schema.ts'
 import { routes } from '../rest/routes.ts'
-import { createDocumentTools, queryTool } from './document-tools.ts'
-import { createRouteTool } from './route-tools.ts'
-import { createSearchTool } from './search-tool.ts'
+import { createRouteTool, type Tool, toToolName } from './route-tools.ts'
+
+/** The tool `query`. A GET never executes a mutation. */
+const queryTool: Tool = {
+  name: 'query',
+  description:
+    'Reads with a GraphQL query. Mutations are refused. Lists have pages: ' +
+    '{ users(first: 20) { nodes { id name } pageInfo { hasNextPage endCursor } } }',
+  inputSchema: {
+    type: 'object',
+    properties: { query: { type: 'string' }, variables: { type: 'object' }, operationName: { type: 'string' } },
+    required: ['query'],
+  },
+  annotations: { readOnlyHint: true },
+  run({ query = '', variables = {}, operationName = '' }) {
+    const search = { query: String(query), variables: JSON.stringify(variables), operationName: String(operationName) }
+    return { method: 'GET', url: `/graphql?${new URLSearchParams(search)}` }
+  },
+}
+
+/**
+ * Creates a tool for each trusted document with a description, except subscriptions and what is invalid in this schema.
+ */
+function createDocumentTools({ prepare, schema }: Preparer, trusted: TrustedDocuments | undefined): Tool[] {
+  const texts = [...(trusted?.texts ?? [])].filter((text) => text.includes('"""'))
+  return texts.flatMap((query) => {
+    const { operation } = prepare(query)
+    const description = operation?.definition.description?.value
+    if (!operation?.name || !description || operation.kind === 'subscription') return []
+    return {
+      name: toToolName(operation.name),
+      description,
+      inputSchema: variablesSchema(schema, operation.definition.variableDefinitions ?? []),
+      annotations: { readOnlyHint: operation.kind === 'query' },
+      run: (variables) => ({ method: 'POST', url: '/graphql', payload: { query, variables } }),
+    }
+  })
+}
+
+function variablesSchema(schema: graphql.GraphQLSchema, definitions: readonly graphql.VariableDefinitionNode[]) {
+  const properties = definitions.map(({ variable, type, description }) => {
+    const ofType = schemaOf(graphql.typeFromAST(schema, type as never) as graphql.GraphQLInputType)
+    return [variable.name.value, { ...ofType, ...(description && { description: description.value }) }]
+  })
+  const required = definitions.filter(({ type, defaultValue }) => type.kind === 'NonNullType' && !defaultValue)
+  return {
+    type: 'object' as const,
+    properties: Object.fromEntries(properties),
+    required: required.map(({ variable }) => variable.name.value),
+  }
+}
+
+/** Input types can contain themselves, so their fields are only described. */
+function schemaOf(type: graphql.GraphQLInputType): Json {
+  if (graphql.isNonNullType(type)) return schemaOf(type.ofType)
+  if (graphql.isListType(type)) return { type: 'array', items: schemaOf(type.ofType) }
+  if (graphql.isEnumType(type)) return { type: 'string', enum: type.getValues().map(({ name }) => name) }
+  if (!graphql.isInputObjectType(type))
+    return type.name === 'Date' ? { type: 'string', format: 'date' } : inputSchema(type)
+  const fields = Object.values(type.getFields()).map((field) => `${field.name}: ${field.type}`)
+  return { type: 'object', title: `${type.name} { ${fields.join(', ')} }` }
+}
 
 export interface McpOptions {
   readonly preparer: Preparer
@@ -61,3 +122,52 @@ export const mcp = routePlugin<McpOptions>(
     })
   },
 )
+
+/**
+ * Creates the tool that finds fields by up to 8 words. Each is a line: `user email` ⇒ `User.email: String # The email
+ * address.`
+ */
+function createSearchTool(schema: graphql.GraphQLSchema): Tool {
+  const types = Object.values(schema.getTypeMap()).filter(({ name }) => !name.startsWith('__'))
+  const lines = types.flatMap(linesOf)
+  return {
+    name: 'search_schema',
+    description: 'Finds fields of the GraphQL schema by words, or those of a type by its name. Queries start at Query.',
+    inputSchema: { type: 'object', properties: { search: { type: 'string' } }, required: ['search'] },
+    annotations: { readOnlyHint: true },
+    run({ search }) {
+      if (typeof search !== 'string') throw invalidField('search', 'INVALID_TYPE', 'must be a string')
+      const words = search.toLowerCase().match(/\w+/g)?.slice(0, 8) ?? []
+      const ranked = lines.map((line) => ({ line, rank: rankOf(line.toLowerCase(), words) }))
+      const found = ranked.filter(({ rank }) => rank > 0).toSorted((one, other) => other.rank - one.rank)
+      return [...found.slice(0, 60).map(({ line }) => line), `${found.length} found.`].join('\n')
+    },
+  }
+}
+
+/** The fields of a type that is named rank first, then what has a word as its name, in it, and elsewhere. */
+function rankOf(line: string, words: readonly string[]): number {
+  const [name = ''] = line.split(/[(: ]/, 1)
+  const ranks = words.map((word) => {
+    if (name.startsWith(`${word}.`)) return 9
+    if (name.endsWith(`.${word}`)) return 4
+    return name.includes(word) ? 3 : +line.includes(word)
+  })
+  return ranks.reduce((sum, rank) => sum + rank, 0)
+}
+
+/** The fields of a type, or the values of an enumeration. */
+function linesOf(type: graphql.GraphQLNamedType): string[] {
+  const fields = 'getFields' in type ? Object.values(type.getFields()) : []
+  const members: Member[] = graphql.isEnumType(type) ? [...type.getValues()] : fields
+  return members.map(({ name, args = [], type: of, description }) => {
+    const signature = args.length > 0 ? `(${args.map((arg) => `${arg.name}: ${arg.type}`).join(', ')})` : ''
+    const about = description ? ` # ${description.replaceAll(/\s+/g, ' ')}` : ''
+    return `${type.name}.${name}${signature}${of ? `: ${of}` : ''}${about}`
+  })
+}
+
+interface Member extends Pick<graphql.GraphQLEnumValue, 'name' | 'description'> {
+  readonly args?: readonly graphql.GraphQLArgument[]
+  readonly type?: graphql.GraphQLType
+}

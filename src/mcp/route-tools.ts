@@ -1,3 +1,5 @@
+import type { Tool as Definition } from '@modelcontextprotocol/server'
+import type { InjectOptions } from 'fastify'
 import { isNonNullType } from 'graphql'
 import { invalidField } from '../engine/errors.ts'
 import type { Preparer } from '../engine/graphql/operation/prepare/prepare.ts'
@@ -7,7 +9,6 @@ import { own } from '../engine/own.ts'
 import { bodySchema, inputSchema } from '../rest/openapi/json-schema.ts'
 import type { Route } from '../rest/route.ts'
 import { type StoredOperation, storeOperation, typeAt } from '../rest/stored-operation.ts'
-import { type Arguments, type Tool, toToolName } from './tool.ts'
 
 /** Creates the tool of a REST route. Its arguments are the parameters of the route and the fields of its body. */
 export function createRouteTool(route: Route, preparer: Preparer): Tool {
@@ -53,4 +54,16 @@ function inputSchemaOf({ parameters, body, tool }: Route, stored: StoredOperatio
     properties: { ...Object.fromEntries(schemas), ...(ofBody['properties'] as object) },
     required: [...required, ...((ofBody['required'] ?? []) as string[])],
   }
+}
+
+export type Arguments = Readonly<Record<string, unknown>>
+
+export interface Tool extends Definition {
+  /** Returns the request to REST or GraphQL that the tool stands for, or a text. May throw BAD_USER_INPUT. */
+  run(args: Arguments): (InjectOptions & { readonly url: string }) | string
+}
+
+/** `GetUser` ⇒ `get_user` */
+export function toToolName(operationName = ''): string {
+  return operationName.replace(/(?<=[a-z\d])(?=[A-Z])/g, '_').toLowerCase()
 }

@@ -1,24 +1,27 @@
+import { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { GraphQLSchema } from 'graphql'
 import { requireScope } from '../engine/auth/scopes.ts'
 import type { Services } from '../engine/context.ts'
 import type { OperationRequest } from '../engine/graphql/operation/execute.ts'
 import type { Operations } from '../engine/graphql/operation/operations.ts'
 import type { Values } from '../engine/graphql/operation/prepare/coerce-variables.ts'
+import type { PreparedOperation } from '../engine/graphql/operation/prepare/prepare.ts'
 import { maxPageSize } from '../engine/graphql/schema/connection.ts'
+import { fieldNamed } from '../engine/graphql/schema/deprecation.ts'
+import { metadataOf } from '../engine/graphql/schema/field-metadata.ts'
 import { prefixOf } from '../engine/http/base-url.ts'
 import { compressResponse } from '../engine/http/compression.ts'
 import { respondConditionally } from '../engine/http/conditional.ts'
 import { routePlugin } from '../engine/http/plugin.ts'
 import { type Authenticate, contextOf, readIdempotencyKey, viewerOf } from '../engine/http/request.ts'
 import { own } from '../engine/own.ts'
-import { checkVariables } from './check-variables.ts'
-import { deprecationHeaders } from './deprecation-headers.ts'
+import { checkVariables, dataOf, notFound } from './check-variables.ts'
 import type { Route, RouteInput } from './route.ts'
-import { dataOf, notFound } from './route-data.ts'
 import { routes } from './routes.ts'
 import { encode, valueAt } from './shape.ts'
 import { type StoredOperation, storeOperation } from './stored-operation.ts'
-import { type Page, streamList } from './stream-list.ts'
 
 export interface RestOptions {
   readonly services: Services
@@ -135,4 +138,51 @@ function urlOfPage({ url, parameters }: Route, query: RouteInput['query'], curso
     if (typeof value === 'string') search.set(name, value)
   }
   return `${url}?${search}`
+}
+
+/**
+ * The headers of a route that selects deprecated fields: since when the first one is deprecated, and when the first one
+ * can be removed. Empty if none is.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc9745 and https://www.rfc-editor.org/rfc/rfc8594
+ */
+function deprecationHeaders(schema: GraphQLSchema, { counted }: PreparedOperation): Record<string, string> {
+  const deprecations = [...counted.fields].flatMap(
+    (name) => metadataOf(fieldNamed(schema, name) ?? {}).deprecation ?? [],
+  )
+  const [since] = deprecations.map((one) => one.since).sort()
+  const [sunset] = deprecations.map((one) => one.sunset).sort()
+  if (since === undefined || sunset === undefined) return {}
+  return { deprecation: `@${Date.parse(since) / 1_000}`, sunset: new Date(sunset).toUTCString() }
+}
+
+interface Page {
+  readonly items: readonly unknown[]
+  /** The cursor of the next page; undefined if this is the last one. */
+  readonly next: string | undefined
+}
+
+/**
+ * Streams a whole list as the only key of a JSON object: `{"users":[…]}`. It holds one page at a time, reads the next
+ * one when the client has received the last, and stops when the client goes away. If a page fails, the stream is
+ * destroyed, so that the client sees a closed connection and not a list that looks complete.
+ *
+ * @param first the first page. An error in it can still become a status
+ */
+export function streamList(key: string, first: Page, readPage: (cursor: string) => Promise<Page>): Readable {
+  async function* chunks() {
+    let page = first
+    let separator = `{${JSON.stringify(key)}:[`
+    for (;;) {
+      const { items, next } = page
+      yield separator + items.map((item) => JSON.stringify(item)).join(',')
+      if (next === undefined) break
+      // The embedded database reads a page without waiting, so this lets other requests run in between.
+      await setImmediate()
+      page = await readPage(next)
+      separator = page.items.length > 0 ? ',' : ''
+    }
+    yield ']}'
+  }
+  return Readable.from(chunks(), { objectMode: false, highWaterMark: 1 })
 }

@@ -1,8 +1,382 @@
-import type { Route } from './route.ts'
-import { accountRoutes } from './routes/account.routes.ts'
-import { jobRoutes } from './routes/job.routes.ts'
-import { profileRoutes } from './routes/profile.routes.ts'
-import { userRoutes } from './routes/user.routes.ts'
+import { z } from 'zod'
+import { accountLink } from '../domain/account/account.input.ts'
+import { createJobRules } from '../domain/job/job.input.ts'
+import { jobSelection } from '../domain/job/job.transfer.ts'
+import { profileChange } from '../domain/profile/profile.input.ts'
+import { profileSelection } from '../domain/profile/profile.transfer.ts'
+import { newUser, userChange } from '../domain/user/user.input.ts'
+import { fullAccountSelection, fullUserSelection, userSelection } from '../domain/user/user.transfer.ts'
+import { maxPageSize } from '../engine/graphql/schema/connection.ts'
+import { filterText, id, integer, matching } from '../engine/input/rules.ts'
+import { readIdList, readObject, readPageSize, readText } from './inputs.ts'
+import type { Parameter, Route } from './route.ts'
+
+/** The selection of the errors of a mutation. */
+const userErrors = 'userErrors { code message field }'
+
+/**
+ * The id in a path. Swagger UI and Postman send the example, so that of a route that deletes its row or changes its
+ * state is a row that no other example needs.
+ */
+const idInPath =
+  (name: string, first: string) =>
+  (variable: string, example = first): Parameter => ({
+    in: 'path',
+    name: 'id',
+    variable,
+    description: `The id of the ${name}.`,
+    rules: id,
+    example,
+  })
+
+const userId = idInPath('user', 'usr_demo_1')
+const accountId = idInPath('account', 'acc_demo_1_1')
+const jobId = idInPath('job', 'job_demo_1')
+
+const pageSize = (plural: string): Parameter => ({
+  in: 'query',
+  name: 'limit',
+  variable: 'first',
+  description: `The number of ${plural}: 1–500. 20 by default.`,
+  rules: integer(1, maxPageSize),
+  example: 20,
+})
+
+const pageCursor: Parameter = {
+  in: 'query',
+  name: 'cursor',
+  variable: 'after',
+  description: 'The start of the page, from the last `Link`.',
+  rules: z.string().check(matching(/^[\w-]+$/, 'must be a cursor')),
+}
+
+/** The description of the cursor in a tool of MCP. */
+const toolCursor = 'The start of the page: `next_cursor` of the page before.'
+
+/** The rules of a new job. JSON Schema does not express the limits of payloads, which are configured. */
+const { newJob } = createJobRules({ payloadKib: 0, resultKib: 0 })
+
+const jobRoutes: readonly Route[] = [
+  {
+    method: 'POST',
+    url: '/fusion/jobs',
+    summary: 'Create a job',
+    operation: `mutation CreateJob($input: CreateJobInput!) {
+      createJob(input: $input) { job { ${jobSelection} } ${userErrors} }
+    }`,
+    parameters: [],
+    body: {
+      variable: 'input',
+      description: 'The job to create. Unknown fields are ignored.',
+      rules: newJob,
+      example: { job_type: 'fetch_content', payload: { url: 'https://example.com/feed.xml' } },
+    },
+    variables: (request) => ({ input: readObject(request) }),
+    response: 'createJob.job',
+    component: 'Job',
+    location: ({ id }) => `/fusion/jobs/${encodeURIComponent(id)}`,
+  },
+  {
+    method: 'GET',
+    url: '/fusion/jobs',
+    summary: 'List jobs',
+    description:
+      'Returns a page of the jobs of the tenant, oldest first, and the header `Link` with `rel="next"` if there are more.',
+    operation: `query ListJobs($filter: JobFilter, $first: Int, $after: String) {
+      jobs(filter: $filter, first: $first, after: $after) {
+        nodes { ${jobSelection} } pageInfo { hasNextPage endCursor }
+      }
+    }`,
+    parameters: [
+      {
+        in: 'query',
+        name: 'status',
+        variable: 'filter.status',
+        description: 'The state of the jobs.',
+        rules: z.string(),
+        example: 'succeeded',
+      },
+      {
+        in: 'query',
+        name: 'job_type',
+        variable: 'filter.jobType',
+        description: 'The exact type of the jobs.',
+        rules: filterText,
+        example: 'fetch_content',
+      },
+      pageSize('jobs'),
+      pageCursor,
+    ],
+    variables: (request) => ({
+      filter: { status: readText(request, 'status'), job_type: readText(request, 'job_type') },
+      first: readPageSize(request, 'limit'),
+      after: readText(request, 'cursor'),
+    }),
+    tool: { description: 'Lists the jobs, oldest first, page by page.', cursor: toolCursor },
+    response: 'jobs.nodes',
+    listKey: 'jobs',
+    component: 'Job',
+    connection: 'jobs',
+  },
+  {
+    method: 'GET',
+    url: '/fusion/jobs/:id',
+    summary: 'Get a job',
+    operation: `query GetJob($id: ID!) {
+      job(id: $id) { ${jobSelection} }
+    }`,
+    parameters: [jobId('id')],
+    variables: ({ params }) => ({ id: params['id'] }),
+    response: 'job',
+    component: 'Job',
+  },
+  {
+    method: 'POST',
+    url: '/fusion/jobs/:id/cancel',
+    summary: 'Cancel a job that waits or runs',
+    description: 'A finished job is rejected.',
+    operation: `mutation CancelJob($input: CancelJobInput!) {
+      cancelJob(input: $input) { job { ${jobSelection} } ${userErrors} }
+    }`,
+    parameters: [jobId('input.id', 'job_demo_2')],
+    variables: ({ params }) => ({ input: { id: params['id'] } }),
+    response: 'cancelJob.job',
+    component: 'Job',
+  },
+  {
+    method: 'POST',
+    url: '/fusion/jobs/:id/retry',
+    summary: 'Make a failed or cancelled job due again',
+    description: 'The job has its remaining attempts, but at least one. A job in another state is rejected.',
+    operation: `mutation RetryJob($input: RetryJobInput!) {
+      retryJob(input: $input) { job { ${jobSelection} } ${userErrors} }
+    }`,
+    parameters: [jobId('input.id', 'job_demo_3')],
+    variables: ({ params }) => ({ input: { id: params['id'] } }),
+    response: 'retryJob.job',
+    component: 'Job',
+  },
+]
+
+const userRoutes: readonly Route[] = [
+  {
+    method: 'POST',
+    url: '/users',
+    summary: 'Create a user',
+    operation: `mutation CreateUser($input: CreateUserInput!) {
+      createUser(input: $input) { user { ${userSelection} } ${userErrors} }
+    }`,
+    parameters: [],
+    body: {
+      variable: 'input',
+      description: 'The user to create. Unknown fields are ignored.',
+      rules: newUser,
+      example: { name: 'Grace Hopper', email: 'grace@example.com', phone: '+1 555 0100' },
+    },
+    variables: (request) => ({ input: readObject(request) }),
+    response: 'createUser.user',
+    component: 'NewUser',
+    location: ({ id }) => `/users/${encodeURIComponent(id)}`,
+  },
+  {
+    method: 'GET',
+    url: '/users',
+    summary: 'List users',
+    description:
+      'Streams all users of the tenant, oldest first. With `limit` or `cursor` it returns one page, and the header `Link` ' +
+      'with `rel="next"` if there are more. If a stream fails, the connection is closed before the end of the list.',
+    operation: `query ListUsers($first: Int, $after: String) {
+      users(first: $first, after: $after) { nodes { ${fullUserSelection} } pageInfo { hasNextPage endCursor } }
+    }`,
+    parameters: [
+      { ...pageSize('users'), description: 'The number of users: 1–500. 20 if only `cursor` is given.' },
+      pageCursor,
+    ],
+    variables: (request) => ({ first: readPageSize(request, 'limit'), after: readText(request, 'cursor') }),
+    tool: {
+      description: 'Lists the users with their accounts, oldest first, page by page.',
+      limit: 'The number of users: 1–500; 20 by default.',
+      cursor: toolCursor,
+    },
+    response: 'users.nodes',
+    listKey: 'users',
+    component: 'User',
+    connection: 'users',
+    streams: true,
+  },
+  {
+    method: 'GET',
+    url: '/users/:id',
+    summary: 'Get a user',
+    operation: `query GetUser($id: ID!) { user(id: $id) { ${fullUserSelection} } }`,
+    parameters: [userId('id')],
+    variables: ({ params }) => ({ id: params['id'] }),
+    response: 'user',
+    component: 'User',
+  },
+  {
+    method: 'PUT',
+    url: '/users/:id',
+    summary: 'Update a user',
+    description:
+      'Absent fields keep their value. `phone: null` clears the phone number; `name: null` and `email: null` change nothing.',
+    operation: `mutation UpdateUser($input: UpdateUserInput!) {
+      updateUser(input: $input) { user { ${fullUserSelection} } ${userErrors} }
+    }`,
+    parameters: [userId('input.id')],
+    body: {
+      variable: 'input',
+      without: ['id'],
+      description: 'The changes. Unknown fields are ignored.',
+      rules: userChange,
+      example: { name: 'Rear Admiral Grace Hopper', phone: null },
+    },
+    variables: (request) => ({ input: { ...readObject(request), id: request.params['id'] } }),
+    response: 'updateUser.user',
+    component: 'User',
+  },
+  {
+    method: 'DELETE',
+    url: '/users/:id',
+    summary: 'Delete a user',
+    description: "The user's accounts, profiles and emails are deleted too.",
+    operation: `mutation DeleteUser($input: DeleteUserInput!) {
+      deleteUser(input: $input) { deletedUserId ${userErrors} }
+    }`,
+    parameters: [userId('input.id', 'usr_demo_24')],
+    variables: ({ params }) => ({ input: { id: params['id'] } }),
+    response: 'deleteUser.deletedUserId',
+  },
+]
+
+const maxAccountIds = 500
+
+const profileRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    url: '/fusion/profiles',
+    summary: 'Get profiles of accounts',
+    description:
+      'Returns the profiles in the order of the ids, each once. Unknown ids are ignored. The ids are in `account_ids`, or a JSON array ' +
+      'as the body of the GET, or the same in both.',
+    operation: `query GetProfiles($accountIds: [ID!]!) {
+      profiles(accountIds: $accountIds) { ${profileSelection} }
+    }`,
+    parameters: [
+      {
+        in: 'query',
+        name: 'account_ids',
+        variable: 'accountIds',
+        description: 'The ids of the accounts: a JSON array, the parameter repeated, or ids separated by commas.',
+        rules: z.array(id).max(maxAccountIds),
+        example: ['acc_demo_1_1', 'acc_demo_2_1'],
+      },
+    ],
+    body: {
+      variable: 'accountIds',
+      isOptional: true,
+      description: 'The ids of the accounts.',
+      rules: z.array(id).max(maxAccountIds),
+      example: ['acc_demo_1_1', 'acc_demo_2_1'],
+    },
+    variables: (request) => ({ accountIds: readIdList(request, 'account_ids') }),
+    tool: {
+      description: 'Gets the profiles of accounts in the order of the ids, each once. Unknown ids are ignored.',
+      account_ids: 'The ids of the accounts.',
+    },
+    response: 'profiles',
+    listKey: 'profiles',
+    component: 'Profile',
+  },
+  {
+    method: 'PUT',
+    url: '/accounts/:id/profile',
+    summary: 'Create or change the profile of an account',
+    description: 'Absent fields keep their value, null clears it, and a list replaces the list.',
+    operation: `mutation SyncProfile($input: SyncProfileInput!) {
+      syncProfile(input: $input) { profile { ${profileSelection} } ${userErrors} }
+    }`,
+    parameters: [accountId('input.accountId')],
+    body: {
+      variable: 'input',
+      // The names of its entries are those of GraphQL, and no response of REST has it.
+      without: ['accountId', 'unsupportedFields'],
+      description: 'The profile. Unknown fields are ignored.',
+      rules: profileChange,
+      example: {
+        username: 'grace',
+        followers_count: 120_000,
+        date_of_birth: '1906:12:09',
+        emails: [{ value: 'grace@example.com', type: 'work', is_primary: true }],
+      },
+    },
+    variables: (request) => ({
+      input: { ...readObject(request), unsupported_fields: undefined, account_id: request.params['id'] },
+    }),
+    response: 'syncProfile.profile',
+    component: 'Profile',
+  },
+]
+
+const accountRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    url: '/users/:id/accounts',
+    summary: 'List the accounts of a user',
+    description: 'Returns all of them, oldest first.',
+    operation: `query ListAccounts($id: ID!) { user(id: $id) { id accounts { ${fullAccountSelection} } } }`,
+    parameters: [userId('id')],
+    variables: ({ params }) => ({ id: params['id'] }),
+    response: 'user.accounts',
+    listKey: 'accounts',
+    component: 'LinkedAccount',
+  },
+  {
+    method: 'POST',
+    url: '/users/:id/accounts',
+    summary: 'Link an account to a user',
+    description:
+      'Linking an account to the same user again returns the first link unchanged. An account of another user is rejected.',
+    operation: `mutation LinkAccount($input: LinkAccountInput!) {
+      linkAccount(input: $input) { account { ${fullAccountSelection} } ${userErrors} }
+    }`,
+    parameters: [userId('input.userId')],
+    body: {
+      variable: 'input',
+      // In a tool of MCP, the argument `id` is the user.
+      without: ['id', 'userId'],
+      description: 'The account to link. Unknown fields are ignored.',
+      rules: accountLink,
+      example: { user_platform: 'YOUTUBE', platform_account_id: 'UC2', display_name: 'Grace on YouTube' },
+    },
+    variables: (request) => ({ input: { ...readObject(request), id: undefined, user_id: request.params['id'] } }),
+    response: 'linkAccount.account',
+    component: 'LinkedAccount',
+    location: ({ id }) => `/accounts/${encodeURIComponent(id)}`,
+  },
+  {
+    method: 'GET',
+    url: '/accounts/:id',
+    summary: 'Get an account',
+    operation: `query GetAccount($id: ID!) { account(id: $id) { ${fullAccountSelection} } }`,
+    parameters: [accountId('id')],
+    variables: ({ params }) => ({ id: params['id'] }),
+    response: 'account',
+    component: 'LinkedAccount',
+  },
+  {
+    method: 'DELETE',
+    url: '/accounts/:id',
+    summary: 'Unlink an account',
+    description: 'The profile and the emails of the account are deleted too.',
+    operation: `mutation UnlinkAccount($input: UnlinkAccountInput!) {
+      unlinkAccount(input: $input) { unlinkedAccountId ${userErrors} }
+    }`,
+    parameters: [accountId('input.id', 'acc_demo_25_1')],
+    variables: ({ params }) => ({ input: { id: params['id'] } }),
+    response: 'unlinkAccount.unlinkedAccountId',
+  },
+]
 
 /** The REST interface: a route per row. */
 export const routes: readonly Route[] = [userRoutes, accountRoutes, profileRoutes, jobRoutes].flat()

@@ -1,6 +1,6 @@
-import { domain } from '../domain/domain.ts'
 import { changedResources, changedUsers, readPosition } from '../domain/event/changes.ts'
 import type { Export, Json } from '../domain/resource.ts'
+import { domain } from '../domain/resources.ts'
 import { schemas } from '../domain/schema.graphql.ts'
 import { scopes } from '../engine/auth/scopes.ts'
 import type { Viewer } from '../engine/auth/viewer.ts'

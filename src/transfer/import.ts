@@ -1,8 +1,9 @@
+import { isDriverAdapterError } from '@prisma/driver-adapter-utils'
 import { RecordError } from '../domain/resource.ts'
 import type { Database } from '../engine/db/database.ts'
+import { isDatabaseUnavailable, refusalOf } from '../engine/db/errors.ts'
 import { idOf, listKeys, parseRecord, type ReadRecord, readRecord } from './read-record.ts'
 import { createRecordSplitter, type RawRecord } from './record-splitter.ts'
-import { writeBatch } from './write-batch.ts'
 
 export interface ImportFile {
   readonly name: string
@@ -116,4 +117,48 @@ function describe(file: string, raw: RawRecord, id: string | undefined, reason: 
   const { line, list, index = 0 } = raw
   const place = list === undefined ? {} : { list, index }
   return { file, line, ...place, ...(id !== undefined && { id }), reason, text: textOf(raw).trim() }
+}
+
+/**
+ * Writes records of one kind with one transaction. If it fails, each half is written by itself, until the bad records
+ * are found.
+ *
+ * @param onReject called with each record that cannot be written, and why
+ * @returns the number of records that were written
+ * @throws if the database cannot write at all
+ */
+async function writeBatch<Item extends ReadRecord>(
+  database: Database,
+  tenantAppId: string,
+  items: readonly Item[],
+  onReject: (item: Item, reason: string) => Promise<void>,
+): Promise<number> {
+  const [first] = items
+  if (!first) return 0
+  try {
+    const records = items.map(({ record }) => record) as never[]
+    await database.transact(() => first.write(database, tenantAppId, records))
+    return items.length
+  } catch (error) {
+    const reason = reasonOf(error)
+    if (items.length === 1) {
+      await onReject(first, reason)
+      return 0
+    }
+    const half = Math.ceil(items.length / 2)
+    const written = await writeBatch(database, tenantAppId, items.slice(0, half), onReject)
+    return written + (await writeBatch(database, tenantAppId, items.slice(half), onReject))
+  }
+}
+
+/** @throws the error, if it is not about the records */
+function reasonOf(error: unknown): string {
+  if (error instanceof RecordError) return error.message
+  if (isDatabaseUnavailable(error)) throw error
+  if (isDriverAdapterError(error) && error.cause.kind === 'UniqueConstraintViolation') {
+    return 'another record has the same platform account or id'
+  }
+  const refusal = refusalOf(error)
+  if (refusal === undefined) throw error
+  return /affect row a second time/.test(refusal) ? 'has the same id twice' : `the database refused it: ${refusal}`
 }

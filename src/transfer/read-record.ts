@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer'
-import { domain } from '../domain/domain.ts'
 import { isEventId } from '../domain/event/event.ts'
 import { RecordError, type Transfer } from '../domain/resource.ts'
+import { domain } from '../domain/resources.ts'
 import { isPossibleId } from '../engine/db/ids.ts'
-import { problemOfNumbers } from '../engine/input/inexact-numbers.ts'
+import { problemOfNumbers } from '../engine/input/json.ts'
 import { own } from '../engine/own.ts'
 import type { RawRecord } from './record-splitter.ts'
 

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createKey } from '../../src/domain/credential/key.service.ts'
-import { removeEndedKeys } from '../../src/domain/credential/remove-ended-keys.ts'
+import { createKey, removeEndedKeys } from '../../src/domain/credential/key.service.ts'
 import { scopes as allScopes } from '../../src/engine/auth/scopes.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 

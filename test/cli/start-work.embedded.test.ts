@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { startWork } from '../../src/cli/process/start-work.ts'
 import { createServices } from '../../src/domain/services.ts'
 import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
 import { unlimited } from '../../src/engine/limits/rate-limit.ts'
 import { createLogger } from '../../src/engine/telemetry/logger.ts'
+import { startWork } from '../../src/server/start-work.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { settings } from '../support/settings.ts'
 

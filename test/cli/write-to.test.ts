@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Writable } from 'node:stream'
 import { expect, it } from 'vitest'
-import { writeTo } from '../../src/cli/actions/write-to.ts'
+import { writeTo } from '../../src/cli/actions/transfer.ts'
 
 it('a slow reader slows the writer down', async () => {
   let read = ''

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { hashText } from '../../src/engine/db/distribution/hash.ts'
+import { hashText } from '../../src/engine/db/postgres/follow-nodes.ts'
 import { query, statement } from '../../src/engine/db/statement.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 

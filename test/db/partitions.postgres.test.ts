@@ -6,10 +6,8 @@ import { seedTenant } from '../../src/domain/seed/seed.ts'
 import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
 import { type Database, openDatabase } from '../../src/engine/db/database.ts'
 import type { Driver } from '../../src/engine/db/driver.ts'
-import { contract } from '../../src/engine/db/migrations/contract.ts'
-import { deployMigrations, readMigrationStatus } from '../../src/engine/db/migrations/migrations.ts'
-import { partitionTables } from '../../src/engine/db/partitions/partition-tables.ts'
-import { readTenantTables } from '../../src/engine/db/partitions/tenant-tables.ts'
+import { contract, deployMigrations, readMigrationStatus } from '../../src/engine/db/migrations/migrations.ts'
+import { partitionTables, readTenantTables } from '../../src/engine/db/partitions/partition-tables.ts'
 import { fusion, startGateway } from '../support/cli.ts'
 import {
   adminUrl,

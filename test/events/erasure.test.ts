@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { eraseUsers } from '../../src/domain/erasure/erase-users.ts'
-import { findMentions } from '../../src/domain/erasure/find-mentions.ts'
+import { eraseUsers, findMentions } from '../../src/domain/erasure/erase-users.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { settleEvents } from '../support/events.ts'
 import { factoriesFor } from '../support/factories.ts'

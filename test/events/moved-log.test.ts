@@ -1,6 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { createEventLog } from '../../src/domain/event/event-log.ts'
-import { fitEventLog } from '../../src/domain/event/fit-event-log.ts'
+import { createEventLog, fitEventLog } from '../../src/domain/event/event-log.ts'
 import { startTestApp } from '../support/app.ts'
 import { settleEvents } from '../support/events.ts'
 import { factoriesFor } from '../support/factories.ts'

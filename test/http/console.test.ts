@@ -58,7 +58,7 @@ describe('/console', () => {
   })
 
   it('has modules without types, which are removed without a warning', async () => {
-    const url = new URL('../../src/console/modules.ts', import.meta.url)
+    const url = new URL('../../src/console/console-pages.ts', import.meta.url)
     const program = `import { readModules } from '${url}'; process.stdout.write(JSON.stringify(await readModules()))`
     const args = ['--input-type=module', '--eval', program]
     const { stdout, stderr } = await promisify(execFile)(process.execPath, args)

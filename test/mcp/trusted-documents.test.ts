@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import type { AppOptions } from '../../src/app.ts'
-import { toToolName } from '../../src/mcp/tool.ts'
+import { toToolName } from '../../src/mcp/route-tools.ts'
 import { routes } from '../../src/rest/routes.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf } from '../support/events.ts'

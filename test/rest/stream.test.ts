@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { streamList } from '../../src/rest/stream-list.ts'
+import { streamList } from '../../src/rest/rest.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 /** More than the buffers of two sockets take, or only some pages. */

@@ -1,8 +1,8 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type StartDeliveriesOptions, startDeliveries } from '../../src/cli/process/start-deliveries.ts'
 import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
 import { unlimited } from '../../src/engine/limits/rate-limit.ts'
+import { type StartDeliveriesOptions, startDeliveries } from '../../src/server/start-deliveries.ts'
 import type { TestApp, TestTenant } from './app.ts'
 import { settings } from './settings.ts'
 

@@ -1,8 +1,7 @@
 import { Registry } from '@prometheus-io/client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createRateLimit } from '../../src/engine/limits/rate-limit.ts'
-import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
-import { countPointsByKey } from '../../src/engine/telemetry/points-by-key.ts'
+import { countPointsByKey, createMetrics } from '../../src/engine/telemetry/metrics.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { createOneOfEach } from '../support/factories.ts'
 

@@ -7,7 +7,7 @@ import { ExportResultCode } from '@opentelemetry/core'
 import { type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { readConfig } from '../../src/config.ts'
-import { createOtlpExporter } from '../../src/engine/telemetry/otlp-exporter.ts'
+import { createOtlpExporter } from '../../src/engine/telemetry/tracing.ts'
 
 const closers: (() => void)[] = []
 afterEach(() => {

@@ -1,7 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import { expect, it } from 'vitest'
-import { createLogger } from '../../src/engine/telemetry/logger.ts'
-import { createReadableLog } from '../../src/engine/telemetry/readable-log.ts'
+import { createLogger, createReadableLog } from '../../src/engine/telemetry/logger.ts'
 
 /** Writes to a log and returns the lines that a person reads. */
 function linesOf(write: (log: ReturnType<typeof createLogger>) => void): string {

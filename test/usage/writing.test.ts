@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { removeOldUsage } from '../../src/domain/usage/remove-old-usage.ts'
-import { startUsageWriter } from '../../src/domain/usage/usage-writer.ts'
+import { removeOldUsage, startUsageWriter } from '../../src/domain/usage/write-usage.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf } from '../support/events.ts'
 import { openSocket } from '../support/web-socket.ts'

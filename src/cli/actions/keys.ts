@@ -1,6 +1,10 @@
+import { readConfig } from '../../config.ts'
 import { createKey, listKeys, revokeKey, rotateKey } from '../../domain/credential/key.service.ts'
 import { findTenant } from '../../domain/tenant/tenant.service.ts'
+import { listSigningKeys, rotateSigningKey } from '../../engine/auth/tokens/signing-keys.ts'
 import type { ApiKey } from '../../engine/db/generated/prisma/client.ts'
+import { mayHavePreviousRelease } from '../../engine/db/migrations/migrations.ts'
+import { keyRingOf } from '../../server/key-ring-of.ts'
 import type { Io } from '../io.ts'
 import { printTable } from './terminal.ts'
 import { withMigratedDatabase } from './with-database.ts'
@@ -62,4 +66,24 @@ export function revokeTree(io: Io, id: string): Promise<void> {
 function stateOf({ revokedAt, expiresAt }: ApiKey): string {
   if (revokedAt) return 'revoked'
   return expiresAt && expiresAt.getTime() <= Date.now() ? 'expired' : 'active'
+}
+
+export function printSigningKeys(io: Io): Promise<void> {
+  return withMigratedDatabase(io, async (database) => {
+    const keys = await listSigningKeys(database)
+    printTable(
+      io.stdout,
+      ['ID', 'STATE', 'CREATED', 'RETIRED'],
+      keys.map(({ id, createdAt, retiredAt }) => {
+        return [id, retiredAt ? 'retired' : 'signs', createdAt.toISOString(), retiredAt?.toISOString() ?? '-']
+      }),
+    )
+  })
+}
+
+export function replaceSigningKey(io: Io): Promise<void> {
+  return withMigratedDatabase(io, async (database) => {
+    const keyRing = (await mayHavePreviousRelease(database.sql)) ? undefined : keyRingOf(readConfig(io.env))
+    io.stdout.write(`${await rotateSigningKey(database, keyRing)}\n`)
+  })
 }

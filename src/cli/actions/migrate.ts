@@ -4,12 +4,13 @@ import { type Database, openDatabase } from '../../engine/db/database.ts'
 import { distributeTables } from '../../engine/db/distribution/distribute-tables.ts'
 import { moveTenant } from '../../engine/db/distribution/move-tenant.ts'
 import type { Driver } from '../../engine/db/driver.ts'
-import { contract, readContractions } from '../../engine/db/migrations/contract.ts'
 import { grantsFor } from '../../engine/db/migrations/grants.ts'
 import {
+  contract,
   createMigration,
   deployMigrations,
   markMigrationRolledBack,
+  readContractions,
   readMigrationStatus,
 } from '../../engine/db/migrations/migrations.ts'
 import { partitionTables } from '../../engine/db/partitions/partition-tables.ts'

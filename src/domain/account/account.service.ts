@@ -1,15 +1,17 @@
 import type { z } from 'zod'
 import { ownedBy } from '../../engine/auth/viewer.ts'
 import type { Context } from '../../engine/context.ts'
+import type { Database } from '../../engine/db/database.ts'
 import type { Account } from '../../engine/db/generated/prisma/client.ts'
 import { isPossibleId } from '../../engine/db/ids.ts'
+import { selectColumns } from '../../engine/db/read/columns.ts'
+import { query, statement } from '../../engine/db/statement.ts'
 import { type GatewayError, invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/parse-input.ts'
 import { deleteEach, type Outcome, writeEach, writeOne } from '../../engine/input/write-each.ts'
 import { userNotFound } from '../user/user.service.ts'
 import { accountChange, accountLink } from './account.input.ts'
 import { accountIds } from './account.ts'
-import { platformNameOf } from './account-store.ts'
 
 /**
  * Links platform accounts to users. Linking an account to the same user again returns the first link unchanged. Runs in
@@ -108,4 +110,44 @@ export const unlinkAccount = writeOne(unlinkAccounts)
 /** The rejection of an id that no account of the tenant has. */
 export function accountNotFound(field: string) {
   return invalidField(field, 'NOT_FOUND', 'is not the id of an account')
+}
+
+/** What identifies an account on its platform. */
+export type PlatformAccount = Pick<Account, 'platform' | 'platformAccountId'>
+
+export type AccountStore = ReturnType<typeof createAccountStore>
+
+export function createAccountStore({ sql, model }: Pick<Database, 'sql' | 'model'>) {
+  const { list, toRow } = selectColumns(model('Account'))
+  const columns = list
+    .split(', ')
+    .map((column) => `account.${column}`)
+    .join(', ')
+
+  // One look-up in the unique index per account. With a list of ids, PostgreSQL may compare the trigrams of each id
+  // instead.
+  const findByPlatform = statement(`
+    SELECT ${columns} FROM unnest($2::text[], $3::text[]) AS wanted (platform, platform_account_id)
+    JOIN account ON account.tenant_app_id = $1 AND account.platform = wanted.platform
+      AND account.platform_account_id = wanted.platform_account_id`)
+
+  return {
+    /** Finds accounts of a tenant. Returns a function that returns the account of a platform account. */
+    async findByPlatform(tenantAppId: string, wanted: readonly PlatformAccount[]) {
+      if (wanted.length === 0) return () => undefined
+      const rows = await query(sql, findByPlatform, [
+        tenantAppId,
+        wanted.map(({ platform }) => platform),
+        wanted.map(({ platformAccountId }) => platformAccountId),
+      ])
+      const accounts = rows.map(toRow) as unknown as Account[]
+      const byName = new Map(accounts.map((account) => [platformNameOf(account), account]))
+      return (of: PlatformAccount) => byName.get(platformNameOf(of))
+    },
+  }
+}
+
+/** `{ platform: 'YOUTUBE', platformAccountId: 'UC1' }` ⇒ `YOUTUBE UC1`. No platform has a space. */
+export function platformNameOf({ platform, platformAccountId }: PlatformAccount): string {
+  return `${platform} ${platformAccountId}`
 }

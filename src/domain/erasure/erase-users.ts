@@ -1,7 +1,111 @@
 import type { Database } from '../../engine/db/database.ts'
 import { sumOfBatches, sumOfTenants } from '../../engine/db/each-tenant.ts'
+import { literals, modelTables } from '../../engine/db/own-objects.ts'
 import { execute, query, type Statement, statement } from '../../engine/db/statement.ts'
-import { createdIdPattern, likePatternOf, patternOf, readNames } from './names.ts'
+import { accountIds } from '../account/account.ts'
+import { profileIds } from '../profile/profile.ts'
+
+/** An id of an account or a profile that the gateway has created, as a regular expression of PostgreSQL. */
+const createdId = `(?:${accountIds.prefix}|${profileIds.prefix})[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`
+
+/**
+ * The ids of a user, and of the accounts and profiles that the user has had, as far as the event log and the deletion
+ * know them. Ids that clients have chosen for accounts and profiles are left out: users with tokens could choose words
+ * that other payloads have. Parameters: tenant, users.
+ */
+const readNames = statement(`
+  SELECT DISTINCT erased.user_id, name FROM unnest($2::text[]) AS erased (user_id) CROSS JOIN LATERAL (
+    SELECT erased.user_id UNION SELECT unnest(ARRAY[resource_id, account_id]) FROM event
+    WHERE event.tenant_app_id = $1 AND event.user_id = erased.user_id
+    UNION SELECT unnest(names) FROM erasure WHERE erasure.tenant_app_id = $1 AND erasure.id = erased.user_id
+  ) AS named (name) WHERE name = erased.user_id OR name ~ '^${createdId}$'`)
+
+/** The length from which an id is certainly one, and not a word or a number that means something else. */
+const minIdLength = 20
+
+/** Whether a name is looked for as a word, and not as a whole JSON string. */
+const isCertain = (name: string) => name.length >= minIdLength
+
+/** A character of a word, but not the last one of an escape sequence of JSON. */
+const start = String.raw`(?:(?<![\w.+-])|(?<=\\[bfnrt])|(?<=\\u[0-9a-fA-F]{4}))`
+const end = String.raw`(?![\w-]|\.\w)`
+
+/**
+ * A regular expression of PostgreSQL for the ids of accounts and profiles in a text, as words, that the gateway has
+ * created.
+ */
+const createdIdPattern = `${start}(${createdId})${end}`
+
+/** A regular expression of PostgreSQL for text and JSON that has a name, as a word or as a whole JSON string. */
+function patternOf(name: string, isWord = isCertain(name)): string {
+  const text = (isWord ? name : JSON.stringify(name)).replace(/[^\w@"\s-]/g, '\\$&')
+  return isWord ? start + text + end : text
+}
+
+/** A pattern of SQL's LIKE for texts that may match the regular expression. It takes a hundredth of the time. */
+function likePatternOf(name: string, isWord = isCertain(name)): string {
+  return `%${(isWord ? name : JSON.stringify(name)).replace(/[\\%_]/g, '\\$&')}%`
+}
+
+/** A column in which a user is named. */
+interface Mention {
+  readonly table: string
+  readonly column: string
+  readonly rows: number
+  /** Whether the column belongs to the event log, which keeps ids of deleted users until its retention ends. */
+  readonly isKept: boolean
+}
+
+const listColumns = statement(`
+  SELECT c.relname, a.attname, quote_ident(c.relname), quote_ident(a.attname)
+  FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+  WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema())) AND c.relname IN (${literals(modelTables)})
+  ORDER BY 1, a.attnum`)
+
+const listTenants = statement('SELECT id FROM tenant_app WHERE $1::text IS NULL OR id = $1')
+
+/**
+ * Looks through every column of every table for the id of a user, the ids of the accounts and profiles that the event
+ * log knows of the user, and further texts, such as an email address.
+ *
+ * @param tenantAppId the tenant of the user. All tenants if absent
+ */
+export async function findMentions(
+  { sql }: Pick<Database, 'sql'>,
+  {
+    userId,
+    tenantAppId,
+    texts,
+  }: { readonly userId: string; readonly tenantAppId?: string; readonly texts: readonly string[] },
+): Promise<Mention[]> {
+  const tenants = (await query(sql, listTenants, [tenantAppId ?? null])).map(([id]) => String(id))
+  const names: string[] = []
+  for (const tenant of tenants) {
+    for (const [, name] of await query(sql, readNames, [tenant, [userId]])) names.push(String(name))
+  }
+  const all = [...new Set([userId, ...names, ...texts])]
+  // A text of the operator is a word, however short.
+  const isWord = (name: string) => isCertain(name) || texts.includes(name)
+  const likePatterns = all.map((name) => likePatternOf(name, isWord(name)))
+  const pattern = all.map((name) => patternOf(name, isWord(name))).join('|')
+  const columns = await query(sql, listColumns)
+  const mentions: Mention[] = []
+  for (const [table, ofTable] of Map.groupBy(columns, ([name]) => String(name))) {
+    const isOfTenant = ofTable.some(([, column]) => column === 'tenant_app_id')
+    const counts = ofTable.map(
+      ([, , , column]) =>
+        `count(*) FILTER (WHERE ${column}::text = ANY ($1) OR (${column}::text LIKE ANY ($4) AND ${column}::text ~ $2))`,
+    )
+    const count = statement(`
+      SELECT ${counts.join(', ')} FROM ${ofTable[0]?.[2]} ${isOfTenant ? 'WHERE tenant_app_id = ANY ($3)' : 'WHERE $3::text[] IS NOT NULL'}`)
+    const [found = []] = await query(sql, count, [all, pattern, tenants, likePatterns])
+    for (const [index, rows] of found.entries()) {
+      const column = String(ofTable[index]?.[1])
+      if (Number(rows) > 0) mentions.push({ table, column, rows: Number(rows), isKept: table === 'event' })
+    }
+  }
+  return mentions
+}
 
 /** How many users are looked for at once. */
 const maxUsers = 20

@@ -4,11 +4,46 @@ import type { Driver, Listener } from '../../engine/db/driver.ts'
 import { invalidField } from '../../engine/errors.ts'
 import type { Payer } from '../../engine/limits/payer.ts'
 import { isEventId, transactionOf } from './event.ts'
-import { type EventFollower, Follower, feedClosed } from './event-follower.ts'
+import { type EventFollower, Follower, feedClosed, TenantTail } from './event-follower.ts'
 import type { EventLog, EventSelection } from './event-log.ts'
 import { maxEvents } from './new-events.ts'
-import { createStallWatch, type OnStall } from './stall-watch.ts'
-import { TenantTail } from './tenant-tail.ts'
+
+const stallMilliseconds = 30_000
+
+/**
+ * Called with how long the log has waited for a transaction, in seconds, and what is known of it; with 0 when it waits
+ * no longer.
+ */
+type OnStall = (seconds: number, writer?: string) => void
+
+/** Creates the watch over a log that waits for a transaction. */
+function createStallWatch(onStall: OnStall, log: Pick<EventLog, 'describeOldestWriter'>) {
+  let since: ReadonlyMap<string, number> = new Map()
+  let isReported = false
+  return {
+    /** Called when the log is read no more. */
+    end(): void {
+      if (isReported) onStall(0)
+    },
+    /**
+     * @param places how far the log can be read on each server where it waits: a later transaction has begun there, and
+     *   it stays there
+     */
+    async note(places: readonly string[]): Promise<void> {
+      const now = performance.now()
+      since = new Map(places.map((place) => [place, since.get(place) ?? now]))
+      const stalled = now - Math.min(now, ...since.values())
+      if (stalled < stallMilliseconds) {
+        if (isReported) onStall(0)
+        isReported = false
+        return
+      }
+      // The description is read once, the duration is reported each time.
+      onStall(stalled / 1_000, isReported ? undefined : await log.describeOldestWriter())
+      isReported = true
+    },
+  }
+}
 
 export interface FeedOptions {
   readonly log: EventLog

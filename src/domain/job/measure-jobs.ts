@@ -1,7 +1,7 @@
 import { Gauge } from '@prometheus-io/client'
 import type { StatementMeter } from '../../engine/db/statement-meter.ts'
+import { readBehind } from '../../engine/telemetry/measure-nodes.ts'
 import type { Metrics } from '../../engine/telemetry/metrics.ts'
-import { readBehind } from '../../engine/telemetry/read-behind.ts'
 import type { JobStore } from './store/job-store.ts'
 
 /** Adds the jobs of all tenants to the metrics of a process. While the database fails, the metrics have no numbers. */

@@ -12,17 +12,21 @@ import {
 import { byCount, byTime } from '../../engine/db/read/order.ts'
 import { invalidField } from '../../engine/errors.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
-import { defineFilter } from '../../engine/graphql/schema/filter.ts'
-import { addExistence, addNullConditions } from '../../engine/graphql/schema/filter-absence.ts'
+import { defineBulkMutation } from '../../engine/graphql/schema/bulk-mutation.ts'
+import { addExistence, addNullConditions, defineFilter } from '../../engine/graphql/schema/filter.ts'
 import { addLogic, addRelation } from '../../engine/graphql/schema/filter-tree.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
+import { defineMutation } from '../../engine/graphql/schema/mutation.ts'
+import { defineNestedList } from '../../engine/graphql/schema/nested-list.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { defineOrder } from '../../engine/graphql/schema/order.ts'
 import { loadRows, referencedRowOf, rowOf } from '../../engine/graphql/schema/rows.ts'
 import type { JsonObject } from '../../engine/graphql/schema/scalars.ts'
 import { Account, AccountFilter } from '../account/account.graphql.ts'
 import { accountById } from '../account/account.ts'
+import { emailRecordById, emailRecordIds, emailsOfProfile } from '../email-record/email-record.ts'
 import { defineLive } from '../event/live.graphql.ts'
+import { syncProfile, syncProfiles } from './profile.service.ts'
 import { profileById, profileIds, profileOfAccount } from './profile.ts'
 
 /** Counts are bigint, because some channels exceed 2^31. Stored counts never exceed 2^53. */
@@ -240,4 +244,93 @@ defineList('searchProfiles', {
     ),
     defaultOrder: 'Most followers first',
   },
+})
+
+const EmailRecord = builder.prismaObject('EmailRecord', {
+  scope: 'inherited',
+  description: 'An email address of a profile.',
+  interfaces: [Node],
+  fields: (t) => ({
+    value: t.exposeString('value', { description: 'The email address.' }),
+    type: t.exposeString('type', { nullable: true, description: 'The kind of address, such as `personal` or `work`.' }),
+    isVerified: t.exposeBoolean('isVerified', { description: 'Whether the address is verified.' }),
+    isPrimary: t.exposeBoolean('isPrimary', { description: 'Whether it is the primary address.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The creation time.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'The time of the last change.' }),
+    profileId: t.exposeID('profileId', { description: 'The id of the profile that the address belongs to.' }),
+    profile: t.field({
+      type: Profile,
+      scope: 'profiles:read',
+      description: 'The profile that the address belongs to.',
+      ...referencedRowOf(profileById, 'profileId'),
+    }),
+  }),
+})
+
+registerNode('EmailRecord', emailRecordIds, 'contacts:read', emailRecordById)
+
+defineNestedList(Profile, 'emails', {
+  type: EmailRecord,
+  relation: emailsOfProfile,
+  from: 'id',
+  plural: 'addresses',
+  scope: 'contacts:read',
+  isWithheld: true,
+  description: 'The email addresses',
+  length: 2,
+})
+
+const EmailInput = builder.inputType('EmailInput', {
+  description: 'An email address of a profile.',
+  fields: (t) => ({
+    value: t.string({ required: true, description: 'The email address: 1–320 characters.' }),
+    type: t.string({ description: 'The kind of address, such as `personal` or `work`: up to 64 characters.' }),
+    isVerified: t.boolean({ description: 'Whether the address is verified. False by default.' }),
+    isPrimary: t.boolean({ description: 'Whether it is the primary address. False by default.' }),
+  }),
+})
+
+const syncProfileMutation = defineMutation('syncProfile', {
+  scope: 'users:write',
+  description: 'Creates or changes the profile of an account and its emails, in one transaction.',
+  inputDescription: 'The profile.',
+  inputRules: 'Absent fields keep their value, null clears it, and a list replaces the list.',
+  input: (t) => ({
+    accountId: t.id({ required: true, description: 'The id of the account.' }),
+    username: t.string({ description: 'The user name on the platform: up to 500 characters.' }),
+    url: t.string({ description: 'The URL of the profile on the platform: absolute, http or https.' }),
+    gender: t.string({ description: "The owner's gender in upper case, such as `FEMALE`: up to 64 characters." }),
+    fullName: t.string({ description: "The owner's full name: up to 500 characters." }),
+    firstName: t.string({ description: "The owner's first name: up to 500 characters." }),
+    lastName: t.string({ description: "The owner's last name: up to 500 characters." }),
+    nickName: t.string({ description: "The owner's nickname: up to 500 characters." }),
+    displayName: t.string({ description: 'The name that the platform shows: up to 500 characters.' }),
+    description: t.string({ description: 'The description that the owner wrote: up to 10,000 characters.' }),
+    profilePictureUrl: t.string({ description: 'The URL of the picture: absolute, http or https.' }),
+    dateOfBirth: t.field({ type: 'Date', description: "The owner's date of birth." }),
+    category: t.string({ description: 'The category or niche: up to 500 characters.' }),
+    websiteUrl: t.string({ description: "The URL of the owner's website: absolute, http or https." }),
+    country: t.string({ description: 'The country code, such as `DE`: up to 64 characters.' }),
+    emails: t.field({ type: [EmailInput], description: 'The email addresses: up to 100.' }),
+    phoneNumbers: t.field({ type: ['JSONObject'], description: 'The phone numbers: up to 100, each at most 16 KiB.' }),
+    addresses: t.field({ type: ['JSONObject'], description: 'The postal addresses: up to 100, each at most 16 KiB.' }),
+    followersCount: t.field({ type: 'SafeInt', description: 'The number of followers.' }),
+    followingCount: t.field({ type: 'SafeInt', description: 'The number of accounts that the profile follows.' }),
+    subscribersCount: t.field({ type: 'SafeInt', description: 'The number of subscribers.' }),
+    contentsCount: t.field({ type: 'SafeInt', description: 'The number of posted items.' }),
+    watchTimeInHours: t.float({ description: 'The total watch time of the content, in hours.' }),
+    joinedAt: t.field({ type: 'DateTime', description: 'The time when the profile was created on the platform.' }),
+    verified: t.boolean({ description: 'Whether the platform has verified the profile.' }),
+    unsupportedFields: t.stringList({
+      description: 'The names of the fields above that the platform does not provide, such as `watchTimeInHours`.',
+    }),
+  }),
+  results: [{ field: 'profile', type: Profile, description: 'The profile.', scope: 'profiles:read' }],
+  run: syncProfile,
+})
+
+defineBulkMutation('syncProfiles', syncProfileMutation, {
+  description: 'Creates or changes the profiles of accounts and their emails.',
+  inputsDescription: 'The profiles',
+  run: syncProfiles,
 })

@@ -15,9 +15,8 @@ import {
 } from '../../engine/input/rules.ts'
 import { own } from '../../engine/own.ts'
 import { accountFields } from '../account/account.input.ts'
-import { createAccountStore, type PlatformAccount, platformNameOf } from '../account/account-store.ts'
-import { recordKeyOf } from '../record-key.ts'
-import { type Json, RecordError, type Transfer } from '../resource.ts'
+import { createAccountStore, type PlatformAccount, platformNameOf } from '../account/account.service.ts'
+import { type Json, RecordError, recordKeyOf, type Transfer } from '../resource.ts'
 import { profileFields } from './profile.input.ts'
 
 /** The GraphQL selection of an email record in REST. The aliases are the keys of the record. */

@@ -1,5 +1,4 @@
-import type { Person, PersonAccount } from '../resource.ts'
-import { createRandom } from './random.ts'
+import type { Person, PersonAccount, Random } from '../resource.ts'
 
 /** Writes the ids of seeded rows: `idOf('usr_', 7)`, `idOf('acc_', 7, 2)`. */
 export type IdScheme = (prefix: string, ...numbers: readonly number[]) => string
@@ -69,3 +68,16 @@ const firstNames =
 const lastNames =
   'Abebe Berg Costa Diaz Eriksson Fischer Garcia Haddad Ito Jensen Kaya Lopez ' +
   'Moreau Novak Okafor Petrov Quinn Rossi Silva Tanaka Usman Vogel Weber Yilmaz'
+
+/** mulberry32. @see https://gist.github.com/tommyettinger/46a874533244883189143505d203312c */
+export function createRandom(seed: number): Random {
+  let state = seed >>> 0
+  const next = () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+  const below = (limit: number) => Math.floor(next() * limit)
+  return { next, below, pick: (items) => items[below(items.length)] as (typeof items)[number] }
+}

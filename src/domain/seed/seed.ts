@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Database } from '../../engine/db/database.ts'
 import { formatUuid } from '../../engine/db/ids.ts'
-import { domain } from '../domain.ts'
+import { domain } from '../resources.ts'
 import { createPerson, type IdScheme, type PersonOptions } from './person.ts'
 
 export interface SeedOptions {

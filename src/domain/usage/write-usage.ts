@@ -1,15 +1,40 @@
 import { hash } from 'node:crypto'
+import type { Services } from '../../engine/context.ts'
 import type { Database } from '../../engine/db/database.ts'
+import { sumOfBatches, sumOfTenants } from '../../engine/db/each-tenant.ts'
 import { execute, query, statement } from '../../engine/db/statement.ts'
+import { repeat } from '../../engine/repeat.ts'
+import type { Logger } from '../../engine/telemetry/logger.ts'
 import {
   addTo,
   type CountNames,
   keyOf,
+  maxOperations,
   newCount,
   type OperationCount,
   othersOf,
-} from '../../engine/telemetry/usage/operation-count.ts'
-import { maxOperations, type TenantCount } from '../../engine/telemetry/usage/usage-counts.ts'
+  type TenantCount,
+} from '../../engine/telemetry/usage/usage-counts.ts'
+
+const batchSize = 500
+
+const isOld = "day < (now() AT TIME ZONE 'UTC')::date - $1::integer"
+
+const tables = ['operation_usage', 'field_usage'].map((table) => ({
+  list: statement(`SELECT DISTINCT tenant_app_id FROM ${table} WHERE ${isOld}`),
+  remove: statement(`
+    DELETE FROM ${table} WHERE tenant_app_id = $2 AND id IN (
+      SELECT id FROM ${table} WHERE tenant_app_id = $2 AND ${isOld} ORDER BY id LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`),
+}))
+
+/** Removes usage of days that ended more than `days` days ago, in batches. */
+export async function removeOldUsage({ sql }: Pick<Database, 'sql'>, days: number): Promise<void> {
+  for (const { list, remove } of tables) {
+    await sumOfTenants(sql, { list, parameters: [String(days)] }, (tenantAppId) =>
+      sumOfBatches(batchSize, () => execute(sql, remove, [String(days), tenantAppId])),
+    )
+  }
+}
 
 /** A row of the table of operations, as far as the gateway knows it: the database adds the day. */
 interface Row {
@@ -113,3 +138,43 @@ const addFields = statement(`
   JOIN tenant_app ON tenant_app.id = tenant_app_id ORDER BY 1, 2
   ON CONFLICT (tenant_app_id, id) DO UPDATE SET
     requests = u.requests + excluded.requests, last_used_at = greatest(u.last_used_at, excluded.last_used_at)`)
+
+interface WriterOptions {
+  readonly log: Logger
+  readonly intervalMilliseconds?: number
+}
+
+/**
+ * Starts to write the usage that this process counts, every minute. Without the database the counts grow within their
+ * bounds, and are written later.
+ *
+ * @returns stops it, and resolves when the last counts are written
+ */
+export function startUsageWriter(
+  { database, usageCounts }: Pick<Services, 'database' | 'usageCounts'>,
+  { log, intervalMilliseconds = 60_000 }: WriterOptions,
+): () => Promise<void> {
+  const stopping = new AbortController()
+
+  async function write(): Promise<void> {
+    for (let counts = usageCounts.take(); counts.length > 0; counts = usageCounts.take()) {
+      try {
+        await writeUsage(database, counts)
+      } catch (error) {
+        usageCounts.putBack(counts)
+        log.warn({ err: error }, 'usage could not be written; it is tried again')
+        return
+      }
+    }
+  }
+
+  const stopped = repeat(() => write().then(() => intervalMilliseconds), {
+    signal: stopping.signal,
+    onError: () => intervalMilliseconds,
+  })
+  return async () => {
+    stopping.abort()
+    await stopped
+    await write()
+  }
+}

@@ -1,16 +1,61 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Context } from '../../engine/context.ts'
 import type { Webhook } from '../../engine/db/generated/prisma/client.ts'
 import { isPossibleId } from '../../engine/db/ids.ts'
 import { GatewayError, invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/parse-input.ts'
+import { atMost, filledText, httpUrl, listOf, rule, text } from '../../engine/input/rules.ts'
 import type { KeyRing } from '../../engine/secrets/key-ring.ts'
 import { lockKeys } from '../credential/key.service.ts'
-import { isEventId } from '../event/event.ts'
+import { type EventType, isEventId, eventTypes as knownTypes } from '../event/event.ts'
 import { completeOf } from '../event/horizon.ts'
 import { generateSecret, secretOwnerOf } from './secrets.ts'
-import { newWebhook, redelivery, webhookChange, webhookQuery, webhookUrl } from './webhook.input.ts'
 import { webhookIds } from './webhook.ts'
+
+/** Services for machines, such as mail, have the lower ports. They must not be sent requests. */
+function hasAllowedPort({ port }: URL): boolean {
+  return port === '' || ['80', '443'].includes(port) || Number(port) >= 1_024
+}
+
+const webhookUrl = httpUrl.check(
+  rule('INVALID_FORMAT', 'must not contain a user, a password or a fragment', (value) => {
+    const { username, password, hash } = new URL(value)
+    return username === '' && password === '' && hash === ''
+  }),
+  rule('OUT_OF_RANGE', 'must have the port 80, 443, or one from 1024', (value) => hasAllowedPort(new URL(value))),
+)
+
+const eventTypes = z
+  .array(z.enum(Object.keys(knownTypes) as [EventType, ...EventType[]]))
+  .check(rule('REQUIRED', 'must name a type of event', (types) => types.length > 0))
+  .transform((types) => [...new Set(types)])
+
+const webhookQuery = filledText.check(atMost(4_000))
+const description = text(500)
+
+const newWebhook = z.object({
+  url: webhookUrl,
+  eventTypes,
+  query: webhookQuery.nullish(),
+  description: description.nullish(),
+})
+
+/**
+ * The input of `updateWebhook`. Null leaves `url`, `eventTypes` and `enabled` unchanged, and clears `query` and
+ * `description`.
+ */
+const webhookChange = z.object({
+  url: webhookUrl.nullish(),
+  eventTypes: eventTypes.nullish(),
+  query: webhookQuery.nullish(),
+  description: description.nullish(),
+  enabled: z.boolean().nullish(),
+})
+
+const maxEventIds = 100
+
+/** The input of `redeliverEvents`, besides the webhook. */
+const redelivery = z.object({ after: z.string().nullish(), eventIds: listOf(z.string(), maxEventIds).nullish() })
 
 /** How many webhooks a tenant can have, because each event is sent to all of them. */
 export const maxWebhooks = 50

@@ -1,7 +1,7 @@
 import type { Viewer } from '../../engine/auth/viewer.ts'
 import { idsWithPrefix } from '../../engine/db/ids.ts'
 import { one } from '../../engine/db/read/relation.ts'
-import type { IsBlocked } from '../../engine/network/address-check.ts'
+import type { IsBlocked } from '../../engine/network/private-networks.ts'
 import type { KeyRing } from '../../engine/secrets/key-ring.ts'
 
 export const webhookIds = idsWithPrefix('whk')

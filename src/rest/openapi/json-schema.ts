@@ -10,7 +10,7 @@ import {
   isNonNullType,
 } from 'graphql'
 import { z } from 'zod'
-import { recordKeyOf } from '../../domain/record-key.ts'
+import { recordKeyOf } from '../../domain/resource.ts'
 import { jsonSchemaOf, requiredOf } from '../../engine/input/json-schema.ts'
 import type { Body } from '../route.ts'
 import { enumValuesOf, keepsNull, type ObjectShape, type Shape } from '../shape.ts'

@@ -1,7 +1,7 @@
 import { createLookup } from '../../../engine/network/lookup.ts'
 import { type JobHandler, PermanentError } from '../worker/handler.ts'
 import { readFeed } from './feed/read-feed.ts'
-import { type FetchOptions, fetchLimited } from './fetch/fetch-limited.ts'
+import { type FetchOptions, fetchLimited } from './fetch-limited.ts'
 
 const limits = { timeoutMilliseconds: 10_000, maxBytes: 5 * 1024 * 1024, maxRedirects: 5 }
 

@@ -9,14 +9,58 @@ import { arityOf, type GivenValue, givenParameters } from '../../../engine/db/wr
 import { type GatewayError, invalidField } from '../../../engine/errors.ts'
 import type { Metrics } from '../../../engine/telemetry/metrics.ts'
 import { createJobRules, type JobLimits } from '../job.input.ts'
-import { createBulkTexts, type JobSelection } from './bulk-texts.ts'
-import { claimEachTenant } from './claim-each-tenant.ts'
-import type { ClaimRequest, WorkerClaim } from './claim-request.ts'
-import { ofServer, ofServers } from './count-texts.ts'
-import { type Backoff, type Failure, failureParameters } from './failure.ts'
-import { leaseOf } from './lease.ts'
-import { createStatements } from './statements.ts'
-import { canMake, rejectedTransition } from './transitions.ts'
+import { createBulkTexts, createStatements, type JobSelection } from './statements.ts'
+import { type Backoff, canMake, type Failure, failureParameters, leaseOf, rejectedTransition } from './transitions.ts'
+
+/**
+ * How many jobs of a state are counted at most, and how many queues are searched. They bound what the statements read.
+ */
+const maxCounted = 10_000
+const maxQueues = 1_000
+
+/**
+ * Counts the jobs of all tenants by state. The order makes PostgreSQL read the index, where it could otherwise search
+ * the table for a rare state.
+ */
+const countByState = statement(`
+  SELECT state.name::text, (
+    SELECT count(*) FROM (
+      SELECT FROM job WHERE status = state.name ORDER BY job_type, tenant_app_id, run_at LIMIT ${maxCounted}) AS counted)
+  FROM unnest(enum_range(NULL::job_status)) AS state (name)`)
+
+const firstOfQueue = (condition: string) => `
+  SELECT job_type, tenant_app_id, run_at FROM job WHERE status = 'PENDING' AND ${condition}
+  ORDER BY job_type, tenant_app_id, run_at LIMIT 1`
+
+/**
+ * The seconds for which the oldest due job of all tenants has waited. A queue is the waiting jobs of one type and
+ * tenant. The index is asked for one queue after the other, so that the cost depends on their number, and not on that
+ * of the jobs.
+ */
+const oldestDueSeconds = statement(`
+  WITH RECURSIVE queue AS (
+    (${firstOfQueue('job_type IS NOT NULL')})
+    UNION ALL
+    SELECT following.* FROM queue CROSS JOIN LATERAL (
+      ${firstOfQueue('(job_type, tenant_app_id) > (queue.job_type, queue.tenant_app_id)')}) AS following)
+  SELECT coalesce(extract(epoch FROM now() - min(run_at)), 0)::double precision
+  FROM (SELECT run_at FROM queue LIMIT ${maxQueues}) AS first WHERE run_at <= now()`)
+
+/** The statements about the jobs of all tenants on one server. */
+const ofServer = { countByState, oldestDueSeconds }
+
+/**
+ * The same for tenants on several servers. They cannot search for one queue after the other there: each counts its own
+ * jobs, all of them, by an index. The number of a state is the same up to the bound.
+ */
+const ofServers: typeof ofServer = {
+  countByState: statement(`
+    SELECT state.name::text, least(coalesce(counted.count, 0), ${maxCounted}) FROM unnest(enum_range(NULL::job_status)) AS state (name)
+    LEFT JOIN (SELECT status, count(*) FROM job GROUP BY status) AS counted ON counted.status = state.name`),
+  oldestDueSeconds: statement(`
+    SELECT coalesce(extract(epoch FROM now() - min(run_at)), 0)::double precision FROM job
+    WHERE status = 'PENDING' AND job_type IS NOT NULL AND run_at <= now()`),
+}
 
 export interface JobKey {
   readonly tenantAppId: string
@@ -233,4 +277,63 @@ function oldestFirst(jobs: readonly Job[]): Job[] {
 /** The rejection of an id that no job of the tenant has. */
 export function jobNotFound(): GatewayError {
   return invalidField('id', 'NOT_FOUND', 'is not the id of a job')
+}
+
+/** Jobs of a type wait for a worker. */
+interface Queue {
+  readonly jobType: string
+  readonly tenantAppId: string
+}
+
+/**
+ * Claims jobs of several tenants whose rows are on several servers: with one statement for each queue. The jobs of each
+ * type get their share first, and then those that have more get what is left, as in the statement that claims jobs of
+ * all tenants of one server.
+ *
+ * @param queues those with due jobs
+ * @param share of each type
+ * @returns the jobs in the order of the types, and of the tenants after the one that was served last with the type
+ */
+async function claimEachTenant(
+  queues: readonly Queue[],
+  { jobTypes, limit, leaseSeconds, lastServed }: WorkerClaim,
+  share: number,
+  claim: (tenantAppId: string, request: ClaimRequest) => Promise<Job[]>,
+): Promise<Job[]> {
+  const claimed = new Map<string, Job[]>(jobTypes.map((type) => [type, []]))
+  const waiting = new Map(jobTypes.map((type) => [type, inTurn(queues, type, lastServed.get(type) ?? '')]))
+  let left = limit
+  for (const most of [share, limit]) {
+    for (const [type, jobs] of claimed) {
+      const tenants = waiting.get(type) ?? []
+      for (const tenantAppId of [...tenants]) {
+        const wanted = Math.min(most - jobs.length, left)
+        if (wanted <= 0) break
+        const got = await claim(tenantAppId, { jobTypes: [type], limit: wanted, leaseSeconds })
+        jobs.push(...got)
+        left -= got.length
+        if (got.length < wanted) tenants.shift()
+      }
+    }
+  }
+  return [...claimed.values()].flat()
+}
+
+/** The tenants with jobs of a type, those after one first. */
+function inTurn(queues: readonly Queue[], type: string, last: string): string[] {
+  const tenants = queues.filter(({ jobType }) => jobType === type).map(({ tenantAppId }) => tenantAppId)
+  const sorted = tenants.sort()
+  return [...sorted.filter((tenant) => tenant > last), ...sorted.filter((tenant) => tenant <= last)]
+}
+
+interface ClaimRequest {
+  /** In the order in which they are served. */
+  readonly jobTypes: readonly string[]
+  readonly limit: number
+  readonly leaseSeconds: number
+}
+
+interface WorkerClaim extends ClaimRequest {
+  /** The tenant that was served last with each type. */
+  readonly lastServed: ReadonlyMap<string, string>
 }

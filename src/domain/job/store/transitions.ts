@@ -1,5 +1,41 @@
+import type { Job } from '../../../engine/db/generated/prisma/client.ts'
 import type { JobStatus } from '../../../engine/db/generated/prisma/enums.ts'
 import { type GatewayError, invalidField } from '../../../engine/errors.ts'
+
+/** How long a failed attempt delays the next one: the delay doubles with each attempt, up to the maximum. */
+export interface Backoff {
+  readonly delaySeconds: number
+  readonly maxDelaySeconds: number
+}
+
+/** Why an attempt failed, and whether another attempt can succeed. */
+export interface Failure {
+  readonly code: string
+  readonly message: string
+  readonly isRetryable: boolean
+  /** The job is due again no earlier than after this. At most a day counts. */
+  readonly retryAfterSeconds?: number
+}
+
+/** A handler passes on what another server says, which can be any number. */
+const maxRetryAfterSeconds = 24 * 60 * 60
+
+/**
+ * The parameters with which a statement ends a failed attempt: its error, whether there is another attempt, and when.
+ *
+ * @returns six values
+ */
+export function failureParameters(failure: Failure, { delaySeconds, maxDelaySeconds }: Backoff): readonly string[] {
+  const { code, message, isRetryable, retryAfterSeconds = 0 } = failure
+  return [
+    code,
+    message,
+    String(isRetryable),
+    String(delaySeconds),
+    String(maxDelaySeconds),
+    String(Math.min(Math.max(retryAfterSeconds, 0) || 0, maxRetryAfterSeconds)),
+  ]
+}
 
 /** Every change of a job's state. All others are rejected with CONFLICT. */
 const transitions = {
@@ -32,4 +68,19 @@ export function isFinished(status: JobStatus): boolean {
 export function rejectedTransition(transition: Transition, status: JobStatus): GatewayError {
   const from = statesBefore(transition).join(' or ')
   return invalidField('id', 'CONFLICT', `is the id of a job that is ${status}; it must be ${from}`)
+}
+
+/** A job that a worker holds until the lease expires. */
+export interface JobLease {
+  readonly job: Job
+  /** Proves that the worker holds the job. Each start of the job has its own. */
+  readonly leaseToken: string
+  readonly expiresAt: Date
+}
+
+/** The lease of a job that is running. */
+export function leaseOf(job: Job): JobLease {
+  const { leaseToken, leaseExpiresAt } = job
+  if (leaseToken === null || leaseExpiresAt === null) throw new Error('A running job has no lease')
+  return { job, leaseToken, expiresAt: leaseExpiresAt }
 }

@@ -1,3 +1,9 @@
+/**
+ * How long a handler may take to stop. It is less than the process has left when the worker is stopped
+ * (cli/process/stop.ts).
+ */
+export const abortGraceMilliseconds = 500
+
 /** The second argument of a handler. */
 export interface JobContext {
   /** Aborts when the job is cancelled, its lease expires, its maximum run time is over, or the worker stops. */

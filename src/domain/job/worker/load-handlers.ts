@@ -1,11 +1,75 @@
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import { z } from 'zod'
 import { OperatorError } from '../../../engine/errors.ts'
+import { integer } from '../../../engine/input/rules.ts'
+import { own, recordOf } from '../../../engine/own.ts'
 import { jobType } from '../job.input.ts'
-import type { JobHandler } from './handler.ts'
-import { type HandlerLimits, readHandlerOptions } from './handler-options.ts'
-import { isolate } from './isolated/isolate.ts'
-import { limitTime } from './limit-time.ts'
+import type { HandlerOptions, JobContext, JobHandler } from './handler.ts'
+import { abortGraceMilliseconds } from './handler.ts'
+import type { IsolatedJob, ThreadMessage } from './isolated/isolated.worker.ts'
+import { readThrown } from './outcome.ts'
+
+const maxSeconds = 7 * 24 * 60 * 60
+const defaultIsolatedSeconds = 60 * 60
+const defaultMemoryMib = 512
+
+const forAllOrByType = <Value extends z.ZodType>(value: Value, message: string) =>
+  z.union([value, z.record(z.string(), value)], `must be ${message}, or an object with such values by type`)
+
+const optionsRule = z.object({
+  isolated: forAllOrByType(z.boolean(), 'true or false').optional(),
+  maxSeconds: forAllOrByType(integer(1, maxSeconds), `a whole number from 1 to ${maxSeconds}`).optional(),
+  maxMemoryMib: forAllOrByType(integer(16, 65_536), 'a whole number from 16 to 65536').optional(),
+})
+
+/** How the jobs of one type are run. */
+interface HandlerLimits {
+  readonly isIsolated: boolean
+  readonly maxSeconds: number | undefined
+  readonly maxMemoryMib: number
+}
+
+/**
+ * Reads the options that a file of handlers exports.
+ *
+ * @param jobTypes the types of its handlers. A handler can have the name of an option
+ * @returns the limits of a type
+ * @throws OperatorError if an option has another value, or names a type without a handler
+ */
+function readHandlerOptions(
+  file: string,
+  exported: Readonly<Record<string, unknown>>,
+  jobTypes: readonly string[],
+): (jobType: string) => HandlerLimits {
+  const isOption = (name: string) => Object.hasOwn(optionsRule.shape, name) && !jobTypes.includes(name)
+  const given = recordOf(Object.entries(exported).filter(([name]) => isOption(name)))
+  const { data, error } = optionsRule.safeParse(given)
+  if (error) throw new OperatorError(`${file}: ${String(error.issues[0]?.path[0])} ${error.issues[0]?.message}.`)
+  for (const [name, value] of Object.entries(data)) {
+    const unknown = Object.keys(Object(value)).find((type) => !jobTypes.includes(type))
+    if (unknown !== undefined)
+      throw new OperatorError(`${file}: ${name} names ${unknown}, which is no handler of the file.`)
+  }
+  const options = data as HandlerOptions
+  return (jobType) => {
+    const isIsolated = ofType(options.isolated, jobType) ?? false
+    return {
+      isIsolated,
+      maxSeconds: ofType(options.maxSeconds, jobType) ?? (isIsolated ? defaultIsolatedSeconds : undefined),
+      maxMemoryMib: ofType(options.maxMemoryMib, jobType) ?? defaultMemoryMib,
+    }
+  }
+}
+
+function ofType<Value>(
+  option: Value | Readonly<Record<string, Value>> | undefined,
+  jobType: string,
+): Value | undefined {
+  if (typeof option !== 'object' || option === null) return option as Value | undefined
+  return own(option as Readonly<Record<string, Value>>, jobType)
+}
 
 /**
  * Loads a file of handlers. Each function that it exports handles the jobs of the type it is named after. The file can
@@ -47,4 +111,92 @@ async function importFile(file: string, url: string): Promise<Record<string, unk
   } catch (error) {
     throw new OperatorError(`${file} cannot be loaded: ${error instanceof Error ? error.message : String(error)}`)
   }
+}
+
+/**
+ * Limits how long a handler may run. Then its signal aborts, and the attempt fails with TIMEOUT if the handler does not
+ * return soon. The code of a handler that ignores the signal runs on, unless the handler is isolated.
+ */
+function limitTime(handler: JobHandler, maxSeconds: number): JobHandler {
+  return async (payload, context) => {
+    const controller = new AbortController()
+    const signal = AbortSignal.any([context.signal, controller.signal])
+    const abandoned = Promise.withResolvers<never>()
+    const timeout = Object.assign(new Error(`The handler ran longer than ${maxSeconds} s`), { code: 'TIMEOUT' })
+    const timer = setTimeout(() => {
+      controller.abort(timeout)
+      setTimeout(() => abandoned.reject(timeout), abortGraceMilliseconds)
+    }, maxSeconds * 1_000)
+    try {
+      return await Promise.race([handler(payload, { ...context, signal }), abandoned.promise])
+    } catch (error) {
+      throw controller.signal.aborted ? timeout : error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+interface IsolateOptions {
+  /** The URL of the file that exports the handler. */
+  readonly file: string
+  readonly jobType: string
+  /** How much memory the objects of a thread may take. */
+  readonly maxMemoryMib: number
+}
+
+/**
+ * Creates a handler that runs the one of a file, each job in a thread of its own. The handler can block its thread
+ * while this process extends the lease of the job. When the signal aborts, the thread is told so, and is ended if the
+ * handler has not stopped soon after. An error that nothing catches fails this job only.
+ */
+function isolate({ file, jobType, maxMemoryMib }: IsolateOptions): JobHandler {
+  return async (payload, context) => {
+    const { attempt, signal } = context
+    signal.throwIfAborted()
+    const thread = new Worker(new URL('./isolated/isolated.worker.ts', import.meta.url), {
+      workerData: { file, jobType, payload, attempt } satisfies IsolatedJob,
+      resourceLimits: { maxOldGenerationSizeMb: maxMemoryMib },
+    })
+    const ended = new AbortController()
+    signal.addEventListener('abort', () => thread.postMessage({ reason: readThrown(signal.reason) }), {
+      signal: ended.signal,
+    })
+    try {
+      return await answerOf(thread, context, maxMemoryMib)
+    } finally {
+      ended.abort()
+      await thread.terminate()
+    }
+  }
+}
+
+/** Waits for the end of the handler, and passes its progress on. */
+function answerOf(thread: Worker, { signal, progress }: JobContext, maxMemoryMib: number): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    thread.on('message', (message: ThreadMessage) => {
+      if ('progress' in message) progress(message.progress, message.message)
+      else if ('failure' in message) reject(errorOf(message.failure))
+      else resolve(message.result === undefined ? null : JSON.parse(message.result))
+    })
+    thread.on('error', (error) => reject(isOutOfMemory(error) ? outOfMemory(maxMemoryMib) : error))
+    thread.on('exit', (code) => reject(failed('THREAD_ENDED', `The thread of the handler ended with the code ${code}`)))
+    signal.addEventListener('abort', () => setTimeout(() => reject(signal.reason), abortGraceMilliseconds))
+  })
+}
+
+function errorOf({ name, message, code, retryAfterSeconds }: Readonly<Record<string, unknown>>): Error {
+  return Object.assign(new Error(String(message ?? '')), { name, code, retryAfterSeconds })
+}
+
+function isOutOfMemory(error: unknown): boolean {
+  return Object(error).code === 'ERR_WORKER_OUT_OF_MEMORY'
+}
+
+function outOfMemory(maxMemoryMib: number): Error {
+  return failed('OUT_OF_MEMORY', `The handler took more than ${maxMemoryMib} MiB of memory`)
+}
+
+function failed(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code })
 }

@@ -1,7 +1,7 @@
 import { repeat } from '../../../engine/repeat.ts'
 import type { Logger } from '../../../engine/telemetry/logger.ts'
-import type { Failure } from '../store/failure.ts'
 import type { JobStore } from '../store/job-store.ts'
+import type { Failure } from '../store/transitions.ts'
 
 export interface MaintenanceOptions {
   readonly jobs: JobStore

@@ -1,7 +1,6 @@
 import { toStorableText } from '../../../engine/db/storable.ts'
 import { maxCodeLength, maxMessageLength } from '../job.input.ts'
-import type { Failure } from '../store/failure.ts'
-import { readThrown } from './thrown.ts'
+import type { Failure } from '../store/transitions.ts'
 
 // Handlers are the code of others: they throw and return anything. What they give always becomes a value that can be
 // stored, within the bounds of the API. Otherwise the end of the attempt could not be recorded, and the job would run
@@ -28,4 +27,18 @@ export function progressMessageOf(message: unknown): string | null {
 
 function isFilled(value: unknown): value is string {
   return typeof value === 'string' && value.trim() !== ''
+}
+
+/**
+ * The properties of a thrown value that say why an attempt failed. Handlers throw anything, and getters and proxies
+ * throw, too.
+ */
+export function readThrown(thrown: unknown): Readonly<Record<string, unknown>> {
+  try {
+    if (typeof thrown === 'string') return { message: thrown }
+    const { name, message, code, retryAfterSeconds } = Object(thrown)
+    return { name, message, code, retryAfterSeconds }
+  } catch {
+    return {}
+  }
 }

@@ -4,11 +4,9 @@ import { GatewayError } from '../../../engine/errors.ts'
 import type { Logger } from '../../../engine/telemetry/logger.ts'
 import type { TraceWork } from '../../../engine/telemetry/work-trace.ts'
 import type { JobRules } from '../job.input.ts'
-import type { Failure } from '../store/failure.ts'
 import type { HeldJob, JobStore } from '../store/job-store.ts'
-import type { JobLease } from '../store/lease.ts'
-import { abortGraceMilliseconds } from './grace.ts'
-import { type JobHandler, PermanentError } from './handler.ts'
+import type { Failure, JobLease } from '../store/transitions.ts'
+import { abortGraceMilliseconds, type JobHandler, PermanentError } from './handler.ts'
 import { failureOf, progressMessageOf } from './outcome.ts'
 
 /** A job that a handler of this process works on. */

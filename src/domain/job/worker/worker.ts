@@ -1,17 +1,29 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { createAlarm } from '../../../engine/alarm.ts'
-import { repeat } from '../../../engine/repeat.ts'
+import type { Job } from '../../../engine/db/generated/prisma/client.ts'
+import { createAlarm, repeat } from '../../../engine/repeat.ts'
 import type { Logger } from '../../../engine/telemetry/logger.ts'
 import type { TraceWork } from '../../../engine/telemetry/work-trace.ts'
 import type { EventFeed } from '../../event/event-feed.ts'
 import { keepWatching } from '../../event/wake-ups.ts'
 import type { JobStore } from '../store/job-store.ts'
-import { type JobLease, leaseOf } from '../store/lease.ts'
-import { uncaughtFailure, workerCrashed } from './crash.ts'
+import { type Failure, type JobLease, leaseOf } from '../store/transitions.ts'
 import type { JobHandler, JobHandlers } from './handler.ts'
+import { failureOf } from './outcome.ts'
 import { heldJob, type RunningJob, runJob } from './run-job.ts'
-import { createTurns } from './turns.ts'
-import { type LoggedJob, loggedJob, watchEventLoop } from './watch-event-loop.ts'
+
+/** The failure of the job whose handler has left an error uncaught. Another attempt would end the worker again. */
+function uncaughtFailure(error: unknown): Failure {
+  const { message } = failureOf(error)
+  const text = `The handler left an error uncaught, which ended the worker: ${message}`
+  return { ...failureOf({ message: text }), code: 'UNCAUGHT_ERROR', isRetryable: false }
+}
+
+/** The failure of another job of a worker that such an error has ended. */
+const workerCrashed: Failure = {
+  code: 'WORKER_CRASHED',
+  message: 'An error that was not caught ended the worker.',
+  isRetryable: true,
+}
 
 export interface WorkerOptions {
   readonly jobs: JobStore
@@ -144,5 +156,82 @@ export function startWorker(options: WorkerOptions): Worker {
       )
       return { jobs: held.map(loggedJob), culprit: culprit && loggedJob(culprit), recorded }
     },
+  }
+}
+
+/**
+ * Remembers whom a worker has served: the types in the order in which they are served next, and the tenant
+ * that was served last with each of them. The tenants are remembered for each type. With one tenant for all types, the
+ * turns of types and tenants could keep step, so that a tenant would never be served with one of the types.
+ */
+function createTurns(jobTypes: Iterable<string>) {
+  /** By type, the one that has waited longest first. */
+  const lastServed = new Map([...jobTypes].map((type) => [type, '']))
+  return {
+    lastServed: lastServed as ReadonlyMap<string, string>,
+    jobTypes: () => [...lastServed.keys()],
+    /** Notes jobs that were claimed, in the order in which they were served. */
+    note(claimed: readonly Pick<Job, 'jobType' | 'tenantAppId'>[]): void {
+      for (const { jobType, tenantAppId } of claimed) {
+        if (jobType === null) continue
+        // The last entry of a map is the one that was added last.
+        lastServed.delete(jobType)
+        lastServed.set(jobType, tenantAppId)
+      }
+    },
+  }
+}
+
+/** A job in the log. */
+interface LoggedJob {
+  readonly id: string
+  readonly jobType: string | null
+}
+
+function loggedJob({ lease: { job } }: Pick<RunningJob, 'lease'>): LoggedJob {
+  return { id: job.id, jobType: job.jobType }
+}
+
+interface WatchOptions {
+  readonly leaseSeconds: number
+  readonly log: Logger
+}
+
+/**
+ * Watches the event loop, and warns with the jobs that ran when it was blocked for so long that their leases could not
+ * be extended. Then another worker may run them again, and what these handlers return is lost.
+ */
+function watchEventLoop({ leaseSeconds, log }: WatchOptions) {
+  // Leases are extended three times in their duration.
+  const maxBlockedMilliseconds = (leaseSeconds * 1_000) / 3
+  const intervalMilliseconds = maxBlockedMilliseconds / 4
+  const running = new Set<RunningJob>()
+  // A handler that blocks can also return before the timer is called.
+  const ended = new Set<RunningJob>()
+  let checkedAt = performance.now()
+
+  const timer = setInterval(() => {
+    const now = performance.now()
+    const blocked = now - checkedAt - intervalMilliseconds
+    checkedAt = now
+    const jobs = [...running, ...ended].map(loggedJob)
+    ended.clear()
+    if (blocked < maxBlockedMilliseconds || jobs.length === 0) return
+    const blockedSeconds = Math.round(blocked / 100) / 10
+    log.warn(
+      { jobs, blockedSeconds, leaseSeconds },
+      'a handler of one of these jobs blocked the event loop, so no lease could be extended: see "Handlers that block" in docs/jobs.md',
+    )
+  }, intervalMilliseconds)
+
+  return {
+    add(job: RunningJob): void {
+      running.add(job)
+      void job.ended.finally(() => {
+        running.delete(job)
+        ended.add(job)
+      })
+    },
+    stop: () => clearInterval(timer),
   }
 }

@@ -1,12 +1,56 @@
-import { createAlarm } from '../../../engine/alarm.ts'
-import { repeat } from '../../../engine/repeat.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createAlarm, repeat } from '../../../engine/repeat.ts'
 import type { Logger } from '../../../engine/telemetry/logger.ts'
 import type { EventFeed } from '../../event/event-feed.ts'
 import { keepWatching } from '../../event/wake-ups.ts'
 import type { Attempt } from './attempt.ts'
-import type { ClaimedDelivery, DeliveryStore } from './delivery-store.ts'
-import { createRecorder } from './recorder.ts'
-import { createTenantTurns } from './tenant-turns.ts'
+import type { ClaimedDelivery, DeliveryStore, EndedDelivery } from './delivery-store.ts'
+
+const maxBatch = 500
+const retryMilliseconds = 500
+/** How often a batch is tried. Then its leases end, and the deliveries are made again. */
+const maxTries = 20
+
+/**
+ * Records the ends of attempts, all that wait with one statement.
+ *
+ * @param aborted ends the tries
+ */
+function createRecorder(deliveries: Pick<DeliveryStore, 'record'>, log: Logger, aborted: AbortSignal) {
+  let waiting: EndedDelivery[] = []
+  let writing: Promise<void> | undefined
+
+  async function writeAll(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, maxBatch)
+      waiting = waiting.slice(maxBatch)
+      await write(batch)
+    }
+    writing = undefined
+  }
+
+  async function write(batch: readonly EndedDelivery[]): Promise<void> {
+    for (let tries = 1; tries <= maxTries; tries += 1) {
+      try {
+        return await deliveries.record(batch)
+      } catch (error) {
+        log.warn({ err: error, deliveries: batch.length }, 'deliveries could not be recorded; it is tried again')
+        await sleep(retryMilliseconds, undefined, { signal: aborted }).catch(() => undefined)
+        if (aborted.aborted) return
+      }
+    }
+  }
+
+  return {
+    /** Resolves when the end is recorded, or cannot be. */
+    async record(ended: EndedDelivery): Promise<void> {
+      waiting.push(ended)
+      // Those that end in the same turn are one statement.
+      writing ??= Promise.resolve().then(writeAll)
+      await writing
+    },
+  }
+}
 
 export interface DelivererOptions {
   readonly deliveries: DeliveryStore
@@ -118,5 +162,44 @@ export function startDeliverer(options: DelivererOptions): (graceMilliseconds: n
     await stopped
     await Promise.all([...running.values()].map(({ ended }) => ended))
     clearTimeout(timer)
+  }
+}
+
+/**
+ * Keeps the order in which tenants with due deliveries are served. The database is asked for them when none is left, or
+ * when there can be others.
+ *
+ * @param listDue lists the tenants that have due deliveries
+ */
+function createTenantTurns(listDue: () => Promise<readonly string[]>) {
+  /** The one that has waited longest first. */
+  let waiting = new Set<string>()
+  let isKnown = false
+
+  return {
+    /**
+     * Takes tenants that can be served.
+     *
+     * @param limit how many at most
+     */
+    async next(limit: number, canServe: (tenantAppId: string) => boolean): Promise<string[]> {
+      if (!isKnown || waiting.size === 0) {
+        const listed = await listDue()
+        // Those that wait already keep their places.
+        waiting = new Set([...waiting].filter((id) => listed.includes(id)).concat(listed))
+        isKnown = true
+      }
+      const taken = [...waiting].filter(canServe).slice(0, limit)
+      for (const tenantAppId of taken) waiting.delete(tenantAppId)
+      return taken
+    },
+    /** Whether a tenant waits that can be served. */
+    has: (canServe: (tenantAppId: string) => boolean) => [...waiting].some(canServe),
+    /** Puts a tenant that may have more behind the others. */
+    add: (tenantAppId: string) => void waiting.add(tenantAppId),
+    /** Lets the next tenants be asked for: others can have due deliveries. */
+    forget() {
+      isKnown = false
+    },
   }
 }

@@ -1,10 +1,11 @@
+import { createHmac } from 'node:crypto'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { type Agent, type Dispatcher, request } from 'undici'
 import { createGuardedAgent } from '../../../engine/network/guarded-agent.ts'
 import { createLookup } from '../../../engine/network/lookup.ts'
 import type { AllowedNetworks } from '../../../engine/network/private-networks.ts'
 import { readRetryAfter } from '../../../engine/network/retry-after.ts'
-import type { SignedMessage } from './sign.ts'
+import { secretPrefix } from '../secrets.ts'
 
 /** The response of an endpoint, or why there is none. */
 export interface SendResult {
@@ -132,4 +133,34 @@ function reasonOf(error: unknown): string {
 /** An attempt to connect to several addresses fails with an error for each. */
 function firstOf(error: unknown): { readonly code?: string; readonly message?: string } {
   return error instanceof AggregateError ? firstOf(error.errors[0]) : ((error ?? {}) as Error)
+}
+
+/** What is sent to an endpoint: one JSON text, which stays the same between signing and sending. */
+interface SignedMessage {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/**
+ * Signs a message.
+ *
+ * @param id the same for each attempt to send the message
+ * @param secrets the signature has one part for each
+ * @see
+ *   https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md#webhook-headers-sending-metadata-to-consumers
+ */
+export function signMessage(id: string, body: string, secrets: readonly string[], now = Date.now()): SignedMessage {
+  const timestamp = String(Math.floor(now / 1_000))
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.slice(secretPrefix.length), 'base64')
+    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`
+  })
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': 'fusion-gateway',
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signatures.join(' '),
+  }
+  return { headers, body }
 }

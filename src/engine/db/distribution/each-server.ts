@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { SqlQueryable } from '@prisma/driver-adapter-utils'
-import { splitScript } from '../migrations/split-script.ts'
+import { splitScript } from '../migrations/schema-engine.ts'
 import { isOwnFunction, literals, ownSequences } from '../own-objects.ts'
 import { query, statement } from '../statement.ts'
 import { runOnNodes } from './nodes.ts'

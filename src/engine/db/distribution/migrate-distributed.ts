@@ -1,6 +1,6 @@
 import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import { OperatorError } from '../../errors.ts'
-import { splitScript } from '../migrations/split-script.ts'
+import { splitScript } from '../migrations/schema-engine.ts'
 import { distributeTable } from './distribute-tables.ts'
 import { equipNodes, type Run, replaceFunctions } from './each-server.ts'
 import { readTables } from './layout.ts'

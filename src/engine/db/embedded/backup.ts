@@ -5,8 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { packTar, unpackTar } from 'modern-tar/fs'
 import { OperatorError } from '../../errors.ts'
-import { listContents, takeFolder } from './data-folder.ts'
-import { sync, syncTree } from './durable-files.ts'
+import { listContents, sync, syncTree, takeFolder } from './data-folder.ts'
 
 /**
  * Writes a backup of a data folder that no process has open to a file: a compressed tar archive.

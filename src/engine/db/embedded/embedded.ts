@@ -9,8 +9,16 @@ import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { OperatorError } from '../../errors.ts'
 import { type Connector, createAdapters } from '../adapter.ts'
 import type { Driver } from '../driver.ts'
-import { closeToOthers, copyAside, requireSpace, takeFolder } from './data-folder.ts'
-import { DurableFiles, durableParams, sync, syncTree } from './durable-files.ts'
+import {
+  closeToOthers,
+  copyAside,
+  DurableFiles,
+  durableParams,
+  requireSpace,
+  sync,
+  syncTree,
+  takeFolder,
+} from './data-folder.ts'
 import { unpackImage } from './image.ts'
 
 /** The extensions that the migrations create. */

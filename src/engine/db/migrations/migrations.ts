@@ -3,7 +3,7 @@ import path from 'node:path'
 import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import type { DiffTarget, MigrationList } from '@prisma/schema-engine-wasm'
 import { OperatorError } from '../../errors.ts'
-import { createAdapters } from '../adapter.ts'
+import { type Connector, createAdapters } from '../adapter.ts'
 import type { Database } from '../database.ts'
 import {
   applyDistributed,
@@ -13,11 +13,115 @@ import {
 } from '../distribution/migrate-distributed.ts'
 import type { Driver } from '../driver.ts'
 import { gatherStatistics } from '../gather-statistics.ts'
+import { readTenantTables } from '../partitions/partition-tables.ts'
 import { query, statement } from '../statement.ts'
-import { contract } from './contract.ts'
-import { type Apply, finishing } from './finishing-connector.ts'
-import { requireDeployable } from './require-deployable.ts'
 import { withSchemaEngine } from './schema-engine.ts'
+
+/**
+ * Whether a migration creates or drops indexes without locking their tables. PostgreSQL does not allow that in a
+ * transaction.
+ */
+function isConcurrent(script: string): boolean {
+  return /^(CREATE|DROP) INDEX CONCURRENTLY /m.test(script)
+}
+
+const createForm = /^CREATE (UNIQUE )?INDEX CONCURRENTLY "(\w+)" ON "(\w+)"(.*)$/s
+const dropForm = /^DROP INDEX CONCURRENTLY IF EXISTS "(\w+)"$/
+const isPartitioned = statement(`SELECT relkind = 'I' FROM pg_class WHERE oid = to_regclass(quote_ident($1))`)
+
+/**
+ * Splits a migration into statements that run one by one. PostgreSQL cannot create the index of a partitioned table
+ * concurrently, so the index of each partition is created concurrently instead and attached to that of the table.
+ *
+ * Each index is dropped first, because an interrupted statement leaves an invalid one.
+ *
+ * @see https://www.postgresql.org/docs/current/ddl-partitioning.html#DDL-PARTITIONING-DECLARATIVE-MAINTENANCE
+ */
+export async function splitConcurrent(sql: SqlQueryable, script: string): Promise<string[]> {
+  const tables = await readTenantTables(sql)
+  const statements: string[] = []
+  for (const part of script.split(/;$/m)) {
+    const text = part.replace(/^(\s|--.*$)*/m, '')
+    const [, dropped] = dropForm.exec(text) ?? []
+    const [, unique = '', index = '', table, rest] = createForm.exec(text) ?? []
+    const partitions = tables.find(({ name }) => name === table || name === `"${table}"`)?.partitions ?? []
+    if (dropped !== undefined && (await query(sql, isPartitioned, [dropped]))[0]?.[0] === true) {
+      statements.push(`DROP INDEX "${dropped}"`)
+    } else if (partitions.length > 0) {
+      statements.push(`CREATE ${unique}INDEX "${index}" ON ONLY "${table}"${rest}`)
+      for (const [position, partition] of partitions.entries()) {
+        const ofPartition = `"${index.slice(0, maxNameLength)}_p${position}"`
+        statements.push(
+          `DROP INDEX CONCURRENTLY IF EXISTS ${ofPartition}`,
+          `CREATE ${unique}INDEX CONCURRENTLY ${ofPartition} ON ${partition}${rest}`,
+          `ALTER INDEX "${index}" ATTACH PARTITION ${ofPartition}`,
+        )
+      }
+    } else if (text !== '') statements.push(text)
+  }
+  return statements
+}
+
+/** PostgreSQL cuts names after 63 bytes. This leaves room for the number of a partition. */
+const maxNameLength = 57
+
+const extensions = ['pg_trgm', 'btree_gin']
+
+const readFacts = statement(`
+  SELECT current_user::text, current_database()::text,
+    current_setting('transaction_read_only') = 'on',
+    has_schema_privilege('public', 'CREATE'),
+    has_database_privilege(current_database(), 'CREATE'),
+    ARRAY(SELECT name FROM unnest($1::text[]) AS name WHERE name NOT IN (SELECT extname FROM pg_extension)),
+    ARRAY(SELECT name FROM unnest($1::text[]) AS name WHERE name NOT IN (SELECT name FROM pg_available_extensions)),
+    ARRAY(SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'v', 'm') AND relname <> '_prisma_migrations'
+      AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')
+      ORDER BY 1 LIMIT 4),
+    EXISTS (SELECT FROM pg_collation WHERE collname = 'und-x-icu')`)
+
+/**
+ * Requires what the migrations of a new database need, so that an operator reads what to do rather than the first
+ * statement that failed.
+ *
+ * @param isNew whether the database has none of the migrations
+ * @throws OperatorError that names what is missing
+ */
+async function requireDeployable(sql: SqlQueryable, isNew: boolean): Promise<void> {
+  const [facts = []] = await query(sql, readFacts, [extensions])
+  const [role, database, isReadOnly, mayCreateTables, mayCreateExtensions] = facts
+  const [missing, unavailable, tables] = facts.slice(5, 8) as string[][] as [string[], string[], string[]]
+  const hasUnicode = facts[8]
+  if (isReadOnly === true) {
+    throw new OperatorError('The database accepts no writes: it is a standby, or default_transaction_read_only is on.')
+  }
+  if (isNew && tables.length > 0) {
+    throw new OperatorError(
+      `The database ${database} has tables of another program: ${tables.slice(0, 3).join(', ')}${tables.length > 3 ? ', …' : ''}. ` +
+        'Create a database for the gateway alone, and set DATABASE_URL to it.',
+    )
+  }
+  if (mayCreateTables !== true) {
+    throw new OperatorError(
+      `The role ${role} may not create tables in the schema public. The owner of the database can allow it: GRANT USAGE, CREATE ON SCHEMA public TO "${role}"`,
+    )
+  }
+  if (unavailable.length > 0) {
+    throw new OperatorError(
+      `The server has no extension ${unavailable.join(' and ')}. Install the package of PostgreSQL with the contributed extensions, such as postgresql-contrib.`,
+    )
+  }
+  if (hasUnicode !== true) {
+    throw new OperatorError(
+      'The server has no collation und-x-icu: it was built without ICU. Use a build with it, as packages have it.',
+    )
+  }
+  if (missing.length > 0 && mayCreateExtensions !== true) {
+    throw new OperatorError(
+      `The role ${role} may not create extensions in the database ${database}. An administrator can do it: ` +
+        missing.map((name) => `CREATE EXTENSION ${name};`).join(' '),
+    )
+  }
+}
 
 const prismaFolder = path.resolve(import.meta.dirname, '../../../../prisma')
 const migrationsFolder = path.join(prismaFolder, 'migrations')
@@ -213,4 +317,79 @@ async function readAppliedMigrations(sql: SqlQueryable, known: readonly string[]
       `The database has migrations of another program, such as ${migrations[0]?.name}. Create a database for the gateway alone, and set DATABASE_URL to it.`,
     )
   return migrations
+}
+
+/** Applies the script of a migration and a statement that records it, both or neither. */
+type Apply = (script: string, finish: string) => Promise<void>
+
+interface Target {
+  readonly connector: Connector
+  readonly sql: SqlQueryable
+  readonly apply: Apply
+}
+
+/**
+ * The connector with which the script of a migration also records that the migration is finished. PostgreSQL runs a
+ * script as one transaction. The schema engine records it later, when it cannot know whether an interrupted migration
+ * has run.
+ */
+function finishing(
+  { connector, sql, apply }: Target,
+  scripts: ReadonlyMap<string, string>,
+  onFailure: (failure: OperatorError) => void,
+): Connector {
+  const names = new Map([...scripts].map(([name, script]) => [script, name]))
+  return {
+    ...connector,
+    async runScript(script) {
+      const name = names.get(script)
+      if (name === undefined) return connector.runScript(script)
+      const finish = `UPDATE _prisma_migrations SET finished_at = now()
+        WHERE migration_name = '${name}' AND finished_at IS NULL AND rolled_back_at IS NULL`
+      try {
+        if (isConcurrent(script)) {
+          for (const statement of await splitConcurrent(sql, script)) await connector.runScript(statement)
+          await connector.runScript(finish)
+        } else await apply(script, finish)
+      } catch (error) {
+        onFailure(new OperatorError(failureOf(name, script, error), { cause: error }))
+        throw error
+      }
+    },
+  }
+}
+
+function failureOf(name: string, script: string, error: unknown): string {
+  const { message = String(error), detail } = error as { readonly message?: string; readonly detail?: string }
+  return (
+    `The migration ${name} failed: ${message}${detail ? `. ${detail}` : ''}\n` +
+    `${isConcurrent(script) ? 'Some of its indexes may exist.' : 'It changed nothing.'} When the cause is removed, run it again: npm run fusion -- migrate deploy`
+  )
+}
+
+const file = path.resolve(import.meta.dirname, '../../../../prisma/contract.sql')
+
+const listFound = statement(`
+  SELECT name FROM unnest($1::text[]) AS name
+  WHERE to_regclass(quote_ident(name)) IS NOT NULL OR to_regproc(quote_ident(name)) IS NOT NULL`)
+
+/** The indexes and functions of a database that only gateways of the previous release need. */
+export async function readContractions(sql: SqlQueryable): Promise<string[]> {
+  const names = [...readFileSync(file, 'utf8').matchAll(/^DROP (?:INDEX|FUNCTION).* "(\w+)"/gm)].map(
+    ([, name]) => name as string,
+  )
+  return (await query(sql, listFound, [names])).map(([name]) => String(name))
+}
+
+/**
+ * Whether gateways of the previous release may use the database, until it is contracted. What this release stores is
+ * then such that they can read it, because an upgrade is made process by process, and can be taken back.
+ */
+export async function mayHavePreviousRelease(sql: SqlQueryable): Promise<boolean> {
+  return (await readContractions(sql)).length > 0
+}
+
+/** Drops what only gateways of the previous release need. It can be repeated. */
+export async function contract({ runScript }: Pick<Connector, 'runScript'>, sql: SqlQueryable): Promise<void> {
+  for (const one of await splitConcurrent(sql, readFileSync(file, 'utf8'))) await runScript(one)
 }

@@ -7,6 +7,22 @@ import {
 import type { SchemaEngine } from '@prisma/schema-engine-wasm'
 import { OperatorError } from '../../errors.ts'
 
+// A comment, a text in dollars, a text, an identifier, the end of a statement, or anything else.
+const tokens = /--[^\n]*|\/\*[\s\S]*?\*\/|\$(\w*)\$[\s\S]*?\$\1\$|'(?:[^']|'')*'|"[^"]*"|;|[\s\S]/g
+
+/**
+ * Splits a script into its statements, without comments between and in them. Bodies of functions must be quoted:
+ * `BEGIN ATOMIC` is not understood.
+ */
+export function splitScript(script: string): string[] {
+  const statements = ['']
+  for (const [token] of script.matchAll(tokens)) {
+    if (token === ';') statements.push('')
+    else if (!token.startsWith('--') && !token.startsWith('/*')) statements.push(`${statements.pop()}${token}`)
+  }
+  return statements.map((text) => text.trim()).filter((text) => text !== '')
+}
+
 type Bindings = typeof import('@prisma/schema-engine-wasm/schema_engine_bg')
 
 let loading: Promise<Bindings> | undefined

@@ -3,8 +3,53 @@ import type pg from 'pg'
 import { parse } from 'pg-connection-string'
 import pgpass from 'pgpass'
 import { OperatorError } from '../../errors.ts'
-import { toUrl } from './to-url.ts'
-import { usedParameters } from './url-parameters.ts'
+
+/** The parameters of a URL that the gateway uses, as psql and node-postgres do. */
+const usedParameters: ReadonlySet<string> = new Set(
+  (
+    'application_name channel_binding client_encoding encoding host options port user password ' +
+    'lock_timeout sslcert sslkey sslmode sslnegotiation sslrootcert'
+  ).split(' '),
+)
+
+/**
+ * The parameters that providers put into their URLs, and Prisma or psql understand, but that change nothing here; each
+ * with what does so instead. None of them protects anything: a parameter that does must not be ignored.
+ */
+const unusedParameters: ReadonlyMap<string, string> = new Map([
+  ['connect_timeout', 'DATABASE_CONNECT_TIMEOUT sets how long opening a connection may take'],
+  ['connection_limit', 'DATABASE_POOL_SIZE sets the number of connections'],
+  ['fallback_application_name', 'use application_name'],
+  ['keepalives', 'the gateway sets its own'],
+  ['keepalives_count', 'the gateway sets its own'],
+  ['keepalives_idle', 'the gateway sets its own'],
+  ['keepalives_interval', 'the gateway sets its own'],
+  ['pgbouncer', 'DATABASE_DIRECT_URL says that DATABASE_URL is a pooler of transactions'],
+  ['pool_timeout', 'DATABASE_ACQUIRE_TIMEOUT sets how long a statement waits for a connection'],
+  ['socket_timeout', 'DATABASE_STATEMENT_TIMEOUT sets how long a statement may take'],
+  ['statement_cache_size', 'a connection keeps up to 200 prepared statements'],
+  ['supa', 'it is for programs of Supabase'],
+  ['target_session_attrs', 'a server that accepts no writes is noticed by the first write'],
+  ['tcp_user_timeout', 'it follows DATABASE_STATEMENT_TIMEOUT'],
+  ['uselibpqcompat', 'sslmode always means what it means to psql'],
+])
+
+/** Whether the gateway accepts a parameter. */
+export function isKnownParameter(name: string): boolean {
+  return usedParameters.has(name) || unusedParameters.has(name)
+}
+
+/**
+ * Lists the parameters of a URL that change nothing.
+ *
+ * @returns sentences without their beginning, which is the name of a variable
+ */
+export function unusedParametersOf(url: string): string[] {
+  return [...new Set(toUrl(url).searchParams.keys())].flatMap((name) => {
+    const instead = unusedParameters.get(name)
+    return instead === undefined ? [] : `has the parameter ${name}, which has no effect: ${instead}`
+  })
+}
 
 /** What a URL says about connections to its server. */
 export interface ServerConfig extends pg.ClientConfig {
@@ -68,4 +113,121 @@ function readPasswordFile(connection?: Parameters<typeof pgpass>[0]): Promise<st
   // An empty variable counts as unset, but not for pgpass.
   if (process.env['PGPASSWORD'] === '') delete process.env['PGPASSWORD']
   return new Promise((resolve) => connection && pgpass(connection, (password) => resolve(password as string)))
+}
+
+/** The modes of libpq, except `allow`, which asks for TLS only where the server insists. */
+const sslModes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full']
+
+const channelBindings = ['disable', 'prefer', 'require']
+const sslNegotiations = ['postgres', 'direct']
+
+/**
+ * Lists the problems of the URL of a PostgreSQL server. Parts that would be misread are problems too, and parameters
+ * that are ignored here and protect something elsewhere.
+ *
+ * @param example of a URL, for texts that are not URLs
+ * @returns the ends of sentences that begin with the name of a variable. They never contain a part of a password
+ */
+export function problemsOfUrl(text: string, example: string): string[] {
+  if (/#/.test(text)) return ['has a #. Write it as %23']
+  if (!isPostgresUrl(text)) return [namesSeveralHosts(text) ? severalHosts : `must be a URL: ${example}`]
+  const { username, searchParams, pathname, search } = toUrl(text)
+  // The name of the role would be parsed as the host, and a part of the password as the rest.
+  if (username === '' && /@/.test(pathname + search))
+    return ['has a / or a ? before the host. Write them as %2F and %3F']
+  return [
+    ...(namesSeveralHosts(text) || searchParams.get('host')?.includes(',') ? [severalHosts] : []),
+    ...(isDecodable(text) ? [] : ['has a % that encodes no character of UTF-8. Write the character % as %25']),
+    ...(/\s/.test(text) ? ['has a space. Write it as %20'] : []),
+    ...problemsOfParameters(searchParams),
+  ]
+}
+
+const severalHosts =
+  'must name one host. For several servers, name a proxy such as PgBouncer or HAProxy, or a DNS name of the primary'
+
+function problemsOfParameters(parameters: URLSearchParams): string[] {
+  const mode = parameters.get('sslmode')
+  const schema = parameters.get('schema')
+  const port = parameters.get('port')
+  return [
+    ...(port !== null && !(/^\d+$/.test(port) && Number(port) > 0 && Number(port) < 65_536)
+      ? ['has a port that is no number from 1 to 65535']
+      : []),
+    ...(mode === null ? [] : problemsOfSslMode(mode).map((problem) => `has an sslmode that ${problem}`)),
+    ...(mode === 'verify-ca' && !parameters.has('sslrootcert') ? ['needs sslrootcert with sslmode=verify-ca'] : []),
+    // The authorities of the system vouch for every domain, so that the name of the server has to be checked.
+    ...(parameters.get('sslrootcert') === 'system' && !['verify-full', null].includes(mode)
+      ? ['needs sslmode=verify-full with sslrootcert=system']
+      : []),
+    ...(parameters.get('sslnegotiation') === 'direct' && ['disable', 'prefer', null].includes(mode)
+      ? ['needs sslmode=require or more with sslnegotiation=direct']
+      : []),
+    ...problemsOfChoice(parameters, 'channel_binding', channelBindings),
+    ...problemsOfChoice(parameters, 'sslnegotiation', sslNegotiations),
+    ...(schema === null || schema === 'public'
+      ? []
+      : ['has the parameter schema. The tables are in the schema public']),
+    ...[...new Set(parameters.keys())]
+      .filter((name) => name !== 'schema' && !isKnownParameter(name))
+      .map(problemOfParameter),
+  ]
+}
+
+function problemsOfChoice(parameters: URLSearchParams, name: string, values: readonly string[]): string[] {
+  const value = parameters.get(name)
+  return value === null || values.includes(value)
+    ? []
+    : [`has the parameter ${name}, which must be one of ${values.join(', ')}`]
+}
+
+/** Says what is wrong with an sslmode. */
+export function problemsOfSslMode(mode: string): string[] {
+  return sslModes.includes(mode) ? [] : [`is not supported. Use one of ${sslModes.join(', ')}`]
+}
+
+function problemOfParameter(name: string): string {
+  return name === 'ssl' ? 'has the parameter ssl. Use sslmode' : `has the parameter ${name}, which would have no effect`
+}
+
+/**
+ * Whether a URL lists several hosts, as libpq accepts: `postgresql://a:5432,b:5432/app`. With ports it is no URL for
+ * others.
+ */
+function namesSeveralHosts(text: string): boolean {
+  const [, authority = ''] = /^postgres(?:ql)?:\/\/([^/?#]*)/.exec(text) ?? []
+  return authority.slice(authority.lastIndexOf('@') + 1).includes(',')
+}
+
+function isPostgresUrl(text: string): boolean {
+  return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text.replace('@/', '@localhost/'))
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    return Boolean(decodeURIComponent(text))
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Parses the URL of a server. psql accepts one that names no host, such as
+ * `postgresql://user:password@/database?host=/run/postgresql`, and so do providers whose servers are reached by a
+ * socket.
+ *
+ * @returns the URL; its host is `localhost` if the text names none
+ * @throws TypeError if the text is not a URL
+ */
+export function toUrl(text: string): URL {
+  return new URL(URL.canParse(text) ? text : text.replace('@/', '@localhost/'))
+}
+
+/** The URL of another server, with the same role, database and parameters. */
+export function urlOfNode(text: string, { host, port }: { readonly host: string; readonly port: number }): string {
+  const url = toUrl(text)
+  for (const name of ['host', 'port']) url.searchParams.delete(name)
+  url.hostname = host.includes(':') ? `[${host}]` : host
+  url.port = String(port)
+  return url.href
 }

@@ -1,4 +1,91 @@
 import pg from 'pg'
+import { isStalePlan } from '../errors.ts'
+import { Client } from './client.ts'
+import { createPreparedStatements, type NamedSettings } from './prepared-statements.ts'
+
+/** A part of the pool's clients that its types leave out. */
+interface PoolClient {
+  _poolUseCount: number
+}
+
+/** PostgreSQL's code for a write on a standby. */
+const readOnlyCode = '25006'
+
+/**
+ * Creates the class of the connections of a pool. It differs from its base in five ways.
+ *
+ * - It keeps at most 200 prepared statements, and asks for the columns of each only once (prepared-statements.ts).
+ *   Clients choose the fields and conditions of statements, so there is no bound on their number otherwise.
+ * - A statement whose plan the server has dropped, because the type of a column has changed, is prepared again and sent
+ *   once more. Within a transaction it fails, because the transaction has failed.
+ * - It ends itself when a statement gets no response in time. The statement may still be running, and the next user of
+ *   the connection would wait for it, or find its transaction open.
+ * - When a write finds that the server is a standby, all connections of the class end as soon as they are idle. After a
+ *   failover the address leads to another server, and connections to the former primary would stay as long as they can
+ *   read.
+ * - An `error` event without a listener does not end the process. The pool stops listening before the new user starts
+ *   to listen, and the server can close the connection in between. The next statement reports the error.
+ *
+ * @param connectMilliseconds how long opening a connection may take
+ */
+export function createConnectionClass(connectMilliseconds: number): typeof pg.Client {
+  /** Gives up each open connection as soon as it is idle. */
+  const retireOpen = new Set<() => void>()
+  return class Connection extends Client {
+    constructor(config?: string | pg.ClientConfig) {
+      const settings = config as pg.ClientConfig
+      // The pool hides the password from everything that copies its settings.
+      super({ ...settings, password: settings.password, connectionTimeoutMillis: connectMilliseconds })
+      this.on('error', () => undefined)
+      const prepared = createPreparedStatements((this as unknown as { readonly connection: pg.Connection }).connection)
+      let pending = 0
+      const retire = () => {
+        // The pool ends a connection that was used this often when it is released, and at once if it is idle and
+        // reports an error.
+        const client = this as unknown as PoolClient
+        client._poolUseCount = Number.POSITIVE_INFINITY
+        if (pending === 0) this.emit('error', new Error('Connection terminated: the server is a standby'))
+      }
+      this.once('connect', () => retireOpen.add(retire))
+      this.once('end', () => retireOpen.delete(retire))
+      const query = this.query.bind(this) as (...args: unknown[]) => unknown
+      const fail = (error: Error) => {
+        if (error.message === 'Query read timeout') this.end().catch(() => undefined)
+        if ('code' in error && error.code === readOnlyCode) for (const retireOne of retireOpen) retireOne()
+      }
+      const end = (error?: Error) => {
+        pending -= 1
+        if (error) fail(error)
+      }
+      this.query = ((...args: unknown[]) => {
+        const settings = Object(args[0]) as pg.QueryConfig
+        pending += 1
+        const callback = args.at(-1)
+        if (typeof callback !== 'function') {
+          if (settings.name !== undefined) prepared.use(settings.name)
+          const result = query(...args) as Promise<unknown>
+          result.then(() => end(), end)
+          return result
+        }
+        const settle = (error: Error | undefined, result: unknown) => {
+          // First, because retiring this connection reports another error to its user.
+          callback(error, result)
+          end(error)
+        }
+        if (settings.name === undefined) return query(...args.slice(0, -1), settle)
+        const named = settings as NamedSettings
+        const send = (done: typeof settle) => query(prepared.createQuery(named), ...args.slice(1, -1), done)
+        return send((error, result) => {
+          if (!error || !isStalePlan(error)) return settle(error, result)
+          prepared.forget(named.name)
+          // The status is that before the statement.
+          if (this.getTransactionStatus() === 'I') send(settle)
+          else settle(error, result)
+        })
+      }) as pg.Client['query']
+    }
+  }
+}
 
 /** How many reads share a connection. */
 const maxTogether = 4

@@ -2,21 +2,22 @@ import pg from 'pg'
 import type { Connector } from '../adapter.ts'
 import type { Driver } from '../driver.ts'
 import type { DatabaseLocation, PoolSettings } from '../location.ts'
-import { createReadRouter, createReplica, type LaggingReader, type ReplicaObserver } from '../replicas/replica.ts'
+import {
+  createReadRouter,
+  createReplica,
+  type LaggingReader,
+  type ReplicaObserver,
+  watchReplicas,
+} from '../replicas/replica.ts'
 import { isShortRead } from '../statement.ts'
 import { Client } from './client.ts'
-import { createConnectionClass } from './connection.ts'
 import { followNodes } from './follow-nodes.ts'
 import { listenOnPostgres } from './listener.ts'
 import { takeMigrationLock } from './migration-lock.ts'
-import { parseUrl } from './parse-url.ts'
-import { PipeliningPool } from './pipelining-pool.ts'
-import { createPoolAdapters } from './pool-adapters.ts'
-import { refusePooler } from './refuse-pooler.ts'
-import { setUpSession } from './session.ts'
-import { toUrl, urlOfNode } from './to-url.ts'
-import { TransactionPool } from './transaction-pool.ts'
-import { watchReplicas } from './watch-replicas.ts'
+import { parseUrl, toUrl, urlOfNode } from './parse-url.ts'
+import { createConnectionClass, PipeliningPool } from './pipelining-pool.ts'
+import { createPoolAdapters, TransactionPool } from './pool-adapters.ts'
+import { refusePooler, setUpSession } from './session.ts'
 
 export interface PostgresObservers {
   readonly onIdleError?: (error: Error) => void

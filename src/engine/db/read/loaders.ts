@@ -1,15 +1,15 @@
 import DataLoader from 'dataloader'
 import { GatewayError } from '../../errors.ts'
 import type { Model } from '../data-model.ts'
+import { isStatementTimeout } from '../errors.ts'
 import { isPossibleId } from '../ids.ts'
-import { type Condition, isSearch, type ListRequest } from './list.ts'
+import { type Condition, hasSearchedText, isComposed, isSearch, type ListRequest } from './list.ts'
 import { conditionsOfRelation, createNestedLists, type RelatedRows } from './nested-list.ts'
 import type { Order } from './order.ts'
 import type { Owner } from './owner.ts'
 import type { Reads, ValueCount } from './reads.ts'
 import { type Branch, noBranches, noPlan, type ReadPlan, type Relation, type SelectedRow } from './relation.ts'
 import { keyOf, type StatsPart, type StatsResult } from './stats.ts'
-import { orTooExpensive, orTooManyRows } from './too-expensive.ts'
 import type { Level } from './tree.ts'
 
 /** The reads of one request. They return rows of one owner only. */
@@ -233,4 +233,38 @@ function grouped({ kind, by }: Relation, rows: readonly Record<string, unknown>[
   }
   const byKey = Map.groupBy(rows, (row) => row[by])
   return (key) => byKey.get(key) ?? []
+}
+
+/**
+ * @param order of a list
+ * @throws GatewayError TOO_EXPENSIVE if the conditions and orders that the client composed take longer than a statement
+ *   may take
+ */
+async function orTooExpensive<Result>(
+  conditions: readonly Condition[],
+  read: Promise<Result>,
+  order?: Order,
+): Promise<Result> {
+  try {
+    return await read
+  } catch (error) {
+    const isSearched = conditions.some(hasSearchedText)
+    const isComposedByClient = isSearched || conditions.some(isComposed) || order?.ties !== undefined
+    if (!isComposedByClient || !isStatementTimeout(error)) throw error
+    const message = order?.ties
+      ? 'The filter and the order take too long. Use fewer conditions, conditions on ids, or no thenBy.'
+      : `The filter takes too long. Use fewer conditions, or conditions on ids.${isSearched ? ' Search for a longer part of the text.' : ''}`
+    throw new GatewayError('TOO_EXPENSIVE', message, { limit: 'filter_time', cause: error })
+  }
+}
+
+/** @throws GatewayError TOO_EXPENSIVE if statistics take longer than a statement may take */
+async function orTooManyRows<Result>(read: Promise<Result>): Promise<Result> {
+  try {
+    return await read
+  } catch (error) {
+    if (!isStatementTimeout(error)) throw error
+    const message = 'The statistics take too long. Use a filter that selects fewer rows.'
+    throw new GatewayError('TOO_EXPENSIVE', message, { limit: 'filter_time', cause: error })
+  }
 }

@@ -2,14 +2,24 @@ import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import type { DataModel, Model, Row } from '../data-model.ts'
 import { type Parameter, query, type Statement, statement } from '../statement.ts'
 import { type SelectedColumns, selectColumns } from './columns.ts'
-import { estimateText, maxCounted, ownRowsText, rowsOfPlan, shareText, usesTextsOfOthers } from './estimate.ts'
 import { type Condition, hasSearchedText, isComposed, isSearch, type ListRequest } from './list.ts'
 import { countByText, countText, pageText } from './list-texts.ts'
 import { conditionsOfRelation, nestedCountText, rowsOfRelation } from './nested-list.ts'
 import type { Order } from './order.ts'
 import { createOwnerships, type Owner, type Ownership } from './owner.ts'
 import { type Branch, type IdField, noBranches, noPlan, type ReadPlan, type Relation } from './relation.ts'
-import { decodePart, type StatsPart, type StatsResult, statsText } from './stats.ts'
+import {
+  decodePart,
+  estimateText,
+  maxCounted,
+  ownRowsText,
+  rowsOfPlan,
+  type StatsPart,
+  type StatsResult,
+  shareText,
+  statsText,
+  usesTextsOfOthers,
+} from './stats.ts'
 import { createTreeRead, relatedText, type Tree } from './tree.ts'
 
 /** What is read: the fields of each model, and the relations below the rows. */

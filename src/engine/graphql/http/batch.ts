@@ -5,12 +5,17 @@ import type { FairQueue } from '../../limits/fair-queue.ts'
 import type { Places } from '../../limits/places.ts'
 import { toGatewayError } from '../../telemetry/gateway-error.ts'
 import type { Tracing } from '../../telemetry/tracing.ts'
-import { resultOfError } from '../operation/client-error.ts'
-import { lengthOf } from '../operation/response-length.ts'
-import { createDocumentRunner, type DocumentRun, type DocumentRunnerOptions } from './document-runner.ts'
+import { lengthOf } from '../operation/admit.ts'
+import { resultOfError } from '../operation/execute.ts'
+import {
+  createDocumentRunner,
+  type DocumentRun,
+  type DocumentRunnerOptions,
+  type RecordedOperation,
+  startRecorded,
+} from './document-runner.ts'
 import { type JsonType, negotiateJson, statusOf, statusOfError } from './negotiate.ts'
 import { idempotencyKeyIn, readBodyParams } from './params.ts'
-import { type RecordedOperation, startRecorded } from './recorded-operation.ts'
 
 export interface BatchOptions extends DocumentRunnerOptions {
   readonly places: Places

@@ -1,18 +1,21 @@
-import type { ExecutionResult, GraphQLError } from 'graphql'
+import { type ExecutionResult, GraphQLError } from 'graphql'
 import type { Services } from '../../context.ts'
+import { logOutcome, type Outcome } from '../../http/plugins/request-log.ts'
 import { contextOf, type RequestState, viewerOf } from '../../http/request.ts'
-import type { Refusal } from '../../telemetry/refusal.ts'
-import { clientOf } from '../../telemetry/usage/client.ts'
-import { toClientError } from '../operation/client-error.ts'
-import type { IdempotencyKey } from '../operation/execute.ts'
+import { Held } from '../../limits/places.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
+import { Refusal } from '../../telemetry/refusal.ts'
+import type { Tracing } from '../../telemetry/tracing.ts'
+import { clientOf, maxNameLength } from '../../telemetry/usage/client.ts'
+import { longResponse } from '../operation/admit.ts'
+import { type IdempotencyKey, toClientError } from '../operation/execute.ts'
 import type { Operations } from '../operation/operations.ts'
+import { DocumentError } from '../operation/prepare/bounds.ts'
 import type { PreparedOperation } from '../operation/prepare/prepare.ts'
-import { longResponse } from '../operation/response-length.ts'
 import type { SubscriptionRequest } from '../operation/subscribe.ts'
 import type { DocumentFinder } from './documents.ts'
 import type { Results } from './negotiate.ts'
 import type { GraphQLParams } from './params.ts'
-import { resultsWithoutNames, withoutNames } from './without-names.ts'
 
 export interface DocumentRunnerOptions {
   readonly services: Services
@@ -96,4 +99,77 @@ function noteRefusals(results: Results, refusal: Refusal): Results {
 
 async function* noteEach(results: AsyncIterable<ExecutionResult>, refusal: Refusal) {
   for await (const result of results) yield noteRefusals(result, refusal) as ExecutionResult
+}
+
+/** Results whose errors reveal no names of the schema. Used where the schema may not be introspected. */
+function resultsWithoutNames(results: Results): Results {
+  if (Symbol.asyncIterator in results) return eachWithoutNames(results)
+  return results.errors ? { ...results, errors: results.errors.map(withoutNames) } : results
+}
+
+async function* eachWithoutNames(results: AsyncIterable<ExecutionResult>) {
+  for await (const result of results) yield resultsWithoutNames(result) as ExecutionResult
+}
+
+/**
+ * An error of a document or of a run, whose message reveals no names of the schema. graphql-js can leave out
+ * suggestions of similar names (`hideSuggestions`), but names the types of fields and arguments, and repeats values.
+ * Its messages are replaced as a whole, and locations say where the client has to look.
+ *
+ * `Cannot query field "nam" on type "User".` ⇒ `The schema does not allow "nam" here. …`
+ */
+function withoutNames(error: GraphQLError): GraphQLError {
+  const { originalError, nodes = null, source = null, positions = null, path = null, extensions } = error
+  // The errors of resolvers are this gateway's own, and name fields that the client has sent.
+  if (originalError != null || error instanceof DocumentError) return error
+  const name = sentAt(error)
+  const subject = name === undefined ? 'this' : name.startsWith('$') ? `"${name}" or its value` : `"${name}"`
+  const message = `The schema does not allow ${subject} here. Errors do not say more, because introspection is off.`
+  return new GraphQLError(message, { nodes, source, positions, path, extensions })
+}
+
+/** The name in the client's document that an error is about. An error that was stored has a position, but no nodes. */
+function sentAt({ source, positions }: GraphQLError): string | undefined {
+  const [at] = positions ?? []
+  return at === undefined ? undefined : /^[$@]?\w+/.exec(source?.body.slice(at, at + maxNameLength) ?? '')?.[0]
+}
+
+interface StartedOperation extends Pick<RequestState, 'headers' | 'viewer' | 'log'> {
+  /** The id in the log, in traces, and in the events of what it changes. */
+  readonly id: string
+  /** What its trace calls it. */
+  readonly method: string
+  /** The headers with the trace that it continues. */
+  readonly traceHeaders: RequestState['headers']
+}
+
+/** An operation with the state of a request, although it is none: one of a WebSocket, or of a batch. */
+export interface RecordedOperation extends RequestState {
+  /** Logs, measures and traces the operation. Called once, when it has ended. */
+  record(outcome: Omit<Outcome, 'milliseconds'>): void
+}
+
+/** Starts an operation: its count of statements, what it holds, its trace, and the clock of its line in the log. */
+export function startRecorded(
+  { id, method, traceHeaders, ...given }: StartedOperation,
+  metrics: Metrics,
+  tracing: Tracing | undefined,
+): RecordedOperation {
+  const startedAt = performance.now()
+  const trace = tracing?.begin({ method, route: '/graphql', headers: traceHeaders })
+  const operation: RecordedOperation = {
+    ...given,
+    statements: { statements: 0, requestId: id, observe: trace?.observe },
+    refusal: new Refusal(metrics),
+    held: new Held(),
+    trace,
+    operationName: undefined,
+    record(outcome) {
+      logOutcome(operation, { ...outcome, milliseconds: performance.now() - startedAt }, metrics)
+      const { status, isCutOff } = outcome
+      const { tenantAppId: tenant, keyName: key } = operation.viewer ?? {}
+      trace?.end({ requestId: id, status, isCutOff, tenant, key })
+    },
+  }
+  return operation
 }

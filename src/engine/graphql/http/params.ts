@@ -1,7 +1,6 @@
 import { GatewayError } from '../../errors.ts'
 import { toIdempotencyKey } from '../../http/request.ts'
-import { problemOfNumbers } from '../../input/inexact-numbers.ts'
-import { excessOf } from '../../input/json.ts'
+import { excessOf, problemOfNumbers } from '../../input/json.ts'
 
 export interface GraphQLParams {
   query?: string

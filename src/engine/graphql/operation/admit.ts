@@ -1,7 +1,49 @@
+import type { Context } from '../../context.ts'
 import { GatewayError, withHeaders } from '../../errors.ts'
 import { type Budget, budgetHeaders, type RateLimit, tooExpensive } from '../../limits/rate-limit.ts'
+import type { Client } from '../../telemetry/usage/client.ts'
+import { type Caller, invalidOperation, type UsageCounts } from '../../telemetry/usage/usage-counts.ts'
 import type { OperationRequest } from './execute.ts'
-import type { UsageRecorder } from './record-usage.ts'
+import type { PreparedOperation } from './prepare/prepare.ts'
+
+/** The longest response of a query, and the longest event of a subscription, in characters. */
+export const maxResponseLength = 8 * 1024 * 1024
+
+/** Responses from this length on, in characters, count as unread until the client has received them. */
+export const longResponse = 256 * 1024
+
+export const mebibyte = 1024 * 1024
+
+/** The approximate length in a response of a value that is not a text, such as a number, or of the name of a field. */
+const otherLength = 8
+
+/**
+ * Returns the approximate length of a response as JSON, in characters.
+ *
+ * @param max where it stops counting, because longer responses are rejected
+ */
+export function lengthOf(response: unknown, max = maxResponseLength): number {
+  let length = 0
+
+  function add(value: unknown): void {
+    if (length > max) return
+    length += typeof value === 'string' ? value.length : otherLength
+    if (typeof value !== 'object' || value === null) return
+    if (Array.isArray(value)) for (const item of value) add(item)
+    else for (const key in value) add((value as Record<string, unknown>)[key])
+  }
+
+  add(response)
+  return length
+}
+
+/** @throws GatewayError TOO_EXPENSIVE if a response of this length would be too long */
+export function requireResponseLength(length: number): void {
+  if (length <= maxResponseLength) return
+  throw new GatewayError('TOO_EXPENSIVE', 'The response would be longer than 8 MiB. Request fewer rows or fields.', {
+    limit: 'response_length',
+  })
+}
 
 const maxCost = 20_000
 
@@ -81,4 +123,59 @@ function withFields({ code, message, details, limit }: GatewayError, fields: rea
 
 function admission(cost: number, budget: Budget | undefined): Admission {
   return { cost, budget, headers: { 'x-cost': String(cost), ...(budget && budgetHeaders(budget)) } }
+}
+
+interface RecordedRequest {
+  readonly operation: PreparedOperation
+  readonly context: Pick<Context, 'viewer' | 'client'>
+}
+
+type UsageRecorder = ReturnType<typeof createUsageRecorder>
+
+/** Returns the recorder of the operations of both APIs: who requested what, how long it took, and whether it failed. */
+export function createUsageRecorder(counts: UsageCounts, requiresClientName: boolean) {
+  const callerOf = ({ operation, context: { viewer, client } }: RecordedRequest): Caller => ({
+    viewer,
+    client,
+    operation: operation.counted,
+  })
+
+  return {
+    /**
+     * Counts a request when its work has ended.
+     *
+     * @param hasErrors whether the result of the work has errors
+     * @throws GatewayError MALFORMED_REQUEST if the client must name itself, and does not
+     */
+    async record<Result>(
+      request: RecordedRequest,
+      work: () => Promise<Result>,
+      hasErrors: (result: Result) => boolean,
+    ): Promise<Result> {
+      if (requiresClientName && request.context.client?.name === undefined) throw clientNameRequired()
+      const startedAt = performance.now()
+      let hasFailed = true
+      try {
+        const result = await work()
+        hasFailed = hasErrors(result)
+        return result
+      } finally {
+        counts.count(callerOf(request), performance.now() - startedAt, hasFailed)
+      }
+    },
+
+    /** Counts a request whose document is not valid. */
+    recordInvalid(viewer: Context['viewer'], client: Client | undefined, milliseconds: number): void {
+      counts.count({ viewer, client, operation: invalidOperation }, milliseconds, true)
+    },
+
+    addPoints(request: RecordedRequest, points: number): void {
+      counts.addPoints(callerOf(request), points)
+    },
+  }
+}
+
+function clientNameRequired(): GatewayError {
+  const message = 'This gateway requires clients to name themselves: send the header graphql-client-name.'
+  return new GatewayError('MALFORMED_REQUEST', message)
 }

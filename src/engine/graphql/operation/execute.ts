@@ -1,13 +1,102 @@
-import { type ExecutionResult, execute } from 'graphql'
+import {
+  type ExecutionResult,
+  execute,
+  GraphQLError,
+  type GraphQLErrorExtensions,
+  type Source,
+  type SourceLocation,
+} from 'graphql'
 import type { Context } from '../../context.ts'
 import { noPlan } from '../../db/read/relation.ts'
 import type { StatementCount } from '../../db/statement-meter.ts'
-import type { Held } from '../../limits/held.ts'
+import { type ErrorCode, errorCodes, type FieldError, GatewayError, isErrorCode } from '../../errors.ts'
+import type { Idempotency } from '../../idempotency/idempotency.ts'
+import type { Held } from '../../limits/places.ts'
+import { toGatewayError } from '../../telemetry/gateway-error.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { errorAtEachPath, maxErrors, withholding } from '../schema/withheld.ts'
-import { toClientError } from './client-error.ts'
 import type { Values } from './prepare/coerce-variables.ts'
 import { hasScopes, type PreparedOperation } from './prepare/prepare.ts'
+
+/**
+ * The error of a GraphQL response as the client sees it: with a code of the registry, and without anything internal.
+ * Unexpected errors are logged whole.
+ *
+ * @param source the document that was executed
+ */
+export function toClientError(error: unknown, log: Logger, source?: Source): GraphQLError {
+  if (!(error instanceof GraphQLError)) return fromThrown(error, undefined, log)
+  return fromGraphQL(error.source ? error : withSource(error, source), log)
+}
+
+/** The errors of a compiled operation have locations but no document. */
+function withSource(error: GraphQLError, source: Source | undefined): GraphQLError {
+  const { locations, path, originalError, extensions, message } = error
+  if (!source || !locations) return error
+  const positions = locations.map((location) => positionOf(source, location))
+  return new GraphQLError(message, { source, positions, path, originalError, extensions })
+}
+
+/** The result of an operation that was not executed. */
+export function resultOfError({ code, message, details }: GatewayError) {
+  return { errors: [{ message, extensions: { code, ...details } }] }
+}
+
+/** The position of a line and column in a document, from 0. */
+export function positionOf({ body }: Source, { line, column }: SourceLocation): number {
+  const ends = /\r\n|[\n\r]/g
+  for (let left = line - 1; left > 0; left -= 1) ends.exec(body)
+  return ends.lastIndex + column - 1
+}
+
+function fromGraphQL(error: GraphQLError, log: Logger): GraphQLError {
+  const thrown = rootCause(error)
+  if (thrown !== undefined) return fromThrown(thrown, error, log)
+  if (!isCausedByClient(error)) return fromThrown(new Error(error.message), error, log)
+  return located(error, shortened(error.message), { ...error.extensions, code: 'BAD_USER_INPUT' })
+}
+
+const maxMessageLength = 1_000
+
+/**
+ * graphql-js repeats a rejected value, whole, in each of its errors. The start and the end of the message say what is
+ * wrong.
+ */
+function shortened(message: string): string {
+  if (message === 'Validation aborted.') return 'The document repeats its fields too often to be validated.'
+  return message.length > maxMessageLength ? `${message.slice(0, 500)}…${message.slice(-400)}` : message
+}
+
+/**
+ * Whether graphql-js reports what the client sent: syntax, validation, variables. An error with a path is about a value
+ * that a resolver returned, which is a defect; but an argument whose variable is null has a path too.
+ */
+function isCausedByClient({ path, message }: GraphQLError): boolean {
+  return path === undefined || message.startsWith('Argument "')
+}
+
+function fromThrown(thrown: unknown, at: GraphQLError | undefined, log: Logger): GraphQLError {
+  const error = toGatewayError(thrown, log)
+  const fields = error.fields.length > 0 && { fields: error.fields }
+  return located(at, error.message, { code: error.code, ...error.details, ...fields }, error)
+}
+
+function located(
+  at: GraphQLError | undefined,
+  message: string,
+  extensions: GraphQLErrorExtensions,
+  originalError: Error | null = null,
+): GraphQLError {
+  const { nodes = null, source = null, positions = null, path = null } = at ?? {}
+  return new GraphQLError(message, { nodes, source, positions, path, originalError, extensions })
+}
+
+/** What a resolver threw, below the errors that GraphQL wraps around it; undefined if the error is GraphQL's own. */
+function rootCause(error: GraphQLError): unknown {
+  let cause: unknown = error.originalError
+  while (cause instanceof GraphQLError) cause = cause.originalError
+  return cause
+}
 
 /** An operation to execute, with the variables as the client sent them. */
 export interface Execution {
@@ -109,4 +198,75 @@ function logOnce(log: Logger): Logger {
     }
   }
   return { error: once((details, message) => log.error(details, message)), warn: (...line) => log.warn(...line) }
+}
+
+/**
+ * Executes a mutation once per idempotency key. Its effects and its result are stored in one transaction. If the
+ * gateway fails, the effects are rolled back, and the client may send the request again.
+ *
+ * @throws GatewayError IDEMPOTENCY_KEY_IN_USE, IDEMPOTENCY_KEY_REUSED; MALFORMED_REQUEST if the response has secrets,
+ *   which are not stored
+ */
+export async function executeOnce(
+  execution: Execution,
+  { key, request }: IdempotencyKey,
+  idempotency: Idempotency,
+): Promise<{ readonly result: ExecutionResult; readonly isReplay: boolean; readonly isStored: boolean }> {
+  const { context, operation } = execution
+  const { viewer, loaders } = context
+  if (operation.showsSecrets) {
+    const message = 'The response has a secret, which is not stored. Send this operation without an idempotency key.'
+    throw new GatewayError('MALFORMED_REQUEST', message)
+  }
+  let lines: (() => void)[] = []
+  // Only the last run is logged: the client does not see runs that were repeated because of a conflict.
+  const log: Logger = {
+    error: (...line) => void lines.push(() => context.log.error(...line)),
+    warn: (...line) => void lines.push(() => context.log.warn(...line)),
+  }
+  const { response, isReplay } = await idempotency.runOnce(
+    { viewer, idempotencyKey: key, request },
+    () => {
+      lines = []
+      // An earlier run has read rows that its rollback has undone.
+      loaders.clearAll()
+      return executeOperation({ ...execution, context: { ...context, log } })
+    },
+    isFinal,
+  )
+  for (const write of lines) write()
+  const isStored = !isReplay && isFinal(response)
+  if (!isReplay || !response.errors) return { result: response, isReplay, isStored }
+  const { source } = operation.document.loc ?? {}
+  return {
+    result: { ...response, errors: response.errors.map((error) => restoreError(error, source)) },
+    isReplay,
+    isStored,
+  }
+}
+
+/** Whether sending the request again would change nothing: it did not fail on the side of the gateway. */
+function isFinal({ errors = [] }: ExecutionResult): boolean {
+  return errors.every(({ extensions: { code } }) => isErrorCode(code) && errorCodes[code].status < 500)
+}
+
+type StoredError = Pick<GraphQLError, 'message' | 'path' | 'locations' | 'extensions'>
+
+/** The extensions that client-error.ts writes. */
+interface StoredExtensions {
+  readonly code: ErrorCode
+  readonly fields?: readonly FieldError[]
+}
+
+function restoreError({ message, path, locations, extensions }: StoredError, source: Source | undefined) {
+  const { code, fields = [], ...details } = extensions as unknown as StoredExtensions
+  const positions = source && locations?.map((location) => positionOf(source, location))
+  return new GraphQLError(message, {
+    source: source ?? null,
+    positions: positions ?? null,
+    path: path ?? null,
+    extensions: extensions ?? {},
+    // An error without a path is about the document or its variables, and no resolver threw it.
+    originalError: path ? new GatewayError(code, message, { fields, details }) : null,
+  })
 }

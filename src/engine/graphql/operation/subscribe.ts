@@ -8,11 +8,10 @@ import { Interruption } from '../../interruption.ts'
 import { delayRejection } from '../../limits/concurrency-limit.ts'
 import type { OperationLimits } from '../../limits/limits.ts'
 import type { SubscriptionValues } from '../../subscription-values.ts'
-import { type Admissions, pointsOfLength } from './admit.ts'
+import { type Admissions, lengthOf, longResponse, mebibyte, pointsOfLength, requireResponseLength } from './admit.ts'
 import type { OperationRequest } from './execute.ts'
 import { countErrors, executeOperation, executionArgs, toClientResult } from './execute.ts'
 import type { PreparedOperation } from './prepare/prepare.ts'
-import { lengthOf, longResponse, mebibyte, requireResponseLength } from './response-length.ts'
 
 export interface SubscriptionRequest extends OperationRequest {
   /** Calls back when the client has received the events so far, or has gone. */

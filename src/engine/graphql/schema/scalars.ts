@@ -1,7 +1,7 @@
 import { GraphQLError, GraphQLScalarType, type ValueNode, visit } from 'graphql'
 import { GraphQLDate, GraphQLDateTimeISO, GraphQLJSONObject, GraphQLSafeInt } from 'graphql-scalars'
 import { isStorableTime } from '../../db/storable.ts'
-import { tooLargeNumberIn } from '../../input/inexact-numbers.ts'
+import { tooLargeNumberIn } from '../../input/json.ts'
 import { recordOf } from '../../own.ts'
 
 /** A JSON object: a phone number, an address, a payload or a result. */

@@ -1,8 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { routePlugin } from '../plugin.ts'
 import type { HomeOptions } from './home.ts'
-import { faviconPath, htmlPage, isFromThisMachine, readPageFile, setPageHeaders } from './page.ts'
-import { addFile, type StaticFiles, sendFile } from './static-files.ts'
+import {
+  addFile,
+  faviconPath,
+  htmlPage,
+  isFromThisMachine,
+  readPageFile,
+  type StaticFiles,
+  sendFile,
+  setPageHeaders,
+} from './page.ts'
 
 const filesPath = '/docs/files'
 

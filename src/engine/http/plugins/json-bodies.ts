@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'
-import { problemOfNumbers } from '../../input/inexact-numbers.ts'
-import { excessOf } from '../../input/json.ts'
+import { excessOf, problemOfNumbers } from '../../input/json.ts'
 import type { FairQueue } from '../../limits/fair-queue.ts'
 import { plugin } from '../plugin.ts'
 

@@ -1,7 +1,7 @@
 import type { Viewer } from '../../auth/viewer.ts'
 import type { StatementCount } from '../../db/statement-meter.ts'
 import type { LimitName } from '../../limit-names.ts'
-import { Held } from '../../limits/held.ts'
+import { Held } from '../../limits/places.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import { Refusal } from '../../telemetry/refusal.ts'
 import { plugin } from '../plugin.ts'

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http'
 import { GatewayError } from '../../errors.ts'
 import { plugin } from '../plugin.ts'
-import { endWithProblem } from '../server/raw-problem.ts'
+import { endWithProblem } from '../problem.ts'
 
 /** Refuses requests that Node accepts, and that the gateway does not support or a proxy could read in another way. */
 export const unsupportedRequests = plugin('unsupportedRequests', (app) => {

@@ -17,8 +17,7 @@ import { setCommonHeaders } from '../plugins/common-headers.ts'
 import { toHttpError } from '../plugins/error-handler.ts'
 import { logRequest } from '../plugins/request-log.ts'
 import { opensWebSocket } from '../plugins/unsupported-requests.ts'
-import { sendProblem } from '../problem.ts'
-import { endWithProblem } from './raw-problem.ts'
+import { endWithProblem, sendProblem } from '../problem.ts'
 
 /** How long the gateway waits for a client. */
 export interface HttpTimeouts {

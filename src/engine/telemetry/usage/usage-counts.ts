@@ -1,15 +1,30 @@
 import type { Client } from './client.ts'
-import { bucketOf } from './durations.ts'
-import {
-  addFields,
-  addTo,
-  type CountNames,
-  keyOf,
-  newCount,
-  type OperationCount,
-  other,
-  othersOf,
-} from './operation-count.ts'
+
+// Durations are counted in fixed buckets, so that the counts of several processes and days add up. Each bucket ends √2
+// times as late as the one before: at 1 ms, 1.4 ms, 2 ms, … 11.6 s. The last one has no end.
+
+export const bucketCount = 29
+
+function bucketOf(milliseconds: number): number {
+  const bucket = Math.ceil(2 * Math.log2(Math.max(milliseconds, 1)))
+  return Math.min(bucket, bucketCount - 1)
+}
+
+/**
+ * The duration in milliseconds that a part of the requests did not exceed, such as 0.95, to within its bucket. 0
+ * without requests.
+ */
+export function quantileOf(part: number, counts: readonly number[]): number {
+  let left = part * counts.reduce((sum, count) => sum + count, 0)
+  if (left === 0) return 0
+  const bucket = counts.findIndex((count) => {
+    left -= count
+    return left <= 0
+  })
+  const [start, end] = [bucket === 0 ? 0 : 2 ** ((bucket - 1) / 2), 2 ** (bucket / 2)]
+  const within = 1 + left / (counts[bucket] ?? 1)
+  return Math.round((start + (end - start) * within) * 10) / 10
+}
 
 /** The part of a prepared operation that usage depends on. */
 export interface CountedOperation {
@@ -119,5 +134,63 @@ export function createUsageCounts() {
         for (const [field, requests] of fields) tenant.fields.set(field, (tenant.fields.get(field) ?? 0) + requests)
       }
     },
+  }
+}
+
+/** Who requested what. Undefined for what the client or the operation does not name. */
+export interface CountNames {
+  readonly keyId: string
+  readonly clientName: string | undefined
+  readonly clientVersion: string | undefined
+  readonly operationName: string | undefined
+  /** The SHA-256 of the document, hexadecimal. */
+  readonly operationHash: string | undefined
+}
+
+/** The requests of one client of a key for one operation. */
+export interface OperationCount extends CountNames {
+  /** The fields of the schema that the operation selects: `User.email`. */
+  fields: ReadonlySet<string>
+  requests: number
+  errors: number
+  points: number
+  /** The number of requests in each bucket of `durations.ts`. */
+  readonly durations: number[]
+}
+
+/** Stands for names beyond the bounds. No operation has this name. */
+const other = '(other)'
+
+/** The names under which a key's operations beyond the bounds are counted. */
+export function othersOf(keyId: string): CountNames {
+  return { keyId, clientName: other, clientVersion: undefined, operationName: other, operationHash: undefined }
+}
+
+export function newCount(
+  { keyId, clientName, clientVersion, operationName, operationHash }: CountNames,
+  fields: ReadonlySet<string>,
+): OperationCount {
+  const names = { keyId, clientName, clientVersion, operationName, operationHash }
+  return { ...names, fields, requests: 0, errors: 0, points: 0, durations: new Array<number>(bucketCount).fill(0) }
+}
+
+/** A text that is the same for equal names. Names contain no line feeds. */
+export function keyOf({ keyId, clientName, clientVersion, operationName, operationHash }: CountNames): string {
+  return `${keyId}\n${clientName ?? ''}\n${clientVersion ?? ''}\n${operationName ?? ''}\n${operationHash ?? ''}`
+}
+
+/** Adds a count to another one. */
+export function addTo(sum: OperationCount, { fields, requests, errors, points, durations }: OperationCount): void {
+  addFields(sum, fields)
+  sum.requests += requests
+  sum.errors += errors
+  sum.points += points
+  for (const [bucket, count] of durations.entries()) sum.durations[bucket] = (sum.durations[bucket] ?? 0) + count
+}
+
+function addFields(count: OperationCount, fields: ReadonlySet<string>): void {
+  // The set may be that of the prepared operation, so it is replaced.
+  for (const field of fields) {
+    if (!count.fields.has(field)) count.fields = new Set([...count.fields, ...fields])
   }
 }

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { own } from '../../../../engine/own.ts'
-import { readThrown } from '../thrown.ts'
+import { readThrown } from '../outcome.ts'
 
 // The thread of an isolated handler. It imports little, because each job starts it.
 

@@ -7,6 +7,57 @@ import { requestIdOf } from '../../../http/server/server-options.ts'
 import type { Metrics } from '../../../telemetry/metrics.ts'
 import { Refusal } from '../../../telemetry/refusal.ts'
 
+/** How many bytes a client may leave unread before the gateway reads nothing more from it. */
+const maxBacklogBytes = 64 * 1024
+
+export type Flow = ReturnType<typeof createFlow>
+
+/** Stops reading from a client while something waits, so that TCP slows the client down, and nothing is lost. */
+export function createFlow(socket: WebSocket) {
+  let holds = 0
+  let releaseBacklog: (() => void) | undefined
+
+  /** Stops reading. Returns a function that reads on, when nothing else holds the socket. */
+  function hold(): () => void {
+    holds += 1
+    socket.pause()
+    return () => {
+      holds -= 1
+      if (holds === 0) socket.resume()
+    }
+  }
+
+  /** Writes a frame. Resolves when the client's connection has taken it, and rejects if it has not. */
+  function write(start: (done: (error?: Error) => void) => void): Promise<void> {
+    if (socket.readyState !== socket.OPEN) return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      start((error) => {
+        if (socket.bufferedAmount <= maxBacklogBytes) {
+          releaseBacklog?.()
+          releaseBacklog = undefined
+        }
+        if (error) reject(error)
+        else resolve()
+      })
+      if (socket.bufferedAmount > maxBacklogBytes) releaseBacklog ??= hold()
+    })
+  }
+
+  return {
+    hold,
+    send: (text: string) => write((done) => socket.send(text, done)),
+    pong: (data: Buffer) => write((done) => socket.pong(data, false, done)),
+  }
+}
+
+/** A close frame has room for a reason of so many bytes. */
+const maxReasonBytes = 123
+
+/** Closes a connection with a reason in ASCII, whose end is cut off if it is too long. */
+export function close(socket: WebSocket, code: number, reason: string): void {
+  socket.close(code, reason.slice(0, maxReasonBytes))
+}
+
 /** A WebSocket of a client, from its upgrade to its close. */
 export interface Connection extends Pick<RequestState, 'viewer' | 'statements' | 'refusal' | 'log'> {
   readonly id: string
@@ -62,4 +113,59 @@ export function logClosed(
     { tenant, key, closeCode, limit, operations, durationMs, sql: statements.statements },
     'a WebSocket was closed',
   )
+}
+
+/** How much a client may send before the gateway knows it. */
+const maxBytesBeforeCredential = 16 * 1024
+
+/** The code of RFC 6455 for a message that is too long. */
+const messageTooBig = 1009
+
+interface LivenessOptions {
+  readonly heartbeatMilliseconds: number
+  /** How long a client may send nothing, not even the reply to a ping. */
+  readonly idleMilliseconds: number
+  /** Whether the client's credential is valid. */
+  hasCredential(): boolean
+  /** Called when a client without a valid credential has sent too much. */
+  onExcess(): void
+  /**
+   * Called with each heartbeat when a client has sent nothing for that long. Its connection ends if it sends nothing
+   * for as long again.
+   */
+  onSilence(): void
+}
+
+/**
+ * Pings a client, and ends its connection if it is silent for too long, or if it sends much before its credential: the
+ * gateway keeps no message of 1 MiB for a client without one.
+ */
+export function watchClient(socket: WebSocket, connection: Socket, options: LivenessOptions): void {
+  const { heartbeatMilliseconds, idleMilliseconds, hasCredential, onExcess, onSilence } = options
+  const bytesBefore = connection.bytesRead
+  let heardAt = performance.now()
+  const timer = setInterval(() => {
+    const silence = performance.now() - heardAt
+    if (silence > 2 * idleMilliseconds) return socket.terminate()
+    if (silence > idleMilliseconds) onSilence()
+    socket.ping()
+  }, heartbeatMilliseconds).unref()
+  socket.once('close', () => clearInterval(timer))
+  // Before ws reads the data.
+  connection.prependListener('data', () => {
+    heardAt = performance.now()
+    if (hasCredential() || connection.bytesRead - bytesBefore <= maxBytesBeforeCredential) return
+    onExcess()
+    refuse(socket, connection)
+  })
+}
+
+/**
+ * Closes a connection, and drops what the client still sends until it has read why. ws ends the connection after a
+ * second at the latest.
+ */
+function refuse(socket: WebSocket, connection: Socket): void {
+  connection.removeAllListeners('data').resume()
+  close(socket, messageTooBig, 'Before connection_ack, messages have at most 16 KiB together.')
+  connection.end()
 }

@@ -1,21 +1,19 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { type ExecutionArgs, GraphQLError, GraphQLSchema, parse } from 'graphql'
 import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL, makeServer, type SubscribePayload } from 'graphql-ws'
-import type { WebSocket } from 'ws'
+import { type WebSocket, WebSocketServer } from 'ws'
 import { watchCredential } from '../../../auth/authenticator.ts'
 import { type ErrorCode, GatewayError } from '../../../errors.ts'
+import { plugin } from '../../../http/plugin.ts'
 import type { Authenticate } from '../../../http/request.ts'
+import { maxBodyBytes } from '../../../http/server/server-options.ts'
 import { toGatewayError } from '../../../telemetry/gateway-error.ts'
 import { clientHeaders } from '../../../telemetry/usage/client.ts'
-import { close } from './close.ts'
-import { type Connection, createConnection, logClosed } from './connection.ts'
-import { credentialIn } from './credential-in.ts'
-import { createFlow } from './flow.ts'
+import { type Connection, close, createConnection, createFlow, logClosed, watchClient } from './connection.ts'
 import { createHandOver } from './hand-over.ts'
-import { watchClient } from './liveness.ts'
-import { readMessages } from './messages.ts'
+import { credentialIn, readMessages } from './messages.ts'
 import { createSocketOperations, RejectedOperation, type SocketOperationsOptions } from './socket-operations.ts'
 
 export interface ConnectionsOptions extends SocketOperationsOptions, Pick<FastifyInstance, 'log' | 'keepConnection'> {
@@ -228,3 +226,41 @@ function idTooLong(): GraphQLError {
 function errorsIn(error: GraphQLError): readonly GraphQLError[] {
   return error.originalError instanceof RejectedOperation ? error.originalError.errors : [error]
 }
+
+type WebSocketsOptions = Omit<ConnectionsOptions, 'log' | 'keepConnection'>
+
+/** How long a client may take to close its side. */
+const closeMilliseconds = 1_000
+
+/**
+ * Serves WebSockets at /graphql. `opensWebSocket` in `unsupported-requests.ts` says for which requests Node calls this
+ * plugin.
+ */
+export const webSockets = plugin<WebSocketsOptions>('webSockets', (app, options) => {
+  const { log, keepConnection } = app
+  const connections = createConnections({ ...options, log, keepConnection })
+  const settings = {
+    noServer: true,
+    clientTracking: false,
+    autoPong: false,
+    maxPayload: maxBodyBytes,
+    closeTimeout: closeMilliseconds,
+    // Compressing takes memory for each connection, and can reveal secrets by the length of messages.
+    perMessageDeflate: false,
+    // Another one is accepted and then closed with a reason, which browsers do not show for a failed upgrade.
+    handleProtocols: (offered: Set<string>) =>
+      offered.has(GRAPHQL_TRANSPORT_WS_PROTOCOL) ? GRAPHQL_TRANSPORT_WS_PROTOCOL : ([...offered][0] ?? false),
+  }
+  const acceptor = new WebSocketServer(settings)
+  app.server.on('upgrade', (request, socket, head) => {
+    acceptor.handleUpgrade(request, socket, head, (accepted) => connections.accept(accepted, request.socket, request))
+  })
+  app.addHook('preClose', async () => connections.drain())
+
+  // Node forgets a connection that was upgraded.
+  const { closeAllConnections } = app.server
+  app.server.closeAllConnections = function (this: Server) {
+    connections.cutOff()
+    closeAllConnections.call(this)
+  }
+})

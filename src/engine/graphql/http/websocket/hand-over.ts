@@ -1,5 +1,5 @@
 import type { SubscribePayload } from 'graphql-ws'
-import { problemOfNumbers } from '../../../input/inexact-numbers.ts'
+import { problemOfNumbers } from '../../../input/json.ts'
 
 /**
  * How graphql-ws takes a message: as a text, or parsed. Resolves when the operation that the message has started is

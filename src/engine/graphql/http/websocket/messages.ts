@@ -1,10 +1,11 @@
 import { CloseCode } from 'graphql-ws'
 import type { RawData, WebSocket } from 'ws'
+import { GatewayError } from '../../../errors.ts'
 import { longBody } from '../../../http/plugins/json-bodies.ts'
 import type { RequestState } from '../../../http/request.ts'
 import type { Limits } from '../../../limits/limits.ts'
-import { close } from './close.ts'
-import type { Flow } from './flow.ts'
+import type { Flow } from './connection.ts'
+import { close } from './connection.ts'
 
 interface ReadOptions {
   readonly flow: Flow
@@ -59,4 +60,19 @@ export function readMessages(
   socket.on('ping', (data: Buffer) => {
     if (client.viewer) enqueue(data.length, () => void flow.pong(data).catch(() => undefined))
   })
+}
+
+/**
+ * Reads a credential from the payload of `connection_init`. Names are read as those of headers, in any case.
+ *
+ * @throws GatewayError MALFORMED_REQUEST if it is not a text
+ */
+export function credentialIn(params: Record<string, unknown>): Record<string, string> | undefined {
+  const entries = Object.entries(params).map(([name, value]) => [name.toLowerCase(), value] as const)
+  const sent = entries.filter(([name, value]) => (name === 'x-api-key' || name === 'authorization') && value != null)
+  if (sent.length === 0) return undefined
+  if (sent.some(([, value]) => typeof value !== 'string')) {
+    throw new GatewayError('MALFORMED_REQUEST', 'x-api-key and authorization of connection_init are texts.')
+  }
+  return Object.fromEntries(sent) as Record<string, string>
 }

@@ -8,11 +8,16 @@ import { excessOf } from '../../../input/json.ts'
 import { Interruption } from '../../../interruption.ts'
 import type { Limits } from '../../../limits/limits.ts'
 import type { Tracing } from '../../../telemetry/tracing.ts'
-import { toClientError } from '../../operation/client-error.ts'
-import { lengthOf } from '../../operation/response-length.ts'
-import { createDocumentRunner, type DocumentRun, type DocumentRunnerOptions } from '../document-runner.ts'
+import { lengthOf } from '../../operation/admit.ts'
+import { toClientError } from '../../operation/execute.ts'
+import {
+  createDocumentRunner,
+  type DocumentRun,
+  type DocumentRunnerOptions,
+  type RecordedOperation,
+  startRecorded,
+} from '../document-runner.ts'
 import { type GraphQLParams, idempotencyKeyIn, readBodyParams } from '../params.ts'
-import { type RecordedOperation, startRecorded } from '../recorded-operation.ts'
 import { numberProblemOf } from './hand-over.ts'
 
 export interface SocketOperationsOptions extends DocumentRunnerOptions {

@@ -1,4 +1,5 @@
 import {
+  GraphQLError,
   Kind,
   Lexer,
   type SelectionSetNode,
@@ -8,7 +9,9 @@ import {
   type ValidationRule,
 } from 'graphql'
 import type { LimitName } from '../../../limit-names.ts'
-import { DocumentError } from './document-error.ts'
+
+/** An error of a document in the gateway's own words. They name nothing of the schema. */
+export class DocumentError extends GraphQLError {}
 
 /** The error of a document that is too large. */
 class DocumentTooLarge extends DocumentError {

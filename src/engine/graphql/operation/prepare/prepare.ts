@@ -1,27 +1,100 @@
 import { hash } from 'node:crypto'
 import {
   type DocumentNode,
+  type ExecutionResult,
   GraphQLError,
+  type GraphQLInputType,
   type GraphQLSchema,
+  getNamedType,
+  getNullableType,
   getOperationAST,
+  isInputObjectType,
+  isListType,
+  Kind,
   type OperationDefinitionNode,
+  type ValueNode,
 } from 'graphql'
+import { compileQuery, isCompiledQuery } from 'graphql-jit'
 import { LRUCache } from 'lru-cache'
 import type { Scope } from '../../../auth/scopes.ts'
 import type { Viewer } from '../../../auth/viewer.ts'
 import type { Context } from '../../../context.ts'
 import type { ReadPlan } from '../../../db/read/relation.ts'
+import { own } from '../../../own.ts'
 import type { Metrics } from '../../../telemetry/metrics.ts'
 import { maxNameLength } from '../../../telemetry/usage/client.ts'
 import type { CountedOperation } from '../../../telemetry/usage/usage-counts.ts'
 import { metadataOf } from '../../schema/field-metadata.ts'
 import { coerceVariables, type Values } from './coerce-variables.ts'
-import { type CompiledOperation, compileOperation } from './compile.ts'
 import { createCost, createNodeCount } from './cost.ts'
 import { createPlanner } from './plan.ts'
 import { createDocumentReader, type ReadDocument } from './read-document.ts'
 import { declareCoerced, type Schemas } from './schemas.ts'
-import { allFields, readSelection } from './selection.ts'
+import { allFields, readSelection, type Selection } from './selection.ts'
+
+/** An operation as a function of its coerced variables. */
+type CompiledOperation = (
+  root: undefined,
+  context: Context,
+  coerced: Values,
+) => ExecutionResult | Promise<ExecutionResult>
+
+/** Compiling more fields takes tens of milliseconds or more, and such operations are rarely sent twice. */
+const maxFields = 1_000
+
+/**
+ * Compiles an operation with graphql-jit. Its results equal those of graphql-js (test/graphql/compiled.test.ts).
+ * graphql-js executes the operations that graphql-jit 0.8 handles differently:
+ *
+ * - with directives: after `@skip`, the error of a field that is selected twice names the wrong location;
+ * - with a variable inside a list or an object, which graphql-jit does not check;
+ * - with a JSON object in the document, in which graphql-jit loses variables;
+ * - with the name `__proto__`: graphql-jit loses an alias and a variable of this name;
+ * - with more than 1,000 fields.
+ *
+ * @param schema that accepts `Coerced` variables (schemas.ts)
+ * @param document with such variables
+ * @returns undefined if graphql-js is to execute the operation
+ */
+function compileOperation(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operationName: string | undefined,
+  selection: Selection,
+): CompiledOperation | undefined {
+  if (selection.hasDirectives || selection.size > maxFields || hasUnsupportedArguments(selection)) return undefined
+  if (document.loc?.source.body.includes('__proto__')) return undefined
+  const compiled = compileQuery(schema, document, operationName, { disablingCapturingStackErrors: true })
+  return isCompiledQuery(compiled) ? (compiled.query as CompiledOperation) : undefined
+}
+
+function hasUnsupportedArguments({ fields }: Selection): boolean {
+  for (const { node, field } of allFields(fields)) {
+    for (const { name, value } of node.arguments ?? []) {
+      const type = field.args.find((arg) => arg.name === name.value)?.type
+      if (type && !isSupported(value, type)) return true
+    }
+  }
+  return false
+}
+
+function isSupported(value: ValueNode, type: GraphQLInputType): boolean {
+  const nullable = getNullableType(type)
+  if (value.kind === Kind.LIST) {
+    const itemType = isListType(nullable) ? nullable.ofType : nullable
+    return value.values.every((item) => item.kind !== Kind.VARIABLE && isSupported(item, itemType))
+  }
+  if (value.kind !== Kind.OBJECT) return true
+  const named = getNamedType(type)
+  if (!isInputObjectType(named)) return false
+  const inputFields = named.getFields()
+  return value.fields.every((inputField) => {
+    const inputType = own(inputFields, inputField.name.value)?.type
+    return (
+      inputField.value.kind !== Kind.VARIABLE && inputType !== undefined && isSupported(inputField.value, inputType)
+    )
+  })
+}
 
 /** A validated operation, with everything that is known before it runs. */
 export interface PreparedOperation {

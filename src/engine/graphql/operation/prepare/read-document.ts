@@ -1,4 +1,5 @@
 import {
+  type ASTVisitor,
   type DocumentNode,
   GraphQLError,
   type GraphQLSchema,
@@ -13,11 +14,10 @@ import {
   type ValidationRule,
   ValuesOfCorrectTypeRule,
   validate,
+  visitInParallel,
 } from 'graphql'
 import { own } from '../../../own.ts'
-import { checkDocumentSize, operationBoundsRule } from './bounds.ts'
-import { DocumentError } from './document-error.ts'
-import { literalsRule } from './literals-rule.ts'
+import { checkDocumentSize, DocumentError, operationBoundsRule } from './bounds.ts'
 import { conditionsOf } from './selection.ts'
 
 /** A document that was parsed and validated. */
@@ -121,4 +121,41 @@ const advice: Record<string, string> = {
 function explainDirective(error: GraphQLError): GraphQLError {
   const message = own(advice, error.message)
   return message === undefined ? error : new DocumentError(message, { nodes: error.nodes ?? null })
+}
+
+/**
+ * The rule of graphql-js for the values in a document. It also says where a value stands that a scalar rejects, and
+ * names its argument: `Argument "filter.createdAfter" got an invalid value; DateTime cannot represent …`. Many scalars
+ * say neither.
+ */
+function literalsRule(context: ValidationContext): ASTVisitor {
+  const names: string[] = []
+  let value: GraphQLError['nodes']
+
+  const tracker: ASTVisitor = {
+    VariableDefinition: {
+      enter: ({ variable }) => void names.push(`$${variable.name.value}`),
+      leave: () => void names.pop(),
+    },
+    Argument: { enter: ({ name }) => void names.push(name.value), leave: () => void names.pop() },
+    ObjectField: { enter: ({ name }) => void names.push(name.value), leave: () => void names.pop() },
+    enter(node) {
+      if (node.kind.endsWith('Value')) value = [node]
+    },
+  }
+  const reportError = (error: GraphQLError) => {
+    const [name = ''] = names
+    const subject = name.startsWith('$') ? 'Variable' : 'Argument'
+    const message = `${subject} "${names.join('.')}" got an invalid value; ${error.message}`
+    context.reportError(isOfScalar(error) ? new GraphQLError(message, { nodes: error.nodes ?? value ?? null }) : error)
+  }
+  return visitInParallel([
+    tracker,
+    ValuesOfCorrectTypeRule(Object.create(context, { reportError: { value: reportError } })),
+  ])
+}
+
+/** Whether a scalar has rejected the value. The errors of the rule itself say all this. */
+function isOfScalar({ message, originalError }: GraphQLError): boolean {
+  return originalError !== undefined || !/^(Expected value of type|Field|Enum|Value) /.test(message)
 }

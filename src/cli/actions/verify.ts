@@ -1,0 +1,96 @@
+import { readConfig } from '../../config.ts'
+import { findMentions } from '../../domain/erasure/erase-users.ts'
+import { readStoredSecrets } from '../../domain/secrets/stored-secrets.ts'
+import { findTenant } from '../../domain/tenant/tenant.service.ts'
+import { verifyDistribution } from '../../engine/db/distribution/verify-distribution.ts'
+import { mayHavePreviousRelease } from '../../engine/db/migrations/migrations.ts'
+import { OperatorError } from '../../engine/errors.ts'
+import { keyRingOf } from '../../server/key-ring-of.ts'
+import type { Io } from '../io.ts'
+import { printTable } from './terminal.ts'
+import { withMigratedDatabase } from './with-database.ts'
+
+export interface ErasureOptions {
+  readonly user: string
+  readonly tenant?: string
+  readonly text: readonly string[]
+  readonly json?: boolean
+}
+
+/** A statement reads every column of a table, which can take an hour. */
+const statementMilliseconds = 3_600_000
+
+export function verifyErasure(io: Io, { user: userId, tenant, text: texts, json }: ErasureOptions): Promise<void> {
+  return withMigratedDatabase(
+    io,
+    async (database) => {
+      const tenantAppId = tenant === undefined ? undefined : (await findTenant(database, tenant)).id
+      const mentions = await findMentions(database, { userId, texts, ...(tenantAppId && { tenantAppId }) })
+      if (json) for (const mention of mentions) io.stdout.write(`${JSON.stringify(mention)}\n`)
+      else if (mentions.length > 0) {
+        const rows = mentions.map(({ table, column, rows, isKept }) => [
+          table,
+          column,
+          String(rows),
+          isKept ? 'kept' : 'found',
+        ])
+        printTable(io.stdout, ['TABLE', 'COLUMN', 'ROWS', 'STATE'], rows)
+      }
+      const isErased = mentions.every(({ isKept }) => isKept)
+      if (!isErased) io.exitCode = 1
+      io.stderr.write(
+        isErased
+          ? `No row names ${userId}, except for the ids in the event log.\n`
+          : `Some rows name ${userId}. The gateway erases what names a deleted user within seconds, and what a running job has when the job ends.\n`,
+      )
+    },
+    { statementMilliseconds },
+  )
+}
+
+export interface SecretsOptions {
+  readonly encrypt?: boolean
+}
+
+const current = 'key 1'
+
+const contractFirst =
+  'Private keys stay unencrypted while gateways of the previous version can read them. See: npm run fusion -- migrate contract\n'
+
+export function verifySecrets(io: Io, { encrypt = false }: SecretsOptions): Promise<void> {
+  return withMigratedDatabase(io, async (database) => {
+    const keyRing = keyRingOf(readConfig(io.env))
+    if (encrypt && !keyRing) throw new OperatorError('There is no key: set SECRET_KEYS. See: openssl rand -base64 32')
+    const staysPlain = await mayHavePreviousRelease(database.sql)
+    const counts = new Map<string, number>()
+    for await (const { kind, storage, encrypt: encryptIt } of readStoredSecrets(database, keyRing)) {
+      const staysSo = storage === current || (storage === 'unencrypted' && staysPlain)
+      const isEncryptedNow = encrypt && keyRing && encryptIt && !staysSo
+      if (isEncryptedNow) await encryptIt(keyRing)
+      const entry = `${kind}\t${isEncryptedNow ? current : storage}`
+      counts.set(entry, (counts.get(entry) ?? 0) + 1)
+    }
+    const rows = [...counts].map(([entry, count]) => [...entry.split('\t'), String(count)])
+    printTable(io.stdout, ['SECRET', 'STORED WITH', 'COUNT'], rows)
+    if (rows.some(([, storage]) => storage !== current)) io.exitCode = 1
+    if (encrypt && staysPlain && rows.some(([, storage]) => storage === 'unencrypted')) io.stderr.write(contractFirst)
+  })
+}
+
+export interface DistributionOptions {
+  readonly json?: boolean
+}
+
+export function verifyDistributed(io: Io, { json }: DistributionOptions): Promise<void> {
+  return withMigratedDatabase(io, async ({ driver, sql }) => {
+    if (!driver.isDistributed?.()) {
+      throw new OperatorError('The database is not distributed. See docs/scaling.md#citus.')
+    }
+    const findings = (await verifyDistribution(sql)).map(({ part, isRight, text }) => {
+      return { part, state: isRight === undefined ? 'unknown' : isRight ? 'right' : 'wrong', text }
+    })
+    if (json) for (const finding of findings) io.stdout.write(`${JSON.stringify(finding)}\n`)
+    else printTable(io.stdout, ['PART', 'STATE', 'FOUND'], findings.map(Object.values))
+    if (findings.some(({ state }) => state === 'wrong')) io.exitCode = 1
+  })
+}

@@ -1,0 +1,18 @@
+import { accountDeletion, accountSeed } from './account/account.ts'
+import { emailRecordSeed } from './email-record/email-record.ts'
+import { jobDeletion, jobTransfer } from './job/job.transfer.ts'
+import { jobSeed } from './job/job.ts'
+import { profileTransfer } from './profile/profile.transfer.ts'
+import { profileSeed } from './profile/profile.ts'
+import type { Resource } from './resource.ts'
+import { userDeletion, userTransfer } from './user/user.transfer.ts'
+import { userSeed } from './user/user.ts'
+
+/** The resources that are seeded, imported or exported. Each comes after the resources that its rows refer to. */
+export const domain: readonly Resource[] = [
+  { name: 'user', seed: userSeed, transfer: userTransfer, deletion: userDeletion },
+  { name: 'account', seed: accountSeed, deletion: accountDeletion },
+  { name: 'profile', seed: profileSeed, transfer: profileTransfer },
+  { name: 'email record', seed: emailRecordSeed },
+  { name: 'job', seed: jobSeed, transfer: jobTransfer, deletion: jobDeletion },
+]

@@ -1,0 +1,201 @@
+import type { Logger } from 'pino'
+import { requireMigrations } from '../cli/actions/with-database.ts'
+import type { Config } from '../config.ts'
+import { fitEventLog } from '../domain/event/event-log.ts'
+import { measureJobs } from '../domain/job/measure-jobs.ts'
+import type { JobHandlers } from '../domain/job/worker/handler.ts'
+import type { Worker } from '../domain/job/worker/worker.ts'
+import { createServices } from '../domain/services.ts'
+import { startUsageWriter } from '../domain/usage/write-usage.ts'
+import type { Services } from '../engine/context.ts'
+import { type Database, type DatabaseOptions, openDatabase } from '../engine/db/database.ts'
+import { requireLayout, watchPlacement } from '../engine/db/distribution/layout.ts'
+import { deployMigrations, mayHavePreviousRelease } from '../engine/db/migrations/migrations.ts'
+import { createStatementMeter, type StatementMeter } from '../engine/db/statement-meter.ts'
+import { waitForDatabase } from '../engine/db/wait-for-database.ts'
+import { logWriteProblems } from '../engine/db/write-problems.ts'
+import type { OperatorError } from '../engine/errors.ts'
+import { serveMetrics } from '../engine/http/plugins/metrics.ts'
+import { createFairQueues, createWriteQueue, type FairQueues } from '../engine/limits/fair-queue.ts'
+import { createRateLimit, type RateLimit } from '../engine/limits/rate-limit.ts'
+import type { RedisConnection } from '../engine/limits/redis.ts'
+import { measureNodes } from '../engine/telemetry/measure-nodes.ts'
+import { type Metrics, measureProcess } from '../engine/telemetry/metrics.ts'
+import type { Tracing } from '../engine/telemetry/tracing.ts'
+import { keyRingOf } from './key-ring-of.ts'
+import { openRedis } from './open-redis.ts'
+import { startTracing, stopTracing } from './start-tracing.ts'
+import { startWork } from './start-work.ts'
+import { exitAtLatest } from './stop.ts'
+
+/** How long the ends of attempts may take to be recorded. */
+const recordMilliseconds = 3_000
+
+/**
+ * Ends the process when nothing catches an error, as Node does by default, but with one line in the log instead of a
+ * bare stack. The line has the jobs that were running, because most such errors are promises of handlers that nothing
+ * awaits. Their attempts are ended before.
+ *
+ * @param crash ends them, if this process runs jobs
+ */
+function exitOnUncaughtError(log: Logger, crash: Worker['crash'] | undefined): void {
+  let isEnding = false
+  process.on('uncaughtException', (error) => {
+    if (isEnding) return
+    isEnding = true
+    setTimeout(() => process.exit(1), recordMilliseconds)
+    const { jobs = [], culprit, recorded } = crash?.(error) ?? {}
+    const message = 'nothing has caught an error: the process ends'
+    const details = jobs.length > 0 ? { jobs, ...(culprit && { failedJob: culprit.id }) } : {}
+    log.fatal(
+      { err: error, ...details },
+      jobs.length > 0 ? `${message}. See "Errors that nothing catches" in docs/jobs.md` : message,
+    )
+    void Promise.resolve(recorded).then(() => process.exit(1))
+  })
+}
+
+/** What a process has when it starts its own part. */
+export interface ProcessParts {
+  readonly database: Database
+  readonly services: Services
+  readonly meter: StatementMeter
+  readonly tracing: Tracing | undefined
+  readonly rateLimit: RateLimit
+  readonly redis: RedisConnection | undefined
+}
+
+/** What `serve` or `work` adds. */
+export interface OwnPart {
+  /** Called when everything has started. */
+  begin(): Promise<void> | void
+  /** Ends it, while the jobs and deliveries of the process end. */
+  stop?(): Promise<void>
+}
+
+export interface ProcessOptions {
+  readonly config: Config
+  readonly metrics: Metrics
+  readonly logger: Logger
+  readonly toldToStop: Promise<void>
+  /** How many processes share the points. */
+  readonly processes?: number
+  readonly databaseOptions?: Pick<DatabaseOptions, 'onReplica'> & {
+    readonly readsReplicas?: boolean
+    /** Whether there are reads for which writes must leave connections. */
+    readonly servesRequests?: boolean
+  }
+  /** Makes the metrics of this process readable. By default on METRICS_PORT, if that is set. Returns what ends it. */
+  readonly shareMetrics?: () => Promise<() => Promise<void>> | (() => Promise<void>)
+  /** Without handlers the process runs no jobs. */
+  readonly handlers?: JobHandlers | undefined
+  readonly concurrency: number
+  readonly leaseSeconds?: number
+  start(parts: ProcessParts): Promise<OwnPart> | OwnPart
+}
+
+/**
+ * Runs a process until it is told to stop: it opens what it needs, and closes that in the reverse order, also when
+ * something could not be opened.
+ *
+ * @throws OperatorError if a PostgreSQL server lacks migrations, or has not answered for DATABASE_WAIT
+ */
+export async function runProcess(options: ProcessOptions): Promise<void> {
+  const { config, metrics, logger, toldToStop, handlers, concurrency, leaseSeconds } = options
+  await using opened = new AsyncDisposableStack()
+  const tracing = await startTracing(config, logger)
+  opened.defer(() => stopTracing(tracing))
+  const meter = createStatementMeter(metrics.observeStatement)
+  const queues = createFairQueues(connectionsOf(config))
+  const database = await openDatabaseFor(options, meter, queues)
+  opened.defer(() => database.close())
+  measureProcess(metrics, () => database.driver.connections())
+  opened.defer(options.shareMetrics ? await options.shareMetrics() : await serveMetrics(metrics.registry, config))
+  const redis = await openRedis(config, logger)
+  opened.defer(() => redis?.close())
+  await prepareDatabase(database, options)
+  await requireLayout(database)
+  await logWriteProblems(database.sql, logger)
+  await fitEventLog(database, logger)
+  const hasPreviousRelease = await mayHavePreviousRelease(database.sql)
+  const services = createServices(database, {
+    ...config,
+    keyRing: keyRingOf(config),
+    metrics,
+    queues,
+    logger,
+    hasPreviousRelease,
+  })
+  opened.defer(() => services.events.close())
+  measureJobs(metrics, services.jobs, meter)
+  measureNodes(metrics, database, meter)
+  const { pointsPerMinute, pointsPerUser } = config
+  const { processes = 1 } = options
+  const rateLimit = createRateLimit(pointsPerMinute, { log: logger, pointsPerUser, redis, metrics, processes })
+  const own = await options.start({ database, services, meter, tracing, rateLimit, redis })
+  const work = startWork(services, {
+    ...config,
+    logger,
+    meter,
+    tracing,
+    rateLimit,
+    concurrency,
+    ...(handlers && { handlers }),
+    ...(leaseSeconds !== undefined && { leaseSeconds }),
+  })
+  exitOnUncaughtError(logger, work.crash)
+  opened.defer(startUsageWriter(services, { log: logger }))
+  opened.defer(async () => void (await Promise.all([own.stop?.(), work.stop()])))
+  await own.begin()
+  const problem = await untilStopped(database, toldToStop)
+  if (problem) logger.error({ err: problem }, 'shards were moved')
+  logger.info('stopping')
+  exitAtLatest(config.shutdownMilliseconds, logger)
+  await opened.disposeAsync()
+  logger.info('stopped')
+  if (problem) throw problem
+}
+
+/** Waits until the process is told to stop, or cannot go on. Returns what an operator has to do then. */
+async function untilStopped(database: Database, toldToStop: Promise<void>): Promise<OperatorError | undefined> {
+  const watching = new AbortController()
+  const stopped = toldToStop.then(() => undefined)
+  const moved = watchPlacement(database, watching.signal).then((problem) => problem ?? stopped)
+  const problem = await Promise.race([stopped, moved])
+  watching.abort()
+  return problem
+}
+
+const connectionsOf = ({ database }: Config) => (database.kind === 'postgresql' ? database.pool.size : undefined)
+
+function openDatabaseFor(
+  { config, metrics, logger, databaseOptions = {} }: ProcessOptions,
+  meter: StatementMeter,
+  queues: FairQueues,
+) {
+  const { readsReplicas = false, servesRequests = false, ...others } = databaseOptions
+  const { acquireMilliseconds } = config.database.kind === 'postgresql' ? config.database.pool : {}
+  return openDatabase(config.database, {
+    ...others,
+    usesImage: true,
+    observe: meter.observe,
+    actorOf: meter.actor,
+    tenantOf: meter.tenant,
+    ...(servesRequests && { runWrite: createWriteQueue(queues, meter, acquireMilliseconds) }),
+    ...(readsReplicas && { laggingReader: meter.laggingReader }),
+    onBatch: (size) => metrics.batchSize.observe(size),
+    onIdleError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
+  })
+}
+
+/** Waits for a PostgreSQL server, which is not changed. The embedded database is migrated. */
+async function prepareDatabase(database: Database, { config, logger, toldToStop }: ProcessOptions): Promise<void> {
+  if (config.database.kind === 'postgresql') {
+    const milliseconds = config.databaseWaitMilliseconds
+    await waitForDatabase(database, { milliseconds, toldToStop, log: logger })
+    return requireMigrations(database)
+  }
+  await deployMigrations(database, {
+    onCopy: (folder) => logger.info({ folder }, 'the data folder was copied before migrations change it'),
+  })
+}

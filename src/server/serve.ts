@@ -1,0 +1,215 @@
+import { existsSync, readFileSync, write } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { Logger } from 'pino'
+import { createApp } from '../app.ts'
+import type { Io } from '../cli/io.ts'
+import { type Config, readConfig } from '../config.ts'
+import { schemas } from '../domain/schema.graphql.ts'
+import { openDemo } from '../domain/seed/demo.ts'
+import type { Database, DatabaseOptions } from '../engine/db/database.ts'
+import { readTrustedDocuments } from '../engine/graphql/http/trusted-documents.ts'
+import { maxMetricsConnections } from '../engine/http/plugins/metrics.ts'
+import { listen } from '../engine/http/server/listen.ts'
+import { createRecentWrites } from '../engine/limits/recent-writes.ts'
+import type { RedisConnection } from '../engine/limits/redis.ts'
+import { createLogger } from '../engine/telemetry/logger.ts'
+import { createMetrics, type Metrics } from '../engine/telemetry/metrics.ts'
+import { runProcess } from './run-process.ts'
+import { readHandlers } from './start-work.ts'
+import { receiveStopSignals, stopResponding } from './stop.ts'
+import type { Supervisor } from './supervised.ts'
+
+/**
+ * Descriptors of the process itself: standard streams, the event loop, Redis, traces, and files that it opens for a
+ * moment.
+ */
+const ownDescriptors = 64
+
+/** PGlite keeps up to 100 files open (`max_files_per_process`). */
+const embeddedDescriptors = 128
+
+/** The share of the descriptors that clients always get. */
+const minShare = 1 / 4
+
+/** The descriptors that the connections of clients must leave for a process that serves. */
+function reservedDescriptors(
+  { database, metricsPort }: Pick<Config, 'database' | 'metricsPort'>,
+  servers: number,
+): number {
+  const metrics = metricsPort === undefined ? 0 : maxMetricsConnections
+  if (database.kind === 'embedded') return ownDescriptors + embeddedDescriptors + metrics
+  const { pool, replicas } = database
+  const size = pool?.size ?? 0
+  // Two more connections to the primary listen and probe, and one more to each server watches the lag of the replicas.
+  const connections = servers * size + 3 + (replicas?.urls.length ?? 0) * (size + 1)
+  return ownDescriptors + connections + metrics
+}
+
+/**
+ * The number of client connections that leaves enough descriptors for the database and everything else. A process
+ * without a free descriptor can neither connect to the database again nor open a file.
+ *
+ * @param config of the process
+ * @param servers how many nodes of a distributed database it follows
+ * @param limit how many descriptors the process may have
+ * @returns undefined if there is no limit, or it is unknown
+ */
+function maxConnectionsOf(
+  config: Pick<Config, 'database' | 'metricsPort'>,
+  servers = 1,
+  limit = readDescriptorLimit(),
+): number | undefined {
+  if (limit === undefined) return undefined
+  return Math.max(Math.floor(limit * minShare), limit - reservedDescriptors(config, servers))
+}
+
+/**
+ * Reads how many descriptors this process may have; undefined where the system does not say. Node raises the soft limit
+ * to the hard one when it starts.
+ */
+function readDescriptorLimit(): number | undefined {
+  const limits = '/proc/self/limits'
+  const soft = existsSync(limits) && /^Max open files +(\d+)/m.exec(readFileSync(limits, 'utf8'))?.[1]
+  return soft ? Number(soft) : undefined
+}
+
+export interface ServeOptions {
+  readonly handlers?: string
+  readonly concurrency: number
+  /** How many processes serve together on the port. */
+  readonly processes: number
+}
+
+/**
+ * Serves GraphQL and REST until the process is told to stop.
+ *
+ * The embedded database is migrated and gets a demo tenant if it is empty. This process runs its jobs, because no other
+ * process can open it. A PostgreSQL server is not changed.
+ *
+ * @param supervisor of this process, if it is one of several
+ * @throws OperatorError if a PostgreSQL server lacks migrations, or has not answered for DATABASE_WAIT
+ */
+export async function serve(
+  { env }: Pick<Io, 'env'>,
+  { handlers: file, concurrency, processes }: ServeOptions,
+  supervisor?: Supervisor,
+): Promise<void> {
+  const config = readConfig(env)
+  // From here on, Ctrl-C lets writes under way finish.
+  const { onStopRequest, draining } = supervisor ?? receiveStopSignals(config.drainMilliseconds)
+  const toldToStop = new Promise<void>(onStopRequest)
+  const runsJobs = file !== undefined || config.database.kind === 'embedded'
+  const handlers = runsJobs ? await readHandlers(config, file) : undefined
+  // On the port of the gateway, everyone can read them.
+  const metrics = createMetrics({ showsTenants: config.metricsPort !== undefined })
+  const logger = createLogger({ ...config, metrics })
+  for (const note of config.notes) logger.warn({}, note)
+  const { trusted } = config
+  const trustedDocuments = trusted && readTrustedDocuments(trusted, schemas.schema, logger)
+  await runProcess({
+    config,
+    metrics,
+    logger,
+    toldToStop,
+    processes,
+    databaseOptions: { readsReplicas: true, servesRequests: true, onReplica: logReplica(metrics, logger) },
+    ...(supervisor && { shareMetrics: () => supervisor.shareMetrics(metrics.registry) }),
+    handlers,
+    concurrency,
+    async start({ database, services, meter, tracing, rateLimit, redis }) {
+      const demoKey =
+        config.database.kind === 'embedded' ? await openDemo(database, config.database.dataDir) : undefined
+      if (!services.webhooks.secrets) logger.warn({}, noKeys)
+      const app = await createApp({
+        ...config,
+        trustedIssuers: await openTrustedIssuersOf(config, database, logger),
+        draining,
+        maxConnections: maxConnectionsOf(config, await database.driver.readPlacement?.()),
+        metricsSource: supervisor?.metrics,
+        services,
+        meter,
+        logger,
+        tracing,
+        rateLimit,
+        recentWrites: createRecentWritesFor(config, redis),
+        trustedDocuments,
+        demoKey: config.showsDemoKey ? demoKey : undefined,
+      })
+      return {
+        async begin() {
+          const { host, port } = config
+          // Before the first request, which would have to wait. The memory of the embedded database is several times
+          // what this would release.
+          if (config.database.kind === 'postgresql') releaseMemory()
+          const listenTextResolver = (url: string) => `${supervisor ? 'Process' : 'Server'} listening at ${url}`
+          const address = await listen(app, { host, port, listenTextResolver })
+          supervisor?.ready(address)
+          if (demoKey !== undefined) print(welcome(address, demoKey, config))
+        },
+        stop: () => stopResponding(app, config.shutdownMilliseconds, onStopRequest),
+      }
+    },
+  })
+}
+
+const noKeys =
+  'SECRET_KEYS is not set: there are no webhooks, and the private keys that sign access tokens are stored unencrypted'
+
+function logReplica(metrics: Metrics, logger: Logger): NonNullable<DatabaseOptions['onReplica']> {
+  return (replica, isUsable, reason) => {
+    metrics.replicaIsUsable.set({ replica }, Number(isUsable))
+    if (isUsable) logger.info({ replica }, 'a replica is used')
+    else if (reason !== undefined) logger.warn({ replica, err: reason }, 'a replica is no longer used')
+  }
+}
+
+/**
+ * Trusted issuers are imported only if they are configured: with OpenTelemetry and Redis they are a quarter of all
+ * modules.
+ */
+async function openTrustedIssuersOf(config: Config, database: Database, log: Logger) {
+  const { trustedIssuersFile: file, tokenIssuer, fetchPrivateNetworks: allowPrivateNetworks } = config
+  if (file === undefined) return []
+  const { openTrustedIssuers } = await import('../engine/auth/tokens/trusted-issuers.ts')
+  return openTrustedIssuers(database, file, tokenIssuer, { log, allowPrivateNetworks })
+}
+
+function createRecentWritesFor({ database }: Config, redis: RedisConnection | undefined) {
+  if (database.kind === 'embedded' || !database.replicas) return undefined
+  return createRecentWrites(database.replicas.lagMilliseconds, redis)
+}
+
+/** Prints a text. Not through `process.stdout`, whose error (a full disk) would end the process. */
+function print(text: string): void {
+  write(process.stdout.fd, text, () => undefined)
+}
+
+function welcome(address: string, demoKey: string, { graphiql }: Config): string {
+  return [
+    '',
+    '  Fusion Gateway, with a demo tenant in the embedded database.',
+    '',
+    `  x-api-key: ${demoKey}`,
+    '',
+    `  Try      curl -H 'x-api-key: ${demoKey}' '${address}/users?limit=2'`,
+    `  Browser  ${address}`,
+    ...(graphiql ? [`  GraphiQL ${address}/graphql`] : []),
+    `  OpenAPI  ${address}/openapi.json`,
+    '',
+    '',
+  ].join('\n')
+}
+
+/**
+ * Collects the garbage of the start, and gives its memory back to the system. The start fills V8's space for young
+ * objects, which grows meanwhile, and would shrink only when the process has been idle for some time.
+ */
+function releaseMemory(): void {
+  // The one way to collect garbage in a process that was started without the flag. It is reset, because the code in the
+  // compile cache belongs to the flags with which it was compiled.
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as NonNullable<typeof gc>
+  setFlagsFromString('--no-expose-gc')
+  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+}

@@ -1,0 +1,75 @@
+import type { Config } from '../config.ts'
+import { schemas } from '../domain/schema.graphql.ts'
+import { type Attempt, createAttempt } from '../domain/webhook/delivery/attempt.ts'
+import { startDeliverer } from '../domain/webhook/delivery/deliverer.ts'
+import { createSender } from '../domain/webhook/delivery/send.ts'
+import { createRunQuery } from '../domain/webhook/webhook-query.graphql.ts'
+import { createValidKeys } from '../engine/auth/valid-keys.ts'
+import type { Services } from '../engine/context.ts'
+import type { StatementMeter } from '../engine/db/statement-meter.ts'
+import { createOperations } from '../engine/graphql/operation/operations.ts'
+import { createOperationLimits } from '../engine/limits/limits.ts'
+import type { RateLimit } from '../engine/limits/rate-limit.ts'
+import type { Logger } from '../engine/telemetry/logger.ts'
+import type { Tracing } from '../engine/telemetry/tracing.ts'
+import type { TraceWork } from '../engine/telemetry/work-trace.ts'
+
+export interface StartDeliveriesOptions
+  extends Pick<
+    Config,
+    'fetchPrivateNetworks' | 'keyCacheMilliseconds' | 'maxSubscriptionsPerKey' | 'maxUnsentMibPerKey'
+  > {
+  readonly logger: Logger
+  readonly meter: StatementMeter
+  readonly tracing?: Tracing | undefined
+  /** The points of tenants and keys, which pay for the queries of their webhooks. */
+  readonly rateLimit: RateLimit
+  /** They look up the hosts of webhooks, instead of those of the system. */
+  readonly nameServers?: readonly string[]
+}
+
+/** How long an endpoint may take to respond. */
+const timeoutMilliseconds = 15_000
+
+/**
+ * Starts to deliver events to webhooks, if this process has the key to their secrets.
+ *
+ * @returns stops it; see `startDeliverer`
+ */
+export function startDeliveries(services: Services, options: StartDeliveriesOptions) {
+  const { deliveries, events, database, webhooks } = services
+  const { logger: log, fetchPrivateNetworks: allowPrivateNetworks, keyCacheMilliseconds, nameServers } = options
+  if (!webhooks.secrets) {
+    log.warn({}, 'SECRET_KEYS is not set: this process delivers no events to webhooks')
+    return undefined
+  }
+  const limits = createOperationLimits({ ...options, queues: services.queues })
+  const operations = createOperations({ ...options, schemas, services, limits, introspection: false })
+  const keys = createValidKeys(database, log, keyCacheMilliseconds)
+  const { send, close } = createSender({ allowPrivateNetworks, timeoutMilliseconds, nameServers })
+  const runQuery = createRunQuery({ services, operations, log })
+  const attempt = createAttempt({ services, runQuery, keys, secrets: webhooks.secrets, send, log })
+  const traceWork = options.tracing?.workTraces(options.meter)
+  const traced = traceWork ? traceAttempts(attempt, traceWork) : attempt
+  // Each look costs milliseconds in the embedded database, and what this process writes is announced.
+  const pollMilliseconds = database.driver.isShared ? 1_000 : 2_500
+  const stop = startDeliverer({ deliveries, events, attempt: traced, log, pollMilliseconds })
+  return async (graceMilliseconds: number) => {
+    await stop(graceMilliseconds)
+    await keys.settle()
+    await close()
+  }
+}
+
+/** Traces each attempt. The error of one that failed is the status of the endpoint's response, if there was one. */
+function traceAttempts(attempt: Attempt, trace: TraceWork): Attempt {
+  return (claimed, signal) => {
+    const { id, tenantAppId: tenant, attempt: number } = claimed
+    const work = { operation: 'send', queue: 'webhooks', id, tenant, attempt: number } as const
+    return trace(
+      work,
+      () => attempt(claimed, signal),
+      ({ status, responseStatus }) => (status === 'SUCCEEDED' ? undefined : String(responseStatus ?? 'NOT_DELIVERED')),
+    )
+  }
+}

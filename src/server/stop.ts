@@ -1,0 +1,152 @@
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from '../engine/telemetry/logger.ts'
+
+/**
+ * Further signals within this time belong to the first one: npm passes on a Ctrl-C that this process has received too.
+ */
+const sameRequestMilliseconds = 500
+
+/** The exit code of a process that Ctrl-C has ended. */
+const interrupted = 130
+
+/** Calls the listener once, at the next request to stop: the first request stops gracefully, the second one at once. */
+export type OnStopRequest = (listener: () => void) => void
+
+/** The requests to stop. A request that nothing waits for yet is kept. */
+export function createStopRequests() {
+  const listeners: (() => void)[] = []
+  let given = 0
+  let kept = 0
+
+  return {
+    /**
+     * Receives a request. Only the first `stop` counts: a signal to all processes and the supervisor's message are one
+     * request.
+     *
+     * @returns whether something waited for it
+     */
+    receive(request: 'stop' | 'stopAtOnce'): boolean {
+      if (request === 'stop' && given > 0) return false
+      given += 1
+      const listener = listeners.shift()
+      if (listener) listener()
+      else kept += 1
+      return listener !== undefined
+    },
+    onNext(listener: () => void): void {
+      if (kept === 0) {
+        listeners.push(listener)
+        return
+      }
+      kept -= 1
+      listener()
+    },
+  }
+}
+
+/** What a process does when it is told to stop. */
+export interface Stopping {
+  /** Says that it will stop, and goes on. */
+  drain(): unknown
+  stop(): unknown
+  stopAtOnce(): unknown
+}
+
+/**
+ * Obeys the signals that tell this process to stop. At SIGTERM, which a platform sends, it drains first: load balancers
+ * have `drainMilliseconds` to learn of it. Later signals end that time, and call `stopAtOnce` then. Ctrl-C does not
+ * wait.
+ */
+export function obeySignals(
+  signals: readonly NodeJS.Signals[],
+  { drain, stop, stopAtOnce }: Stopping,
+  drainMilliseconds: number,
+): void {
+  let toldAt: number | undefined
+  let timer: NodeJS.Timeout | undefined
+  function stopNow(): void {
+    clearTimeout(timer)
+    timer = undefined
+    stop()
+  }
+  function receive(signal: NodeJS.Signals): void {
+    const now = performance.now()
+    if (toldAt === undefined) {
+      toldAt = now
+      if (signal !== 'SIGTERM' || drainMilliseconds === 0) stop()
+      else {
+        drain()
+        timer = setTimeout(stopNow, drainMilliseconds)
+      }
+    } else if (now - toldAt > sameRequestMilliseconds) {
+      if (timer === undefined) stopAtOnce()
+      else stopNow()
+    }
+  }
+  for (const signal of signals) process.on(signal, receive)
+}
+
+/**
+ * Receives the signals that tell this process to stop; SIGHUP comes when its terminal is closed. Called first, so that
+ * writes under way finish. A later request that nothing waits for ends the process at once.
+ *
+ * @param drainMilliseconds see {@link obeySignals}
+ * @returns the requests to stop, and a signal that is aborted before, when this process begins to drain
+ */
+export function receiveStopSignals(drainMilliseconds = 0): {
+  readonly onStopRequest: OnStopRequest
+  readonly draining: AbortSignal
+} {
+  const { receive, onNext: onStopRequest } = createStopRequests()
+  const draining = new AbortController()
+  const stopping = {
+    drain: () => draining.abort(),
+    stop: () => receive('stop'),
+    stopAtOnce() {
+      if (!receive('stopAtOnce')) process.exit(interrupted)
+    },
+  }
+  obeySignals(['SIGINT', 'SIGTERM', 'SIGHUP'], stopping, drainMilliseconds)
+  return { onStopRequest, draining: draining.signal }
+}
+
+/** The part of the time for stopping that is reserved for closing the database. */
+const closingMilliseconds = 1_000
+
+/**
+ * How long requests and jobs under way may take to end, in milliseconds, if stopping may take `shutdownMilliseconds`.
+ */
+export function graceOf(shutdownMilliseconds: number): number {
+  return Math.max(0, shutdownMilliseconds - closingMilliseconds)
+}
+
+/**
+ * Stops answering: accepts no new connections and answers the requests under way. Closes their connections if they take
+ * too long, or at the second request to stop.
+ *
+ * @returns when the last connection is closed
+ */
+export async function stopResponding(
+  app: FastifyInstance,
+  shutdownMilliseconds: number,
+  onStopRequest: OnStopRequest,
+): Promise<void> {
+  const closeConnections = () => app.server.closeAllConnections()
+  const timer = setTimeout(closeConnections, graceOf(shutdownMilliseconds))
+  onStopRequest(closeConnections)
+  await app.close()
+  clearTimeout(timer)
+}
+
+/** Ends the process if stopping takes too long: a database that hangs lets no connection be closed. */
+export function exitAtLatest(shutdownMilliseconds: number, log: Logger): void {
+  setTimeout(() => {
+    log.warn({}, 'not everything could be closed in time')
+    process.exit(0)
+  }, shutdownMilliseconds).unref()
+}
+
+/** Ends the process when the command has set its exit code, whatever is still under way. */
+export function exitWhenDone(): void {
+  setTimeout(() => process.exit(), 0)
+}
