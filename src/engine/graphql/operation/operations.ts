@@ -6,7 +6,6 @@ import type { OperationLimits } from '../../limits/limits.ts'
 import type { RecentWrites } from '../../limits/recent-writes.ts'
 import type { Client } from '../../telemetry/usage/client.ts'
 import {
-  type Admissions,
   createAdmissions,
   createUsageRecorder,
   lengthOf,
@@ -20,86 +19,6 @@ import { countErrors, executeOnce, executeOperation, type OperationRequest, type
 import { createPreparer, type Preparation, type PreparedOperation, type Preparer } from './prepare/prepare.ts'
 import type { Schemas } from './prepare/schemas.ts'
 import { createSubscribe, type Subscribe } from './subscribe.ts'
-
-/**
- * Operations from these costs on are queued. A query of 5,000 nodes takes tens of milliseconds of the event loop. The
- * response of a mutation is not bounded: each of 16 jobs in it may have the longest payload and result.
- */
-const longCosts = { query: 5_000, mutation: 16, subscription: Number.POSITIVE_INFINITY }
-
-/**
- * Operations whose last runs kept the event loop busy for longer are queued, and those that have not run yet from this
- * cost on.
- */
-const long = { milliseconds: 10, costOfUnknown: 100 }
-
-function isLong({ kind, busyMilliseconds }: PreparedOperation, cost: number): boolean {
-  if (cost >= longCosts[kind]) return true
-  const milliseconds = busyMilliseconds()
-  return milliseconds === undefined ? cost >= long.costOfUnknown : milliseconds > long.milliseconds
-}
-
-/** The factor for the cost of a response that is stored for its idempotency key. */
-const storedFactor = 10
-
-interface PipelineOptions {
-  readonly admissions: Admissions
-  readonly limits: OperationLimits
-  readonly execute: ExecuteAdmitted
-}
-
-/**
- * Creates the pipeline of queries and mutations: admitted, executed in turn, paid for by length, and counted until
- * sent.
- */
-function createPipeline({ admissions, limits, execute }: PipelineOptions) {
-  const { queues, unsent } = limits
-
-  /** Executes an admitted operation, from a fair queue if it is long. */
-  function executeInTurn(request: OperationRequest, cost: number): Promise<OperationResponse> {
-    const { operation, context, statements } = request
-    if (!isLong(operation, cost)) return execute(request)
-    return queues.operations.run(
-      context.viewer,
-      () => execute(request),
-      () => statements.isAbandoned === true,
-    )
-  }
-
-  /**
-   * Counts a long response until the client has received it.
-   *
-   * @throws GatewayError RATE_LIMITED, after a second, if the clients of the key, the tenant or the user have too many
-   *   unread responses
-   */
-  async function countUntilSent({ operation, context, held }: OperationRequest, length: number): Promise<void> {
-    if (length < longResponse) return
-    const { viewer } = context
-    const size = Math.ceil(length / mebibyte)
-    // A mutation has had its effect, so its response must say so.
-    held.untilOver(operation.kind === 'mutation' ? unsent.hold(viewer, size) : await unsent.take(viewer, size))
-  }
-
-  return async (request: OperationRequest): Promise<OperationResponse> => {
-    const { operation, context } = request
-    let admission = await admissions.admit(request)
-    try {
-      await unsent.check(context.viewer)
-      const response = await executeInTurn(request, admission.cost)
-      const { result, length, isStored } = response
-      admission = await admissions.raise(request, admission, pointsOfLength(length) * (isStored ? storedFactor : 1))
-      // A mutation has had its effect, so its response must say so.
-      if (operation.kind === 'query') requireResponseLength(length)
-      await countUntilSent(request, length)
-      const { cost: requested, budget, headers } = admission
-      const actual = operation.countNodes(result.data)
-      const cost = { requested, actual, remaining: budget?.remaining ?? null }
-      return { ...response, result: { ...result, extensions: { cost } }, headers: { ...headers, ...response.headers } }
-    } catch (error) {
-      throw error instanceof GatewayError ? withHeaders(error, admission.headers) : error
-    }
-  }
-}
 
 /**
  * Runs the operations of both APIs: prepares them, takes their cost, chooses the server for their reads, executes
@@ -126,7 +45,7 @@ export interface Operations extends Preparer {
    */
   runOperation(request: OperationRequest): Promise<OperationResponse>
   /** Executes an operation that was admitted before: the next page of a list. */
-  readonly executeAdmitted: ExecuteAdmitted
+  executeAdmitted(request: OperationRequest): Promise<OperationResponse>
   readonly subscribe: Subscribe
 }
 
@@ -145,110 +64,98 @@ export interface OperationsOptions {
   readonly requiresClientName?: boolean
 }
 
+/**
+ * Operations from these costs on are queued. A query of 5,000 nodes takes tens of milliseconds of the event loop. The
+ * response of a mutation is not bounded: each of 16 jobs in it may have the longest payload and result.
+ */
+const longCosts = { query: 5_000, mutation: 16, subscription: Number.POSITIVE_INFINITY }
+
+/**
+ * Operations whose last runs kept the event loop busy for longer are queued, and those that have not run yet from this
+ * cost on.
+ */
+const long = { milliseconds: 10, costOfUnknown: 100 }
+
+function isLong({ kind, busyMilliseconds }: PreparedOperation, cost: number): boolean {
+  if (cost >= longCosts[kind]) return true
+  const milliseconds = busyMilliseconds()
+  return milliseconds === undefined ? cost >= long.costOfUnknown : milliseconds > long.milliseconds
+}
+
+/** The factor for the cost of a response that is stored for its idempotency key. */
+const storedFactor = 10
+
 /** Returns the functions that run operations. */
 export function createOperations(options: OperationsOptions): Operations {
-  const { schemas, services, meter, limits, introspection, requiresClientName = false } = options
+  const { schemas, services, meter, limits, recentWrites, introspection, requiresClientName = false } = options
+  const { queues, unsent } = limits
   const preparer = createPreparer({ ...services, schemas, introspection })
   const usage = createUsageRecorder(services.usageCounts, requiresClientName)
   const admissions = createAdmissions(limits.points, usage)
-  const executeAdmitted = createExecuteAdmitted(options)
-  const run = createPipeline({ admissions, limits, execute: executeAdmitted })
   const subscribe = createSubscribe({ admissions, meter, limits })
 
   async function prepareInTurn(...[viewer, text, operationName, isAbandoned]: Parameters<Operations['prepareFor']>) {
     const prepare = () => preparer.prepare(text, operationName)
     if (text === undefined || preparer.isPrepared(text, operationName)) return prepare()
     await limits.points.spend(viewer, 0)
-    const prepared = await limits.queues.steps.run(viewer, prepare, isAbandoned)
+    const prepared = await queues.steps.run(viewer, prepare, isAbandoned)
     const points = prepared.errors ? Math.floor(text.length / charactersPerPoint) : 0
     if (points > 0) await limits.points.charge(viewer, points)
     return prepared
   }
 
-  return {
-    ...preparer,
-    async prepareFor(...request) {
-      const startedAt = performance.now()
-      const prepared = await prepareInTurn(...request)
-      const [viewer, , , , client] = request
-      if (prepared.errors) usage.recordInvalid(viewer, client, performance.now() - startedAt)
-      return prepared
-    },
-    executeAdmitted,
-    runOperation: (request) =>
-      usage.record(
-        request,
-        () => run(request),
-        ({ result }) => result.errors !== undefined,
-      ),
-    subscribe: (request) =>
-      usage.record(
-        request,
-        () => subscribe(request),
-        ({ events }) => !(Symbol.asyncIterator in events),
-      ),
-  }
-}
-
-type ExecuteAdmitted = (request: OperationRequest) => Promise<OperationResponse>
-
-interface ExecuteOptions {
-  readonly services: Services
-  readonly meter: StatementMeter
-  /** The keys that have written recently; undefined if there are no replicas. */
-  readonly recentWrites?: RecentWrites | undefined
-}
-
-/**
- * Returns a function that executes admitted operations: on the primary or a replica, and mutations once per
- * idempotency key.
- */
-function createExecuteAdmitted({ services, meter, recentWrites }: ExecuteOptions): ExecuteAdmitted {
-  const { idempotency } = services
-
-  async function executeOnceOrNow(request: OperationRequest) {
-    const { operation, idempotencyKey } = request
-    if (operation.kind === 'mutation' && idempotencyKey !== undefined) {
-      return executeOnce(request, idempotencyKey, idempotency)
-    }
-    return { result: await executeOperation(request), isReplay: false, isStored: false }
-  }
-
-  /** Queries may read from replicas, unless their key has written recently: then they see what it wrote. */
-  async function onChosenServer<Result>(
-    { operation, context, statements }: OperationRequest,
-    work: () => Promise<Result>,
-  ): Promise<Result> {
-    if (!recentWrites) return work()
-    const { keyId } = context.viewer
-    if (operation.kind === 'query') {
-      statements.mayLag = !(await recentWrites.has(keyId))
-      return work()
-    }
+  /** Admits a query or a mutation, executes it in turn, takes the points of its length, and counts it until sent. */
+  async function run(request: OperationRequest): Promise<OperationResponse> {
+    const { operation, context, statements, held } = request
+    const { viewer } = context
+    let admission = await admissions.admit(request)
     try {
-      return await work()
+      await unsent.check(viewer)
+      const execute = () => executeAdmitted(request)
+      const response = isLong(operation, admission.cost)
+        ? await queues.operations.run(viewer, execute, () => statements.isAbandoned === true)
+        : await execute()
+      const { result, length, isStored } = response
+      admission = await admissions.raise(request, admission, pointsOfLength(length) * (isStored ? storedFactor : 1))
+      // A mutation has had its effect, so its response must say so, whatever its length.
+      if (operation.kind === 'query') requireResponseLength(length)
+      if (length >= longResponse) {
+        const size = Math.ceil(length / mebibyte)
+        held.untilOver(operation.kind === 'query' ? await unsent.take(viewer, size) : unsent.hold(viewer, size))
+      }
+      const { cost: requested, budget, headers } = admission
+      const cost = { requested, actual: operation.countNodes(result.data), remaining: budget?.remaining ?? null }
+      return { ...response, result: { ...result, extensions: { cost } }, headers: { ...headers, ...response.headers } }
+    } catch (error) {
+      throw error instanceof GatewayError ? withHeaders(error, admission.headers) : error
+    }
+  }
+
+  /** Executes an admitted operation: a query on the primary or a replica, a mutation once per idempotency key. */
+  async function executeAdmitted(request: OperationRequest): Promise<OperationResponse> {
+    const { operation, context, statements } = request
+    const { viewer } = context
+    const { keyId } = viewer
+    const isQuery = operation.kind === 'query'
+    // A key sees what it wrote: its queries read from no replica for a while.
+    if (isQuery && recentWrites) statements.mayLag = !(await recentWrites.has(keyId))
+    statements.payer = viewer
+    if (!isQuery) statements.actor = `${keyId} ${statements.requestId}`
+    const waits = { pending: 0, since: 0, milliseconds: 0 }
+    statements.waits = waits
+    const startedAt = performance.now()
+    let outcome: Outcome
+    try {
+      outcome = await meter.run(statements, () => executeOnceOrNow(request))
     } finally {
       // After the write, and before the client gets the response.
-      await recentWrites.note(keyId)
+      if (!isQuery) await recentWrites?.note(keyId)
     }
-  }
-
-  return async (request) => {
-    const { operation, context, statements } = request
-    let startedAt = 0
-    const waits = { pending: 0, since: 0, milliseconds: 0 }
-    const work = () => {
-      startedAt = performance.now()
-      statements.waits = waits
-      statements.payer = context.viewer
-      if (operation.kind === 'mutation') statements.actor = `${context.viewer.keyId} ${statements.requestId}`
-      return meter.run(statements, () => executeOnceOrNow(request))
-    }
-    const { result, isReplay, isStored } = await onChosenServer(request, work)
+    const { result, isReplay, isStored } = outcome
     const codes = countErrors(result, context)
     // A field without its scope has an error in each row.
     const toSend = result.errors ? [result.data, result.errors] : result.data
-    const length = lengthOf(toSend, operation.kind === 'mutation' ? Number.POSITIVE_INFINITY : maxResponseLength)
+    const length = lengthOf(toSend, isQuery ? maxResponseLength : Number.POSITIVE_INFINITY)
     operation.addRunTime(performance.now() - startedAt - waits.milliseconds)
     return {
       result,
@@ -260,4 +167,38 @@ function createExecuteAdmitted({ services, meter, recentWrites }: ExecuteOptions
       },
     }
   }
+
+  async function executeOnceOrNow(request: OperationRequest): Promise<Outcome> {
+    const { operation, idempotencyKey } = request
+    if (operation.kind === 'mutation' && idempotencyKey !== undefined) {
+      return executeOnce(request, idempotencyKey, services.idempotency)
+    }
+    return { result: await executeOperation(request), isReplay: false, isStored: false }
+  }
+
+  return {
+    ...preparer,
+    async prepareFor(...request) {
+      const startedAt = performance.now()
+      const prepared = await prepareInTurn(...request)
+      const [viewer, , , , client] = request
+      if (prepared.errors) usage.recordInvalid(viewer, client, performance.now() - startedAt)
+      return prepared
+    },
+    runOperation: (request) =>
+      usage.record(
+        request,
+        () => run(request),
+        ({ result }) => result.errors !== undefined,
+      ),
+    executeAdmitted,
+    subscribe: (request) =>
+      usage.record(
+        request,
+        () => subscribe(request),
+        ({ events }) => !(Symbol.asyncIterator in events),
+      ),
+  }
 }
+
+type Outcome = Awaited<ReturnType<typeof executeOnce>>
