@@ -4,9 +4,8 @@ import { secretPrefix } from '../domain/webhook/secrets.ts'
 import { maxPointsPerMinute } from '../engine/auth/api-key.ts'
 import { scopes } from '../engine/auth/scopes.ts'
 import { fullVersion } from '../engine/telemetry/package-version.ts'
-import { defaultLeaseSeconds } from '../server/lease.ts'
+import type { WorkOptions } from '../server/run-process.ts'
 import type { ServeOptions } from '../server/serve.ts'
-import type { WorkOptions } from '../server/work.ts'
 import type { EventsOptions } from './actions/events.ts'
 import type { NewKeyOptions } from './actions/keys.ts'
 import type { MoveOptions } from './actions/migrate.ts'
@@ -144,11 +143,10 @@ function workCommand(io: Io): Command {
     .addOption(concurrency)
     .option(
       '--lease <seconds>',
-      'how long other workers wait for a worker that has died',
+      'how long other workers wait for a worker that has died. 30 by default',
       wholeNumber(1, 3_600),
-      defaultLeaseSeconds,
     )
-    .action(async (options: WorkOptions) => (await import('../server/work.ts')).work(io, options))
+    .action(async (options: WorkOptions) => (await import('../server/run-process.ts')).work(io, options))
 }
 
 // The files in commands/ say what each command accepts, and load almost nothing. A command that runs imports its file

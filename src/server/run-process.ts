@@ -1,6 +1,5 @@
 import type { Logger } from 'pino'
-import { requireMigrations } from '../cli/actions/with-database.ts'
-import type { Config } from '../config.ts'
+import { type Config, readConfig } from '../config.ts'
 import { fitEventLog } from '../domain/event/event-log.ts'
 import { measureJobs } from '../domain/job/measure-jobs.ts'
 import type { JobHandlers } from '../domain/job/worker/handler.ts'
@@ -10,7 +9,7 @@ import { startUsageWriter } from '../domain/usage/write-usage.ts'
 import type { Services } from '../engine/context.ts'
 import { type Database, type DatabaseOptions, openDatabase } from '../engine/db/database.ts'
 import { requireLayout, watchPlacement } from '../engine/db/distribution/layout.ts'
-import { deployMigrations, mayHavePreviousRelease } from '../engine/db/migrations/migrations.ts'
+import { deployMigrations, mayHavePreviousRelease, requireMigrations } from '../engine/db/migrations/migrations.ts'
 import { createStatementMeter, type StatementMeter } from '../engine/db/statement-meter.ts'
 import { waitForDatabase } from '../engine/db/wait-for-database.ts'
 import { logWriteProblems } from '../engine/db/write-problems.ts'
@@ -19,14 +18,13 @@ import { serveMetrics } from '../engine/http/plugins/metrics.ts'
 import { createFairQueues, createWriteQueue, type FairQueues } from '../engine/limits/fair-queue.ts'
 import { createRateLimit, type RateLimit } from '../engine/limits/rate-limit.ts'
 import type { RedisConnection } from '../engine/limits/redis.ts'
+import { createLogger } from '../engine/telemetry/logger.ts'
 import { measureNodes } from '../engine/telemetry/measure-nodes.ts'
-import { type Metrics, measureProcess } from '../engine/telemetry/metrics.ts'
+import { createMetrics, type Metrics, measureProcess } from '../engine/telemetry/metrics.ts'
 import type { Tracing } from '../engine/telemetry/tracing.ts'
 import { keyRingOf } from './key-ring-of.ts'
-import { openRedis } from './open-redis.ts'
-import { startTracing, stopTracing } from './start-tracing.ts'
-import { startWork } from './start-work.ts'
-import { exitAtLatest } from './stop.ts'
+import { readHandlers, startWork } from './start-work.ts'
+import { exitAtLatest, exitWhenDone, receiveStopSignals } from './stop.ts'
 
 /** How long the ends of attempts may take to be recorded. */
 const recordMilliseconds = 3_000
@@ -90,7 +88,7 @@ export interface ProcessOptions {
   /** Without handlers the process runs no jobs. */
   readonly handlers?: JobHandlers | undefined
   readonly concurrency: number
-  readonly leaseSeconds?: number
+  readonly leaseSeconds?: number | undefined
   start(parts: ProcessParts): Promise<OwnPart> | OwnPart
 }
 
@@ -141,7 +139,7 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
     rateLimit,
     concurrency,
     ...(handlers && { handlers }),
-    ...(leaseSeconds !== undefined && { leaseSeconds }),
+    leaseSeconds,
   })
   exitOnUncaughtError(logger, work.crash)
   opened.defer(startUsageWriter(services, { log: logger }))
@@ -197,5 +195,54 @@ async function prepareDatabase(database: Database, { config, logger, toldToStop 
   }
   await deployMigrations(database, {
     onCopy: (folder) => logger.info({ folder }, 'the data folder was copied before migrations change it'),
+  })
+}
+
+/** Starts tracing, if a collector is configured. OpenTelemetry is imported only then. */
+async function startTracing({ traces }: Config, log: Logger): Promise<Tracing | undefined> {
+  if (traces === undefined) return undefined
+  const { createTracing } = await import('../engine/telemetry/tracing.ts')
+  return createTracing(traces, log)
+}
+
+/** Sends the remaining spans. Attempts to send them that are still under way do not keep the process running. */
+async function stopTracing(tracing: Tracing | undefined): Promise<void> {
+  const areSpansSent = (await tracing?.stop()) ?? true
+  if (!areSpansSent) exitWhenDone()
+}
+
+/** Connects to Redis, if it is configured. Its client is loaded only then. */
+async function openRedis({ redisUrl }: Config, log: Logger) {
+  if (redisUrl === undefined) return undefined
+  const { connectToRedis } = await import('../engine/limits/redis.ts')
+  return connectToRedis(redisUrl, log)
+}
+
+export interface WorkOptions {
+  readonly handlers?: string
+  readonly concurrency: number
+  readonly lease?: number
+}
+
+/** Runs the jobs of all tenants until the process is told to stop. */
+export async function work(
+  { env }: { readonly env: NodeJS.ProcessEnv },
+  { handlers: file, concurrency, lease }: WorkOptions,
+): Promise<void> {
+  const toldToStop = new Promise<void>(receiveStopSignals().onStopRequest)
+  const config = readConfig(env)
+  const handlers = await readHandlers(config, file)
+  const metrics = createMetrics()
+  const logger = createLogger({ ...config, metrics })
+  for (const note of config.notes) logger.warn({}, note)
+  await runProcess({
+    config,
+    metrics,
+    logger,
+    toldToStop,
+    handlers,
+    concurrency,
+    leaseSeconds: lease,
+    start: () => ({ begin: () => logger.info({ jobTypes: [...handlers.keys()] }, 'working') }),
   })
 }

@@ -3,7 +3,6 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Logger } from 'pino'
 import { createApp } from '../app.ts'
-import type { Io } from '../cli/io.ts'
 import { type Config, readConfig } from '../config.ts'
 import { schemas } from '../domain/schema.graphql.ts'
 import { openDemo } from '../domain/seed/demo.ts'
@@ -91,7 +90,7 @@ export interface ServeOptions {
  * @throws OperatorError if a PostgreSQL server lacks migrations, or has not answered for DATABASE_WAIT
  */
 export async function serve(
-  { env }: Pick<Io, 'env'>,
+  { env }: { readonly env: NodeJS.ProcessEnv },
   { handlers: file, concurrency, processes }: ServeOptions,
   supervisor?: Supervisor,
 ): Promise<void> {

@@ -9,7 +9,6 @@ import { startWorker, type Worker } from '../domain/job/worker/worker.ts'
 import { removeOldUsage } from '../domain/usage/write-usage.ts'
 import type { Services } from '../engine/context.ts'
 import { removeExpiredResponses } from '../engine/idempotency/idempotency.ts'
-import { defaultLeaseSeconds } from './lease.ts'
 import type { StartDeliveriesOptions } from './start-deliveries.ts'
 import { graceOf } from './stop.ts'
 
@@ -32,7 +31,8 @@ interface StartWorkOptions
   /** Without handlers this process runs no jobs, and delivers no events. */
   readonly handlers?: JobHandlers
   readonly concurrency: number
-  readonly leaseSeconds?: number
+  /** How long other workers wait for a worker that has died. 30 by default. */
+  readonly leaseSeconds?: number | undefined
 }
 
 export interface Work {
@@ -53,7 +53,7 @@ export interface Work {
 export function startWork(services: Services, options: StartWorkOptions): Work {
   const { database, jobs, events, deliveries } = services
   const { logger: log, jobRetentionDays: retentionDays, eventRetentionDays, handlers } = options
-  const { concurrency, leaseSeconds = defaultLeaseSeconds } = options
+  const { concurrency, leaseSeconds = 30 } = options
   const tidyUp = async () => {
     await removeExpiredResponses(database)
     await removeEndedKeys(database)

@@ -1,14 +1,151 @@
+import type { Worker } from 'node:cluster'
 import cluster from 'node:cluster'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isatty } from 'node:tty'
 import { AggregatorRegistry, Registry } from '@prometheus-io/client'
-import type { Io } from '../cli/io.ts'
+import type { Logger } from 'pino'
 import { readConfig } from '../config.ts'
 import { OperatorError } from '../engine/errors.ts'
 import { serveMetrics } from '../engine/http/plugins/metrics.ts'
 import { createLogger } from '../engine/telemetry/logger.ts'
-import { createProcessPool } from './process-pool.ts'
 import { exitWhenDone, obeySignals } from './stop.ts'
 import type { MessageOfChild } from './supervised.ts'
+
+/** The longest pause between two attempts to replace a child. */
+const maxPauseMilliseconds = 30_000
+
+/** After so many failed attempts in a row the pool gives up, unless a child serves. */
+const maxFailures = 5
+
+/**
+ * Creates a pool of processes that serve. It is empty until it runs. A child that takes longer than allowed to stop is
+ * killed.
+ */
+function createProcessPool(size: number, maxStopMilliseconds: number, log: Logger) {
+  const children = new Set<Worker>()
+  /** The children that serve, and are replaced when they end. */
+  const serving = new Set<Worker>()
+  const stopping = new AbortController()
+  const isStopping = () => stopping.signal.aborted
+  /** The start or restart that began last. One follows the other. */
+  let lastChange = Promise.resolve()
+  let address = ''
+  /** The code of the last child that has ended. One that did not serve has printed its error. */
+  let lastCode = 1
+
+  /** @returns a new child that serves; undefined if it has ended before */
+  function start(): Promise<Worker | undefined> {
+    const child = cluster.fork()
+    children.add(child)
+    closeLostConnection(child)
+    // A message to a process that has just ended. Its end is another event.
+    child.on('error', () => undefined)
+    return new Promise((resolve) => {
+      child.on('message', (message: MessageOfChild) => {
+        if (message.type !== 'ready') return
+        address = message.address
+        serving.add(child)
+        resolve(child)
+      })
+      child.once('exit', (code: number | null, signal: string | null) => {
+        const end = { child: child.process.pid, code, signal }
+        children.delete(child)
+        lastCode = code || 1
+        if (serving.delete(child) && !isStopping()) {
+          log.warn(end, 'a process has ended: another one replaces it')
+          replace()
+        } else if (signal) log.error(end, 'a process was killed')
+        resolve(undefined)
+      })
+    })
+  }
+
+  async function replace(): Promise<void> {
+    for (let failures = 0; failures < maxFailures || serving.size > 0; failures += 1) {
+      const pause = failures === 0 ? 0 : Math.min(500 * 2 ** (failures - 1), maxPauseMilliseconds)
+      await sleep(pause, undefined, { signal: stopping.signal }).catch(() => undefined)
+      if (isStopping() || (await start())) return
+    }
+    stop(lastCode)
+  }
+
+  function stopChild(child: Worker): void {
+    serving.delete(child)
+    child.send({ type: 'stop' })
+    setTimeout(() => child.process.kill('SIGKILL'), maxStopMilliseconds).unref()
+  }
+
+  /** Stops the children gracefully. */
+  function stop(code = 0): void {
+    if (isStopping()) return
+    process.exitCode = code
+    stopping.abort()
+    for (const child of children) stopChild(child)
+  }
+
+  async function startAll(): Promise<void> {
+    // The first one alone, so that a wrong configuration is reported once.
+    const first = await start()
+    const others = first && !isStopping() ? await Promise.all(Array.from({ length: size - 1 }, start)) : [first]
+    if (others.includes(undefined)) stop(lastCode)
+    else if (!isStopping()) log.info({ processes: size }, `Server listening at ${address}`)
+  }
+
+  async function restartAll(): Promise<void> {
+    log.info('restarting')
+    for (const old of [...serving]) {
+      // A child that has ended meanwhile was already replaced.
+      if (!serving.has(old)) continue
+      const successor = await start()
+      if (isStopping()) return
+      if (!successor) return log.error('a new process did not start: the old ones go on')
+      const surplus = serving.has(old) ? old : successor
+      stopChild(surplus)
+      while (children.has(surplus)) await once(cluster, 'exit')
+    }
+    log.info('restarted')
+  }
+
+  return {
+    /** Starts the children, and replaces those that end. Resolves when all have ended, and sets the exit code. */
+    async run(): Promise<void> {
+      if (isStopping()) return
+      lastChange = startAll()
+      await once(stopping.signal, 'abort')
+      while (children.size > 0) await once(cluster, 'exit')
+    },
+    /** Replaces the children one by one: a new one serves before an old one stops. */
+    restart(): void {
+      lastChange = lastChange.then(restartAll)
+    },
+    /** Lets the children say that they will stop. */
+    drain(): void {
+      for (const child of children) child.send({ type: 'drain' })
+    },
+    stop,
+    /** Closes the connections in use too, while the children stop. */
+    stopAtOnce(): void {
+      for (const child of children) child.send({ type: 'stopAtOnce' })
+    },
+  }
+}
+
+/**
+ * Closes the connection that was on its way to a child when the child was killed. node:cluster passes one connection at
+ * a time to each child. It would keep this one, and its client would wait forever.
+ */
+function closeLostConnection({ process: child }: Worker): void {
+  const send = child.send.bind(child) as (...args: unknown[]) => boolean
+  let last: { close?: () => void } | undefined
+  const remember = (message: unknown, connection?: typeof last, ...rest: unknown[]) => {
+    last = connection ?? last
+    return send(message, connection, ...rest)
+  }
+  Object.assign(child, { send: remember })
+  // Closing a connection that the child had accepted does nothing: node:cluster has closed it here.
+  child.once('exit', (_code, signal) => signal && last?.close?.())
+}
 
 /**
  * Serves with several processes on one port until it is told to stop. This process is their supervisor: it passes
@@ -17,7 +154,7 @@ import type { MessageOfChild } from './supervised.ts'
  * @param size the number of processes
  * @throws OperatorError on the embedded database
  */
-export async function supervise({ env }: Pick<Io, 'env'>, size: number): Promise<void> {
+export async function supervise({ env }: { readonly env: NodeJS.ProcessEnv }, size: number): Promise<void> {
   const config = readConfig(env)
   const { database, shutdownMilliseconds, drainMilliseconds, logLevel, logFormat } = config
   if (database.kind === 'embedded') {

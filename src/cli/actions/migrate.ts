@@ -12,11 +12,12 @@ import {
   markMigrationRolledBack,
   readContractions,
   readMigrationStatus,
+  requireMigrations,
 } from '../../engine/db/migrations/migrations.ts'
 import { partitionTables } from '../../engine/db/partitions/partition-tables.ts'
 import { OperatorError } from '../../engine/errors.ts'
 import type { Io } from '../io.ts'
-import { patient, reportCopyTo, requireMigrations, withDatabase } from './with-database.ts'
+import { patient, reportCopyTo, withDatabase } from './with-database.ts'
 
 /**
  * @param role gets the statements that let it run all other commands

@@ -1,8 +1,7 @@
 import { readConfig } from '../../config.ts'
 import { type Database, type DatabaseOptions, openDatabase } from '../../engine/db/database.ts'
 import type { DatabaseLocation } from '../../engine/db/location.ts'
-import { deployMigrations, readMigrationStatus } from '../../engine/db/migrations/migrations.ts'
-import { OperatorError } from '../../engine/errors.ts'
+import { deployMigrations, requireMigrations } from '../../engine/db/migrations/migrations.ts'
 import type { Io } from '../io.ts'
 
 interface CommandOptions extends DatabaseOptions {
@@ -63,20 +62,5 @@ export function withMigratedDatabase<Result>(
 export function reportCopyTo({ stderr }: Pick<Io, 'stderr'>) {
   return (folder: string): void => {
     stderr.write(`Copied the data folder to ${folder} before migrations change it.\n`)
-  }
-}
-
-/**
- * Requires that the database has every migration of this version.
- *
- * @throws OperatorError naming the missing migrations and the command that applies them
- */
-export async function requireMigrations({ sql }: Pick<Database, 'sql'>): Promise<void> {
-  const { pending } = await readMigrationStatus(sql)
-  if (pending.length > 0) {
-    throw new OperatorError(
-      `The database lacks ${pending.length} migration(s): ${pending.join(', ')}\n` +
-        'Apply them with: npm run fusion -- migrate deploy',
-    )
   }
 }

@@ -393,3 +393,18 @@ export async function mayHavePreviousRelease(sql: SqlQueryable): Promise<boolean
 export async function contract({ runScript }: Pick<Connector, 'runScript'>, sql: SqlQueryable): Promise<void> {
   for (const one of await splitConcurrent(sql, readFileSync(file, 'utf8'))) await runScript(one)
 }
+
+/**
+ * Requires that the database has every migration of this version.
+ *
+ * @throws OperatorError naming the missing migrations and the command that applies them
+ */
+export async function requireMigrations({ sql }: Pick<Database, 'sql'>): Promise<void> {
+  const { pending } = await readMigrationStatus(sql)
+  if (pending.length > 0) {
+    throw new OperatorError(
+      `The database lacks ${pending.length} migration(s): ${pending.join(', ')}\n` +
+        'Apply them with: npm run fusion -- migrate deploy',
+    )
+  }
+}
