@@ -2,9 +2,9 @@
 // measured in the form of one server and in that of a database whose tenants are on several servers, in turn.
 import pg from 'pg'
 import { createJobStore } from '../src/domain/job/store/job-store.ts'
-import { leaseLost } from '../src/domain/job/worker/maintenance.ts'
 import { openDatabase } from '../src/engine/db/database.ts'
 import { createMetrics } from '../src/engine/telemetry/metrics.ts'
+import { leaseLost } from '../src/server/start-work.ts'
 import { prepare } from '../test/support/gateway.ts'
 import { locationOf } from '../test/support/settings.ts'
 import { median } from './measure.js'

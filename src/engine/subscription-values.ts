@@ -1,3 +1,16 @@
+import { GatewayError } from './errors.ts'
+
+/**
+ * Thrown by the events of a subscription that breaks off before its end, because the gateway or the database stops. Its
+ * client has to subscribe again, and clients do so only if nothing completes the subscription: each transport ends its
+ * connection instead. Events that return have ended. docs/events.md lists both.
+ */
+export class Interruption extends GatewayError {
+  constructor(message: string) {
+    super('SERVICE_UNAVAILABLE', message)
+  }
+}
+
 /**
  * What the resolver of a subscription returns. `next` throws an `Interruption` if the values break off before their
  * end.

@@ -37,14 +37,14 @@ export function checkVariables(route: Route, { variableTypes }: StoredOperation,
 }
 
 /** The parameter that becomes a variable, or a field of one: `input.userId`. */
-export function parameterOf({ parameters }: Route, field: string): Parameter | undefined {
+function parameterOf({ parameters }: Route, field: string): Parameter | undefined {
   return parameters.find(({ variable }) => variable === field)
 }
 
 /**
  * The name in REST of a field of a variable: `input.emails[0].isPrimary` ⇒ `emails[0].is_primary`, `first` ⇒ `limit`.
  */
-export function restNameOf(route: Route, field: string): string {
+function restNameOf(route: Route, field: string): string {
   const parameter = parameterOf(route, field)
   if (parameter) return parameter.name
   const { body } = route

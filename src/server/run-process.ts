@@ -1,7 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { type Config, readConfig } from '../config.ts'
 import { fitEventLog } from '../domain/event/event-log.ts'
-import { measureJobs } from '../domain/job/measure-jobs.ts'
+import { measureJobs } from '../domain/job/store/job-store.ts'
 import type { JobHandlers } from '../domain/job/worker/handler.ts'
 import type { Worker } from '../domain/job/worker/worker.ts'
 import { createServices } from '../domain/services.ts'
@@ -9,9 +10,10 @@ import { startUsageWriter } from '../domain/usage/write-usage.ts'
 import type { Services } from '../engine/context.ts'
 import { type Database, type DatabaseOptions, openDatabase } from '../engine/db/database.ts'
 import { requireLayout, watchPlacement } from '../engine/db/distribution/layout.ts'
+import { isNotThereYet } from '../engine/db/errors.ts'
 import { deployMigrations, mayHavePreviousRelease, requireMigrations } from '../engine/db/migrations/migrations.ts'
+import { query, statement } from '../engine/db/statement.ts'
 import { createStatementMeter, type StatementMeter } from '../engine/db/statement-meter.ts'
-import { waitForDatabase } from '../engine/db/wait-for-database.ts'
 import { logWriteProblems } from '../engine/db/write-problems.ts'
 import type { OperatorError } from '../engine/errors.ts'
 import { serveMetrics } from '../engine/http/plugins/metrics.ts'
@@ -25,6 +27,41 @@ import type { Tracing } from '../engine/telemetry/tracing.ts'
 import { keyRingOf } from './key-ring-of.ts'
 import { readHandlers, startWork } from './start-work.ts'
 import { exitAtLatest, exitWhenDone, receiveStopSignals } from './stop.ts'
+
+const pauseMilliseconds = 1_000
+
+const ping = statement('SELECT 1')
+
+/**
+ * Waits for a database that is not there yet: it starts after this process, or its address is not known yet. An error
+ * that waiting does not help against, such as a wrong password, ends it at once.
+ *
+ * @param options how long it waits at most, what ends it sooner, and the log, which gets a line for each attempt that
+ *   fails
+ * @throws the error of the last attempt
+ */
+async function waitForDatabase(
+  { sql, driver }: Pick<Database, 'sql' | 'driver'>,
+  options: { readonly milliseconds: number; readonly toldToStop: Promise<void>; readonly log: Pick<Logger, 'warn'> },
+): Promise<void> {
+  const { milliseconds, toldToStop, log } = options
+  let isStopping = false
+  void toldToStop.then(() => {
+    isStopping = true
+  })
+  const end = performance.now() + milliseconds
+  for (;;) {
+    try {
+      await query(sql, ping)
+      await driver.reachDirectly?.()
+      return
+    } catch (error) {
+      if (!isNotThereYet(error) || performance.now() >= end || isStopping) throw error
+      log.warn({ err: error }, 'waiting for the database')
+      await Promise.race([sleep(pauseMilliseconds), toldToStop])
+    }
+  }
+}
 
 /** How long the ends of attempts may take to be recorded. */
 const recordMilliseconds = 3_000

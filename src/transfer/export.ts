@@ -1,4 +1,4 @@
-import { changedResources, changedUsers, readPosition } from '../domain/event/changes.ts'
+import { changedResources, changedUsers, readPosition } from '../domain/event/event-log.ts'
 import type { Export, Json } from '../domain/resource.ts'
 import { domain } from '../domain/resources.ts'
 import { schemas } from '../domain/schema.graphql.ts'

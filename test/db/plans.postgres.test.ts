@@ -338,7 +338,7 @@ describe.skipIf(!canCreateClusters)('on large tables, PostgreSQL uses the indexe
   })
 
   it('claims and the search for expired leases', async () => {
-    const { leaseLost } = await import('../../src/domain/job/worker/maintenance.ts')
+    const { leaseLost } = await import('../../src/server/start-work.ts')
     const { jobs } = gateway.services
     const request = { jobTypes: ['type_0', 'type_1'], limit: 2, leaseSeconds: 30 }
     const before = cluster.readLog().length

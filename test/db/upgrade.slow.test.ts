@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { leaseLost } from '../../src/domain/job/worker/maintenance.ts'
 import { startWorker } from '../../src/domain/job/worker/worker.ts'
 import { createServices } from '../../src/domain/services.ts'
 import type { Services } from '../../src/engine/context.ts'
 import type { Job } from '../../src/engine/db/generated/prisma/client.ts'
 import { deployMigrations, readMigrationStatus } from '../../src/engine/db/migrations/migrations.ts'
+import { leaseLost } from '../../src/server/start-work.ts'
 import { createDatabaseFrom, type TestDatabase } from '../support/database.ts'
 import { settings } from '../support/settings.ts'
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import dashboard from '../../deploy/monitoring/dashboard.json' with { type: 'json' }
 import { readConfig } from '../../src/config.ts'
-import { measureJobs } from '../../src/domain/job/measure-jobs.ts'
+import { measureJobs } from '../../src/domain/job/store/job-store.ts'
 import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
 import { measureNodes } from '../../src/engine/telemetry/measure-nodes.ts'
 import { createMetrics, measureProcess } from '../../src/engine/telemetry/metrics.ts'

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { measureJobs } from '../../src/domain/job/measure-jobs.ts'
-import { leaseLost } from '../../src/domain/job/worker/maintenance.ts'
+import { measureJobs } from '../../src/domain/job/store/job-store.ts'
 import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
 import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
+import { leaseLost } from '../../src/server/start-work.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { jobClient, present } from '../support/jobs.ts'
 

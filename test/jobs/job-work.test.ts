@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
-import { leaseLost } from '../../src/domain/job/worker/maintenance.ts'
+import { leaseLost } from '../../src/server/start-work.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { type JobResponse, jobClient, present } from '../support/jobs.ts'
 

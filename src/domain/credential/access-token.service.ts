@@ -5,8 +5,7 @@ import type { Viewer } from '../../engine/auth/viewer.ts'
 import type { Context } from '../../engine/context.ts'
 import { isPossibleId } from '../../engine/db/ids.ts'
 import { invalidField } from '../../engine/errors.ts'
-import { parseInput } from '../../engine/input/parse-input.ts'
-import { integer, rule } from '../../engine/input/rules.ts'
+import { integer, parseInput, rule } from '../../engine/input/rules.ts'
 import { userNotFound } from '../user/user.service.ts'
 
 const list = scopes.join(', ')

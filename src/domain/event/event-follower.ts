@@ -1,4 +1,4 @@
-import { Interruption } from '../../engine/interruption.ts'
+import { Interruption } from '../../engine/subscription-values.ts'
 import type { Event } from './event.ts'
 import { maxEvents } from './new-events.ts'
 

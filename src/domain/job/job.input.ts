@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { fieldErrorCodeOf } from '../../engine/input/parse-input.ts'
 import {
+  fieldErrorCodeOf,
   integer,
   matching,
   refusalRule,

@@ -6,7 +6,7 @@ import type { JobStatus } from '../../engine/db/generated/prisma/enums.ts'
 import { isPossibleId } from '../../engine/db/ids.ts'
 import type { Condition } from '../../engine/db/read/list.ts'
 import { invalidField } from '../../engine/errors.ts'
-import { parseInput } from '../../engine/input/parse-input.ts'
+import { parseInput } from '../../engine/input/rules.ts'
 import { type Outcome, writeEach, writeOne } from '../../engine/input/write-each.ts'
 import {
   bulkInput,

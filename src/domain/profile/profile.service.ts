@@ -1,12 +1,140 @@
 import type { z } from 'zod'
 import type { Context } from '../../engine/context.ts'
+import type { Database } from '../../engine/db/database.ts'
 import type { Account, Profile } from '../../engine/db/generated/prisma/client.ts'
 import { isPossibleId } from '../../engine/db/ids.ts'
-import type { Change } from '../../engine/db/write/given.ts'
-import { parseInput } from '../../engine/input/parse-input.ts'
+import { selectColumns } from '../../engine/db/read/columns.ts'
+import { execute, query, statement } from '../../engine/db/statement.ts'
+import {
+  type Arity,
+  arityOf,
+  type Change,
+  changeColumns,
+  changedValue,
+  changeValues,
+  type GivenValue,
+  givenParameters,
+  givenTable,
+  givenValue,
+} from '../../engine/db/write/given.ts'
+import { parseInput } from '../../engine/input/rules.ts'
 import { type Outcome, writeEach, writeOne } from '../../engine/input/write-each.ts'
 import { accountNotFound } from '../account/account.service.ts'
-import { type Email, profileChange } from './profile.input.ts'
+import { emailRecordIds } from '../email-record/email-record.ts'
+import { type Email, profileChange, profileFields } from './profile.input.ts'
+import { profileIds } from './profile.ts'
+
+/** The new state of the profile of an account. Fields that are undefined keep their value. */
+interface ProfileChange {
+  readonly account: Account
+  readonly change: Change
+}
+
+/** All emails that a profile has after a change. */
+interface ProfileEmails {
+  readonly profileId: string
+  readonly emails: readonly Email[]
+}
+
+export type ProfileStore = ReturnType<typeof createProfileStore>
+
+const changeable = [...Object.keys(profileFields), 'phoneNumbers', 'addresses', 'unsupportedFields']
+
+/** What a new profile has in columns that are never null. */
+const whenMissing: Change = { phoneNumbers: '[]', addresses: '[]', unsupportedFields: [] }
+
+/**
+ * Creates the store of profiles. Each function sends one statement for any number of profiles, whose accounts must be
+ * locked.
+ */
+export function createProfileStore({ sql, model }: Pick<Database, 'sql' | 'model'>) {
+  const table = model('Profile')
+  const { list, toRow } = selectColumns(table)
+  const changed = changeable.map((field) => table.columnOf(field))
+  const valuesOfChange = changeValues(changed, whenMissing).map((read) => (of: ProfileChange) => read(of.change))
+  const upsert = { one: statement(upsertText('one')), many: statement(upsertText('many')) }
+
+  /** The stored profile is locked and read in the statement itself, because an import does not lock the account. */
+  function upsertText(arity: Arity): string {
+    const names = changed.map(({ column }) => `"${column}"`)
+    const values = changed.map((column) =>
+      changedValue(column, `coalesce(stored."${column.column}", ${givenValue(column)})`),
+    )
+    const given = givenTable(
+      ['id', 'account_id', 'platform', 'platform_account_id', ...changeColumns(changed)],
+      3,
+      arity,
+    )
+    return `
+      INSERT INTO profile (tenant_app_id, id, account_id, platform, platform_account_id, created_at, updated_at, synced_at, ${names.join(', ')})
+      SELECT $1, given_id, given_account_id, given_platform, given_platform_account_id, $2::timestamptz, $2::timestamptz, $2::timestamptz,
+        ${values.join(', ')}
+      FROM ${given} LEFT JOIN LATERAL (
+        SELECT * FROM profile WHERE tenant_app_id = $1 AND account_id = given_account_id FOR UPDATE) AS stored ON true
+      ON CONFLICT (tenant_app_id, account_id) DO UPDATE SET updated_at = excluded.updated_at, synced_at = excluded.synced_at,
+        ${names.map((name) => `${name} = excluded.${name}`).join(', ')}
+      RETURNING ${list}`
+  }
+
+  return {
+    /** Creates or changes the profiles of accounts. Returns them by the ids of the accounts. */
+    async upsert(tenantAppId: string, changes: readonly ProfileChange[]): Promise<ReadonlyMap<string, Profile>> {
+      const values: readonly ((change: ProfileChange) => GivenValue | undefined)[] = [
+        () => profileIds.create(),
+        ({ account }) => account.id,
+        ({ account }) => account.platform,
+        ({ account }) => account.platformAccountId,
+        ...valuesOfChange,
+      ]
+      const arity = arityOf(changes)
+      const given = givenParameters(changes, values, arity)
+      const rows = await query(sql, upsert[arity], [tenantAppId, new Date().toISOString(), ...given])
+      const profiles = rows.map(toRow) as unknown as Profile[]
+      return new Map(profiles.map((profile) => [profile.accountId, profile]))
+    },
+
+    /** Replaces the emails of profiles. An email that stays (same value and type) keeps its id and creation time. */
+    async replaceEmails(tenantAppId: string, profiles: readonly ProfileEmails[]): Promise<void> {
+      const emails = profiles.flatMap(({ profileId, emails }) => emails.map((email) => ({ profileId, ...email })))
+      const values: readonly ((email: (typeof emails)[number]) => GivenValue)[] = [
+        () => emailRecordIds.create(),
+        ({ profileId }) => profileId,
+        ({ value }) => value,
+        ({ type }) => type,
+        ({ isVerified }) => isVerified,
+        ({ isPrimary }) => isPrimary,
+      ]
+      const ids = profiles.map(({ profileId }) => profileId)
+      const now = new Date().toISOString()
+      await execute(sql, replaceEmails, [tenantAppId, now, ids, ...givenParameters(emails, values)])
+    },
+  }
+}
+
+// New ids are in the order of the emails. The nth of several equal emails of a profile is the nth of the stored ones. A
+// full join is never a nested loop, which would take quadratic time.
+const replaceEmails = statement(`
+  WITH given AS (
+    SELECT given.*, coalesce('=' || given_type, '') AS kind,
+      row_number() OVER (PARTITION BY given_profile_id, given_value, given_type ORDER BY given_id) AS nth
+    FROM ${givenTable(['id', 'profile_id', 'value', 'type', 'is_verified', 'is_primary'], 4)}
+  ), stored AS (
+    SELECT id, profile_id, value, is_verified, is_primary, coalesce('=' || type, '') AS kind,
+      row_number() OVER (PARTITION BY profile_id, value, type ORDER BY created_at, id) AS nth
+    FROM email_record WHERE tenant_app_id = $1 AND profile_id = ANY ($3)
+  ), both_of AS (
+    SELECT given.*, stored.id, (stored.is_verified, stored.is_primary) = (given_is_verified::boolean, given_is_primary::boolean) AS is_same
+    FROM given FULL JOIN stored ON stored.profile_id = given_profile_id AND stored.value = given_value
+      AND stored.kind = given.kind AND stored.nth = given.nth
+  ), removed AS (
+    DELETE FROM email_record WHERE tenant_app_id = $1 AND id = ANY (ARRAY(SELECT id FROM both_of WHERE given_id IS NULL))
+  )
+  INSERT INTO email_record (tenant_app_id, id, profile_id, value, type, is_verified, is_primary, created_at, updated_at)
+  SELECT $1, coalesce(id, given_id), given_profile_id, given_value, given_type, given_is_verified::boolean, given_is_primary::boolean,
+    $2::timestamptz, $2::timestamptz
+  FROM both_of WHERE given_id IS NOT NULL AND is_same IS NOT TRUE ORDER BY given_id
+  ON CONFLICT (tenant_app_id, id) DO UPDATE
+    SET is_verified = excluded.is_verified, is_primary = excluded.is_primary, updated_at = excluded.updated_at`)
 
 type SyncInput = z.input<typeof profileChange> & { readonly accountId: string }
 

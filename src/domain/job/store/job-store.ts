@@ -1,3 +1,4 @@
+import { Gauge } from '@prometheus-io/client'
 import type { Database } from '../../../engine/db/database.ts'
 import { sumOfTenants } from '../../../engine/db/each-tenant.ts'
 import type { Job, JobStatus } from '../../../engine/db/generated/prisma/client.ts'
@@ -5,8 +6,10 @@ import { isPossibleId } from '../../../engine/db/ids.ts'
 import { selectColumns } from '../../../engine/db/read/columns.ts'
 import { removeOlder } from '../../../engine/db/retention.ts'
 import { execute, type Parameter, query, type Statement, statement } from '../../../engine/db/statement.ts'
+import type { StatementMeter } from '../../../engine/db/statement-meter.ts'
 import { arityOf, type GivenValue, givenParameters } from '../../../engine/db/write/given.ts'
 import { type GatewayError, invalidField } from '../../../engine/errors.ts'
+import { readBehind } from '../../../engine/telemetry/measure-nodes.ts'
 import type { Metrics } from '../../../engine/telemetry/metrics.ts'
 import { createJobRules, type JobLimits } from '../job.input.ts'
 import { createBulkTexts, createStatements, type JobSelection } from './statements.ts'
@@ -336,4 +339,33 @@ interface ClaimRequest {
 interface WorkerClaim extends ClaimRequest {
   /** The tenant that was served last with each type. */
   readonly lastServed: ReadonlyMap<string, string>
+}
+
+/** Adds the jobs of all tenants to the metrics of a process. While the database fails, the metrics have no numbers. */
+export function measureJobs({ registry }: Metrics, jobs: Pick<JobStore, 'count'>, meter: StatementMeter): void {
+  const options = { aggregator: 'max' as const, registers: [registry] }
+  const oldestDue = new Gauge({
+    ...options,
+    name: 'fusion_jobs_oldest_due_seconds',
+    help: 'How long the oldest due job of all tenants waits for a worker',
+  })
+  const byState = new Gauge({
+    ...options,
+    name: 'fusion_jobs',
+    help: 'Jobs of all tenants by state, counted up to 10,000',
+    labelNames: ['state'] as const,
+    // The statements do not belong to the request that reads the metrics.
+    collect: readBehind(() => meter.run({ statements: 0 }, jobs.count), show, clear),
+  })
+  clear()
+
+  function show({ states, oldestDueSeconds }: Awaited<ReturnType<JobStore['count']>>): void {
+    for (const [state, count] of states) byState.set({ state }, count)
+    oldestDue.set(oldestDueSeconds)
+  }
+
+  function clear(): void {
+    byState.reset()
+    oldestDue.remove()
+  }
 }

@@ -23,14 +23,14 @@ const literalsBefore = (transition: Transition) =>
     .join(', ')
 
 /** Cancels a job. */
-export const toCancelled = `
+const toCancelled = `
   UPDATE job SET status = 'CANCELLED', finished_at = ${now}, updated_at = ${now}, ${withoutLease}`
 
 /** One more, up to the greatest number that the column holds: an imported job can have it. */
 const nextAttempt = 'least(attempts, 2147483646) + 1'
 
 /** Makes a job due now, with the attempts that it has left and at least one. */
-export const toRetried = `
+const toRetried = `
   UPDATE job SET
     status = 'PENDING', run_at = ${now}, max_attempts = greatest(coalesce(max_attempts, ${defaultMaxAttempts}), ${nextAttempt}),
     progress = NULL, progress_message = NULL, started_at = NULL, finished_at = NULL, updated_at = ${now}, ${withoutLease}`

@@ -14,8 +14,8 @@ export interface Finding {
   readonly text: string
 }
 
-export const right = (part: string, text: string): Finding => ({ part, isRight: true, text })
-export const wrong = (part: string, text: string): Finding => ({ part, isRight: false, text })
+const right = (part: string, text: string): Finding => ({ part, isRight: true, text })
+const wrong = (part: string, text: string): Finding => ({ part, isRight: false, text })
 
 const again = 'Stop all gateways and workers, and run: npm run fusion -- migrate distribute'
 

@@ -37,7 +37,7 @@ const isPartitioned = statement(`SELECT relkind = 'I' FROM pg_class WHERE oid = 
  *
  * @see https://www.postgresql.org/docs/current/ddl-partitioning.html#DDL-PARTITIONING-DECLARATIVE-MAINTENANCE
  */
-export async function splitConcurrent(sql: SqlQueryable, script: string): Promise<string[]> {
+async function splitConcurrent(sql: SqlQueryable, script: string): Promise<string[]> {
   const tables = await readTenantTables(sql)
   const statements: string[] = []
   for (const part of script.split(/;$/m)) {

@@ -35,7 +35,7 @@ const unusedParameters: ReadonlyMap<string, string> = new Map([
 ])
 
 /** Whether the gateway accepts a parameter. */
-export function isKnownParameter(name: string): boolean {
+function isKnownParameter(name: string): boolean {
   return usedParameters.has(name) || unusedParameters.has(name)
 }
 

@@ -2,8 +2,8 @@ import type { FastifyReply } from 'fastify'
 import type { ExecutionResult } from 'graphql'
 import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga'
 import { onFlushed } from '../../http/request.ts'
-import { Interruption } from '../../interruption.ts'
 import { createAlarm } from '../../repeat.ts'
+import { Interruption } from '../../subscription-values.ts'
 import { apolloMultipart, type Results } from './negotiate.ts'
 
 /** Teaches Yoga Apollo's protocol. Yoga's own multipart responses are those of `@defer`. */

@@ -43,7 +43,7 @@ export function resultOfError({ code, message, details }: GatewayError) {
 }
 
 /** The position of a line and column in a document, from 0. */
-export function positionOf({ body }: Source, { line, column }: SourceLocation): number {
+function positionOf({ body }: Source, { line, column }: SourceLocation): number {
   const ends = /\r\n|[\n\r]/g
   for (let left = line - 1; left > 0; left -= 1) ends.exec(body)
   return ends.lastIndex + column - 1

@@ -3,7 +3,7 @@ import type { Client } from './client.ts'
 // Durations are counted in fixed buckets, so that the counts of several processes and days add up. Each bucket ends √2
 // times as late as the one before: at 1 ms, 1.4 ms, 2 ms, … 11.6 s. The last one has no end.
 
-export const bucketCount = 29
+const bucketCount = 29
 
 function bucketOf(milliseconds: number): number {
   const bucket = Math.ceil(2 * Math.log2(Math.max(milliseconds, 1)))

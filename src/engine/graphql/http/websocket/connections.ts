@@ -46,7 +46,7 @@ const maxIdLength = 128
 const nothing: ExecutionArgs = { schema: new GraphQLSchema({}), document: parse('{ __typename }') }
 
 /** Serves GraphQL over WebSockets. @see https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md */
-export function createConnections(options: ConnectionsOptions) {
+function createConnections(options: ConnectionsOptions) {
   const { services, authenticate, limits, log: logger, keepConnection } = options
   const { metrics } = services
   const startOperation = createSocketOperations(options)
