@@ -83,6 +83,20 @@ describe.skipIf(!canRun)('PgBouncer in transaction mode', () => {
     expect(listed).toHaveLength(40)
   })
 
+  it('serves searches, and leaves nothing of their plans in a session', async () => {
+    const search = (part: string) =>
+      graphql(
+        `{ users(filter: { search: "${part}" }) { nodes { name } totalCount } userStats(filter: { search: "${part}" }) { count } }`,
+      )
+    for (const { users, userStats } of await Promise.all(Array.from({ length: 8 }, () => search('uSER 39')))) {
+      expect(users).toEqual({ nodes: [{ name: 'User 39' }], totalCount: 1 })
+      expect(userStats).toEqual({ count: 1 })
+    }
+    expect(await ask("SELECT current_setting('plan_cache_mode'), current_setting('cpu_index_tuple_cost')")).toEqual([
+      ['auto', '0.005'],
+    ])
+  })
+
   it('rolls back, retries and stores idempotent responses in one transaction', async () => {
     const mutation =
       'mutation { createUser(input: { name: "Once", email: "once@example.com", phone: "1" }) { user { id } } }'
