@@ -45,7 +45,8 @@ describe.skipIf(!hasPrometheus)("Debian's Prometheus", () => {
   })
 
   it('reads a gateway that runs, evaluates the rules without an error, and has data for the dashboard', async () => {
-    const gateway = await startGateway({ DATA_DIR: 'memory' })
+    const metricsPort = await freePort()
+    const gateway = await startGateway({ DATA_DIR: 'memory', METRICS_PORT: String(metricsPort) })
     const key = /x-api-key: (\S+)/.exec(gateway.output())?.[1] ?? ''
     const port = await freePort()
     cpSync(path.join(folder, 'alerts.yaml'), path.join(own, 'alerts.yaml'))
@@ -54,7 +55,7 @@ describe.skipIf(!hasPrometheus)("Debian's Prometheus", () => {
     // One process is a gateway and a worker on the embedded database.
     const scrape_configs = configured.scrape_configs.map(({ job_name }: { job_name: string }) => ({
       job_name,
-      static_configs: [{ targets: [new URL(gateway.address).host] }],
+      static_configs: [{ targets: [`127.0.0.1:${metricsPort}`] }],
     }))
     writeFileSync(path.join(own, 'prometheus.yml'), stringify({ ...configured, global: quick, scrape_configs }))
     const data = path.join(own, 'data')
