@@ -13,7 +13,7 @@ import {
   runAsAdmin,
 } from '../support/postgresql.ts'
 
-// An administrator may set any setting for a database. A tour through the gateway has the same results whatever they are.
+// An administrator may set any setting for a database. A tour through the gateway has the same results all the same.
 
 /** The settings that are left as they are, and why. */
 const leftOut = new Map([
