@@ -27,12 +27,13 @@ describe('an installation without development packages', () => {
   it('is made by the commands of docs/operating.md, and serves with the Node that it brings', async () => {
     const [block] = readBlocks('docs/operating.md', 'Installing for production')
     const [install, ...rest] = block?.code.trim().split('\n') ?? []
-    expect(install).toBe('npm ci')
-    // What `npm ci` installs is here already.
+    expect(install).toBe('npm ci --omit=dev')
+    // What it installs is here already, with the packages of development. test/docs/scripts.once runs it.
     const PATH = process.env['PATH']?.split(':').filter((folder) => !folder.includes('node_modules'))
     const settings = { PATH: PATH?.join(':'), npm_config_audit: 'false', npm_config_fund: 'false' }
     const env = { ...process.env, ...settings, DATA_DIR: 'memory', PORT: '0' }
-    for (const command of rest.slice(0, -1)) execFileSync('sh', ['-ec', command], { cwd: copy, env, stdio: 'pipe' })
+    for (const command of ['npm prune --omit=dev', ...rest.slice(0, -1)])
+      execFileSync('sh', ['-ec', command], { cwd: copy, env, stdio: 'pipe' })
     expect(() => execFileSync('sh', ['-ec', 'ls node_modules/vitest'], { cwd: copy, stdio: 'pipe' })).toThrow()
 
     const gateway = spawn('sh', ['-ec', rest.at(-1) ?? ''], {

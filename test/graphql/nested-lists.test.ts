@@ -392,6 +392,17 @@ describe('a nested list is rejected', () => {
     read.mockRestore()
   })
 
+  it('without counting more conditions than a filter may have, for each alias before the cost is known', async () => {
+    const size = vi.spyOn(AccountFilter, 'sizeOf')
+    const filter = { and: Array.from({ length: 19 }, () => ({ and: Array.from({ length: 900 }, () => ({})) })) }
+    const aliases = Array.from({ length: 40 }, (_, index) => `a${index}: accounts(first: 0, filter: $filter) { id }`)
+    const query = `query ($filter: AccountFilter) { user(id: "usr_1") { ${aliases.join(' ')} } }`
+    const { errors } = await app.graphql(tenant, query, { filter })
+    expect(errors?.[0]?.message).toBe('Invalid input: filter must have at most 20 conditions.')
+    expect(size.mock.calls.length).toBeLessThan(40 * 100)
+    size.mockRestore()
+  })
+
   const many = JSON.stringify({ or: Array.from({ length: 21 }, () => ({ platform: 'X' })) }).replace(/"(\w+)":/g, '$1:')
   it.each([
     ['accounts(first: 501) { id }', 'Invalid input: first must be from 0 to 500.'],

@@ -145,6 +145,25 @@ describe('the cost of bytes', () => {
     expect(remainingOf(await post('{ viewer { keyName } }', {}, limited, mine.key))).toBe(10_000 - 60 - 1)
   })
 
+  it('is taken for each event of a subscription, with what its fields cost besides nodes', async () => {
+    const mine = await limited.createTenant()
+    const { tenantAppId } = mine
+    const { prisma } = limited.database
+    await prisma.user.create({ data: { tenantAppId, id: 'usr_event', name: 'a', email: '', phone: '' } })
+    const cursor = Buffer.from('["accounts","createdAt","1769846400000","acc_1"]').toString('base64url')
+    const page = `accountsConnection(first: 0, after: "${cursor}", filter: { platform: "X" }) { totalCount pageInfo { hasPreviousPage } }`
+    const text = `subscription { user(id: "usr_event") { name a: ${page} b: ${page} } }`
+    const events = await subscribe(await addressOf(limited), mine.key, text)
+    // A node, and of each page: the row more, the cursor and its flag, the condition, the count.
+    const points = 1 + 2 * (1 + 10 + 5 + 5)
+    expect((await events.next())?.data?.data).toMatchObject({ user: { name: 'a' } })
+    const rename = 'mutation { updateUser(input: { id: "usr_event", name: "b" }) { user { id } } }'
+    await post(rename, {}, limited, mine.key)
+    expect((await events.next())?.data?.data).toMatchObject({ user: { name: 'b' } })
+    events.close()
+    expect(remainingOf(await post('{ viewer { keyName } }', {}, limited, mine.key))).toBe(10_000 - 2 * points - 1 - 1)
+  })
+
   it('is a point for 100 characters of a new document with errors. A key without points cannot send one', async () => {
     const poor = await app.startAnother({ rateLimit: createRateLimit(1_000, { log }) })
     onTestFinished(() => poor.close())
@@ -194,6 +213,12 @@ describe('the cost', () => {
       { filter: { nameContains: null } },
       3,
     ],
+    [
+      'query ($filter: UserFilter) { users(first: 3, filter: $filter) { nodes { id } } userStats(filter: $filter) { count } }',
+      { filter: { and: Array.from({ length: 21 }, () => ({ email: 'a' })) } },
+      3 + 50 + 50 + 50,
+    ],
+    ['{ webhooks(first: 3) { nodes { deliveries(first: 0) { __typename } } } }', {}, 3 * (1 + 1 + 5)],
     ['{ jobs(first: 2) { nodes { payload result } } }', {}, 2],
     ['{ jobs(first: 2) { nodes { a: payload b: payload ... on Job { a: payload } } } }', {}, 2 * (1 + 256)],
     ['{ users(first: -1) { nodes { id } } }', {}, 20],

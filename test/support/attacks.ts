@@ -277,6 +277,12 @@ const attacksOfHolders: Readonly<Record<string, Attack>> = {
         query: `{ users(first: 330) { nodes { ${aliases(58, 'accountsConnection(first: 0, last: 0) { __typename }')} } } }`,
       },
     })),
+  'rejected filters of 19,000 filters, under 58 aliases': (target, signal) =>
+    repeat(target, signal, 32, () => {
+      const filter = { and: Array.from({ length: 19 }, () => ({ and: Array.from({ length: 1_000 }, () => ({})) })) }
+      const query = `query ($filter: UserFilter) { ${aliases(58, 'users(first: 0, filter: $filter) { __typename }')} }`
+      return { body: { query, variables: { filter } } }
+    }),
   'empty pages of nested lists, with the flags of both sides': (target, signal) =>
     repeat(target, signal, 32, () => {
       const pages = aliases(

@@ -107,6 +107,11 @@ describe('createWebhook', () => {
     ['two sizes', within('accountsConnection(first: 1, last: 1) { nodes { id } }'), 'user.accountsConnection'],
     ['a long page in a fragment', `${within('...f')} fragment f on User { a: accounts(first: -1) { id } }`, 'user.a'],
     ['a long page at the root', 'query ($id: ID!) { node(id: $id) { id } users(last: 501) { nodes { id } } }', 'users'],
+    [
+      'a long page beside a shorter one',
+      within('a: accounts(first: 1) { id } b: accounts(first: 501) { id }'),
+      'user.b',
+    ],
     ['21 conditions', within(`accounts(filter: { or: [${many}] }) { id }`), 'user.accounts'],
     [
       'many groups',

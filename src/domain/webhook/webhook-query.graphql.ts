@@ -69,13 +69,14 @@ function createUnreachable(): never {
  * @throws GatewayError BAD_USER_INPUT
  */
 async function checkArguments(fields: readonly SelectedField[], viewer: Viewer, parent = ''): Promise<void> {
-  const nothing = createUnreachable()
-  const context = new Proxy({}, { get: (_, name) => (name === 'viewer' ? viewer : nothing) })
   for (const { key, node, field, conditions, selections } of fields) {
     // The only variable is the id, so the conditions are literals.
     if (conditions.some(({ is }) => !is)) continue
     const path = `${parent}${key}`
     if (node.arguments?.length) {
+      // Of its own for each field: what arguments mean is kept for the loaders of a request (schema/nested-list.ts).
+      const nothing = createUnreachable()
+      const context = new Proxy({}, { get: (_, name) => (name === 'viewer' ? viewer : nothing) })
       try {
         const args = getArgumentValues(field, node, { id: 'any' })
         // Without nodes, a resolver follows no plan of the operation.

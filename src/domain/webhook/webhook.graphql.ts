@@ -3,7 +3,7 @@ import { byTime } from '../../engine/db/read/order.ts'
 import { windowBeyond, windowOf } from '../../engine/db/read/page.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
 import { readPageRequest, type Side, toConnection } from '../../engine/graphql/schema/connection.ts'
-import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
+import { pointsOfScan, pointsOfShortStatement } from '../../engine/graphql/schema/field-metadata.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
 import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutation.ts'
 import { defineQueryById, Node, registerNode } from '../../engine/graphql/schema/node.ts'
@@ -115,6 +115,8 @@ builder.prismaObjectField(Webhook, 'deliveries', (t) =>
       type: WebhookDelivery,
       scope: 'inherited',
       description: 'The deliveries to the webhook, newest first. They are kept as long as their events.',
+      // A statement for each webhook.
+      cost: { extra: () => pointsOfShortStatement },
       resolve: async ({ id }, args, { loaders }) => {
         const list = { name: `deliveries of ${id}`, order: byTime('createdAt', 'DESC') }
         const page = readPageRequest(args, list)

@@ -161,8 +161,9 @@ async function* eventsOf(
  * it.
  */
 function createResults(request: SubscriptionRequest, { admissions, unsent, paid }: Omit<EventsOptions, 'meter'>) {
-  const { operation, context, checkKey } = request
+  const { operation, variables, context, checkKey } = request
   const { viewer } = context
+  const extraPointsIn = operation.extraPointsIn(variables)
   /** The points that the admission has taken, for the first event. */
   let credit = paid
 
@@ -172,10 +173,11 @@ function createResults(request: SubscriptionRequest, { admissions, unsent, paid 
     // Rows of an earlier event are out of date.
     context.loaders.clearAll()
     const result = await executeOperation(request, value)
-    const length = lengthOf(result.data)
+    const length = lengthOf(result.errors ? [result.data, result.errors] : result.data)
     requireResponseLength(length)
     countErrors(result, context)
-    const points = Math.max(1, operation.countNodes(result.data), pointsOfLength(length))
+    const ofFields = operation.countNodes(result.data) + extraPointsIn(result.data)
+    const points = Math.max(1, ofFields, pointsOfLength(length))
     if (points > credit) await admissions.spend(request, points - credit)
     credit = 0
     return { result, release: length >= longResponse ? unsent.hold(viewer, Math.ceil(length / mebibyte)) : undefined }

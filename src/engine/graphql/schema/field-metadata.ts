@@ -61,8 +61,8 @@ export const pointsOfScan = 50
  */
 export const rowsOfParent = 5
 
-/** The extra points of a statement that PostgreSQL only plans. */
-export const pointsOfPlan = 5
+/** The extra points of a statement that reads no row, or a page of one parent. */
+export const pointsOfShortStatement = 5
 
 /** The key under which the schema keeps the metadata of a field. */
 export const metadataKey = 'metadata'

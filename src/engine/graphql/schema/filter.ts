@@ -79,7 +79,9 @@ export interface Filter<Values = FilterValues> {
   readonly rules: z.ZodType
   /** Adds a field. Filters of two resources that refer to each other are defined first. */
   add(name: string, field: FilterFields[string]): void
-  /** Whether a value makes the operation cost more. The values are as the client sent them. */
+  /**
+   * Whether a value makes the operation cost more, or the filter is rejected. The values are as the client sent them.
+   */
   isScan(values: Values): boolean
   /**
    * The conditions of values.
@@ -91,7 +93,8 @@ export interface Filter<Values = FilterValues> {
   /** The conditions of values that are checked, except for the scopes of the viewer. */
   checkedConditionsOf(values: Values, context: Context): Condition[]
   /**
-   * The number of conditions. A filter without any counts as one.
+   * The number of conditions. A filter without any counts as one. Beyond the most that a filter may have, no more are
+   * counted: each alias counts the same variable, before its cost is known.
    *
    * @throws GatewayError BAD_USER_INPUT for filters within filters beyond the depth
    */
@@ -136,10 +139,12 @@ export function defineFilter<Fields extends FilterFields>(
     }),
     rules,
     add: (name, field) => void fields.set(name, field),
-    isScan: (values) =>
-      given(values).some(
-        ({ field: { isScan, inner }, value }) => isScan || (inner && filtersIn(value).some(inner.isScan)),
-      ),
+    isScan(values) {
+      const isRejected = sizeOrRejected(this, values) === undefined
+      const fieldIsScan = ({ field: { isScan, inner }, value }: ReturnType<typeof given>[number]) =>
+        isScan || (inner && filtersIn(value).some((filter) => inner.isScan(filter)))
+      return isRejected || given(values).some(fieldIsScan)
+    },
     conditionsOf(values, context) {
       if (this.sizeOf(values, 0) > maxConditions) {
         throw invalidField('filter', 'TOO_LONG', `must have at most ${maxConditions} conditions`)
@@ -156,18 +161,28 @@ export function defineFilter<Fields extends FilterFields>(
       if (depth > maxDepth) throw invalidField('filter', 'OUT_OF_RANGE', `must be nested at most ${maxDepth} deep`)
       let size = 0
       for (const { field, value } of given(values)) {
-        if (field.inner) for (const filter of filtersIn(value)) size += field.inner.sizeOf(filter, depth + 1)
-        else size += 1
+        if (!field.inner) size += 1
+        else
+          for (const filter of filtersIn(value)) {
+            size += field.inner.sizeOf(filter, depth + 1)
+            if (size > maxConditions) return size
+          }
       }
       return Math.max(1, size)
     },
     countOf(values) {
-      try {
-        return Math.min(this.sizeOf(values, 0), maxConditions)
-      } catch {
-        return maxConditions
-      }
+      return sizeOrRejected(this, values) ?? maxConditions
     },
+  }
+}
+
+/** The number of conditions of a filter; undefined if they are too many, or nested too deep. */
+function sizeOrRejected<Values>(filter: Pick<Filter<Values>, 'sizeOf'>, values: Values): number | undefined {
+  try {
+    const size = filter.sizeOf(values, 0)
+    return size > maxConditions ? undefined : size
+  } catch {
+    return undefined
   }
 }
 

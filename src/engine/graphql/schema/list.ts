@@ -5,7 +5,7 @@ import { byTime } from '../../db/read/order.ts'
 import { windowBeyond, windowOf } from '../../db/read/page.ts'
 import { builder } from './builder.ts'
 import { readPageRequest, type Side, toConnection } from './connection.ts'
-import { pointsOfPlan, pointsOfScan, rowsOfParent } from './field-metadata.ts'
+import { pointsOfScan, pointsOfShortStatement, rowsOfParent } from './field-metadata.ts'
 import type { Filter, FilterValues } from './filter.ts'
 import type { defineOrder } from './order.ts'
 
@@ -123,7 +123,7 @@ function defineConnection({
               totalCountEstimate: connection.int({
                 nullable: true,
                 description: `About the number of ${plural} in the whole list, as the database estimates it without counting. It can be off by a multiple. Null if the filter has a condition on a text or an id. Below another object it is the exact number.`,
-                cost: { extra: (_, isOfRoot) => (isOfRoot ? pointsOfPlan : rowsOfParent) },
+                cost: { extra: (_, isOfRoot) => (isOfRoot ? pointsOfShortStatement : rowsOfParent) },
                 resolve: (parent) => (parent as unknown as Counted).estimate(),
               }),
             },

@@ -33,8 +33,10 @@ export function createCost({ variableDefinitions = [] }: OperationDefinitionNode
   const defaults = variableDefinitions.map(
     ({ variable, defaultValue }) => [variable.name.value, defaultValue && valueFromASTUntyped(defaultValue)] as const,
   )
+  const calculationFor = (variables: Values, shares?: Map<string, number>) =>
+    new CostCalculation(recordOf([...defaults, ...Object.entries(variables)]), shares)
   const calculate = (variables: Values, shares?: Map<string, number>) => {
-    const calculation = new CostCalculation(recordOf([...defaults, ...Object.entries(variables)]), shares)
+    const calculation = calculationFor(variables, shares)
     return {
       cost: Math.max(1, calculation.ofFields(fields, { page: undefined, path: '', times: 1, depth: 0 })),
       isConstant: !calculation.readsVariables,
@@ -47,6 +49,11 @@ export function createCost({ variableDefinitions = [] }: OperationDefinitionNode
       const shares = new Map<string, number>()
       calculate(variables, shares)
       return [...shares].sort(([, one], [, other]) => other - one)
+    },
+    /** Returns a function that returns what the fields below the root cost besides nodes, in the data of a response. */
+    extraPointsIn(variables: Values): (data: unknown) => number {
+      const costly = calculationFor(variables).costlyFields(fields, 0)
+      return (data) => extraPointsOf(costly, data)
     },
   }
 }
@@ -104,6 +111,19 @@ class CostCalculation {
     return [...merged.values()]
   }
 
+  /** @param depth 0 for root fields, which cost nothing here */
+  costlyFields(selected: readonly SelectedField[], depth: number): readonly CostlyField[] {
+    return this.responseFields(selected).flatMap((one): CostlyField[] => {
+      const { key, field, node, selections } = one
+      const page = isListType(getNullableType(field.type)) ? undefined : this.pageOf(field, node)
+      // The row more that a page reads is a point.
+      const ofPage = page === undefined ? 0 : 1 + this.pointsOfCursors(node, page)
+      const points = depth === 0 ? 0 : this.extraOf(one, depth === 1) + ofPage
+      const below = this.costlyFields(selections, depth + 1)
+      return points > 0 || below.length > 0 ? [{ key, points, below }] : []
+    })
+  }
+
   private share(path: string, points: number): void {
     if (points > 0) this.shares?.set(path, (this.shares.get(path) ?? 0) + points)
   }
@@ -126,7 +146,7 @@ class CostCalculation {
     const inner = length * this.ofFields(selections, below)
     // A page is read whatever is selected of it, with one more row; and each root field is a piece of work.
     const page = ownPage === undefined ? 0 : Math.max(1, ownPage)
-    const cursors = depth === 0 || ownPage === undefined ? 0 : this.pointsOfCursors(node)
+    const cursors = depth === 0 ? 0 : this.pointsOfCursors(node, ownPage)
     const points = Math.max(inner + (isNode(type) ? length : 0), page, depth === 0 ? 1 : 0) + cursors
     this.share(path, times * (points - inner))
     return points
@@ -152,7 +172,8 @@ class CostCalculation {
    * The points for the cursors of a page below another object. Each is a condition on the rows of each parent, and the
    * flag that says whether there are rows beyond it is another one.
    */
-  private pointsOfCursors(node: FieldNode): number {
+  private pointsOfCursors(node: FieldNode, page: number | undefined): number {
+    if (page === undefined) return 0
     const cursors = ['after', 'before'].filter((name) => this.argument(node, name) != null)
     return 2 * rowsOfParent * cursors.length
   }
@@ -172,6 +193,22 @@ class CostCalculation {
     }
     return valueFromASTUntyped(value, this.variables)
   }
+}
+
+/** A field that costs more than the nodes that it returns, or has such fields below it. */
+interface CostlyField {
+  readonly key: string
+  readonly points: number
+  readonly below: readonly CostlyField[]
+}
+
+function extraPointsOf(fields: readonly CostlyField[], data: unknown): number {
+  if (fields.length === 0 || typeof data !== 'object' || data === null) return 0
+  if (Array.isArray(data)) return data.reduce<number>((sum, item) => sum + extraPointsOf(fields, item), 0)
+  return fields.reduce((sum, { key, points, below }) => {
+    if (!Object.hasOwn(data, key)) return sum
+    return sum + points + extraPointsOf(below, own(data, key))
+  }, 0)
 }
 
 /** How many JSON objects are selected again, under another alias. */

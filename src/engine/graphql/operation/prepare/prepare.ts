@@ -118,6 +118,11 @@ export interface PreparedOperation {
   costOf(variables: Values): number
   /** The fields by their path, with the points of each, the costliest first. */
   costliestFields(variables: Values): readonly (readonly [path: string, points: number])[]
+  /**
+   * Returns a function that returns what the fields below the root cost besides nodes, in the data of a response:
+   * pages, counts, conditions.
+   */
+  extraPointsIn(variables: Values): (data: unknown) => number
   /** Counts the nodes in the data of a response. */
   countNodes(data: unknown): number
   coerce(variables: Values): ReturnType<typeof coerceVariables>
