@@ -20,9 +20,10 @@ export function ownRowsText(model: DataModel, of: Model, owned: Ownership) {
 export function shareText(model: DataModel, of: Model, tenantAppId: string) {
   const text = `
     SELECT sum(c.reltuples * s.most_common_freqs[array_position(s.most_common_vals::text::text[], $2)])::bigint
-    FROM pg_partition_tree($1::regclass) AS leaf JOIN pg_class AS c ON c.oid = leaf.relid
+    FROM pg_class AS c
     JOIN pg_stats AS s ON s.schemaname = 'public' AND s.tablename = c.relname AND s.attname = 'tenant_app_id' AND NOT s.inherited
-    WHERE leaf.isleaf AND c.reltuples > 0`
+    WHERE c.relkind = 'r' AND c.reltuples > 0
+      AND (c.oid = $1::regclass OR EXISTS (SELECT FROM pg_inherits WHERE inhparent = $1::regclass AND inhrelid = c.oid))`
   return { text, parameters: [`"${model(of).name}"`, tenantAppId] }
 }
 
