@@ -183,10 +183,13 @@ export const listRemoved = statement(`
 
 const removedAtOnce = 10_000
 
-/** Removes deliveries of a webhook. Parameters: tenant, webhook. */
+/**
+ * Removes deliveries of a webhook. Parameters: tenant, webhook. The array is read once, and its rows are found by their
+ * places: a plan from a time when the table was small would read the list of ids again for each row.
+ */
 export const removeOf = statement(`
   WITH locked AS (SELECT id FROM webhook WHERE ${ofWebhook} FOR UPDATE)
-  DELETE FROM webhook_delivery WHERE tenant_app_id = $1 AND id IN (
-    SELECT delivery.id FROM locked CROSS JOIN LATERAL (
-      SELECT id FROM webhook_delivery WHERE tenant_app_id = $1 AND webhook_id = locked.id LIMIT ${removedAtOnce} FOR UPDATE SKIP LOCKED
-    ) AS delivery)`)
+  DELETE FROM webhook_delivery WHERE tenant_app_id = $1 AND ctid = ANY (ARRAY(
+    SELECT delivery.ctid FROM locked CROSS JOIN LATERAL (
+      SELECT ctid FROM webhook_delivery WHERE tenant_app_id = $1 AND webhook_id = locked.id LIMIT ${removedAtOnce} FOR UPDATE SKIP LOCKED
+    ) AS delivery))`)
