@@ -28,6 +28,104 @@ import {
   wholeNumber,
 } from './option-values.ts'
 
+// The files in commands/ say what each command accepts, and load almost nothing. A command that runs imports its file
+// in actions/ or process/, and with it the gateway's code: without that, `fusion --help` would take seconds.
+
+const commands = [
+  serveCommand,
+  workCommand,
+  migrateCommand,
+  tenantsCommand,
+  keysCommand,
+  signingKeysCommand,
+  eventsCommand,
+  usageCommand,
+  webhooksCommand,
+  mcpCommand,
+  verifyCommand,
+  importCommand,
+  exportCommand,
+  backupCommand,
+  restoreCommand,
+  seedCommand,
+  schemaCommand,
+]
+
+/** Creates the command `fusion`. It throws a CommanderError where it would end the process. */
+export function createProgram(io: Io): Command {
+  const program = new Command('fusion')
+    .description('Fusion Gateway: GraphQL and REST over users, accounts, profiles and jobs')
+    .showHelpAfterError('Run the command with --help for its usage.')
+    .option('-V, --version', 'print the version, the commit and the version of Node')
+    .on('option:version', () => {
+      io.stdout.write(`${fullVersion()}\n`)
+      throw new CommanderError(0, 'commander.version', 'version')
+    })
+  for (const create of commands) program.addCommand(create(io))
+  useIo(program, io)
+  return program
+}
+
+/** Lets a command and those below it write to `io`, and throw where they would end the process. */
+function useIo(command: Command, io: Io): void {
+  const { stdout, stderr } = io
+  command.exitOverride().configureOutput({
+    writeOut: (text) => stdout.write(text),
+    writeErr: (text) => stderr.write(text),
+    getOutHelpWidth: () => widthOf(stdout),
+    getErrHelpWidth: () => widthOf(stderr),
+  })
+  for (const child of command.commands) useIo(child, io)
+}
+
+function widthOf({ isTTY, columns = 80 }: Output): number {
+  return isTTY ? columns : 80
+}
+
+const concurrency = new Option('--concurrency <count>', 'the number of jobs that run at the same time')
+  .argParser(wholeNumber(1, 1_000))
+  .default(4)
+
+function serveCommand(io: Io): Command {
+  return new Command('serve')
+    .description('serve GraphQL and REST')
+    .option(
+      '--handlers <file>',
+      'run jobs in this process too, with the functions that the file exports (with the embedded database it always runs jobs)',
+    )
+    .addOption(concurrency)
+    .option(
+      '--processes <count>',
+      'the number of processes that serve together on the port; more than one needs PostgreSQL. SIGHUP restarts them one by one',
+      wholeNumber(1, 64),
+      1,
+    )
+    .action(async (options: ServeOptions) => {
+      if (options.processes === 1) return (await import('../server/serve.ts')).serve(io, options)
+      const { default: cluster } = await import('node:cluster')
+      // The supervisor does not load the code that serves.
+      if (cluster.isPrimary) return (await import('../server/supervise.ts')).supervise(io, options.processes)
+      const supervisor = (await import('../server/supervised.ts')).connectToSupervisor()
+      return (await import('../server/serve.ts')).serve(io, options, supervisor)
+    })
+}
+
+function workCommand(io: Io): Command {
+  return new Command('work')
+    .description('run the jobs of all tenants. With the embedded database, `serve` does so itself')
+    .option(
+      '--handlers <file>',
+      'the functions that the file exports run the jobs of the types they are named after. See docs/jobs.md',
+    )
+    .addOption(concurrency)
+    .option(
+      '--lease <seconds>',
+      'how long other workers wait for a worker that has died. 30 by default',
+      wholeNumber(1, 3_600),
+    )
+    .action(async (options: WorkOptions) => (await import('../server/run-process.ts')).work(io, options))
+}
+
 const types = Object.keys(eventTypes) as EventType[]
 
 function webhooksCommand(io: Io): Command {
@@ -103,104 +201,6 @@ function seedCommand(io: Io): Command {
     .requiredOption('--users <count>', 'the number of users', wholeNumber(0, maxNumber))
     .option('--seed <number>', 'the same number creates the same users', wholeNumber(0, maxNumber), 1)
     .action(async (options: SeedOptions) => (await import('./actions/tenants.ts')).seed(io, options))
-}
-
-const concurrency = new Option('--concurrency <count>', 'the number of jobs that run at the same time')
-  .argParser(wholeNumber(1, 1_000))
-  .default(4)
-
-function serveCommand(io: Io): Command {
-  return new Command('serve')
-    .description('serve GraphQL and REST')
-    .option(
-      '--handlers <file>',
-      'run jobs in this process too, with the functions that the file exports (with the embedded database it always runs jobs)',
-    )
-    .addOption(concurrency)
-    .option(
-      '--processes <count>',
-      'the number of processes that serve together on the port; more than one needs PostgreSQL. SIGHUP restarts them one by one',
-      wholeNumber(1, 64),
-      1,
-    )
-    .action(async (options: ServeOptions) => {
-      if (options.processes === 1) return (await import('../server/serve.ts')).serve(io, options)
-      const { default: cluster } = await import('node:cluster')
-      // The supervisor does not load the code that serves.
-      if (cluster.isPrimary) return (await import('../server/supervise.ts')).supervise(io, options.processes)
-      const supervisor = (await import('../server/supervised.ts')).connectToSupervisor()
-      return (await import('../server/serve.ts')).serve(io, options, supervisor)
-    })
-}
-
-function workCommand(io: Io): Command {
-  return new Command('work')
-    .description('run the jobs of all tenants. With the embedded database, `serve` does so itself')
-    .option(
-      '--handlers <file>',
-      'the functions that the file exports run the jobs of the types they are named after. See docs/jobs.md',
-    )
-    .addOption(concurrency)
-    .option(
-      '--lease <seconds>',
-      'how long other workers wait for a worker that has died. 30 by default',
-      wholeNumber(1, 3_600),
-    )
-    .action(async (options: WorkOptions) => (await import('../server/run-process.ts')).work(io, options))
-}
-
-// The files in commands/ say what each command accepts, and load almost nothing. A command that runs imports its file
-// in actions/ or process/, and with it the gateway's code: without that, `fusion --help` would take seconds.
-
-const commands = [
-  serveCommand,
-  workCommand,
-  migrateCommand,
-  tenantsCommand,
-  keysCommand,
-  signingKeysCommand,
-  eventsCommand,
-  usageCommand,
-  webhooksCommand,
-  mcpCommand,
-  verifyCommand,
-  importCommand,
-  exportCommand,
-  backupCommand,
-  restoreCommand,
-  seedCommand,
-  schemaCommand,
-]
-
-/** Creates the command `fusion`. It throws a CommanderError where it would end the process. */
-export function createProgram(io: Io): Command {
-  const program = new Command('fusion')
-    .description('Fusion Gateway: GraphQL and REST over users, accounts, profiles and jobs')
-    .showHelpAfterError('Run the command with --help for its usage.')
-    .option('-V, --version', 'print the version, the commit and the version of Node')
-    .on('option:version', () => {
-      io.stdout.write(`${fullVersion()}\n`)
-      throw new CommanderError(0, 'commander.version', 'version')
-    })
-  for (const create of commands) program.addCommand(create(io))
-  useIo(program, io)
-  return program
-}
-
-/** Lets a command and those below it write to `io`, and throw where they would end the process. */
-function useIo(command: Command, io: Io): void {
-  const { stdout, stderr } = io
-  command.exitOverride().configureOutput({
-    writeOut: (text) => stdout.write(text),
-    writeErr: (text) => stderr.write(text),
-    getOutHelpWidth: () => widthOf(stdout),
-    getErrHelpWidth: () => widthOf(stderr),
-  })
-  for (const child of command.commands) useIo(child, io)
-}
-
-function widthOf({ isTTY, columns = 80 }: Output): number {
-  return isTTY ? columns : 80
 }
 
 function backupCommand(io: Io): Command {

@@ -10,6 +10,58 @@ import { inputSchema, type Json } from '../rest/openapi/json-schema.ts'
 import { routes } from '../rest/routes.ts'
 import { createRouteTool, type Tool, toToolName } from './route-tools.ts'
 
+export interface McpOptions {
+  readonly preparer: Preparer
+  readonly authenticate: Authenticate
+  readonly trustedDocuments?: TrustedDocuments | undefined
+  readonly introspection: boolean
+  readonly rateLimit: RateLimit
+}
+
+/**
+ * Serves the Model Context Protocol at /mcp: streamable HTTP without sessions, so any process can serve each message.
+ *
+ * @see https://modelcontextprotocol.io/specification
+ */
+export const mcp = routePlugin<McpOptions>(
+  'mcp',
+  (app, { preparer, authenticate, trustedDocuments, introspection, rateLimit }) => {
+    const isOpen = trustedDocuments?.others !== 'reject'
+    const all = [
+      // The last tool with a name has it: a trusted document replaces none of the others.
+      ...createDocumentTools(preparer, trustedDocuments),
+      ...routes.map((route) => createRouteTool(route, preparer)),
+      ...(isOpen ? [queryTool] : []),
+      ...(isOpen && introspection ? [createSearchTool(preparer.schema)] : []),
+    ]
+    const tools = new Map(all.map((tool) => [tool.name, tool]))
+
+    app.post('/mcp', {
+      async onRequest(request, reply) {
+        // The protocol requires this. The plugin `cors` has set the header for the origins that it allows.
+        if (request.headers.origin !== undefined && !reply.hasHeader('access-control-allow-origin')) {
+          throw new GatewayError('FORBIDDEN', 'CORS_ORIGINS lacks the origin of this page.')
+        }
+        await authenticate(request)
+      },
+      async handler(request, reply) {
+        if (Array.isArray(request.body)) {
+          throw new GatewayError(
+            'MALFORMED_REQUEST',
+            'Batching is not supported. Send each message in its own request.',
+          )
+        }
+        // The request of a tool pays for itself besides.
+        const points = pointsOfLength(request.bodyLength)
+        if (points > 0) await rateLimit.spend(viewerOf(request), points)
+        // The package takes a while to load, and a gateway without clients of MCP does not need it.
+        const { respond } = await import('./protocol.ts')
+        return respond(tools, request, reply)
+      },
+    })
+  },
+)
+
 /** The tool `query`. A GET never executes a mutation. */
 const queryTool: Tool = {
   name: 'query',
@@ -70,58 +122,6 @@ function schemaOf(type: graphql.GraphQLInputType): Json {
   const fields = Object.values(type.getFields()).map((field) => `${field.name}: ${field.type}`)
   return { type: 'object', title: `${type.name} { ${fields.join(', ')} }` }
 }
-
-export interface McpOptions {
-  readonly preparer: Preparer
-  readonly authenticate: Authenticate
-  readonly trustedDocuments?: TrustedDocuments | undefined
-  readonly introspection: boolean
-  readonly rateLimit: RateLimit
-}
-
-/**
- * Serves the Model Context Protocol at /mcp: streamable HTTP without sessions, so any process can serve each message.
- *
- * @see https://modelcontextprotocol.io/specification
- */
-export const mcp = routePlugin<McpOptions>(
-  'mcp',
-  (app, { preparer, authenticate, trustedDocuments, introspection, rateLimit }) => {
-    const isOpen = trustedDocuments?.others !== 'reject'
-    const all = [
-      // The last tool with a name has it: a trusted document replaces none of the others.
-      ...createDocumentTools(preparer, trustedDocuments),
-      ...routes.map((route) => createRouteTool(route, preparer)),
-      ...(isOpen ? [queryTool] : []),
-      ...(isOpen && introspection ? [createSearchTool(preparer.schema)] : []),
-    ]
-    const tools = new Map(all.map((tool) => [tool.name, tool]))
-
-    app.post('/mcp', {
-      async onRequest(request, reply) {
-        // The protocol requires this. The plugin `cors` has set the header for the origins that it allows.
-        if (request.headers.origin !== undefined && !reply.hasHeader('access-control-allow-origin')) {
-          throw new GatewayError('FORBIDDEN', 'CORS_ORIGINS lacks the origin of this page.')
-        }
-        await authenticate(request)
-      },
-      async handler(request, reply) {
-        if (Array.isArray(request.body)) {
-          throw new GatewayError(
-            'MALFORMED_REQUEST',
-            'Batching is not supported. Send each message in its own request.',
-          )
-        }
-        // The request of a tool pays for itself besides.
-        const points = pointsOfLength(request.bodyLength)
-        if (points > 0) await rateLimit.spend(viewerOf(request), points)
-        // The package takes a while to load, and a gateway without clients of MCP does not need it.
-        const { respond } = await import('./protocol.ts')
-        return respond(tools, request, reply)
-      },
-    })
-  },
-)
 
 /**
  * Creates the tool that finds fields by up to 8 words. Each is a line: `user email` ⇒ `User.email: String # The email

@@ -4,78 +4,6 @@ import { GatewayError } from '../errors.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { createConcurrencyLimit } from './concurrency-limit.ts'
 
-/**
- * What a request, or an operation of a WebSocket, holds: its place among those in flight, and what its client has not
- * received yet. Whatever ends the request gives everything back, once.
- */
-export class Held {
-  #place: (() => void) | undefined
-  #others: (() => void)[] = []
-  #isOver = false
-
-  /** Whether everything was given back. */
-  get isOver(): boolean {
-    return this.#isOver
-  }
-
-  /** Holds a place instead of the one before. */
-  takePlace(release: () => void): void {
-    this.leavePlace()
-    if (this.#isOver) release()
-    else this.#place = release
-  }
-
-  /** Gives the place back early: the request only waits for events from now on, or for a slow reader of a page. */
-  leavePlace(): void {
-    this.#place?.()
-    this.#place = undefined
-  }
-
-  /** Calls `release` when the request is over: its client has received the response, or has gone. */
-  untilOver(release: () => void): void {
-    if (this.#isOver) release()
-    else this.#others.push(release)
-  }
-
-  /** Gives everything back. Further calls do nothing. */
-  end(): void {
-    this.#isOver = true
-    this.leavePlace()
-    for (const release of this.#others.splice(0)) release()
-  }
-}
-
-const resolutionMilliseconds = 10
-const intervalMilliseconds = 1_000
-
-/**
- * Measures the delay of the event loop every second. The event loop counts as late after two late seconds in a row,
- * because a single long step is over when it is noticed.
- *
- * @param maxMilliseconds the maximum mean delay
- */
-function watchEventLoop(maxMilliseconds: number) {
-  const delay = monitorEventLoopDelay({ resolution: resolutionMilliseconds })
-  delay.enable()
-  let lateSeconds = 0
-  let checkedAt = performance.now()
-  const timer = setInterval(() => {
-    const elapsed = performance.now() - checkedAt
-    checkedAt += elapsed
-    // There is no sample if the loop was blocked for the whole interval.
-    const mean = delay.count > 0 ? delay.mean / 1e6 - resolutionMilliseconds : elapsed
-    delay.reset()
-    lateSeconds = mean > maxMilliseconds ? lateSeconds + 1 : 0
-  }, intervalMilliseconds).unref()
-  return {
-    isLate: () => lateSeconds >= 2,
-    stop(): void {
-      clearInterval(timer)
-      delay.disable()
-    },
-  }
-}
-
 /** How much load a process accepts. */
 export interface LoadLimits {
   /** The maximum number of requests at a time. */
@@ -175,4 +103,77 @@ const variables = { in_flight: 'MAX_IN_FLIGHT', event_loop: 'MAX_EVENT_LOOP_DELA
 function overloaded(limit: keyof typeof variables): GatewayError {
   const message = `The gateway has too many requests right now (${variables[limit]}). Try again shortly.`
   return new GatewayError('SERVICE_UNAVAILABLE', message, { limit })
+}
+
+/**
+ * What a request, or an operation of a WebSocket, holds: its place among those in flight, and what its client has not
+ * received yet. Whatever ends the request gives everything back, once.
+ */
+export class Held {
+  #place: (() => void) | undefined
+  #others: (() => void)[] = []
+  #isOver = false
+
+  /** Whether everything was given back. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Holds a place instead of the one before. */
+  takePlace(release: () => void): void {
+    this.leavePlace()
+    if (this.#isOver) release()
+    else this.#place = release
+  }
+
+  /** Gives the place back early: the request only waits for events from now on, or for a slow reader of a page. */
+  leavePlace(): void {
+    this.#place?.()
+    this.#place = undefined
+  }
+
+  /** Calls `release` when the request is over: its client has received the response, or has gone. */
+  untilOver(release: () => void): void {
+    if (this.#isOver) release()
+    else this.#others.push(release)
+  }
+
+  /** Gives everything back. Further calls do nothing. */
+  end(): void {
+    this.#isOver = true
+    this.leavePlace()
+    for (const release of this.#others.splice(0)) release()
+  }
+}
+
+const resolutionMilliseconds = 10
+
+const intervalMilliseconds = 1_000
+
+/**
+ * Measures the delay of the event loop every second. The event loop counts as late after two late seconds in a row,
+ * because a single long step is over when it is noticed.
+ *
+ * @param maxMilliseconds the maximum mean delay
+ */
+function watchEventLoop(maxMilliseconds: number) {
+  const delay = monitorEventLoopDelay({ resolution: resolutionMilliseconds })
+  delay.enable()
+  let lateSeconds = 0
+  let checkedAt = performance.now()
+  const timer = setInterval(() => {
+    const elapsed = performance.now() - checkedAt
+    checkedAt += elapsed
+    // There is no sample if the loop was blocked for the whole interval.
+    const mean = delay.count > 0 ? delay.mean / 1e6 - resolutionMilliseconds : elapsed
+    delay.reset()
+    lateSeconds = mean > maxMilliseconds ? lateSeconds + 1 : 0
+  }, intervalMilliseconds).unref()
+  return {
+    isLate: () => lateSeconds >= 2,
+    stop(): void {
+      clearInterval(timer)
+      delay.disable()
+    },
+  }
 }

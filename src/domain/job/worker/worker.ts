@@ -11,20 +11,6 @@ import type { JobHandler, JobHandlers } from './handler.ts'
 import { failureOf } from './outcome.ts'
 import { heldJob, type RunningJob, runJob } from './run-job.ts'
 
-/** The failure of the job whose handler has left an error uncaught. Another attempt would end the worker again. */
-function uncaughtFailure(error: unknown): Failure {
-  const { message } = failureOf(error)
-  const text = `The handler left an error uncaught, which ended the worker: ${message}`
-  return { ...failureOf({ message: text }), code: 'UNCAUGHT_ERROR', isRetryable: false }
-}
-
-/** The failure of another job of a worker that such an error has ended. */
-const workerCrashed: Failure = {
-  code: 'WORKER_CRASHED',
-  message: 'An error that was not caught ended the worker.',
-  isRetryable: true,
-}
-
 export interface WorkerOptions {
   readonly jobs: JobStore
   readonly events: Pick<EventFeed, 'watch'>
@@ -157,6 +143,20 @@ export function startWorker(options: WorkerOptions): Worker {
       return { jobs: held.map(loggedJob), culprit: culprit && loggedJob(culprit), recorded }
     },
   }
+}
+
+/** The failure of the job whose handler has left an error uncaught. Another attempt would end the worker again. */
+function uncaughtFailure(error: unknown): Failure {
+  const { message } = failureOf(error)
+  const text = `The handler left an error uncaught, which ended the worker: ${message}`
+  return { ...failureOf({ message: text }), code: 'UNCAUGHT_ERROR', isRetryable: false }
+}
+
+/** The failure of another job of a worker that such an error has ended. */
+const workerCrashed: Failure = {
+  code: 'WORKER_CRASHED',
+  message: 'An error that was not caught ended the worker.',
+  isRetryable: true,
 }
 
 /**

@@ -6,45 +6,6 @@ import { type Caller, invalidOperation, type UsageCounts } from '../../telemetry
 import type { OperationRequest } from './execute.ts'
 import type { PreparedOperation } from './prepare/prepare.ts'
 
-/** The longest response of a query, and the longest event of a subscription, in characters. */
-export const maxResponseLength = 8 * 1024 * 1024
-
-/** Responses from this length on, in characters, count as unread until the client has received them. */
-export const longResponse = 256 * 1024
-
-export const mebibyte = 1024 * 1024
-
-/** The approximate length in a response of a value that is not a text, such as a number, or of the name of a field. */
-const otherLength = 8
-
-/**
- * Returns the approximate length of a response as JSON, in characters.
- *
- * @param max where it stops counting, because longer responses are rejected
- */
-export function lengthOf(response: unknown, max = maxResponseLength): number {
-  let length = 0
-
-  function add(value: unknown): void {
-    if (length > max) return
-    length += typeof value === 'string' ? value.length : otherLength
-    if (typeof value !== 'object' || value === null) return
-    if (Array.isArray(value)) for (const item of value) add(item)
-    else for (const key in value) add((value as Record<string, unknown>)[key])
-  }
-
-  add(response)
-  return length
-}
-
-/** @throws GatewayError TOO_EXPENSIVE if a response of this length would be too long */
-export function requireResponseLength(length: number): void {
-  if (length <= maxResponseLength) return
-  throw new GatewayError('TOO_EXPENSIVE', 'The response would be longer than 8 MiB. Request fewer rows or fields.', {
-    limit: 'response_length',
-  })
-}
-
 const maxCost = 20_000
 
 /** The cost of an operation so far. */
@@ -57,11 +18,6 @@ export interface Admission {
 }
 
 export type Admissions = ReturnType<typeof createAdmissions>
-
-/** The points of a text: one per KiB. Shorter texts cost nothing. */
-export function pointsOfLength(length: number): number {
-  return Math.floor(length / 1_024)
-}
 
 /** Returns the functions that take the costs of operations from the budgets of keys. */
 export function createAdmissions(rateLimit: RateLimit, usage: UsageRecorder) {
@@ -112,6 +68,11 @@ export function createAdmissions(rateLimit: RateLimit, usage: UsageRecorder) {
   }
 }
 
+/** The points of a text: one per KiB. Shorter texts cost nothing. */
+export function pointsOfLength(length: number): number {
+  return Math.floor(length / 1_024)
+}
+
 /** The longest path that the error names whole. Of a longer one it has the end. */
 const maxPathLength = 100
 
@@ -123,6 +84,45 @@ function withFields({ code, message, details, limit }: GatewayError, fields: rea
 
 function admission(cost: number, budget: Budget | undefined): Admission {
   return { cost, budget, headers: { 'x-cost': String(cost), ...(budget && budgetHeaders(budget)) } }
+}
+
+/** The longest response of a query, and the longest event of a subscription, in characters. */
+export const maxResponseLength = 8 * 1024 * 1024
+
+/** Responses from this length on, in characters, count as unread until the client has received them. */
+export const longResponse = 256 * 1024
+
+export const mebibyte = 1024 * 1024
+
+/** The approximate length in a response of a value that is not a text, such as a number, or of the name of a field. */
+const otherLength = 8
+
+/**
+ * Returns the approximate length of a response as JSON, in characters.
+ *
+ * @param max where it stops counting, because longer responses are rejected
+ */
+export function lengthOf(response: unknown, max = maxResponseLength): number {
+  let length = 0
+
+  function add(value: unknown): void {
+    if (length > max) return
+    length += typeof value === 'string' ? value.length : otherLength
+    if (typeof value !== 'object' || value === null) return
+    if (Array.isArray(value)) for (const item of value) add(item)
+    else for (const key in value) add((value as Record<string, unknown>)[key])
+  }
+
+  add(response)
+  return length
+}
+
+/** @throws GatewayError TOO_EXPENSIVE if a response of this length would be too long */
+export function requireResponseLength(length: number): void {
+  if (length <= maxResponseLength) return
+  throw new GatewayError('TOO_EXPENSIVE', 'The response would be longer than 8 MiB. Request fewer rows or fields.', {
+    limit: 'response_length',
+  })
 }
 
 interface RecordedRequest {
