@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { eraseUsers } from '../../src/domain/erasure/erase-users.ts'
 import { createEventFeed } from '../../src/domain/event/event-feed.ts'
 import { createEventLog } from '../../src/domain/event/event-log.ts'
@@ -140,6 +140,10 @@ describe('readers that resume at random points', () => {
 })
 
 describe('a transaction that stays open', () => {
+  // The oldest transaction of the server is the one that is named.
+  beforeEach(() => settleEvents(app))
+  afterEach(() => void vi.restoreAllMocks())
+
   it('delays later events, which arrive when it ends, without another announcement', async () => {
     const stream = await subscribe(address, tenant.key, 'subscription { events { resourceId } }')
     const pool = openPool()
