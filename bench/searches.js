@@ -12,7 +12,7 @@ const usage = `npm run bench:searches -- [--rows N,N] [--rounds N]
   --rounds  how often each search is sent (default: 15)
   DATABASE_URL names a PostgreSQL server, as a superuser. Without it one is started. 10 million users need 10 GB.
 `
-const options = readOptions(usage, { rows: '1000000,10000000', rounds: '15' })
+const options = readOptions(usage, { rows: '1000000,10000000', rounds: '15' }, { rows: '1000', rounds: '1' })
 const searches = {
   rare: 'zyxwvut',
   missing: 'nobody has this',
