@@ -238,7 +238,12 @@ describe('level by level, one statement per relation, are read', () => {
     const fields = subsets.map((selection, index) => `n${index}: user(id: "${ids.user}") { ${selection} }`)
     const { errors, statements } = await run(`{ ${fields.join(' ')} }`)
     expect(errors).toBeUndefined()
-    expect(statements).toHaveLength(10)
+    const planned = statements.filter((sql) => sql.startsWith('WITH level_0'))
+    const byLevel = statements.filter((sql) => !planned.includes(sql))
+    expect(planned).toHaveLength(8)
+    // How many of the other rows the planned statements have read depends on which are answered first.
+    expect(byLevel.length).toBeGreaterThan(0)
+    expect(new Set(byLevel).size).toBe(byLevel.length)
   })
 
   it('queries with more than three variables in @skip and @include', async () => {
