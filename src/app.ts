@@ -74,14 +74,14 @@ export interface AppOptions
 
 /** Creates the gateway. It does not listen. Closing it breaks off the subscriptions and leaves the database open. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
-  const { services, meter, logger, demoKey, keyCacheMilliseconds } = options
+  const { services, logger, demoKey, keyCacheMilliseconds } = options
   const { queues, metrics: counts } = services
   const app = Fastify(serverOptions(logger, options.timeouts))
   const limits = createLimits({ ...options, queues, metrics: counts })
   const operations = createOperations({ ...options, schemas, limits })
   const keys = createValidKeys(services.database, logger, keyCacheMilliseconds)
   const tokens = createTokenVerifier(services.tokens, options.trustedIssuers ?? [])
-  const authenticate = createAuthenticate(createAuthenticator(keys, tokens), meter)
+  const authenticate = createAuthenticate(createAuthenticator(keys, tokens), services.database)
   const documents = createDocumentFinder(options.trustedDocuments)
   app.addHook('onClose', () => keys.settle())
 

@@ -1,15 +1,14 @@
 import { createEngineServices, type EngineOptions, type Services } from '../engine/context.ts'
 import type { Database } from '../engine/db/database.ts'
+import type { Sql } from '../engine/db/sql.ts'
 import type { AllowedNetworks } from '../engine/network/private-networks.ts'
 import { createAddressCheck } from '../engine/network/private-networks.ts'
 import type { Logger } from '../engine/telemetry/logger.ts'
-import { type AccountStore, createAccountStore } from './account/account.service.ts'
 import { createEventFeed, type EventFeed } from './event/event-feed.ts'
 import { createEventLog } from './event/event-log.ts'
 import type { JobLimits } from './job/job.input.ts'
 import { createJobStore, type JobStore } from './job/store/job-store.ts'
 import type { Backoff } from './job/store/transitions.ts'
-import { createProfileStore, type ProfileStore } from './profile/profile.service.ts'
 import { createUsageReader, type ReadUsage } from './usage/read-usage.ts'
 import { createDeliveryStore, type DeliveryStore } from './webhook/delivery/delivery-store.ts'
 import type { WebhookServices } from './webhook/webhook.ts'
@@ -17,14 +16,14 @@ import { createDocumentCache, createQueryCheck, type DocumentCache } from './web
 
 declare module '../engine/context.ts' {
   interface RequestServices {
-    readonly accounts: AccountStore
-    readonly profiles: ProfileStore
-    readonly jobs: JobStore
     readonly events: EventFeed
     readonly webhooks: WebhookServices
-    readonly deliveries: DeliveryStore
     readonly readUsage: ReadUsage
     readonly documents: DocumentCache
+  }
+  interface RequestStores {
+    readonly jobs: JobStore
+    readonly deliveries: DeliveryStore
   }
 }
 
@@ -42,13 +41,13 @@ export function createServices(database: Database, options: ServicesOptions): Se
   const { metrics, queues } = engine
   const documents = createDocumentCache()
   const usage = createUsageReader(database)
+  const jobs = createJobStore(database, { ...options, metrics })
+  const storesFor = (sql: Sql) => ({ jobs: jobs.on(sql), deliveries: createDeliveryStore(sql) })
   return {
     ...engine,
+    ...storesFor(database.sql),
+    storesFor,
     documents,
-    accounts: createAccountStore(database),
-    profiles: createProfileStore(database),
-    jobs: createJobStore(database, { ...options, metrics }),
-    deliveries: createDeliveryStore(database),
     readUsage: (payer, read) => queues.searches.run(payer, () => read(usage)),
     webhooks: {
       secrets: options.keyRing,

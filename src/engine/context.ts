@@ -4,8 +4,9 @@ import type { Viewer } from './auth/viewer.ts'
 import type { Model } from './db/data-model.ts'
 import type { Database } from './db/database.ts'
 import { createLoaders, type Loaders } from './db/read/loaders.ts'
-import { type StatementCount, waitFor } from './db/statement-meter.ts'
-import type { OwnedRows } from './db/write/owned-rows.ts'
+import { type RequestDatabase, waitFor } from './db/request-database.ts'
+import type { Sql } from './db/sql.ts'
+import { type OwnedRows, rowsOf } from './db/write/owned-rows.ts'
 import { createIdempotency, type Idempotency } from './idempotency/idempotency.ts'
 import { createFairQueues, type FairQueues } from './limits/fair-queue.ts'
 import type { KeyRing } from './secrets/key-ring.ts'
@@ -23,8 +24,15 @@ export interface RequestServices {
   readonly hasPreviousRelease: boolean
 }
 
+/** The services that send the statements of a request. The domain declares them as it does those above. */
+// biome-ignore lint/suspicious/noEmptyInterface: the domain adds to it
+export interface RequestStores {}
+
 /** The services that the requests of a process share. */
-export interface Services extends RequestServices, EngineServices {}
+export interface Services extends RequestServices, RequestStores, EngineServices {
+  /** Returns the services that send their statements by `sql`. */
+  readonly storesFor: (sql: Sql) => RequestStores
+}
 
 /** The services that do not depend on the domain. */
 export interface EngineServices extends Pick<RequestServices, 'tokens' | 'metrics' | 'hasPreviousRelease'> {
@@ -78,7 +86,7 @@ export function createEngineServices(
   const { hasPreviousRelease = false } = options
   return {
     database,
-    idempotency: createIdempotency(database),
+    idempotency: createIdempotency(),
     tokens: createAccessTokens(createSigningKeys(database, keyRing, hasPreviousRelease), tokenIssuer),
     metrics,
     hasPreviousRelease,
@@ -88,15 +96,23 @@ export function createEngineServices(
   }
 }
 
-/** The context of one request, or of one page of a stream. Every resolver and every service gets it. */
-export interface Context extends RequestServices, Pick<Database, 'prisma' | 'insertRow' | 'insertRows' | 'transact'> {
-  readonly viewer: Viewer
-  /** Undefined for what the gateway executes by itself. */
-  readonly client: Client | undefined
+/** What reads and writes for a request, by its statements or by those of a transaction within it. */
+export interface RequestRows extends RequestStores {
+  /** Sends its statements. */
+  readonly sql: Sql
   /** Write the rows that the viewer may change. */
   readonly rows: OwnedRows
   /** Read the rows that the viewer may see. They remember these rows, so no two requests share them. */
   readonly loaders: Loaders
+}
+
+/** The context of one request, or of one page of a stream. Every resolver and every service gets it. */
+export interface Context extends RequestServices, RequestRows {
+  readonly viewer: Viewer
+  /** Undefined for what the gateway executes by itself. */
+  readonly client: Client | undefined
+  /** Returns what reads and writes within a transaction. */
+  readonly within: (transaction: Sql) => RequestRows
   readonly log: Logger
   /** Takes points for work that the cost of the operation does not include. Only for the sources of subscriptions. */
   readonly spend?: (points: number) => Promise<unknown>
@@ -106,43 +122,48 @@ export interface Context extends RequestServices, Pick<Database, 'prisma' | 'ins
 
 /** What belongs to one request. */
 type RequestParts = Pick<Context, 'viewer' | 'log'> & {
-  readonly statements: StatementCount
+  readonly statements: RequestDatabase
   readonly trace?: RequestTrace | undefined
   readonly client?: Client | undefined
 }
 
 export function createContext(
-  { database, idempotency: _, usageCounts: __, queues, reading, ...services }: Services,
+  { database, idempotency: _, usageCounts: __, queues, reading, storesFor, ...services }: Services,
   { viewer, log, statements, trace, client }: RequestParts,
 ): Context {
-  const { prisma, insertRow, insertRows, transact, reads, rowsOf } = database
   const { tenantAppId, userId } = viewer
-  const within = userId === undefined ? undefined : { model: reading.userModel, id: userId }
-  const owner = { tenantAppId, within }
-  const loaders = createLoaders(reads, owner, {
-    search: (read) => waitFor(statements, () => queues.searches.run(viewer, read)),
-    objects: (read) => waitFor(statements, () => queues.objects.run(viewer, read)),
+  const owner = { tenantAppId, within: userId === undefined ? undefined : { model: reading.userModel, id: userId } }
+  const limits = {
+    search: <Result>(read: () => Promise<Result>) => waitFor(statements, () => queues.searches.run(viewer, read)),
+    objects: <Result>(read: () => Promise<Result>) => waitFor(statements, () => queues.objects.run(viewer, read)),
     longModels: reading.longModels,
     maxLength: reading.maxLength,
+  }
+  const within = (sql: Sql): RequestRows => ({
+    ...storesFor(sql),
+    sql,
+    rows: rowsOf(sql, owner),
+    loaders: createLoaders(sql, database.reads, owner, limits),
   })
-  return {
-    ...services,
-    prisma,
-    insertRow,
-    insertRows,
-    async transact(work, options) {
-      try {
-        return await transact(work, options)
-      } finally {
-        // Later reads of the request must see the writes.
-        loaders.clearAll()
-      }
-    },
-    viewer,
-    client,
-    rows: rowsOf(owner),
-    loaders,
-    log,
-    trace,
+  return { ...services, ...within(database.sql.for(statements)), within, viewer, client, log, trace }
+}
+
+/**
+ * Writes for a request: in a transaction, or by work that writes with one statement. See `Sql.transact`.
+ *
+ * @param write receives the context of the transaction
+ */
+export async function writeIn<Result>(
+  context: Context,
+  { transaction }: { readonly transaction: boolean },
+  write: (context: Context) => Promise<Result>,
+): Promise<Result> {
+  const { sql, loaders, within } = context
+  const run = (own: Sql) => write(own === sql ? context : { ...context, ...within(own) })
+  try {
+    return await (transaction ? sql.transact(run) : sql.attempt(run))
+  } finally {
+    // Later reads of the request must see the writes.
+    loaders.clearAll()
   }
 }

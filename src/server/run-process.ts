@@ -12,8 +12,7 @@ import { type Database, type DatabaseOptions, openDatabase } from '../engine/db/
 import { requireLayout, watchPlacement } from '../engine/db/distribution/layout.ts'
 import { isNotThereYet } from '../engine/db/errors.ts'
 import { deployMigrations, mayHavePreviousRelease, requireMigrations } from '../engine/db/migrations/migrations.ts'
-import { query, statement } from '../engine/db/statement.ts'
-import { createStatementMeter, type StatementMeter } from '../engine/db/statement-meter.ts'
+import { statement } from '../engine/db/statement.ts'
 import { logWriteProblems } from '../engine/db/write-problems.ts'
 import type { OperatorError } from '../engine/errors.ts'
 import { serveMetrics } from '../engine/http/plugins/metrics.ts'
@@ -52,7 +51,7 @@ async function waitForDatabase(
   const end = performance.now() + milliseconds
   for (;;) {
     try {
-      await query(sql, ping)
+      await sql.query(ping)
       await driver.reachDirectly?.()
       return
     } catch (error) {
@@ -94,7 +93,6 @@ function exitOnUncaughtError(log: Logger, crash: Worker['crash'] | undefined): v
 export interface ProcessParts {
   readonly database: Database
   readonly services: Services
-  readonly meter: StatementMeter
   readonly tracing: Tracing | undefined
   readonly rateLimit: RateLimit
   readonly redis: RedisConnection | undefined
@@ -140,9 +138,8 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
   await using opened = new AsyncDisposableStack()
   const tracing = await startTracing(config, logger)
   opened.defer(() => stopTracing(tracing))
-  const meter = createStatementMeter(metrics.observeStatement)
   const queues = createFairQueues(connectionsOf(config))
-  const database = await openDatabaseFor(options, meter, queues)
+  const database = await openDatabaseFor(options, queues)
   opened.defer(() => database.close())
   measureProcess(metrics, () => database.driver.connections())
   opened.defer(options.shareMetrics ? await options.shareMetrics() : await serveMetrics(metrics.registry, config))
@@ -162,16 +159,15 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
     hasPreviousRelease,
   })
   opened.defer(() => services.events.close())
-  measureJobs(metrics, services.jobs, meter)
-  measureNodes(metrics, database, meter)
+  measureJobs(metrics, services.jobs)
+  measureNodes(metrics, database)
   const { pointsPerMinute, pointsPerUser } = config
   const { processes = 1 } = options
   const rateLimit = createRateLimit(pointsPerMinute, { log: logger, pointsPerUser, redis, metrics, processes })
-  const own = await options.start({ database, services, meter, tracing, rateLimit, redis })
+  const own = await options.start({ database, services, tracing, rateLimit, redis })
   const work = startWork(services, {
     ...config,
     logger,
-    meter,
     tracing,
     rateLimit,
     concurrency,
@@ -203,21 +199,15 @@ async function untilStopped(database: Database, toldToStop: Promise<void>): Prom
 
 const connectionsOf = ({ database }: Config) => (database.kind === 'postgresql' ? database.pool.size : undefined)
 
-function openDatabaseFor(
-  { config, metrics, logger, databaseOptions = {} }: ProcessOptions,
-  meter: StatementMeter,
-  queues: FairQueues,
-) {
+function openDatabaseFor({ config, metrics, logger, databaseOptions = {} }: ProcessOptions, queues: FairQueues) {
   const { readsReplicas = false, servesRequests = false, ...others } = databaseOptions
   const { acquireMilliseconds } = config.database.kind === 'postgresql' ? config.database.pool : {}
   return openDatabase(config.database, {
     ...others,
     usesImage: true,
-    observe: meter.observe,
-    actorOf: meter.actor,
-    tenantOf: meter.tenant,
-    ...(servesRequests && { runWrite: createWriteQueue(queues, meter, acquireMilliseconds) }),
-    ...(readsReplicas && { laggingReader: meter.laggingReader }),
+    readsReplicas,
+    observe: metrics.observeStatement,
+    ...(servesRequests && { runWrite: createWriteQueue(queues, acquireMilliseconds) }),
     onBatch: (size) => metrics.batchSize.observe(size),
     onIdleError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
   })

@@ -62,7 +62,7 @@ export async function serve(
     ...(supervisor && { shareMetrics: () => supervisor.shareMetrics(metrics.registry) }),
     handlers,
     concurrency,
-    async start({ database, services, meter, tracing, rateLimit, redis }) {
+    async start({ database, services, tracing, rateLimit, redis }) {
       const demoKey =
         config.database.kind === 'embedded' ? await openDemo(database, config.database.dataDir) : undefined
       if (!services.webhooks.secrets) logger.warn({}, noKeys)
@@ -73,7 +73,6 @@ export async function serve(
         maxConnections: maxConnectionsOf(config, await database.driver.readPlacement?.()),
         metricsSource: supervisor?.metrics,
         services,
-        meter,
         logger,
         tracing,
         rateLimit,

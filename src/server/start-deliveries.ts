@@ -1,12 +1,11 @@
 import type { Config } from '../config.ts'
 import { schemas } from '../domain/schema.graphql.ts'
 import { type Attempt, createAttempt } from '../domain/webhook/delivery/attempt.ts'
-import { startDeliverer } from '../domain/webhook/delivery/deliverer.ts'
+import { type DelivererOptions, startDeliverer } from '../domain/webhook/delivery/deliverer.ts'
 import { createSender } from '../domain/webhook/delivery/send.ts'
 import { createRunQuery } from '../domain/webhook/webhook-query.graphql.ts'
 import { createValidKeys } from '../engine/auth/valid-keys.ts'
 import type { Services } from '../engine/context.ts'
-import type { StatementMeter } from '../engine/db/statement-meter.ts'
 import { createOperations } from '../engine/graphql/operation/operations.ts'
 import { createOperationLimits } from '../engine/limits/limits.ts'
 import type { RateLimit } from '../engine/limits/rate-limit.ts'
@@ -20,7 +19,6 @@ export interface StartDeliveriesOptions
     'fetchPrivateNetworks' | 'keyCacheMilliseconds' | 'maxSubscriptionsPerKey' | 'maxUnsentMibPerKey'
   > {
   readonly logger: Logger
-  readonly meter: StatementMeter
   readonly tracing?: Tracing | undefined
   /** The points of tenants and keys, which pay for the queries of their webhooks. */
   readonly rateLimit: RateLimit
@@ -49,8 +47,11 @@ export function startDeliveries(services: Services, options: StartDeliveriesOpti
   const { send, close } = createSender({ allowPrivateNetworks, timeoutMilliseconds, nameServers })
   const runQuery = createRunQuery({ services, operations, log })
   const attempt = createAttempt({ services, runQuery, keys, secrets: webhooks.secrets, send, log })
-  const traceWork = options.tracing?.workTraces(options.meter)
-  const traced = traceWork ? traceAttempts(attempt, traceWork) : attempt
+  const { sql } = database
+  const traceWork = options.tracing?.workTraces(sql)
+  const traced: DelivererOptions['attempt'] = traceWork
+    ? traceAttempts(attempt, traceWork)
+    : (claimed, signal) => attempt(claimed, signal, sql)
   // Each look costs milliseconds in the embedded database, and what this process writes is announced.
   const pollMilliseconds = database.driver.isShared ? 1_000 : 2_500
   const stop = startDeliverer({ deliveries, events, attempt: traced, log, pollMilliseconds })
@@ -62,13 +63,13 @@ export function startDeliveries(services: Services, options: StartDeliveriesOpti
 }
 
 /** Traces each attempt. The error of one that failed is the status of the endpoint's response, if there was one. */
-function traceAttempts(attempt: Attempt, trace: TraceWork): Attempt {
+function traceAttempts(attempt: Attempt, trace: TraceWork): DelivererOptions['attempt'] {
   return (claimed, signal) => {
     const { id, tenantAppId: tenant, attempt: number } = claimed
     const work = { operation: 'send', queue: 'webhooks', id, tenant, attempt: number } as const
     return trace(
       work,
-      () => attempt(claimed, signal),
+      (sql) => attempt(claimed, signal, sql),
       ({ status, responseStatus }) => (status === 'SUCCEEDED' ? undefined : String(responseStatus ?? 'NOT_DELIVERED')),
     )
   }

@@ -6,6 +6,7 @@ import type { JobStore } from '../domain/job/store/job-store.ts'
 import type { Failure } from '../domain/job/store/transitions.ts'
 import type { JobHandlers } from '../domain/job/worker/handler.ts'
 import { loadHandlers } from '../domain/job/worker/load-handlers.ts'
+import type { TraceJob } from '../domain/job/worker/run-job.ts'
 import { startWorker, type Worker } from '../domain/job/worker/worker.ts'
 import { removeOldUsage } from '../domain/usage/write-usage.ts'
 import type { Services } from '../engine/context.ts'
@@ -125,12 +126,20 @@ export function startWork(services: Services, options: StartWorkOptions): Work {
       await deliveries.removeOld()
     }
     if (options.usageRetentionDays > 0) await removeOldUsage(database, options.usageRetentionDays)
-    if (!database.driver.gathersStatistics) await database.sql.executeScript('ANALYZE')
+    if (!database.driver.gathersStatistics) await database.sql.runScript('ANALYZE')
   }
   const erase = () => eraseUsers(database)
   const stopMaintenance = startMaintenance({ jobs, log, retentionDays, erase, tidyUp })
-  const traceWork = options.tracing?.workTraces(options.meter)
-  const worker = handlers && startWorker({ jobs, events, handlers, concurrency, leaseSeconds, log, traceWork })
+  const traceWork = options.tracing?.workTraces(database.sql)
+  const trace: TraceJob | undefined =
+    traceWork &&
+    ((work, run) =>
+      traceWork(
+        work,
+        (sql) => run(services.storesFor(sql).jobs),
+        (code) => code,
+      ))
+  const worker = handlers && startWorker({ jobs, events, handlers, concurrency, leaseSeconds, log, trace })
   // Processes that run no jobs do not load the HTTP client of webhooks.
   const deliverer =
     handlers && import('./start-deliveries.ts').then(({ startDeliveries }) => startDeliveries(services, options))

@@ -7,7 +7,8 @@ import type { Viewer } from '../engine/auth/viewer.ts'
 import { createContext, type Services } from '../engine/context.ts'
 import type { Database } from '../engine/db/database.ts'
 import type { TenantApp } from '../engine/db/generated/prisma/client.ts'
-import { execute, statement } from '../engine/db/statement.ts'
+import type { Sql } from '../engine/db/sql.ts'
+import { statement } from '../engine/db/statement.ts'
 import { executeOperation } from '../engine/graphql/operation/execute.ts'
 import { createPreparer } from '../engine/graphql/operation/prepare/prepare.ts'
 import { maxPageSize } from '../engine/graphql/schema/connection.ts'
@@ -21,9 +22,9 @@ const snapshot = statement('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, REA
 const allowIdle = statement(`SET LOCAL idle_in_transaction_session_timeout = 0`)
 
 /** Makes the current transaction read one snapshot. Must be its first statement. */
-export async function beginSnapshot({ sql }: Pick<Database, 'sql'>): Promise<void> {
-  await execute(sql, snapshot)
-  await execute(sql, allowIdle)
+export async function beginSnapshot(sql: Sql): Promise<void> {
+  await sql.execute(snapshot)
+  await sql.execute(allowIdle)
 }
 
 /**
@@ -121,9 +122,9 @@ function pagesOf(services: Services, tenant: TenantApp, log: Logger) {
  */
 function withOnly(database: Database, ids: readonly string[]): Database {
   const { reads } = database
-  const list: Database['reads']['list'] = (model, owner, request, options) => {
+  const list: Database['reads']['list'] = (sql, model, owner, request, options) => {
     const conditions = [...request.conditions, { field: 'id', is: 'in', value: ids } as const]
-    return reads.list(model, owner, { ...request, conditions }, options)
+    return reads.list(sql, model, owner, { ...request, conditions }, options)
   }
   return { ...database, reads: { ...reads, list } }
 }

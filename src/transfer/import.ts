@@ -241,7 +241,7 @@ async function writeBatch<Item extends ReadRecord>(
   if (!first) return 0
   try {
     const records = items.map(({ record }) => record) as never[]
-    await database.transact(() => first.write(database, tenantAppId, records))
+    await database.sql.transact((sql) => first.write({ ...database, sql }, tenantAppId, records))
     return items.length
   } catch (error) {
     const reason = reasonOf(error)

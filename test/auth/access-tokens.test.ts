@@ -305,10 +305,10 @@ describe('the keys that verify', () => {
   it('are still known when they could not be read again', async () => {
     const { accessToken } = await create({})
     let isBroken = false
-    const sql = new Proxy(app.database.sql, {
-      get: (target, name) =>
-        name === 'queryRaw' && isBroken ? () => Promise.reject(new Error('broken')) : Reflect.get(target, name, target),
-    })
+    const { sql: whole } = app.database
+    const query: typeof whole.query = (...sent) =>
+      isBroken ? Promise.reject(new Error('broken')) : whole.query(...sent)
+    const sql = Object.assign(Object.create(whole), { query }) as typeof whole
     const keys = createSigningKeys({ sql }, app.keyRing)
     const kid = String(decodeProtectedHeader(accessToken).kid)
     expect(await keys.find(kid)).toBeDefined()

@@ -174,7 +174,7 @@ describe('the key cache', () => {
 
   it('answers all requests that wait for a lookup which fails once', async () => {
     const keys = await Promise.all(Array.from({ length: 10 }, () => newKey()))
-    const failing = vi.spyOn(app.database.sql, 'queryRaw').mockRejectedValueOnce(new Error('canceling statement'))
+    const failing = vi.spyOn(app.database.driver, 'send').mockRejectedValueOnce(new Error('canceling statement'))
     const responses = await Promise.all([...keys, ...keys].map(({ key }) => get(key)))
     failing.mockRestore()
     expect(responses.map(({ statusCode }) => statusCode)).toEqual(Array.from({ length: 20 }, () => 200))

@@ -152,8 +152,8 @@ describe('the successor of a rotated key', () => {
     const old = await create(creator.holder)
     const { promise: rotated, resolve } = Promise.withResolvers<void>()
     const revoking = rotated.then(() => revokeKey(app.database, creator.id))
-    await app.database.transact(async () => {
-      await rotateKey(app.database, old.id, 60_000)
+    await app.database.sql.transact(async (sql) => {
+      await rotateKey({ sql }, old.id, 60_000)
       resolve()
       // In the embedded database, one transaction follows the other.
       if (hasServer) await expect.poll(countWaiting).toBe(1)

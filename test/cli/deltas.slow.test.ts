@@ -90,7 +90,7 @@ describe('a copy that is kept by deltas', () => {
     for (let round = 1; (await countEvents(source.tenantAppId)) < 10_000; round += 1) {
       for (let rest = 200 + random.below(4_000); rest > 0; ) {
         const transaction = Array.from({ length: 1 + random.below(60) }, changes.next)
-        await app.database.sql.executeScript(transaction.join(';\n'))
+        await app.database.sql.runScript(transaction.join(';\n'))
         rest -= transaction.length
       }
       for (const accountId of [...changes.accounts.keys()].slice(0, 5)) {

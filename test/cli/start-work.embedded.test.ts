@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
 import { createServices } from '../../src/domain/services.ts'
-import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
 import { unlimited } from '../../src/engine/limits/rate-limit.ts'
 import { createLogger } from '../../src/engine/telemetry/logger.ts'
 import { startWork } from '../../src/server/start-work.ts'
@@ -26,7 +25,6 @@ it('a process removes keys that ended long ago, and gathers the statistics of th
   const { stop } = startWork(services, {
     ...settings,
     logger,
-    meter: createStatementMeter(),
     rateLimit: unlimited,
     eventRetentionDays: 0,
     jobRetentionDays: 0,

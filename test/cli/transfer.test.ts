@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seedTenant } from '../../src/domain/seed/seed.ts'
@@ -215,14 +214,13 @@ it.skipIf(!hasServer)('an export is of one moment, whatever is written meanwhile
   const { id: tenantAppId } = await newTenant()
   await withNewSessions(app.database, (database) => seedTenant(database, { tenantAppId, users: 600, seed: 1 }))
   const tenant = await app.database.prisma.tenantApp.findFirstOrThrow({ where: { id: tenantAppId } })
-  const outside = AsyncLocalStorage.snapshot()
-  const exported = await app.database.transact(async () => {
-    await beginSnapshot(app.database)
+  const exported = await app.database.sql.transact(async (sql) => {
+    await beginSnapshot(sql)
+    const services = { ...exporting(), database: { ...app.database, sql } }
     let users = 0
-    for await (const record of exportTenant(exporting(), tenant, silentLog)) {
+    for await (const record of exportTenant(services, tenant, silentLog)) {
       if ('accounts' in record) users += 1
-      if (users === 1)
-        await outside(async () => void (await app.database.prisma.user.deleteMany({ where: { tenantAppId } })))
+      if (users === 1) await app.database.prisma.user.deleteMany({ where: { tenantAppId } })
     }
     return users
   })

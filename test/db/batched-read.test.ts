@@ -122,19 +122,21 @@ describe('the batched read', () => {
         }
         const requested = [...ids, 'nobody']
         const where = (by: string) => ({ where: { tenantAppId, [by]: { in: requested } }, orderBy })
-        expect(await reads.batch('User', 'id', { tenantAppId }, requested)).toEqual(
+        expect(await reads.batch(database.sql, 'User', 'id', { tenantAppId }, requested)).toEqual(
           await prisma.user.findMany(where('id')),
         )
-        expect(await reads.batch('Account', 'userId', { tenantAppId }, requested)).toEqual(
+        expect(await reads.batch(database.sql, 'Account', 'userId', { tenantAppId }, requested)).toEqual(
           await prisma.account.findMany(where('userId')),
         )
-        expect(await reads.batch('Profile', 'accountId', { tenantAppId }, requested)).toEqual(
+        expect(await reads.batch(database.sql, 'Profile', 'accountId', { tenantAppId }, requested)).toEqual(
           await prisma.profile.findMany(where('accountId')),
         )
-        expect(await reads.batch('EmailRecord', 'profileId', { tenantAppId }, requested)).toEqual(
+        expect(await reads.batch(database.sql, 'EmailRecord', 'profileId', { tenantAppId }, requested)).toEqual(
           await prisma.emailRecord.findMany(where('profileId')),
         )
-        const { rows, levels } = await reads.related(userById, { tenantAppId }, requested, { branches: tree })
+        const { rows, levels } = await reads.related(database.sql, userById, { tenantAppId }, requested, {
+          branches: tree,
+        })
         // Relations to one row have no order, because a key finds its row.
         const expectedUsers = inAnyOrder(withTimeTexts(await prisma.user.findMany(where('id'))))
         expect(inAnyOrder(rows)).toEqual(expectedUsers)
@@ -158,7 +160,7 @@ describe('the batched read', () => {
         await prisma.job.create({ data: { ...values, status: values.status as 'PENDING', tenantAppId, id: key } })
         const found = await prisma.job.findMany({ where: { tenantAppId, id: key } })
         expect(found[0]?.payload).toEqual(values.payload)
-        const read = await reads.batch('Job', 'id', { tenantAppId }, [key])
+        const read = await reads.batch(database.sql, 'Job', 'id', { tenantAppId }, [key])
         expect(read).toEqual(found)
         expect(JSON.stringify(read[0]?.payload)).toBe(JSON.stringify(found[0]?.payload))
       }),
@@ -173,7 +175,7 @@ describe('the batched read', () => {
     await prisma.user.create({ data: { tenantAppId, id: 'dst', name: 'n', email: 'e', createdAt } })
     const [byPrisma, byRead] = [
       await prisma.user.findFirst(),
-      (await reads.batch('User', 'id', { tenantAppId }, ['dst']))[0],
+      (await reads.batch(database.sql, 'User', 'id', { tenantAppId }, ['dst']))[0],
     ]
     const [{ epoch } = { epoch: 0 }] = await prisma.$queryRaw<{ epoch: number }[]>`
       SELECT extract(epoch FROM created_at)::float8 * 1000 AS epoch FROM "user" WHERE id = 'dst'`

@@ -14,7 +14,7 @@ it('an embedded database is copied before migrations change it, once, and the co
   const dataDir = createDataDir()
   const database = await openDatabase({ kind: 'embedded', dataDir })
   await createTenant(database, 'Acme')
-  await database.sql.executeScript(`${undo}; DELETE FROM _prisma_migrations WHERE migration_name = '${undone}'`)
+  await database.sql.runScript(`${undo}; DELETE FROM _prisma_migrations WHERE migration_name = '${undone}'`)
   writeFileSync(path.join(dataDir, 'notes'), 'of the operator')
   mkdirSync(path.join(dataDir, 'before-another'))
   const copies: string[] = []

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { printSortedSchema, schemas } from '../../src/domain/schema.graphql.ts'
 import { diffMigrationsAndSchema, readMigrationStatus } from '../../src/engine/db/migrations/migrations.ts'
 import { calledFunctions, ownSequences, ownTables, triggerFunctions } from '../../src/engine/db/own-objects.ts'
-import { query, statement } from '../../src/engine/db/statement.ts'
+import { statement } from '../../src/engine/db/statement.ts'
 import { routes } from '../../src/rest/routes.ts'
 import { generateOperations, operationsPath } from '../../tools/console/operations.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -30,8 +30,7 @@ describe('generated files match their sources', () => {
   })
 
   it('the tables, sequences and functions of the migrations are those of src/engine/db/own-objects.ts', async () => {
-    const found = await query(
-      database.sql,
+    const found = await database.sql.query(
       statement(`
         SELECT kind, name FROM (
           SELECT 'pg_class', oid, CASE relkind WHEN 'S' THEN 'sequence' ELSE 'table' END, relname::text

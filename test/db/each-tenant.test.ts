@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sumOfTenants } from '../../src/engine/db/each-tenant.ts'
 import { ConnectError } from '../../src/engine/db/errors.ts'
-import { execute, statement } from '../../src/engine/db/statement.ts'
+import { statement } from '../../src/engine/db/statement.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 
 let app: TestApp
@@ -20,13 +20,13 @@ describe('work for all tenants', () => {
     const { sql } = app.database
     const changed: string[] = []
     const work = sumOfTenants(sql, { list }, async (name) => {
-      const rows = await execute(sql, name === 'One' ? failing : rename, name === 'One' ? [] : [name])
+      const rows = await sql.execute(name === 'One' ? failing : rename, name === 'One' ? [] : [name])
       changed.push(name)
       return rows
     })
     await expect(work).rejects.toThrow(/invalid input syntax for type integer/)
     expect(changed).toEqual(['Three', 'Two'])
-    expect(await sumOfTenants(sql, { list }, (name) => execute(sql, rename, [name]))).toBe(3)
+    expect(await sumOfTenants(sql, { list }, (name) => sql.execute(rename, [name]))).toBe(3)
   })
 
   it('ends at once if no statement reaches the server', async () => {

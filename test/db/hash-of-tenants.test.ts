@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { hashText } from '../../src/engine/db/postgres/follow-nodes.ts'
-import { query, statement } from '../../src/engine/db/statement.ts'
+import { statement } from '../../src/engine/db/statement.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 let database: TestDatabase
@@ -12,6 +12,6 @@ afterAll(() => database.close())
 it('the hash of a tenant is that of the database, for texts of all lengths', async () => {
   const characters = [...'ten_é€😀0123456789-abcdefghijklmnopqrstuvwxyz']
   const texts = characters.map((_, length) => characters.slice(0, length).join(''))
-  const rows = await query(database.sql, statement('SELECT hashtext(text) FROM unnest($1::text[]) AS text'), [texts])
+  const rows = await database.sql.query(statement('SELECT hashtext(text) FROM unnest($1::text[]) AS text'), [texts])
   expect(texts.map(hashText)).toEqual(rows.map(([hash]) => hash))
 })

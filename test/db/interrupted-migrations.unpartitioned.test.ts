@@ -39,7 +39,7 @@ describe.skipIf(!hasServer)('migrate deploy that is killed', () => {
       await deployMigrations(database)
       expect(await readMigrationStatus(database.sql)).toMatchObject({ pending: [], failed: [], unknown: [] })
       expect(await createTenant(database, `Tenant ${steps}`)).toMatchObject({ name: `Tenant ${steps}` })
-      await database.sql.executeScript('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
+      await database.sql.runScript('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
     }
     expect(steps).toBeGreaterThan(transactionalSteps + 30)
   })
@@ -47,7 +47,7 @@ describe.skipIf(!hasServer)('migrate deploy that is killed', () => {
   it('or is running lets gateways write to a table whose indexes it creates', async () => {
     await deployMigrations(database)
     const migration = '20261122125100_indexes_for_lists'
-    await database.sql.executeScript(`DELETE FROM _prisma_migrations WHERE migration_name = '${migration}'`)
+    await database.sql.runScript(`DELETE FROM _prisma_migrations WHERE migration_name = '${migration}'`)
     const { id: tenantAppId } = await createTenant(database, 'Writer')
     const write = (id: string, by: Pick<Database, 'prisma'>['prisma'] = database.prisma) =>
       by.user.create({ data: { tenantAppId, id, name: 'x', email: 'x@example.com' } })
@@ -73,7 +73,7 @@ describe.skipIf(!hasServer)('migrate deploy that is killed', () => {
   it('or fails, changes nothing and names the migration and the cause; the next one applies it', async () => {
     await deployMigrations(database)
     const migration = '20261121153205_keep_idempotent_answers'
-    await database.sql.executeScript(`DELETE FROM _prisma_migrations WHERE migration_name = '${migration}'`)
+    await database.sql.runScript(`DELETE FROM _prisma_migrations WHERE migration_name = '${migration}'`)
     for (let run = 0; run < 2; run += 1) {
       await expect(deployMigrations(database)).rejects.toMatchObject({
         name: 'OperatorError',
@@ -82,7 +82,7 @@ describe.skipIf(!hasServer)('migrate deploy that is killed', () => {
           'It changed nothing. When the cause is removed, run it again: npm run fusion -- migrate deploy',
       })
     }
-    await database.sql.executeScript('DROP TABLE idempotent_answer')
+    await database.sql.runScript('DROP TABLE idempotent_answer')
     expect(await deployMigrations(database)).toEqual([migration])
   })
 })

@@ -1,5 +1,4 @@
-import type { Connector } from '../../src/engine/db/adapter.ts'
-import type { Driver } from '../../src/engine/db/driver.ts'
+import type { Connector, Driver } from '../../src/engine/db/driver.ts'
 
 /**
  * A driver whose migrating session ends after `steps` statements, as if its process were killed: none follows, and none
@@ -17,13 +16,14 @@ export function killedAfter(driver: Driver, steps: number): Driver {
   const killed = (connector: Connector): Connector => ({
     ...connector,
     runScript: (script) => step(() => connector.runScript(script)),
-    factory: {
-      ...connector.factory,
-      provider: connector.factory.provider,
-      adapterName: connector.factory.adapterName,
-      connectToShadowDb: () => connector.factory.connectToShadowDb(),
+    send: (...sent) => step(() => connector.send(...sent)),
+    prismaAdapters: {
+      ...connector.prismaAdapters,
+      provider: connector.prismaAdapters.provider,
+      adapterName: connector.prismaAdapters.adapterName,
+      connectToShadowDb: () => connector.prismaAdapters.connectToShadowDb(),
       async connect() {
-        const adapter = await connector.factory.connect()
+        const adapter = await connector.prismaAdapters.connect()
         return new Proxy(adapter, {
           get(target, name) {
             if (name === 'queryRaw' || name === 'executeRaw') {

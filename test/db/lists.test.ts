@@ -152,9 +152,11 @@ it('a list of users returns the same rows and the same count as findMany', async
       const all = { AND: [{ tenantAppId }, where] }
       const expected = await app.database.prisma.user.findMany({ where: all, orderBy, take: request.limit })
       const { reads } = app.database
-      expect((await reads.list('User', { tenantAppId }, request)).rows).toStrictEqual(withTimeTexts(expected))
+      expect((await reads.list(app.database.sql, 'User', { tenantAppId }, request)).rows).toStrictEqual(
+        withTimeTexts(expected),
+      )
       const counted = { AND: [{ tenantAppId }, ...request.conditions.map(toPrismaWhere)] }
-      expect(await reads.count('User', { tenantAppId }, request.conditions)).toBe(
+      expect(await reads.count(app.database.sql, 'User', { tenantAppId }, request.conditions)).toBe(
         await app.database.prisma.user.count({ where: counted }),
       )
     }),
@@ -179,7 +181,7 @@ it('a list of profiles by a count returns the rows of findMany, those without a 
       const order = byCount('followersCount', direction)
       const read = async (given: Partial<ListRequest>) => {
         const request = { conditions, order, direction, limit: 100, ...given }
-        const { rows } = await app.database.reads.list('Profile', { tenantAppId }, request)
+        const { rows } = await app.database.reads.list(app.database.sql, 'Profile', { tenantAppId }, request)
         return rows.map(({ id }) => id)
       }
       const ids = expected.map(({ id }) => id)

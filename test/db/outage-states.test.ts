@@ -97,8 +97,8 @@ describe('a failure to connect', () => {
 
   it('to a replica that was never used is reported once, and not that it still has to be measured', () => {
     const reports: unknown[] = []
-    const adapter = Promise.resolve({} as never)
-    const replica = createReplica('replica', adapter, (_name, _isUsable, reason) => reports.push(reason))
+    const send = () => Promise.reject(new Error('not sent'))
+    const replica = createReplica('replica', send, (_name, _isUsable, reason) => reports.push(reason))
     const unreachable = failure('28P01')
     for (const reason of [new Error('not measured yet'), unreachable, unreachable]) replica.exclude(reason)
     expect(reports).toEqual([undefined, unreachable])

@@ -178,7 +178,7 @@ describe.skipIf(!hasServer)('migrate partition', () => {
   })
 
   it('names what a copy would lose, and what cannot follow, and begins nothing', async () => {
-    await database.sql.executeScript(`
+    await database.sql.runScript(`
       CREATE VIEW names AS SELECT name FROM "user";
       GRANT SELECT (name) ON "user" TO pg_monitor;
       CREATE POLICY own ON job USING (true);
@@ -194,17 +194,15 @@ describe.skipIf(!hasServer)('migrate partition', () => {
         `The table public.job has the policy own. Remove it, and create it again ${again}` +
         `The table public.profile has the storage parameters fillfactor=90. Reset them, and set them on the partitions ${again}`,
     })
-    await database.sql.executeScript(
+    await database.sql.runScript(
       `REVOKE SELECT (name) ON "user" FROM pg_monitor; DROP POLICY own ON job; ALTER TABLE profile RESET (fillfactor); DROP PUBLICATION changes_${name}`,
     )
     expect((await run()).stderr).toMatch(
       /^The tables cannot be replaced: .*view public\.names depends on table public\."user"/,
     )
-    await database.sql.executeScript(
-      'DROP VIEW names; ALTER TABLE job ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY',
-    )
+    await database.sql.runScript('DROP VIEW names; ALTER TABLE job ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY')
     expect((await run()).stderr).toMatch(/^The database refused: .*row-level security policy for table "job"/)
-    await database.sql.executeScript('ALTER TABLE job DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY')
+    await database.sql.runScript('ALTER TABLE job DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY')
     expect((await run()).code).toBe(0)
   })
 
@@ -231,8 +229,7 @@ describe.skipIf(!hasServer)('migrate partition', () => {
     await partitionTables(database.driver, { modulus: 3 })
     const shape = await readShape()
     const migration = '20261122125100_indexes_for_lists'
-    const forget = () =>
-      database.sql.executeScript(`DELETE FROM _prisma_migrations WHERE migration_name = '${migration}'`)
+    const forget = () => database.sql.runScript(`DELETE FROM _prisma_migrations WHERE migration_name = '${migration}'`)
     await forget()
     for (const steps of [20, 21, 22, 23, 24, 25, 26]) {
       await expect(deployMigrations({ ...database, driver: killedAfter(database.driver, steps) })).rejects.toThrow()

@@ -74,10 +74,8 @@ describe.skipIf(!hasServer)('on a PostgreSQL server', () => {
     ])
       await runAsAdminOn(odd, `ALTER DATABASE ${odd} SET ${setting}`)
     const database = await openDatabase(locationOf(ownerUrl(odd)))
-    const { rows } = await database.sql.queryRaw({
-      sql: `SELECT 12345.123456789011::float8::text, current_setting('transaction_isolation'), '\\', '2026-01-31 08:00+00'::timestamptz::text`,
-      args: [],
-      argTypes: [],
+    const rows = await database.sql.query({
+      text: `SELECT 12345.123456789011::float8::text, current_setting('transaction_isolation'), '\\', '2026-01-31 08:00+00'::timestamptz::text`,
     })
     expect(rows).toEqual([['12345.123456789011', 'read committed', '\\', '2026-01-31 08:00:00+00']])
     await database.close()

@@ -7,7 +7,7 @@ import { createConnectionClass } from '../../src/engine/db/postgres/pipelining-p
 import { openPostgres } from '../../src/engine/db/postgres/postgres.ts'
 import { equal, some } from '../../src/engine/db/read/list.ts'
 import { byTime } from '../../src/engine/db/read/order.ts'
-import { query, statement } from '../../src/engine/db/statement.ts'
+import { statement } from '../../src/engine/db/statement.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { hasServer, runAsAdmin } from '../support/postgresql.ts'
 import { locationOf } from '../support/settings.ts'
@@ -34,7 +34,7 @@ describe.skipIf(!hasServer)('the prepared statements of a connection', () => {
     const { reads } = database
     const request = { conditions: [], order: byTime('createdAt', 'DESC'), direction: 'DESC' } as const
     for (let limit = 1; limit <= 200; limit += 1)
-      await reads.list('User', { tenantAppId: 'ten_1' }, { ...request, limit })
+      await reads.list(database.sql, 'User', { tenantAppId: 'ten_1' }, { ...request, limit })
     expect((await preparedStatements()).filter((sql) => sql.includes('FROM "user"'))).toHaveLength(1)
   })
 
@@ -52,15 +52,15 @@ describe.skipIf(!hasServer)('the prepared statements of a connection', () => {
       const conditions = [some(accountsOfUser, 'id')(composed), { is: 'not' as const, of: equal('name')('Ada') }]
       for (const given of [conditions.slice(0, 1), conditions.slice(1)]) {
         const request = { conditions: given, order: byTime('createdAt', 'DESC'), direction: 'DESC', limit: 20 } as const
-        await reads.list('User', { tenantAppId: 'ten_1' }, request)
-        await reads.count('User', { tenantAppId: 'ten_1' }, given)
+        await reads.list(database.sql, 'User', { tenantAppId: 'ten_1' }, request)
+        await reads.count(database.sql, 'User', { tenantAppId: 'ten_1' }, given)
       }
     }
     expect(await preparedStatements()).toEqual(before)
   })
 
   it('are at most 200, and the least recently used one is closed', async () => {
-    const select = (number: number) => query(database.sql, statement(`SELECT ${number}`))
+    const select = (number: number) => database.sql.query(statement(`SELECT ${number}`))
     for (let number = 0; number < 300; number += 1) {
       expect(await select(number)).toEqual([[number]])
       expect(await select(0)).toEqual([[0]])
@@ -141,8 +141,7 @@ describe.skipIf(!hasServer)('the prepared statements of a connection', () => {
     const settings = Object.keys(others)
       .map((setting) => `'${setting}', current_setting('${setting}')`)
       .join(', ')
-    const [row] = await query(
-      other.sql,
+    const [row] = await other.sql.query(
       statement(`SELECT json_build_object(${settings})::text, '{NULL}'::text[] = ARRAY[NULL]`),
     )
     await other.close()
@@ -164,9 +163,7 @@ describe.skipIf(!hasServer)('the prepared statements of a connection', () => {
 
   it('return the right rows when many are sent at once', async () => {
     const numbers = Array.from({ length: 1_000 }, (_, index) => index)
-    const reads = numbers.map((number) =>
-      query(database.sql, statement(`SELECT ${number}::int`, { isShortRead: true })),
-    )
+    const reads = numbers.map((number) => database.sql.query(statement(`SELECT ${number}::int`, { isShortRead: true })))
     expect((await Promise.all(reads)).map(([row]) => row?.[0])).toEqual(numbers)
     expect(await preparedStatements()).toHaveLength(200)
   })

@@ -51,8 +51,8 @@ describe.skipIf(!hasServer)('the statistics of the texts that are searched exist
   })
 
   it('after migrate deploy has created an index again', async () => {
-    await database.sql.executeScript(`DELETE FROM _prisma_migrations WHERE migration_name = '${migration}'`)
-    await database.sql.executeScript('DROP INDEX user_folded_search_idx')
+    await database.sql.runScript(`DELETE FROM _prisma_migrations WHERE migration_name = '${migration}'`)
+    await database.sql.runScript('DROP INDEX user_folded_search_idx')
     expect(await indexesWithStatistics()).toEqual([])
     expect(await fusion(['migrate', 'deploy'], env)).toMatchObject({ code: 0 })
     expect(await indexesWithStatistics()).toEqual(['user_folded_search_idx'])

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Database, openDatabase } from '../../src/engine/db/database.ts'
-import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
 import { measureNodes } from '../../src/engine/telemetry/measure-nodes.ts'
 import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 import { fusion } from '../support/cli.ts'
@@ -30,7 +29,7 @@ describe.skipIf(!process.env['TEST_CITUS_URL'] || !canCreateCitus)('the metrics 
   /** What the metrics of a new process say of each node, in the order of the nodes. */
   async function readNodes(): Promise<number[]> {
     const metrics = createMetrics()
-    measureNodes(metrics, database, createStatementMeter())
+    measureNodes(metrics, database)
     const gauge = metrics.registry.getSingleMetric('fusion_node_usable')
     const read = async () => (await gauge?.get())?.values ?? []
     // The first scrape starts to read.

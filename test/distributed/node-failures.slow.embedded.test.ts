@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
 import { type Database, openDatabase } from '../../src/engine/db/database.ts'
-import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
 import { createKeyRing } from '../../src/engine/secrets/key-ring.ts'
 import type { GraphQLResponse, TestTenant } from '../support/app.ts'
 import { fusion } from '../support/cli.ts'
@@ -37,10 +36,9 @@ beforeAll(async () => {
   const options = servers.nodes.flatMap((server) => ['--node', hostOf(server)])
   const env = { DATABASE_URL: servers.coordinator.adminUrl }
   expect(await fusion(['migrate', 'distribute', '--shards', '4', ...options], env)).toMatchObject({ code: 0 })
-  const meter = createStatementMeter()
-  database = await openDatabase(locationOf(servers.coordinator.url), { observe: meter.observe, actorOf: meter.actor })
+  database = await openDatabase(locationOf(servers.coordinator.url))
   const keyRing = createKeyRing([randomBytes(32)])
-  gateway = await createGateway(database, { ...settings, keyRing, fetchPrivateNetworks: true }, { meter })
+  gateway = await createGateway(database, { ...settings, keyRing, fetchPrivateNetworks: true })
   let tenants = 0
   const createOne = async () => {
     tenants += 1

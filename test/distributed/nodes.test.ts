@@ -5,6 +5,8 @@ import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
 import { createDatabase } from '../../src/engine/db/database.ts'
 import { requireLayout } from '../../src/engine/db/distribution/layout.ts'
 import { openPostgres } from '../../src/engine/db/postgres/postgres.ts'
+import { insertRow } from '../../src/engine/db/write/insert.ts'
+import { rowsOf as ownedRows } from '../../src/engine/db/write/owned-rows.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { type ListeningGateway, listen } from '../support/gateway.ts'
 import { adminUrl, isDistributed, nodes, runAsAdminOn } from '../support/postgresql.ts'
@@ -147,16 +149,17 @@ describe.skipIf(!isDistributed)('a gateway that follows the nodes', () => {
   it('reads and writes the same rows when it sends all statements to another node', async () => {
     const [own, wrong] = [...tenants.values()] as [Tenant, Tenant]
     const location = { ...locationOf(String(database.url)), followsNodes: true }
-    const wronged = await createDatabase(openPostgres(location.url, { ...location, tenantOf: () => wrong.tenantAppId }))
+    const wronged = await createDatabase(openPostgres(location.url, location))
     opened.push(wronged)
     await wronged.driver.readPlacement?.()
     const where = { tenantAppId: own.tenantAppId }
-    const row = { ...where, id: 'usr_1', name: 'Ada', email: 'ada@example.com' }
-    await wronged.transact(async () => {
-      await wronged.prisma.user.create({ data: row })
-      await wronged.prisma.user.updateMany({ where, data: { name: 'Eve' } })
+    const row = { ...where, id: 'usr_1', name: 'Ada', email: 'ada@example.com', phone: null }
+    const sql = wronged.sql.for({ statements: 0, tenantAppId: wrong.tenantAppId })
+    await sql.transact(async (transaction) => {
+      await insertRow(transaction, 'User', { ...row, createdAt: new Date(), updatedAt: new Date() })
+      await ownedRows(transaction, where).update('User', ['name'], [{ id: row.id, name: 'Eve' }])
     })
-    expect(await wronged.prisma.user.findMany({ where })).toMatchObject([{ ...row, name: 'Eve' }])
+    expect(await wronged.reads.batch(sql, 'User', 'id', where, [row.id])).toMatchObject([{ ...row, name: 'Eve' }])
     expect(await database.prisma.user.findMany({ where })).toMatchObject([{ ...row, name: 'Eve' }])
     expect(await sessionsAt(await nodeOf(wrong.tenantAppId))).toBeGreaterThan(0)
   })

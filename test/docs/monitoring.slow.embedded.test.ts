@@ -7,7 +7,6 @@ import { parse, parseAllDocuments } from 'yaml'
 import dashboard from '../../deploy/monitoring/dashboard.json' with { type: 'json' }
 import { readConfig } from '../../src/config.ts'
 import { measureJobs } from '../../src/domain/job/store/job-store.ts'
-import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
 import { measureNodes } from '../../src/engine/telemetry/measure-nodes.ts'
 import { createMetrics, measureProcess } from '../../src/engine/telemetry/metrics.ts'
 import { type RunningGateway, startGateway } from '../support/cli.ts'
@@ -46,8 +45,8 @@ describe('the dashboard and the alerts', () => {
   // A series has labels only when something was counted, so these are the labels with which metrics are created.
   const metrics = createMetrics()
   measureProcess(metrics, () => ({ inUse: 0, idle: 0, waiting: 0 }))
-  measureJobs(metrics, { count: async () => ({ states: [], oldestDueSeconds: 0 }) }, createStatementMeter())
-  measureNodes(metrics, { driver: {}, sql: undefined as never }, createStatementMeter())
+  measureJobs(metrics, { count: async () => ({ states: [], oldestDueSeconds: 0 }) })
+  measureNodes(metrics, { driver: {}, sql: undefined as never })
   const created = metrics.registry.getMetricsAsArray() as unknown as { name: string; labelNames: string[] }[]
   const labelsOf = (name: string) => created.find((metric) => metric.name === name)?.labelNames ?? []
 

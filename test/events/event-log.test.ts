@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createEventLog } from '../../src/domain/event/event-log.ts'
+import { insertRows } from '../../src/engine/db/write/insert.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { settleEvents } from '../support/events.ts'
 import { factoriesFor } from '../support/factories.ts'
@@ -158,11 +159,11 @@ describe('the event log', () => {
     const events = await eventsOf(async () => {
       const user = await make.user()
       await make.profile(await make.account(user.id))
-      await app.database.insertRows('User', [
+      await insertRows(app.database.sql, 'User', [
         { tenantAppId: tenant.tenantAppId, id: 'usr_bulk_1', name: 'A', email: 'a', updatedAt: new Date() },
         { tenantAppId: tenant.tenantAppId, id: 'usr_bulk_2', name: 'B', email: 'b', updatedAt: new Date() },
       ])
-      await app.database.sql.executeScript(`UPDATE "user" SET name = 'C' WHERE id LIKE 'usr_bulk_%'`)
+      await app.database.sql.runScript(`UPDATE "user" SET name = 'C' WHERE id LIKE 'usr_bulk_%'`)
     })
     expect(typesOf(events)).toEqual([
       'USER_CREATED',

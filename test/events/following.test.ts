@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { maxEvents } from '../../src/domain/event/new-events.ts'
+import { insertRows } from '../../src/engine/db/write/insert.ts'
 import { createRateLimit } from '../../src/engine/limits/rate-limit.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf, type EventStream, settleEvents, subscribe } from '../support/events.ts'
@@ -59,8 +60,8 @@ describe('subscription { events }', () => {
       email: 'a',
       updatedAt: new Date(),
     }))
-    await app.database.insertRows('User', users.slice(0, 850))
-    await app.database.insertRows('User', users.slice(850))
+    await insertRows(app.database.sql, 'User', users.slice(0, 850))
+    await insertRows(app.database.sql, 'User', users.slice(850))
     const second = await follow({ after: id })
     const received: string[] = []
     while (received.length < users.length) received.push((await nextEvent(second)).resourceId)
@@ -85,7 +86,7 @@ describe('subscription { events }', () => {
       email: 'a',
       updatedAt: new Date(),
     }))
-    await app.database.insertRows('User', users)
+    await insertRows(app.database.sql, 'User', users)
     await settleEvents(app)
     const stream = await subscribe(await addressOf(limited), own.key, query, {
       after: data.events.nodes[0].id,

@@ -4,7 +4,7 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
-import { query, statement } from '../../src/engine/db/statement.ts'
+import { statement } from '../../src/engine/db/statement.ts'
 import { type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
 import { type ListeningGateway, listen, prepare } from '../support/gateway.ts'
 
@@ -86,7 +86,7 @@ describe.skipIf(!canCreateClusters)('a request gets 503 with Retry-After when', 
 
 describe.skipIf(!canCreateClusters)('while writes wait for a lock, as during migrate partition', () => {
   const waiting = statement(`SELECT FROM pg_locks WHERE NOT granted AND relation = '"user"'::regclass`)
-  const countWaiting = async () => (await query(gateway.database.probe, waiting)).length
+  const countWaiting = async () => (await gateway.database.probe.query(waiting)).length
 
   it('reads are served, and the gateway is ready, however many tenants write in whatever way', async () => {
     gateway = await listen(cluster.url, { pool: { acquireMilliseconds: 60_000, statementMilliseconds: 60_000 } })
@@ -150,9 +150,9 @@ describe.skipIf(!canCreateClusters)('a transaction whose statement gets no respo
     gateway = await listen(cluster.url, { pool: { size: 1, statementMilliseconds: 200 } })
     await get('/users/usr_1')
     await expect(
-      gateway.database.transact(async () => {
+      gateway.database.sql.transact(async (sql) => {
         cluster.freeze()
-        await gateway.database.prisma.user.deleteMany({})
+        await sql.execute(statement('DELETE FROM "user"'))
       }),
     ).rejects.toThrow()
     cluster.thaw()

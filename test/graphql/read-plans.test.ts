@@ -135,7 +135,7 @@ describe('a plan reads only what the operation can show', () => {
     const branches: Branch[] = [
       { parent: 'User', from: 'id', relation: accountsOfUser, fields: undefined, branches: [] },
     ]
-    const { rows, levels } = await app.database.reads.list('User', tenant, request, { branches })
+    const { rows, levels } = await app.database.reads.list(app.database.sql, 'User', tenant, request, { branches })
     expect([rows.length, levels[0]?.rows.length, levels[0]?.keys.size]).toEqual([3, 2 * 3, 2])
   })
 
@@ -270,10 +270,10 @@ describe('a tree is one snapshot', () => {
     }
     await prisma.account.create({ data: { ...account, displayName: '0' } })
     const write = (version: string) =>
-      app.database.transact(async () => {
-        await prisma.user.updateMany({ where: user, data: { name: version } })
-        await prisma.account.updateMany({ where: { id: 'torn' }, data: { displayName: version } })
-      })
+      prisma.$transaction([
+        prisma.user.updateMany({ where: user, data: { name: version } }),
+        prisma.account.updateMany({ where: { id: 'torn' }, data: { displayName: version } }),
+      ])
     const seen = new Set<string>()
     for (let version = 1; version <= 50; version += 1) {
       const query = '{ user(id: "torn") { name accounts { displayName } } }'

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { measureJobs } from '../../src/domain/job/store/job-store.ts'
-import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
 import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 import { leaseLost } from '../../src/server/start-work.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
@@ -36,7 +35,7 @@ it('the metrics have the number of jobs of all tenants by state, and the time th
   }
   const due = { tenantAppId: tenants[1]?.tenantAppId ?? '', jobType: 'waiting' }
   await database.prisma.job.updateMany({ where: due, data: { runAt: new Date(Date.now() - 3_600_000) } })
-  measureJobs(services.metrics, services.jobs, createStatementMeter())
+  measureJobs(services.metrics, services.jobs)
 
   expect(await read('fusion_jobs_oldest_due_seconds')).toBeUndefined()
   await expect.poll(() => read('fusion_jobs{state="PENDING"}'), { timeout: 10_000 }).toBe(6)
@@ -55,7 +54,7 @@ it('the metrics have no number of jobs while the database fails', async () => {
     hasFailed = true
     throw new Error('The database hangs')
   }
-  measureJobs(metrics, { count }, createStatementMeter())
+  measureJobs(metrics, { count })
   expect(await metrics.registry.metrics()).not.toMatch(/^fusion_jobs.* \d/m)
   expect(hasFailed).toBe(true)
   expect(await metrics.registry.metrics()).not.toMatch(/^fusion_jobs.* \d/m)

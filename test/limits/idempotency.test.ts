@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
+import type { Sql } from '../../src/engine/db/sql.ts'
 import { removeExpiredResponses } from '../../src/engine/idempotency/idempotency.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { isDistributed } from '../support/postgresql.ts'
@@ -170,29 +171,27 @@ describe('a request with an idempotency key', () => {
 
 describe('a transaction', () => {
   const insert = `INSERT INTO tenant_app (id, name, updated_at) VALUES ('ten_x', 'x', now())`
-  const run = (sql: string) => app.database.sql.executeRaw({ sql, args: [], argTypes: [] })
   const exists = async () => (await app.database.prisma.tenantApp.count({ where: { id: 'ten_x' } })) === 1
 
   it('in which a statement has failed is rolled back, even if the error was caught', async () => {
-    const { transact } = app.database
-    const work = async () => {
-      await run(insert)
-      await run('SELECT 1/0').catch(() => undefined)
+    const { sql } = app.database
+    const work = async (transaction: Sql) => {
+      await transaction.execute({ text: insert })
+      await transaction.execute({ text: 'SELECT 1/0' }).catch(() => undefined)
     }
-    await expect(transact(work)).rejects.toThrow(/division by zero/)
-    const late = async () => {
-      await run(insert)
-      void run('SELECT 1/0').catch(() => undefined)
+    await expect(sql.transact(work)).rejects.toThrow(/division by zero/)
+    const late = async (transaction: Sql) => {
+      await transaction.execute({ text: insert })
+      void transaction.execute({ text: 'SELECT 1/0' }).catch(() => undefined)
     }
-    await expect(transact(late)).rejects.toThrow(/division by zero/)
+    await expect(sql.transact(late)).rejects.toThrow(/division by zero/)
     expect(await exists()).toBe(false)
   })
 
   it('keeps what was written before a nested transaction that failed', async () => {
-    const { transact } = app.database
-    await transact(async () => {
-      await run(insert)
-      await transact(() => run('SELECT 1/0')).catch(() => undefined)
+    await app.database.sql.transact(async (transaction) => {
+      await transaction.execute({ text: insert })
+      await transaction.transact((nested) => nested.execute({ text: 'SELECT 1/0' })).catch(() => undefined)
     })
     expect(await exists()).toBe(true)
     await app.database.prisma.tenantApp.delete({ where: { id: 'ten_x' } })

@@ -3,7 +3,6 @@ import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import type { AppOptions } from '../../src/app.ts'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
-import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
 import { createKeyRing, type KeyRing } from '../../src/engine/secrets/key-ring.ts'
 import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
@@ -62,16 +61,13 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
   let statements: string[] = []
   let lookups = 0
   const metrics = createMetrics()
-  const meter = createStatementMeter(metrics.observeStatement)
   const database = await createTestDatabase(
     (sql) => {
       statements.push(sql)
       if (/FROM api_key/.test(sql)) lookups += 1
-      return meter.observe(sql)
+      return metrics.observeStatement()
     },
     (size) => metrics.batchSize.observe(size),
-    meter.actor,
-    meter.tenant,
   )
   let tenants = 0
   const keys: string[] = []
@@ -103,7 +99,7 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
     }
     // Keys are not cached, so a revocation takes effect at once. test/auth/authentication.test.ts tests the cache.
     const uncached = { keyCacheMilliseconds: 0, metricsAgeMilliseconds: 0 }
-    const gateway = await createGateway(database, serviceSettings, { ...uncached, meter, ...own })
+    const gateway = await createGateway(database, serviceSettings, { ...uncached, ...own })
     logs.push(gateway.log)
     const client = clientOf(gateway.app)
     return { ...gateway, ...client, database, webhookKey: webhookKey.toString('base64'), keyRing, startAnother: start }

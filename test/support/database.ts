@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { inject } from 'vitest'
-import type { StatementObserver } from '../../src/engine/db/adapter.ts'
 import { createDatabase, type Database, type DatabaseOptions } from '../../src/engine/db/database.ts'
 import { createEmbeddedDriver, createPglite } from '../../src/engine/db/embedded/embedded.ts'
 import { openPostgres } from '../../src/engine/db/postgres/postgres.ts'
+import type { StatementObserver } from '../../src/engine/db/request-database.ts'
 import {
   createDatabaseOfOwner,
   databaseUrl,
@@ -32,17 +32,15 @@ export interface TestDatabase extends Database {
 export async function createTestDatabase(
   observe: StatementObserver = () => undefined,
   onBatch: (size: number) => void = () => undefined,
-  actorOf: () => string | undefined = () => undefined,
-  tenantOf: () => string | undefined = () => undefined,
 ): Promise<TestDatabase> {
   const { postgresql } = inject('template')
   if (postgresql === undefined) {
     const { pglite, giveBack } = await takePglite()
     const driver = { ...createEmbeddedDriver(pglite), close: giveBack }
-    return embedded(await createDatabase(driver, { observe, onBatch, actorOf }))
+    return embedded(createDatabase(driver, { observe, onBatch }))
   }
   const name = await createOnServer(`TEMPLATE ${postgresql}`)
-  return openOnServer(name, { observe, onBatch, actorOf, tenantOf })
+  return openOnServer(name, { observe, onBatch })
 }
 
 /**
@@ -55,7 +53,7 @@ export async function withNewSessions<Result>(
   work: (database: Database) => Promise<Result>,
 ): Promise<Result> {
   if (database.url === undefined) return work(database)
-  const other = await createDatabase(openPostgres(database.url, locationOf(database.url, patientPool)))
+  const other = createDatabase(openPostgres(database.url, locationOf(database.url, patientPool)))
   try {
     return await work(other)
   } finally {
@@ -72,7 +70,7 @@ export async function createDatabaseFrom(script: string): Promise<TestDatabase> 
     await pglite.exec(script)
     // A dump leaves no schema on the search path.
     await pglite.exec(`RESET ALL; SET TIME ZONE 'UTC'`)
-    return embedded(await createDatabase(createEmbeddedDriver(pglite)))
+    return embedded(createDatabase(createEmbeddedDriver(pglite)))
   }
   const name = await createOnServer()
   await run(ownerUrl(name), script)
@@ -85,7 +83,7 @@ function embedded(database: Database): TestDatabase {
     ...database,
     url: undefined,
     ownerUrl: undefined,
-    runAsOwner: (script) => database.sql.executeScript(script),
+    runAsOwner: (script) => database.sql.runScript(script),
   }
 }
 
@@ -105,7 +103,7 @@ async function createOnServer(options = ''): Promise<string> {
 
 async function openOnServer(name: string, options: DatabaseOptions, url = databaseUrl(name)): Promise<TestDatabase> {
   const location = { ...locationOf(url, patientPool), ...options, followsNodes: gatewaysOfRun === 'follow' }
-  const database = await createDatabase(openPostgres(url, location), options)
+  const database = createDatabase(openPostgres(url, location), options)
   await database.driver.readPlacement?.()
   return {
     ...database,

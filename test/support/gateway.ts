@@ -8,7 +8,6 @@ import type { Services } from '../../src/engine/context.ts'
 import { type Database, openDatabase } from '../../src/engine/db/database.ts'
 import type { PoolSettings, ReplicaSettings } from '../../src/engine/db/location.ts'
 import type { ReplicaObserver } from '../../src/engine/db/replicas/replica.ts'
-import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
 import { createFairQueues, createWriteQueue } from '../../src/engine/limits/fair-queue.ts'
 import { createRecentWrites } from '../../src/engine/limits/recent-writes.ts'
 import { createLogger } from '../../src/engine/telemetry/logger.ts'
@@ -33,7 +32,7 @@ export interface Gateway {
 export async function createGateway(
   database: Database,
   serviceSettings: Parameters<typeof createServices>[1],
-  options: Pick<AppOptions, 'meter'> & Partial<AppOptions>,
+  options: Partial<AppOptions> = {},
 ): Promise<Gateway> {
   const log: Record<string, unknown>[] = []
   const lines = new EventEmitter()
@@ -86,31 +85,23 @@ export async function listen(
     readonly followsNodes?: boolean
   } = {},
 ): Promise<ListeningGateway> {
-  const meter = createStatementMeter()
   const statements: string[] = []
   const observe = (sql: string) => {
-    const end = meter.observe(sql)
     statements.push(sql)
-    return end
+    return undefined
   }
   const queues = createFairQueues(pool.size)
   const database = await openDatabase(
     { ...locationOf(url, pool), replicas, followsNodes },
     {
       observe,
-      laggingReader: meter.laggingReader,
-      actorOf: meter.actor,
-      tenantOf: meter.tenant,
-      runWrite: createWriteQueue(queues, meter, pool.acquireMilliseconds),
+      readsReplicas: true,
+      runWrite: createWriteQueue(queues, pool.acquireMilliseconds),
       ...(onReplica && { onReplica }),
     },
   )
   const recentWrites = replicas && createRecentWrites(replicas.lagMilliseconds)
-  const gateway = await createGateway(
-    database,
-    { ...settings, queues },
-    { graphiql: false, meter, recentWrites, ...options },
-  )
+  const gateway = await createGateway(database, { ...settings, queues }, { graphiql: false, recentWrites, ...options })
   const address = await gateway.app.listen({ host: '127.0.0.1', port: 0 })
   return {
     ...gateway,

@@ -13,7 +13,7 @@ const audit = `
 
 /** Records every change of a job's state from now on, by a trigger. */
 export async function recordJobHistory({ sql }: Pick<Database, 'sql'>): Promise<void> {
-  await sql.executeScript(audit)
+  await sql.runScript(audit)
 }
 
 /** The transitions of jobs that nobody cancels and whose last attempt succeeds. */

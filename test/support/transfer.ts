@@ -23,9 +23,10 @@ export const recordsOf = (text: string) => text.replace(lastLine, '')
 export async function exportAll(database: TestDatabase, tenant: TenantApp, since?: string): Promise<Exported> {
   const lines: string[] = []
   const services = createServices(database, { ...settings, maxReadLength: Number.POSITIVE_INFINITY })
-  await database.transact(async () => {
-    await beginSnapshot(database)
-    for await (const record of exportTenant(services, tenant, silentLog, since)) lines.push(JSON.stringify(record))
+  await database.sql.transact(async (sql) => {
+    await beginSnapshot(sql)
+    const snapshot = { ...services, database: { ...database, sql } }
+    for await (const record of exportTenant(snapshot, tenant, silentLog, since)) lines.push(JSON.stringify(record))
   })
   const { event } = JSON.parse(lines.pop() ?? '')
   return { text: lines.map((line) => `${line}\n`).join(''), event }

@@ -1,6 +1,5 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createStatementMeter } from '../../src/engine/db/statement-meter.ts'
 import { unlimited } from '../../src/engine/limits/rate-limit.ts'
 import { type StartDeliveriesOptions, startDeliveries } from '../../src/server/start-deliveries.ts'
 import type { TestApp, TestTenant } from './app.ts'
@@ -72,7 +71,7 @@ export function startDeliveriesOf(
     logger: silentLog,
     rateLimit: unlimited,
   }
-  const stop = startDeliveries(app.services, { ...own, meter: createStatementMeter(), ...options })
+  const stop = startDeliveries(app.services, { ...own, ...options })
   return async () => stop?.(10_000)
 }
 

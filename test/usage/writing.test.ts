@@ -23,8 +23,8 @@ it('usage is written at intervals, and kept while the database cannot be reached
   const warned = Promise.withResolvers<unknown>()
   const log = { ...silentLog, warn: (...line: unknown[]) => warned.resolve(line) }
   let isDown = true
-  const queryRaw: typeof sql.queryRaw = (query) => (isDown ? Promise.reject(new Error('down')) : sql.queryRaw(query))
-  const database = { ...app.database, sql: { queryRaw, executeRaw: (query: never) => sql.executeRaw(query) } } as never
+  const query: typeof sql.query = (...sent) => (isDown ? Promise.reject(new Error('down')) : sql.query(...sent))
+  const database = { ...app.database, sql: { query, transact: sql.transact.bind(sql) } } as never
   const stop = startUsageWriter({ ...app.services, database }, { log, intervalMilliseconds: 5 })
   await app.graphql(tenant, 'query Kept { users { nodes { id } } }')
   expect(await warned.promise).toMatchObject([{ err: { message: 'down' } }, expect.stringContaining('tried again')])

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { createAttempt } from '../../src/domain/webhook/delivery/attempt.ts'
-import { startDeliverer } from '../../src/domain/webhook/delivery/deliverer.ts'
+import { type DelivererOptions, startDeliverer } from '../../src/domain/webhook/delivery/deliverer.ts'
 import { createSender } from '../../src/domain/webhook/delivery/send.ts'
 import { createValidKeys } from '../../src/engine/auth/valid-keys.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
@@ -34,7 +34,8 @@ function deliver(concurrency: number): void {
   const runQuery = () => Promise.reject(new Error('No webhook has a query'))
   const attempt = createAttempt({ services, runQuery, keys, secrets, send, log: silentLog })
   const { deliveries, events } = services
-  stop = startDeliverer({ deliveries, events, attempt, log: silentLog, concurrency })
+  const attemptOne: DelivererOptions['attempt'] = (claimed, signal) => attempt(claimed, signal, database.sql)
+  stop = startDeliverer({ deliveries, events, attempt: attemptOne, log: silentLog, concurrency })
 }
 
 /** Starts an endpoint and a webhook for it. */

@@ -9,6 +9,7 @@ import { createServices } from '../../domain/services.ts'
 import { findTenant } from '../../domain/tenant/tenant.service.ts'
 import type { Database } from '../../engine/db/database.ts'
 import { gatherStatistics } from '../../engine/db/gather-statistics.ts'
+import type { Sql } from '../../engine/db/sql.ts'
 import { OperatorError } from '../../engine/errors.ts'
 import { createLogger } from '../../engine/telemetry/logger.ts'
 import { beginSnapshot, exportTenant } from '../../transfer/export.ts'
@@ -156,16 +157,17 @@ export function exportRecords(io: Io, { tenant: name, out, since }: ExportOption
     const log = createLogger(config, io.stderr)
     const services = createServices(database, { ...config, maxReadLength: Number.POSITIVE_INFINITY })
     let target: Writable | undefined
-    const write = async () => {
-      await beginSnapshot(database)
-      for await (const record of exportTenant(services, tenant, log, since)) {
+    const write = async (sql: Sql) => {
+      await beginSnapshot(sql)
+      const snapshot = { ...services, database: { ...database, sql } }
+      for await (const record of exportTenant(snapshot, tenant, log, since)) {
         // A file from before stays if nothing can be exported.
         target ??= out === undefined ? io.stdout : createWriteStream(out, { mode: 0o600 })
         await writeTo(target, `${JSON.stringify(record)}\n`)
       }
     }
     // A standby can end a long snapshot (40001). What is written cannot be taken back.
-    await database.transact(write, { runsOnce: true })
+    await database.sql.transact(write, { runsOnce: true })
     if (target && target !== io.stdout) await finished(target.end())
   }
   return withMigratedDatabase(io, work, patient)

@@ -1,4 +1,3 @@
-import { ownedBy } from '../../engine/auth/viewer.ts'
 import type { AccountStatus as AccountStatusRow } from '../../engine/db/generated/prisma/enums.ts'
 import { after, containing, equal, oneOf } from '../../engine/db/read/list.ts'
 import { byTime } from '../../engine/db/read/order.ts'
@@ -57,8 +56,7 @@ defineLive('account', {
   relation: accountById,
   follows: 'the account and its profile',
   by: 'accountId',
-  find: async ({ viewer, prisma }, id) =>
-    (await prisma.account.findFirst({ where: { ...ownedBy(viewer, 'userId'), id }, select: { id: true } }))?.id ?? null,
+  find: async ({ rows }, id) => ((await rows.find('Account', [id])).has(id) ? id : null),
 })
 
 export const AccountFilter = defineFilter('Account', 'accounts', (f) => ({
@@ -162,7 +160,7 @@ defineMutation('updateAccount', {
     status: t.field({ type: AccountStatus, description: 'The state. Null keeps it.' }),
   }),
   results: [{ field: 'account', type: Account, description: 'The changed account.', scope: 'users:read' }],
-  hasOneWrite: true,
+  transaction: false,
   run: updateAccount,
 })
 
@@ -172,7 +170,7 @@ const unlinkAccountMutation = defineMutation('unlinkAccount', {
   inputDescription: 'The account to unlink.',
   input: inputWithId('account'),
   results: [{ field: 'unlinkedAccountId', type: 'ID', description: 'The id of the unlinked account.' }],
-  hasOneWrite: true,
+  transaction: false,
   run: unlinkAccount,
 })
 

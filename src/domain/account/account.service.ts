@@ -1,11 +1,11 @@
 import type { z } from 'zod'
-import { ownedBy } from '../../engine/auth/viewer.ts'
 import type { Context } from '../../engine/context.ts'
-import type { Database } from '../../engine/db/database.ts'
+import { dataModel } from '../../engine/db/data-model.ts'
 import type { Account } from '../../engine/db/generated/prisma/client.ts'
 import { isPossibleId } from '../../engine/db/ids.ts'
 import { selectColumns } from '../../engine/db/read/columns.ts'
-import { query, statement } from '../../engine/db/statement.ts'
+import type { Sql } from '../../engine/db/sql.ts'
+import { statement } from '../../engine/db/statement.ts'
 import { type GatewayError, invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/rules.ts'
 import { deleteEach, type Outcome, writeEach, writeOne } from '../../engine/input/write-each.ts'
@@ -42,26 +42,21 @@ const maxAccountsOfToken = 1_000
 
 type NewAccount = Omit<Account, 'tenantAppId' | 'createdAt' | 'updatedAt'>
 
-async function writeLinks(
-  { viewer, prisma, rows, accounts }: Context,
-  links: readonly NewAccount[],
-): Promise<Outcome<Account>[]> {
+async function writeLinks({ viewer, sql, rows }: Context, links: readonly NewAccount[]): Promise<Outcome<Account>[]> {
   // Locked, so that the foreign key of one account cannot reject the others.
   const users = await rows.lock('User', [...new Set(links.map(({ userId }) => userId))], 'KEY SHARE')
   const possible = links.filter(({ userId }) => users.has(userId))
   const now = new Date()
-  const isBound = viewer.userId !== undefined
-  const knownOf = isBound ? await accounts.findByPlatform(viewer.tenantAppId, possible) : () => undefined
+  const { tenantAppId, userId } = viewer
+  const knownOf = userId === undefined ? () => undefined : await findByPlatform(sql, tenantAppId, possible)
   const added = possible.filter((link) => !knownOf(link))
-  const room = isBound
-    ? maxAccountsOfToken - (await prisma.account.count({ where: ownedBy(viewer, 'userId') }))
-    : added.length
+  const room = userId === undefined ? added.length : await roomOf(sql, tenantAppId, userId)
   const linked = await rows.insert(
     'Account',
     added.slice(0, Math.max(0, room)).map((link) => ({ ...link, createdAt: now, updatedAt: now })),
   )
   const others = possible.filter(({ id }) => !linked.has(id))
-  const existingOf = await accounts.findByPlatform(viewer.tenantAppId, others)
+  const existingOf = await findByPlatform(sql, tenantAppId, others)
   return links.map((link) => {
     if (!users.has(link.userId)) return userNotFound('userId')
     const existing = linked.get(link.id) ?? existingOf(link)
@@ -71,6 +66,12 @@ async function writeLinks(
       ? invalidField('platformAccountId', 'CONFLICT', 'is linked to another user')
       : invalidField('id', 'CONFLICT', 'is the id of another account')
   })
+}
+
+/** How many more accounts a user can link with a token. */
+async function roomOf(sql: Sql, tenantAppId: string, userId: string): Promise<number> {
+  const [[count] = []] = await sql.query(countOfUser, [tenantAppId, userId])
+  return maxAccountsOfToken - Number(count)
 }
 
 function tooManyAccounts(): GatewayError {
@@ -115,37 +116,33 @@ export function accountNotFound(field: string) {
 /** What identifies an account on its platform. */
 export type PlatformAccount = Pick<Account, 'platform' | 'platformAccountId'>
 
-export type AccountStore = ReturnType<typeof createAccountStore>
+const { list, toRow } = selectColumns(dataModel('Account'))
+const columns = list
+  .split(', ')
+  .map((column) => `account.${column}`)
+  .join(', ')
 
-export function createAccountStore({ sql, model }: Pick<Database, 'sql' | 'model'>) {
-  const { list, toRow } = selectColumns(model('Account'))
-  const columns = list
-    .split(', ')
-    .map((column) => `account.${column}`)
-    .join(', ')
+// One look-up in the unique index per account. With a list of ids, PostgreSQL may compare the trigrams of each id
+// instead.
+const findLinked = statement(`
+  SELECT ${columns} FROM unnest($2::text[], $3::text[]) AS wanted (platform, platform_account_id)
+  JOIN account ON account.tenant_app_id = $1 AND account.platform = wanted.platform
+    AND account.platform_account_id = wanted.platform_account_id`)
 
-  // One look-up in the unique index per account. With a list of ids, PostgreSQL may compare the trigrams of each id
-  // instead.
-  const findByPlatform = statement(`
-    SELECT ${columns} FROM unnest($2::text[], $3::text[]) AS wanted (platform, platform_account_id)
-    JOIN account ON account.tenant_app_id = $1 AND account.platform = wanted.platform
-      AND account.platform_account_id = wanted.platform_account_id`)
-
-  return {
-    /** Finds accounts of a tenant. Returns a function that returns the account of a platform account. */
-    async findByPlatform(tenantAppId: string, wanted: readonly PlatformAccount[]) {
-      if (wanted.length === 0) return () => undefined
-      const rows = await query(sql, findByPlatform, [
-        tenantAppId,
-        wanted.map(({ platform }) => platform),
-        wanted.map(({ platformAccountId }) => platformAccountId),
-      ])
-      const accounts = rows.map(toRow) as unknown as Account[]
-      const byName = new Map(accounts.map((account) => [platformNameOf(account), account]))
-      return (of: PlatformAccount) => byName.get(platformNameOf(of))
-    },
-  }
+/** Finds accounts of a tenant. Returns a function that returns the account of a platform account. */
+export async function findByPlatform(sql: Sql, tenantAppId: string, wanted: readonly PlatformAccount[]) {
+  if (wanted.length === 0) return () => undefined
+  const rows = await sql.query(findLinked, [
+    tenantAppId,
+    wanted.map(({ platform }) => platform),
+    wanted.map(({ platformAccountId }) => platformAccountId),
+  ])
+  const accounts = rows.map(toRow) as unknown as Account[]
+  const byName = new Map(accounts.map((account) => [platformNameOf(account), account]))
+  return (of: PlatformAccount) => byName.get(platformNameOf(of))
 }
+
+const countOfUser = statement('SELECT count(*) FROM account WHERE tenant_app_id = $1 AND user_id = $2')
 
 /** `{ platform: 'YOUTUBE', platformAccountId: 'UC1' }` ⇒ `YOUTUBE UC1`. No platform has a space. */
 export function platformNameOf({ platform, platformAccountId }: PlatformAccount): string {

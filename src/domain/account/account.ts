@@ -1,13 +1,14 @@
 import { idsWithPrefix } from '../../engine/db/ids.ts'
 import { many, one } from '../../engine/db/read/relation.ts'
+import { rowsOf } from '../../engine/db/write/owned-rows.ts'
 import type { Deletion, Seed } from '../resource.ts'
 import { userIds } from '../user/user.ts'
 
 /** The profile of an account is deleted with it. Accounts are written with their users. */
 export const accountDeletion: Deletion = {
   event: 'ACCOUNT_UNLINKED',
-  async delete({ rowsOf }, tenantAppId, ids) {
-    await rowsOf({ tenantAppId }).delete('Account', ids)
+  async delete({ sql }, tenantAppId, ids) {
+    await rowsOf(sql, { tenantAppId }).delete('Account', ids)
   },
 }
 

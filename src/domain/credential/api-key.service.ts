@@ -4,6 +4,7 @@ import { isScope } from '../../engine/auth/scopes.ts'
 import type { Context } from '../../engine/context.ts'
 import type { ApiKey } from '../../engine/db/generated/prisma/client.ts'
 import { isPossibleId } from '../../engine/db/ids.ts'
+import { statement } from '../../engine/db/statement.ts'
 import { GatewayError, invalidField } from '../../engine/errors.ts'
 import { atMost, filledText, integer, matching, parseInput, rule } from '../../engine/input/rules.ts'
 import { scopeNames } from './access-token.service.ts'
@@ -34,7 +35,7 @@ const newApiKey = z.object({
  *   viewer's key has just been revoked
  */
 export async function createApiKey(
-  { viewer, prisma }: Context,
+  { viewer, sql }: Context,
   input: z.input<typeof newApiKey>,
 ): Promise<{ row: ApiKey; key: string }> {
   const { name, scopes, expiresAt, pointsPerMinute } = parseInput(newApiKey, input)
@@ -54,10 +55,10 @@ export async function createApiKey(
   if (pointsPerMinute && most && pointsPerMinute > most) {
     throw invalidField('pointsPerMinute', 'OUT_OF_RANGE', `must be at most ${most}, as for your own key`)
   }
-  await lockKeys({ prisma }, tenantAppId)
-  await requireRoom({ viewer, prisma })
+  await lockKeys(sql, tenantAppId)
+  await requireRoom({ viewer, sql })
   return createKey(
-    { prisma },
+    { sql },
     {
       tenantAppId,
       name,
@@ -69,26 +70,20 @@ export async function createApiKey(
   )
 }
 
-interface Counts {
-  readonly valid: number
-  readonly recent: number
-  readonly isCreatorValid: boolean
-}
+const countKeys = statement(`
+  SELECT count(*) FILTER (WHERE is_valid), count(*) FILTER (WHERE creator_id IS NOT NULL AND created_at > now() - interval '24 hours'),
+    coalesce(bool_or(is_valid AND id = $2), false)
+  FROM (SELECT *, revoked_at IS NULL AND coalesce(expires_at > now(), true) AS is_valid FROM api_key WHERE tenant_app_id = $1) AS k`)
 
 /** @throws GatewayError CONFLICT if the viewer's tenant has created as many keys as it can; UNAUTHENTICATED */
-async function requireRoom({ viewer, prisma }: Pick<Context, 'viewer' | 'prisma'>): Promise<void> {
+async function requireRoom({ viewer, sql }: Pick<Context, 'viewer' | 'sql'>): Promise<void> {
   // The viewer can be some seconds old. A key that was revoked since must leave no key behind.
-  const [counts] = await prisma.$queryRaw<Counts[]>`
-    SELECT count(*) FILTER (WHERE is_valid)::int AS valid,
-      count(*) FILTER (WHERE creator_id IS NOT NULL AND created_at > now() - interval '24 hours')::int AS recent,
-      coalesce(bool_or(is_valid AND id = ${viewer.keyId}), false) AS "isCreatorValid"
-    FROM (SELECT *, revoked_at IS NULL AND coalesce(expires_at > now(), true) AS is_valid FROM api_key
-      WHERE tenant_app_id = ${viewer.tenantAppId}) AS k`
-  if (!counts?.isCreatorValid) throw new GatewayError('UNAUTHENTICATED', 'Your key was revoked, or has expired.')
-  const { valid, recent } = counts
+  const [[valid, recent, isCreatorValid] = []] = await sql.query(countKeys, [viewer.tenantAppId, viewer.keyId])
+  if (isCreatorValid !== true) throw new GatewayError('UNAUTHENTICATED', 'Your key was revoked, or has expired.')
   const full =
-    (valid >= maxKeys && `the tenant already has ${maxKeys} valid keys. Revoke one first`) ||
-    (recent >= maxNewKeys && `keys of the tenant have created ${maxNewKeys} keys in the last 24 hours. Try again later`)
+    (Number(valid) >= maxKeys && `the tenant already has ${maxKeys} valid keys. Revoke one first`) ||
+    (Number(recent) >= maxNewKeys &&
+      `keys of the tenant have created ${maxNewKeys} keys in the last 24 hours. Try again later`)
   if (full) throw invalidField('name', 'CONFLICT', `cannot be used: ${full}`)
 }
 
@@ -99,14 +94,13 @@ async function requireRoom({ viewer, prisma }: Pick<Context, 'viewer' | 'prisma'
  * @throws GatewayError BAD_USER_INPUT: NOT_FOUND for `id`; FORBIDDEN if the key has scopes that the viewer does not
  *   have
  */
-export async function revokeApiKey({ viewer, prisma }: Context, { id }: { readonly id: string }): Promise<ApiKey> {
-  const where = { tenantAppId: viewer.tenantAppId, id }
-  const key = isPossibleId(id) ? await prisma.apiKey.findFirst({ where }) : null
+export async function revokeApiKey({ viewer, sql, rows }: Context, { id }: { readonly id: string }): Promise<ApiKey> {
+  const key = isPossibleId(id) ? (await rows.find('ApiKey', [id])).get(id) : undefined
   if (!key) throw invalidField('id', 'NOT_FOUND', 'is not the id of an API key')
   const missing = key.scopes.filter((scope) => !viewer.scopes.includes(scope))
   if (missing.length > 0) {
     throw new GatewayError('FORBIDDEN', `The key has scopes that you do not have: ${missing.join(', ')}.`)
   }
-  await revokeTree({ prisma }, key)
-  return prisma.apiKey.findFirstOrThrow({ where })
+  await revokeTree(sql, key)
+  return (await rows.find('ApiKey', [id])).get(id) ?? key
 }

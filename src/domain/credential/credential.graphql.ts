@@ -143,7 +143,7 @@ defineMutation('createAccessToken', {
       value: ({ expiresAt }) => expiresAt,
     },
   ],
-  hasOneWrite: true,
+  transaction: false,
   run: createAccessToken,
 })
 

@@ -1,11 +1,15 @@
 import { generateApiKey, hashApiKey } from '../../engine/auth/api-key.ts'
 import { scopes as allScopes } from '../../engine/auth/scopes.ts'
+import { dataModel } from '../../engine/db/data-model.ts'
 import type { Database } from '../../engine/db/database.ts'
 import type { ApiKey } from '../../engine/db/generated/prisma/client.ts'
 import { idsWithPrefix } from '../../engine/db/ids.ts'
+import { selectColumns } from '../../engine/db/read/columns.ts'
 import { one } from '../../engine/db/read/relation.ts'
-import { execute, statement } from '../../engine/db/statement.ts'
+import type { Sql } from '../../engine/db/sql.ts'
+import { statement, write } from '../../engine/db/statement.ts'
 import { lastTime } from '../../engine/db/storable.ts'
+import { insertRow } from '../../engine/db/write/insert.ts'
 import { OperatorError } from '../../engine/errors.ts'
 import { operatorName } from '../../engine/input/rules.ts'
 
@@ -19,7 +23,7 @@ const removeEnded = statement(`
 
 /** Removes keys that were revoked or have expired more than 30 days ago, in batches. */
 export async function removeEndedKeys({ sql }: Pick<Database, 'sql'>): Promise<void> {
-  while ((await execute(sql, removeEnded)) > 0);
+  while ((await sql.execute(removeEnded)) > 0);
 }
 
 export const keyIds = idsWithPrefix('key')
@@ -47,10 +51,7 @@ export interface NewKey {
  * @returns the row, and the key itself, which is stored nowhere
  * @throws OperatorError if the name is invalid, a scope is unknown, there is no scope, or the expiry has passed
  */
-export async function createKey(
-  { prisma }: Pick<Database, 'prisma'>,
-  newKey: NewKey,
-): Promise<{ row: ApiKey; key: string }> {
+export async function createKey({ sql }: Pick<Database, 'sql'>, newKey: NewKey): Promise<{ row: ApiKey; key: string }> {
   const { tenantAppId, scopes = allScopes, expiresAt, creatorId, pointsPerMinute, key = generateApiKey() } = newKey
   const name = operatorName.safeParse(newKey.name)
   if (!name.success) throw new OperatorError('The name of a key must have 1–200 characters in one line.')
@@ -60,18 +61,21 @@ export async function createKey(
     throw new OperatorError(`Unknown scope: ${unknown.join(', ')}. Scopes: ${allScopes.join(', ')}`)
   }
   if (expiresAt && expiresAt.getTime() <= Date.now()) throw new OperatorError('The expiry must be in the future.')
-  const row = await prisma.apiKey.create({
-    data: {
-      tenantAppId,
-      id: keyIds.create(),
-      hash: hashApiKey(key),
-      name: newKey.name,
-      scopes: [...scopes],
-      expiresAt: expiresAt ?? null,
-      creatorId: creatorId ?? null,
-      pointsPerMinute: pointsPerMinute ?? null,
-    },
-  })
+  const row: ApiKey = {
+    tenantAppId,
+    id: keyIds.create(),
+    createdAt: new Date(),
+    hash: hashApiKey(key),
+    name: newKey.name,
+    scopes: [...scopes],
+    expiresAt: expiresAt ?? null,
+    revokedAt: null,
+    lastUsedAt: null,
+    creatorId: creatorId ?? null,
+    successorId: null,
+    pointsPerMinute: pointsPerMinute ?? null,
+  }
+  await insertRow(sql, 'ApiKey', row)
   return { row, key }
 }
 
@@ -84,25 +88,24 @@ export async function createKey(
  * @throws OperatorError if there is no such key, it is no longer valid, or it has a successor
  */
 export async function rotateKey(
-  { prisma, transact }: Pick<Database, 'prisma' | 'transact'>,
+  { sql }: Pick<Database, 'sql'>,
   id: string,
   graceMilliseconds: number,
 ): Promise<{ row: ApiKey; key: string }> {
-  const old = await prisma.apiKey.findFirst({ where: { id } })
-  if (!old) throw keyNotFound(id)
+  const old = await findKey(sql, id)
   // The clock by which keys expire. The one of this machine can differ.
-  const [clock] = await prisma.$queryRaw<{ now: Date }[]>`SELECT now()`
-  const now = clock?.now.getTime() ?? Date.now()
+  const [[time] = []] = await sql.query(readClock)
+  const now = Number(time)
   if (old.revokedAt || (old.expiresAt && old.expiresAt.getTime() <= now)) {
     throw new OperatorError(`The key ${id} is no longer valid. Create a new one: npm run fusion -- keys create`)
   }
   const { tenantAppId, name, scopes, createdAt, expiresAt, creatorId, pointsPerMinute } = old
   const end = new Date(now + graceMilliseconds)
-  return transact(async () => {
-    await lockKeys({ prisma }, tenantAppId)
-    const lifetime = expiresAt ? expiresAt.getTime() - createdAt.getTime() : undefined
+  const lifetime = expiresAt ? expiresAt.getTime() - createdAt.getTime() : undefined
+  return sql.transact(async (transaction) => {
+    await lockKeys(transaction, tenantAppId)
     const successor = await createKey(
-      { prisma },
+      { sql: transaction },
       {
         tenantAppId,
         name,
@@ -112,32 +115,41 @@ export async function rotateKey(
         expiresAt: lifetime === undefined ? undefined : new Date(Math.min(now + lifetime, lastTime)),
       },
     )
-    // The condition on the successor: a second rotation would take the grace period for the key's lifetime.
-    const { count } = await prisma.apiKey.updateMany({
-      where: { tenantAppId, id, revokedAt: null, successorId: null },
-      data: { successorId: successor.row.id, ...(!(expiresAt && expiresAt < end) && { expiresAt: end }) },
-    })
-    if (count === 0) {
+    const endsAt = expiresAt && expiresAt < end ? expiresAt : end
+    const parameters = [tenantAppId, id, successor.row.id, endsAt.toISOString()]
+    if ((await transaction.execute(endKey, parameters)) === 0) {
       throw new OperatorError(`The key ${id} was rotated or revoked before. See: npm run fusion -- keys list`)
     }
-    // A webhook ends with its key.
-    await prisma.webhook.updateMany({ where: { tenantAppId, keyId: id }, data: { keyId: successor.row.id } })
+    await transaction.execute(moveWebhooks, [tenantAppId, id, successor.row.id])
     return successor
   })
 }
+
+const readClock = statement(`SELECT floor(extract(epoch FROM now()) * 1000)::text`)
+
+// The condition on the successor: a second rotation would take the grace period for the key's lifetime.
+const endKey = write(`
+  UPDATE api_key SET successor_id = $3, expires_at = $4::timestamptz
+  WHERE tenant_app_id = $1 AND id = $2 AND revoked_at IS NULL AND successor_id IS NULL`)
+
+/** A webhook ends with its key. */
+const moveWebhooks = write(`
+  UPDATE webhook SET key_id = $3, updated_at = now() WHERE tenant_app_id = $1 AND key_id = $2`)
 
 /** Lists all keys and their tenants, oldest first. */
 export function listKeys({ prisma }: Pick<Database, 'prisma'>) {
   return prisma.apiKey.findMany({ include: { tenantApp: true }, orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] })
 }
 
+const lockTenant = statement('SELECT id FROM tenant_app WHERE id = $1 FOR NO KEY UPDATE', { mayWait: true })
+
 /**
  * Makes a transaction that creates or revokes keys of a tenant wait for others that do. Otherwise a key could be
  * created while its creator is revoked, or while others take the last place. Rows that refer to the tenant can still be
  * inserted.
  */
-export async function lockKeys({ prisma }: Pick<Database, 'prisma'>, tenantAppId: string): Promise<void> {
-  await prisma.$queryRaw`SELECT id FROM tenant_app WHERE id = ${tenantAppId} FOR NO KEY UPDATE`
+export async function lockKeys(transaction: Sql, tenantAppId: string): Promise<void> {
+  await transaction.query(lockTenant, [tenantAppId])
 }
 
 /**
@@ -147,35 +159,44 @@ export async function lockKeys({ prisma }: Pick<Database, 'prisma'>, tenantAppId
  * @returns the ids of the keys that were valid, or had only expired
  * @throws OperatorError if there is no such key
  */
-export async function revokeKey({ prisma, transact }: Pick<Database, 'prisma' | 'transact'>, id: string) {
-  const key = await prisma.apiKey.findFirst({ where: { id } })
-  if (!key) throw keyNotFound(id)
-  return transact(() => revokeTree({ prisma }, key))
+export async function revokeKey({ sql }: Pick<Database, 'sql'>, id: string): Promise<string[]> {
+  const key = await findKey(sql, id)
+  return sql.transact((transaction) => revokeTree(transaction, key))
 }
+
+// Citus follows creators in a read only.
+const findTree = statement(`
+  WITH RECURSIVE tree (id, falls) AS (
+    SELECT $2::text, true
+    UNION SELECT k.id, k.creator_id IS NOT DISTINCT FROM tree.id FROM api_key k
+    JOIN tree ON k.tenant_app_id = $1 AND (k.creator_id = tree.id OR k.successor_id = tree.id))
+  SELECT id FROM tree WHERE falls`)
+
+const revoke = write(
+  'UPDATE api_key SET revoked_at = now() WHERE tenant_app_id = $1 AND id = ANY ($2) AND revoked_at IS NULL',
+  'id',
+)
 
 /**
  * Revokes a key and all that descend from it, within a transaction. Those that its predecessors have created descend
  * from it too: their holder is the same. Returns the ids of those that were not revoked before.
  */
 export async function revokeTree(
-  { prisma }: Pick<Database, 'prisma'>,
+  transaction: Sql,
   { tenantAppId, id }: Pick<ApiKey, 'tenantAppId' | 'id'>,
 ): Promise<string[]> {
-  await lockKeys({ prisma }, tenantAppId)
-  // Citus follows creators in a read only.
-  const tree = await prisma.$queryRaw<{ id: string }[]>`
-    WITH RECURSIVE tree (id, falls) AS (
-      SELECT ${id}::text, true
-      UNION SELECT k.id, k.creator_id IS NOT DISTINCT FROM tree.id FROM api_key k
-      JOIN tree ON k.tenant_app_id = ${tenantAppId} AND (k.creator_id = tree.id OR k.successor_id = tree.id))
-    SELECT id FROM tree WHERE falls`
-  const ids = tree.map((key) => key.id)
-  const revoked = await prisma.$queryRaw<{ id: string }[]>`
-    UPDATE api_key SET revoked_at = now()
-    WHERE tenant_app_id = ${tenantAppId} AND id = ANY (${ids}) AND revoked_at IS NULL RETURNING id`
-  return revoked.map((key) => key.id)
+  await lockKeys(transaction, tenantAppId)
+  const tree = (await transaction.query(findTree, [tenantAppId, id])).map(([found]) => String(found))
+  return (await transaction.query(revoke, [tenantAppId, tree])).map(([found]) => String(found))
 }
 
-function keyNotFound(id: string): OperatorError {
-  return new OperatorError(`No key has the id ${id}. See: npm run fusion -- keys list`)
+const { list, toRow } = selectColumns(dataModel('ApiKey'))
+
+const findById = statement(`SELECT ${list} FROM api_key WHERE id = $1`)
+
+/** @throws OperatorError if there is no such key */
+async function findKey(sql: Sql, id: string): Promise<ApiKey> {
+  const [found] = await sql.query(findById, [id])
+  if (!found) throw new OperatorError(`No key has the id ${id}. See: npm run fusion -- keys list`)
+  return toRow(found) as unknown as ApiKey
 }

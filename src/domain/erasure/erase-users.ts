@@ -1,7 +1,7 @@
 import type { Database } from '../../engine/db/database.ts'
 import { sumOfBatches, sumOfTenants } from '../../engine/db/each-tenant.ts'
 import { literals, modelTables } from '../../engine/db/own-objects.ts'
-import { execute, query, type Statement, statement } from '../../engine/db/statement.ts'
+import { type Statement, statement } from '../../engine/db/statement.ts'
 import { accountIds } from '../account/account.ts'
 import { profileIds } from '../profile/profile.ts'
 
@@ -78,17 +78,17 @@ export async function findMentions(
     texts,
   }: { readonly userId: string; readonly tenantAppId?: string; readonly texts: readonly string[] },
 ): Promise<Mention[]> {
-  const tenants = (await query(sql, listTenants, [tenantAppId ?? null])).map(([id]) => String(id))
+  const tenants = (await sql.query(listTenants, [tenantAppId ?? null])).map(([id]) => String(id))
   const names: string[] = []
   for (const tenant of tenants) {
-    for (const [, name] of await query(sql, readNames, [tenant, [userId]])) names.push(String(name))
+    for (const [, name] of await sql.query(readNames, [tenant, [userId]])) names.push(String(name))
   }
   const all = [...new Set([userId, ...names, ...texts])]
   // A text of the operator is a word, however short.
   const isWord = (name: string) => isCertain(name) || texts.includes(name)
   const likePatterns = all.map((name) => likePatternOf(name, isWord(name)))
   const pattern = all.map((name) => patternOf(name, isWord(name))).join('|')
-  const columns = await query(sql, listColumns)
+  const columns = await sql.query(listColumns)
   const mentions: Mention[] = []
   for (const [table, ofTable] of Map.groupBy(columns, ([name]) => String(name))) {
     const isOfTenant = ofTable.some(([, column]) => column === 'tenant_app_id')
@@ -98,7 +98,7 @@ export async function findMentions(
     )
     const count = statement(`
       SELECT ${counts.join(', ')} FROM ${ofTable[0]?.[2]} ${isOfTenant ? 'WHERE tenant_app_id = ANY ($3)' : 'WHERE $3::text[] IS NOT NULL'}`)
-    const [found = []] = await query(sql, count, [all, pattern, tenants, likePatterns])
+    const [found = []] = await sql.query(count, [all, pattern, tenants, likePatterns])
     for (const [index, rows] of found.entries()) {
       const column = String(ofTable[index]?.[1])
       if (Number(rows) > 0) mentions.push({ table, column, rows: Number(rows), isKept: table === 'event' })
@@ -191,14 +191,14 @@ const removeCompleted = statement(`
  */
 export async function eraseUsers({ sql }: Pick<Database, 'sql'>): Promise<void> {
   await sumOfTenants(sql, { list: listErasing }, async (tenantAppId) => {
-    await execute(sql, note, [tenantAppId])
-    const erasures = (await query(sql, claim, [tenantAppId])).map(([userId, deletedAt]) => ({
+    await sql.execute(note, [tenantAppId])
+    const erasures = (await sql.query(claim, [tenantAppId])).map(([userId, deletedAt]) => ({
       userId: String(userId),
       deletedAt: String(deletedAt),
     }))
     if (erasures.length > 0) await searchTenant({ sql }, tenantAppId, erasures)
-    await sumOfBatches(pageSize, () => execute(sql, eraseJobs, [tenantAppId]))
-    return execute(sql, removeCompleted, [tenantAppId])
+    await sumOfBatches(pageSize, () => sql.execute(eraseJobs, [tenantAppId]))
+    return sql.execute(removeCompleted, [tenantAppId])
   })
 }
 
@@ -209,7 +209,7 @@ async function searchTenant(
   erasures: readonly Erasure[],
 ): Promise<void> {
   const users = erasures.map(({ userId }) => userId)
-  const names = await query(sql, readNames, [tenantAppId, users])
+  const names = await sql.query(readNames, [tenantAppId, users])
   const deletedAt = (user: unknown) => erasures.find(({ userId }) => userId === user)?.deletedAt ?? null
   const related = names.filter(([userId, name]) => name !== userId)
   const values = [
@@ -222,12 +222,12 @@ async function searchTenant(
   const search = async (sent: Statement): Promise<string[]> => {
     const found: string[] = []
     for (let after: string | null = ''; after !== null; ) {
-      const [[last, ids] = []] = await query(sql, sent, [tenantAppId, after, ...values])
+      const [[last, ids] = []] = await sql.query(sent, [tenantAppId, after, ...values])
       found.push(...(ids as string[]))
       after = last as string | null
     }
     return found
   }
   await search(eraseResponses)
-  await execute(sql, storeJobs, [tenantAppId, users, await search(findJobs)])
+  await sql.execute(storeJobs, [tenantAppId, users, await search(findJobs)])
 }

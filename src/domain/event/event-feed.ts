@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Driver, Listener } from '../../engine/db/driver.ts'
 import { invalidField } from '../../engine/errors.ts'
@@ -87,8 +86,6 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
   let listening: Promise<Listener> | undefined
   let reading: Promise<void> | undefined
   let announce = () => {}
-  // The reads belong to no request, although one may start them.
-  const outsideRequests = AsyncLocalStorage.snapshot()
 
   const pause = (milliseconds: number) =>
     sleep(milliseconds, undefined, { signal: closing.signal, ref: false }).catch(() => undefined)
@@ -191,7 +188,7 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
       })
       followers.add(follower)
       if (closing.signal.aborted) follower.interrupt()
-      else reading ??= outsideRequests(read)
+      else reading ??= read()
       return follower
     },
 
@@ -204,7 +201,7 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
     async watch(callBack: () => void): Promise<() => void> {
       await start()
       watchers.add(callBack)
-      reading ??= outsideRequests(read)
+      reading ??= read()
       return () => void watchers.delete(callBack)
     },
 

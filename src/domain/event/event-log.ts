@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Database } from '../../engine/db/database.ts'
 import { sumOfBatches, sumOfTenants } from '../../engine/db/each-tenant.ts'
 import { selectColumns } from '../../engine/db/read/columns.ts'
-import { execute, type Parameter, query, type Statement, statement } from '../../engine/db/statement.ts'
+import { type Parameter, type Statement, statement } from '../../engine/db/statement.ts'
 import { invalidField, OperatorError } from '../../engine/errors.ts'
 import type { Event, EventType } from './event.ts'
 import { horizonOf } from './horizon.ts'
@@ -30,7 +30,7 @@ interface LogRange {
  * @throws OperatorError if `since` is none of this log, or later events have been removed
  */
 export async function readPosition({ sql }: Pick<Database, 'sql'>, tenantAppId: string, since = ''): Promise<string> {
-  const [[complete, begun, removedTo] = []] = await query(sql, readEnd, [tenantAppId])
+  const [[complete, begun, removedTo] = []] = await sql.query(readEnd, [tenantAppId])
   if (since >= String(begun)) {
     throw new OperatorError(`The log of this database has not reached ${since}. Is it of another database?`)
   }
@@ -61,7 +61,7 @@ async function* readIds(
   ...parameters: (readonly string[])[]
 ): AsyncGenerator<string[]> {
   for (let after = since, count = maxChanges; count === maxChanges; ) {
-    const rows = await query(sql, page, [tenantAppId, after, ...parameters])
+    const rows = await sql.query(page, [tenantAppId, after, ...parameters])
     const ids = new Set(rows.flatMap(([, ...found]) => found.filter((id) => id !== null)))
     if (ids.size > 0) yield [...ids] as string[]
     after = String(rows.at(-1)?.[0])
@@ -121,8 +121,8 @@ export async function fitEventLog(
   // `migrate distribute` does it for nodes, and a process does not start before (engine/db/distribution/layout.ts).
   if (driver.isDistributed?.()) return
   // Most starts have nothing to do, and write nothing.
-  if ((await query(sql, findMisfit)).length === 0) return
-  const [fitted] = await query(sql, fit)
+  if ((await sql.query(findMisfit)).length === 0) return
+  const [fitted] = await sql.query(fit)
   if (fitted) log.warn({ offset: fitted[0] }, message)
 }
 
@@ -188,8 +188,7 @@ export function createEventLog({ sql, model, driver }: Pick<Database, 'sql' | 'm
       }
       const given = Object.entries(conditions).filter(([, value]) => value !== undefined)
       const parameters = [tenantAppId, String(limit), ...given.map(([, value]) => value as Parameter)]
-      const [[removedTo, ...first] = [], ...others] = await query(
-        sql,
+      const [[removedTo, ...first] = [], ...others] = await sql.query(
         statementFor(
           given.map(([condition]) => condition),
           fromEnd ? 'DESC' : 'ASC',
@@ -214,13 +213,13 @@ export function createEventLog({ sql, model, driver }: Pick<Database, 'sql' | 'm
      * not ended: those in `running` and those that write ids from `begun` on.
      */
     async readStart(tenantAppId: string) {
-      const [[last, begun, running] = []] = await query(sql, readStart, [tenantAppId])
+      const [[last, begun, running] = []] = await sql.query(readStart, [tenantAppId])
       return { last: String(last), begun: String(begun), running: new Set(running as string[]) }
     },
 
     /** Describes the oldest transaction that writes now, which keeps later events from being read. */
     async describeOldestWriter(): Promise<string | undefined> {
-      const [found] = await query(sql, oldestWriter)
+      const [found] = await sql.query(oldestWriter)
       return found && String(found[0])
     },
 
@@ -232,10 +231,10 @@ export function createEventLog({ sql, model, driver }: Pick<Database, 'sql' | 'm
     async removeOlderThan(days: number): Promise<number> {
       return sumOfTenants(sql, { list: listTenants }, (tenantAppId) =>
         sumOfBatches(maxEvents, async () => {
-          const [[last, count] = []] = await query(sql, findOld, [tenantAppId, String(days)])
+          const [[last, count] = []] = await sql.query(findOld, [tenantAppId, String(days)])
           if (last === null) return 0
-          await execute(sql, noteRemoved, [tenantAppId, String(last)])
-          await execute(sql, remove, [tenantAppId, String(days), String(last)])
+          await sql.execute(noteRemoved, [tenantAppId, String(last)])
+          await sql.execute(remove, [tenantAppId, String(days), String(last)])
           return Number(count)
         }),
       )

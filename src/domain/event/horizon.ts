@@ -1,4 +1,5 @@
 import type { Database } from '../../engine/db/database.ts'
+import { statement } from '../../engine/db/statement.ts'
 
 /**
  * The horizon of the event log on the server that has the rows of a tenant, as items of FROM: `horizon.complete` and
@@ -12,11 +13,10 @@ export function horizonOf(tenant: string): string {
     CROSS JOIN LATERAL event_horizon() AS horizon`
 }
 
+const readComplete = statement(`SELECT horizon.complete FROM ${horizonOf('$1')}`)
+
 /** Reads the prefix of ids up to which the log of a tenant can be read: the events with smaller ids are visible. */
-export async function completeOf({ prisma }: Pick<Database, 'prisma'>, tenantAppId: string): Promise<string> {
-  const [horizon] = await prisma.$queryRawUnsafe<{ complete: string }[]>(
-    `SELECT horizon.complete FROM ${horizonOf('$1')}`,
-    tenantAppId,
-  )
-  return horizon?.complete ?? ''
+export async function completeOf({ sql }: Pick<Database, 'sql'>, tenantAppId: string): Promise<string> {
+  const [[complete] = []] = await sql.query(readComplete, [tenantAppId])
+  return String(complete ?? '')
 }

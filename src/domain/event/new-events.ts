@@ -1,5 +1,5 @@
 import type { Database } from '../../engine/db/database.ts'
-import { query, statement } from '../../engine/db/statement.ts'
+import { statement } from '../../engine/db/statement.ts'
 import type { Event } from './event.ts'
 import { horizonOf } from './horizon.ts'
 
@@ -68,15 +68,13 @@ export function createNewEvents(
     ) AS event ON true ORDER BY event.id`)
 
   const readAll = (ends: readonly LogEnd[]) =>
-    query(sql, ofAll, [ends.map(({ tenantAppId }) => tenantAppId), ends.map(({ end }) => end)])
+    sql.query(ofAll, [ends.map(({ tenantAppId }) => tenantAppId), ends.map(({ end }) => end)])
 
   async function readEach(ends: readonly LogEnd[]) {
     const read: PromiseSettledResult<unknown[][]>[] = []
     for (let from = 0; from < ends.length; from += maxTogether) {
       const some = ends.slice(from, from + maxTogether)
-      read.push(
-        ...(await Promise.allSettled(some.map(({ tenantAppId, end }) => query(sql, ofOne, [tenantAppId, end])))),
-      )
+      read.push(...(await Promise.allSettled(some.map(({ tenantAppId, end }) => sql.query(ofOne, [tenantAppId, end])))))
     }
     const failure: unknown = read.find((result) => result.status === 'rejected')?.reason
     const pages = read.filter((result) => result.status === 'fulfilled').map(({ value }) => value)

@@ -64,7 +64,7 @@ function defineBulkAction(name: string, { transition, description, done }: BulkA
         value: ({ countRemaining }: BulkResult) => countRemaining(),
       },
     ],
-    hasOneWrite: true,
+    transaction: false,
     run(context, { filter, limit }) {
       const { status, ...others } = filter
       return changeJobs(context, transition, { status, conditions: JobFilter.conditionsOf(others, context), limit })
@@ -103,7 +103,7 @@ const createJobMutation = defineMutation('createJob', {
     }),
   }),
   results: [{ field: 'job', type: Job, description: 'The new job, or the job that has the `idempotencyKey`.' }],
-  hasOneWrite: true,
+  transaction: false,
   run: createJob,
 })
 
@@ -119,7 +119,7 @@ defineMutation('cancelJob', {
   inputDescription: 'The job to cancel.',
   input: inputWithId('job'),
   results: [{ field: 'job', type: Job, description: 'The cancelled job.', scope: 'jobs:read' }],
-  hasOneWrite: true,
+  transaction: false,
   run: cancelJob,
 })
 
@@ -131,7 +131,7 @@ defineMutation('retryJob', {
   inputDescription: 'The job to retry.',
   input: inputWithId('job'),
   results: [{ field: 'job', type: Job, description: 'The job.', scope: 'jobs:read' }],
-  hasOneWrite: true,
+  transaction: false,
   run: retryJob,
 })
 
@@ -169,7 +169,7 @@ defineMutation('claimJobs', {
   }),
   cost: { page: 'input.limit' },
   results: [{ field: 'leases', type: [JobLease], description: 'The claimed jobs. Empty if none is due.' }],
-  hasOneWrite: true,
+  transaction: false,
   run: claim,
 })
 
@@ -183,7 +183,7 @@ defineMutation('extendJobLease', {
     leaseSeconds: t.int({ description: leaseSecondsDescription }),
   }),
   results: [{ field: 'lease', type: JobLease, description: 'The extended lease.' }],
-  hasOneWrite: true,
+  transaction: false,
   run: extend,
 })
 
@@ -198,7 +198,7 @@ defineMutation('reportJobProgress', {
     message: t.string({ description: 'What the worker is doing: at most 2,000 characters.' }),
   }),
   results: [theJob],
-  hasOneWrite: true,
+  transaction: false,
   run: report,
 })
 
@@ -212,7 +212,7 @@ defineMutation('completeJob', {
     result: t.field({ type: 'JSONObject', description: 'The output of the job.' }),
   }),
   results: [theJob],
-  hasOneWrite: true,
+  transaction: false,
   run: complete,
 })
 
@@ -230,6 +230,6 @@ defineMutation('failJob', {
     retryable: t.boolean({ description: 'Whether another attempt can succeed. True by default.' }),
   }),
   results: [theJob],
-  hasOneWrite: true,
+  transaction: false,
   run: fail,
 })

@@ -2,6 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { Database } from '../../engine/db/database.ts'
 import type { Job } from '../../engine/db/generated/prisma/client.ts'
+import { insertRows } from '../../engine/db/write/insert.ts'
+import { rowsOf } from '../../engine/db/write/owned-rows.ts'
 import {
   id,
   indexedText,
@@ -105,7 +107,8 @@ async function writeJobs(database: Database, tenantAppId: string, jobs: readonly
     return false
   })
   const now = new Date()
-  await database.insertRows(
+  await insertRows(
+    database.sql,
     'Job',
     imported.map(({ id, status, attempts, progress, ...record }) => ({
       tenantAppId,
@@ -149,11 +152,15 @@ const toJson = (value: object | null) => value && JSON.stringify(value)
 async function deleteJobs(database: Database, tenantAppId: string, ids: readonly string[]): Promise<void> {
   for (const job of (await readJobs(database, tenantAppId, ids)).values())
     if (job.runAt !== null) throw notImported(job)
-  await database.rowsOf({ tenantAppId }).delete('Job', ids)
+  await rowsOf(database.sql, { tenantAppId }).delete('Job', ids)
 }
 
-async function readJobs({ reads }: Database, tenantAppId: string, ids: readonly string[]): Promise<Map<string, Job>> {
-  const existing = await reads.batch('Job', 'id', { tenantAppId }, ids)
+async function readJobs(
+  { sql, reads }: Database,
+  tenantAppId: string,
+  ids: readonly string[],
+): Promise<Map<string, Job>> {
+  const existing = await reads.batch(sql, 'Job', 'id', { tenantAppId }, ids)
   return new Map(existing.map((job) => [job.id, job]))
 }
 

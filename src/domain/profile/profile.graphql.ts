@@ -1,4 +1,3 @@
-import { ownedBy } from '../../engine/auth/viewer.ts'
 import {
   after,
   containing,
@@ -131,11 +130,7 @@ defineLive('profile', {
   relation: profileById,
   follows: 'the profile and its account',
   by: 'accountId',
-  async find({ viewer, prisma }, id) {
-    const { tenantAppId } = viewer
-    const where = { tenantAppId, id, account: ownedBy(viewer, 'userId') }
-    return (await prisma.profile.findFirst({ where, select: { accountId: true } }))?.accountId ?? null
-  },
+  find: async ({ rows }, id) => (await rows.find('Profile', [id])).get(id)?.accountId ?? null,
 })
 
 builder.prismaObjectField(Account, 'profile', (t) =>

@@ -1,10 +1,11 @@
 import type { z } from 'zod'
 import type { Context } from '../../engine/context.ts'
-import type { Database } from '../../engine/db/database.ts'
+import { dataModel } from '../../engine/db/data-model.ts'
 import type { Account, Profile } from '../../engine/db/generated/prisma/client.ts'
 import { isPossibleId } from '../../engine/db/ids.ts'
 import { selectColumns } from '../../engine/db/read/columns.ts'
-import { execute, query, statement } from '../../engine/db/statement.ts'
+import type { Sql } from '../../engine/db/sql.ts'
+import { write } from '../../engine/db/statement.ts'
 import {
   type Arity,
   arityOf,
@@ -36,84 +37,79 @@ interface ProfileEmails {
   readonly emails: readonly Email[]
 }
 
-export type ProfileStore = ReturnType<typeof createProfileStore>
-
 const changeable = [...Object.keys(profileFields), 'phoneNumbers', 'addresses', 'unsupportedFields']
 
 /** What a new profile has in columns that are never null. */
 const whenMissing: Change = { phoneNumbers: '[]', addresses: '[]', unsupportedFields: [] }
 
+const table = dataModel('Profile')
+const { list, toRow } = selectColumns(table)
+const changed = changeable.map((field) => table.columnOf(field))
+const valuesOfChange = changeValues(changed, whenMissing).map((read) => (of: ProfileChange) => read(of.change))
+const upsert = { one: write(upsertText('one'), list), many: write(upsertText('many'), list) }
+
+/** The stored profile is locked and read in the statement itself, because an import does not lock the account. */
+function upsertText(arity: Arity): string {
+  const names = changed.map(({ column }) => `"${column}"`)
+  const values = changed.map((column) =>
+    changedValue(column, `coalesce(stored."${column.column}", ${givenValue(column)})`),
+  )
+  const given = givenTable(['id', 'account_id', 'platform', 'platform_account_id', ...changeColumns(changed)], 3, arity)
+  return `
+    INSERT INTO profile (tenant_app_id, id, account_id, platform, platform_account_id, created_at, updated_at, synced_at, ${names.join(', ')})
+    SELECT $1, given_id, given_account_id, given_platform, given_platform_account_id, $2::timestamptz, $2::timestamptz, $2::timestamptz,
+      ${values.join(', ')}
+    FROM ${given} LEFT JOIN LATERAL (
+      SELECT * FROM profile WHERE tenant_app_id = $1 AND account_id = given_account_id FOR UPDATE) AS stored ON true
+    ON CONFLICT (tenant_app_id, account_id) DO UPDATE SET updated_at = excluded.updated_at, synced_at = excluded.synced_at,
+      ${names.map((name) => `${name} = excluded.${name}`).join(', ')}`
+}
+
 /**
- * Creates the store of profiles. Each function sends one statement for any number of profiles, whose accounts must be
- * locked.
+ * Creates or changes the profiles of accounts, which must be locked, with one statement. Returns them by the ids of the
+ * accounts.
  */
-export function createProfileStore({ sql, model }: Pick<Database, 'sql' | 'model'>) {
-  const table = model('Profile')
-  const { list, toRow } = selectColumns(table)
-  const changed = changeable.map((field) => table.columnOf(field))
-  const valuesOfChange = changeValues(changed, whenMissing).map((read) => (of: ProfileChange) => read(of.change))
-  const upsert = { one: statement(upsertText('one')), many: statement(upsertText('many')) }
+async function upsertProfiles(
+  sql: Sql,
+  tenantAppId: string,
+  changes: readonly ProfileChange[],
+): Promise<ReadonlyMap<string, Profile>> {
+  const values: readonly ((change: ProfileChange) => GivenValue | undefined)[] = [
+    () => profileIds.create(),
+    ({ account }) => account.id,
+    ({ account }) => account.platform,
+    ({ account }) => account.platformAccountId,
+    ...valuesOfChange,
+  ]
+  const arity = arityOf(changes)
+  const given = givenParameters(changes, values, arity)
+  const rows = await sql.query(upsert[arity], [tenantAppId, new Date().toISOString(), ...given])
+  const profiles = rows.map(toRow) as unknown as Profile[]
+  return new Map(profiles.map((profile) => [profile.accountId, profile]))
+}
 
-  /** The stored profile is locked and read in the statement itself, because an import does not lock the account. */
-  function upsertText(arity: Arity): string {
-    const names = changed.map(({ column }) => `"${column}"`)
-    const values = changed.map((column) =>
-      changedValue(column, `coalesce(stored."${column.column}", ${givenValue(column)})`),
-    )
-    const given = givenTable(
-      ['id', 'account_id', 'platform', 'platform_account_id', ...changeColumns(changed)],
-      3,
-      arity,
-    )
-    return `
-      INSERT INTO profile (tenant_app_id, id, account_id, platform, platform_account_id, created_at, updated_at, synced_at, ${names.join(', ')})
-      SELECT $1, given_id, given_account_id, given_platform, given_platform_account_id, $2::timestamptz, $2::timestamptz, $2::timestamptz,
-        ${values.join(', ')}
-      FROM ${given} LEFT JOIN LATERAL (
-        SELECT * FROM profile WHERE tenant_app_id = $1 AND account_id = given_account_id FOR UPDATE) AS stored ON true
-      ON CONFLICT (tenant_app_id, account_id) DO UPDATE SET updated_at = excluded.updated_at, synced_at = excluded.synced_at,
-        ${names.map((name) => `${name} = excluded.${name}`).join(', ')}
-      RETURNING ${list}`
-  }
-
-  return {
-    /** Creates or changes the profiles of accounts. Returns them by the ids of the accounts. */
-    async upsert(tenantAppId: string, changes: readonly ProfileChange[]): Promise<ReadonlyMap<string, Profile>> {
-      const values: readonly ((change: ProfileChange) => GivenValue | undefined)[] = [
-        () => profileIds.create(),
-        ({ account }) => account.id,
-        ({ account }) => account.platform,
-        ({ account }) => account.platformAccountId,
-        ...valuesOfChange,
-      ]
-      const arity = arityOf(changes)
-      const given = givenParameters(changes, values, arity)
-      const rows = await query(sql, upsert[arity], [tenantAppId, new Date().toISOString(), ...given])
-      const profiles = rows.map(toRow) as unknown as Profile[]
-      return new Map(profiles.map((profile) => [profile.accountId, profile]))
-    },
-
-    /** Replaces the emails of profiles. An email that stays (same value and type) keeps its id and creation time. */
-    async replaceEmails(tenantAppId: string, profiles: readonly ProfileEmails[]): Promise<void> {
-      const emails = profiles.flatMap(({ profileId, emails }) => emails.map((email) => ({ profileId, ...email })))
-      const values: readonly ((email: (typeof emails)[number]) => GivenValue)[] = [
-        () => emailRecordIds.create(),
-        ({ profileId }) => profileId,
-        ({ value }) => value,
-        ({ type }) => type,
-        ({ isVerified }) => isVerified,
-        ({ isPrimary }) => isPrimary,
-      ]
-      const ids = profiles.map(({ profileId }) => profileId)
-      const now = new Date().toISOString()
-      await execute(sql, replaceEmails, [tenantAppId, now, ids, ...givenParameters(emails, values)])
-    },
-  }
+/**
+ * Replaces the emails of profiles, whose accounts must be locked, with one statement. An email that stays (same value
+ * and type) keeps its id and creation time.
+ */
+async function replaceEmails(sql: Sql, tenantAppId: string, profiles: readonly ProfileEmails[]): Promise<void> {
+  const emails = profiles.flatMap(({ profileId, emails }) => emails.map((email) => ({ profileId, ...email })))
+  const values: readonly ((email: (typeof emails)[number]) => GivenValue)[] = [
+    () => emailRecordIds.create(),
+    ({ profileId }) => profileId,
+    ({ value }) => value,
+    ({ type }) => type,
+    ({ isVerified }) => isVerified,
+    ({ isPrimary }) => isPrimary,
+  ]
+  const ids = profiles.map(({ profileId }) => profileId)
+  const now = new Date().toISOString()
+  await sql.execute(replace, [tenantAppId, now, ids, ...givenParameters(emails, values)])
 }
 
 // New ids are in the order of the emails. The nth of several equal emails of a profile is the nth of the stored ones. A
 // full join is never a nested loop, which would take quadratic time.
-const replaceEmails = statement(`
+const replace = write(`
   WITH given AS (
     SELECT given.*, coalesce('=' || given_type, '') AS kind,
       row_number() OVER (PARTITION BY given_profile_id, given_value, given_type ORDER BY given_id) AS nth
@@ -172,7 +168,7 @@ function toSync({ accountId, ...input }: SyncInput): Sync {
 }
 
 async function writeSyncs(
-  { viewer: { tenantAppId }, rows, profiles }: Context,
+  { viewer: { tenantAppId }, sql, rows }: Context,
   syncs: readonly Sync[],
 ): Promise<Outcome<Profile>[]> {
   const ids = syncs.map(({ accountId }) => accountId)
@@ -180,13 +176,14 @@ async function writeSyncs(
   const accounts = await rows.lock('Account', ids, 'UPDATE')
   const possible = syncs.filter(({ accountId }) => accounts.has(accountId))
   if (possible.length === 0) return syncs.map(() => accountNotFound('accountId'))
-  const written = await profiles.upsert(
+  const written = await upsertProfiles(
+    sql,
     tenantAppId,
     possible.map(({ accountId, change }) => ({ account: accounts.get(accountId) as Account, change })),
   )
   const replaced = possible.flatMap(({ accountId, emails }) =>
     emails ? [{ profileId: (written.get(accountId) as Profile).id, emails }] : [],
   )
-  if (replaced.length > 0) await profiles.replaceEmails(tenantAppId, replaced)
+  if (replaced.length > 0) await replaceEmails(sql, tenantAppId, replaced)
   return syncs.map(({ accountId }) => written.get(accountId) ?? accountNotFound('accountId'))
 }

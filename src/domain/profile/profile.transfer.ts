@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import type { Database } from '../../engine/db/database.ts'
 import type { Profile } from '../../engine/db/generated/prisma/client.ts'
-import { execute, type Parameter, statement } from '../../engine/db/statement.ts'
+import { type Parameter, statement } from '../../engine/db/statement.ts'
+import { insertRows } from '../../engine/db/write/insert.ts'
 import {
   filledText,
   id,
@@ -15,7 +16,7 @@ import {
 } from '../../engine/input/rules.ts'
 import { own } from '../../engine/own.ts'
 import { accountFields } from '../account/account.input.ts'
-import { createAccountStore, type PlatformAccount, platformNameOf } from '../account/account.service.ts'
+import { findByPlatform, type PlatformAccount, platformNameOf } from '../account/account.service.ts'
 import { type Json, RecordError, recordKeyOf, type Transfer } from '../resource.ts'
 import { profileFields } from './profile.input.ts'
 
@@ -144,14 +145,15 @@ async function writeProfiles(
   profiles: readonly ProfileRecord[],
 ): Promise<void> {
   const ids = profiles.map(({ id }) => id)
-  const existing = await database.reads.batch('Profile', 'id', { tenantAppId }, ids)
+  const existing = await database.reads.batch(database.sql, 'Profile', 'id', { tenantAppId }, ids)
   const byId = new Map(existing.map((profile) => [profile.id, profile]))
   const accountIds = await findAccounts(database, tenantAppId, profiles, byId)
   const emails = profiles.flatMap((profile) => profile.emails.map((email) => ({ profile, email })))
   await checkEmails(database, tenantAppId, emails)
   const now = new Date()
   const fields = Object.keys(profileFields)
-  await database.insertRows(
+  await insertRows(
+    database.sql,
     'Profile',
     profiles.map((profile, index) => ({
       tenantAppId,
@@ -169,8 +171,9 @@ async function writeProfiles(
     })),
     { update: [...fields, 'phoneNumbers', 'addresses', 'createdAt', 'updatedAt', 'syncedAt', 'unsupportedFields'] },
   )
-  await execute(database.sql, deleteOtherEmails, [tenantAppId, ids, emails.map(({ email }) => email.id)])
-  await database.insertRows(
+  await database.sql.execute(deleteOtherEmails, [tenantAppId, ids, emails.map(({ email }) => email.id)])
+  await insertRows(
+    database.sql,
     'EmailRecord',
     emails.map(({ profile, email }) => ({
       tenantAppId,
@@ -205,7 +208,7 @@ async function findAccounts(
   const platformAccounts = profiles.map(({ user_platform: platform, platform_account_id: platformAccountId }) => {
     return { platform, platformAccountId }
   })
-  const accountOf = await createAccountStore(database).findByPlatform(tenantAppId, platformAccounts)
+  const accountOf = await findByPlatform(database.sql, tenantAppId, platformAccounts)
   const accountIds = profiles.map(({ account_id }, index) => {
     const platformAccount = platformAccounts[index] as PlatformAccount
     const name = platformNameOf(platformAccount)
@@ -214,7 +217,7 @@ async function findAccounts(
     if (account_id !== null && account_id !== id) throw new RecordError(`the account ${account_id} is not ${name}`)
     return id
   })
-  const ofAccounts = await database.reads.batch('Profile', 'accountId', { tenantAppId }, accountIds)
+  const ofAccounts = await database.reads.batch(database.sql, 'Profile', 'accountId', { tenantAppId }, accountIds)
   const profileOf = new Map(ofAccounts.map(({ id, accountId }) => [accountId, id]))
   for (const [index, { id }] of profiles.entries()) {
     const accountId = accountIds[index] ?? ''
@@ -229,12 +232,12 @@ async function findAccounts(
 
 /** @throws RecordError if an email belongs to another profile */
 async function checkEmails(
-  { reads }: Database,
+  { sql, reads }: Database,
   tenantAppId: string,
   emails: readonly { readonly profile: ProfileRecord; readonly email: { readonly id: string } }[],
 ): Promise<void> {
   const ids = emails.map(({ email }) => email.id)
-  const existing = await reads.batch('EmailRecord', 'id', { tenantAppId }, ids)
+  const existing = await reads.batch(sql, 'EmailRecord', 'id', { tenantAppId }, ids)
   const profileOf = new Map(existing.map(({ id, profileId }) => [id, profileId]))
   for (const { profile, email } of emails) {
     if ((profileOf.get(email.id) ?? profile.id) !== profile.id) {

@@ -2,7 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { generateApiKey, hashApiKey } from '../../engine/auth/api-key.ts'
 import type { Database } from '../../engine/db/database.ts'
-import { execute, statement } from '../../engine/db/statement.ts'
+import { statement } from '../../engine/db/statement.ts'
+import { insertRows } from '../../engine/db/write/insert.ts'
 import { createKey } from '../credential/key.service.ts'
 import { domain } from '../resources.ts'
 import { createTenant } from '../tenant/tenant.service.ts'
@@ -29,7 +30,7 @@ const replaceEvents = statement(`
  * the moment in which the rows were inserted.
  */
 async function dateDemoEvents({ sql }: Database, tenantAppId: string): Promise<void> {
-  await execute(sql, replaceEvents, [tenantAppId])
+  await sql.execute(replaceEvents, [tenantAppId])
 }
 
 const demoUsers = 25
@@ -73,7 +74,7 @@ async function createDemoTenant(database: Database, key: string): Promise<void> 
   await writePeople(database, { tenantAppId, seed: 1, idScheme: demoIds, createdAt }, 1, demoUsers)
   for (const { seed } of domain) {
     const rows = seed?.demoRows?.(tenantAppId, now) ?? []
-    if (seed) await database.insertRows(seed.model, rows)
+    if (seed) await insertRows(database.sql, seed.model, rows)
   }
   await dateDemoEvents(database, tenantAppId)
   await createKey(database, { tenantAppId, name: 'demo', key })

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Database } from '../../engine/db/database.ts'
 import { formatUuid } from '../../engine/db/ids.ts'
+import { insertRows } from '../../engine/db/write/insert.ts'
 import { domain } from '../resources.ts'
 import { createPerson, type IdScheme, type PersonOptions } from './person.ts'
 
@@ -49,7 +50,7 @@ export async function seedTenant(database: Database, options: SeedOptions): Prom
 
 /** Writes the rows of people: one statement per resource. */
 export async function writePeople(
-  { insertRows }: Database,
+  { sql }: Database,
   options: PersonOptions,
   first: number,
   count: number,
@@ -58,7 +59,7 @@ export async function writePeople(
   let written = 0
   for (const { seed } of domain) {
     const rows = people.flatMap((person) => seed?.rowsOf?.(person) ?? [])
-    if (seed) written += await insertRows(seed.model, rows)
+    if (seed) written += await insertRows(sql, seed.model, rows)
   }
   return written
 }

@@ -1,5 +1,5 @@
 import type { Database } from '../../engine/db/database.ts'
-import { type Parameter, query, statement } from '../../engine/db/statement.ts'
+import { type Parameter, statement } from '../../engine/db/statement.ts'
 import type { Payer } from '../../engine/limits/payer.ts'
 
 /** Which usage to read. All conditions must hold. */
@@ -80,7 +80,7 @@ export function createUsageReader({ sql }: Pick<Database, 'sql'>) {
     )
     const conditions = given.map(([condition], index) => condition.replace('$', `$${index + 3}`))
     const parameters = [from ?? null, to ?? null, ...given.map(([, value]) => value as Parameter)]
-    const rows = await query(sql, statement(text([...inRange, ...conditions].join(' AND '))), parameters)
+    const rows = await sql.query(statement(text([...inRange, ...conditions].join(' AND '))), parameters)
     return rows.map(([json]) => {
       const row = JSON.parse(String(json)) as { lastUsedAt: string }
       return { ...row, lastUsedAt: new Date(row.lastUsedAt) } as Row
@@ -111,7 +111,7 @@ export function createUsageReader({ sql }: Pick<Database, 'sql'>) {
 
     /** The first day that is kept, of all tenants; undefined if nothing was counted. */
     async firstDay(): Promise<string | undefined> {
-      const [[day] = []] = await query(sql, readFirstDay)
+      const [[day] = []] = await sql.query(readFirstDay)
       return day === null ? undefined : String(day)
     },
   }

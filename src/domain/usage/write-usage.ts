@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Services } from '../../engine/context.ts'
 import type { Database } from '../../engine/db/database.ts'
 import { sumOfBatches, sumOfTenants } from '../../engine/db/each-tenant.ts'
-import { execute, query, statement } from '../../engine/db/statement.ts'
+import { statement } from '../../engine/db/statement.ts'
 import { repeat } from '../../engine/repeat.ts'
 import type { Logger } from '../../engine/telemetry/logger.ts'
 import {
@@ -31,7 +31,7 @@ const tables = ['operation_usage', 'field_usage'].map((table) => ({
 export async function removeOldUsage({ sql }: Pick<Database, 'sql'>, days: number): Promise<void> {
   for (const { list, remove } of tables) {
     await sumOfTenants(sql, { list, parameters: [String(days)] }, (tenantAppId) =>
-      sumOfBatches(batchSize, () => execute(sql, remove, [String(days), tenantAppId])),
+      sumOfBatches(batchSize, () => sql.execute(remove, [String(days), tenantAppId])),
     )
   }
 }
@@ -47,23 +47,20 @@ interface Row {
  * Adds counts to those of the current day. A tenant has at most 1,000 operations a day, and further ones count as
  * others: clients choose the names, and could fill the disk.
  */
-export async function writeUsage(
-  { sql, transact }: Pick<Database, 'sql' | 'transact'>,
-  counts: readonly TenantCount[],
-): Promise<void> {
+export async function writeUsage({ sql }: Pick<Database, 'sql'>, counts: readonly TenantCount[]): Promise<void> {
   const rows = counts.flatMap(({ tenantAppId, operations }) =>
     [...operations.values()].map((count): Row => ({ tenantAppId, id: idOf(count), count })),
   )
   const tenants = [...new Set(rows.map(({ tenantAppId }) => tenantAppId))]
-  const known = await query(sql, readOperations, [tenants, rows.map(({ id }) => id)])
+  const known = await sql.query(readOperations, [tenants, rows.map(({ id }) => id)])
   const fields = counts.flatMap(({ tenantAppId, fields }) =>
     [...fields].map(([field, requests]) => ({ tenant_app_id: tenantAppId, field, requests })),
   )
   const operations = withoutExcess(rows, known as unknown as KnownOperations[]).map(toJson)
   // A count that cannot be written is put back, so neither table may have it.
-  await transact(async () => {
-    await execute(sql, addOperations, [JSON.stringify(operations)])
-    await execute(sql, addFields, [JSON.stringify(fields)])
+  await sql.transact(async (transaction) => {
+    await transaction.execute(addOperations, [JSON.stringify(operations)])
+    await transaction.execute(addFields, [JSON.stringify(fields)])
   })
 }
 

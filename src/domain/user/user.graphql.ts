@@ -1,4 +1,3 @@
-import { ownedBy } from '../../engine/auth/viewer.ts'
 import { after, before, containing, equal, equalLongText, oneOf, some } from '../../engine/db/read/list.ts'
 import { byText, byTime } from '../../engine/db/read/order.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
@@ -44,8 +43,7 @@ defineLive('user', {
   relation: userById,
   follows: 'the user, and of the accounts and profiles of the user',
   by: 'userId',
-  find: async ({ viewer, prisma }, id) =>
-    (await prisma.user.findFirst({ where: { ...ownedBy(viewer, 'id'), id }, select: { id: true } }))?.id ?? null,
+  find: async ({ rows }, id) => ((await rows.find('User', [id])).has(id) ? id : null),
 })
 
 const someAccount = some(accountsOfUser, 'id')
@@ -124,7 +122,7 @@ const createUserMutation = defineMutation('createUser', {
     phone: t.string({ required: true, description: 'The phone number: 1–64 characters.' }),
   }),
   results: [{ field: 'user', type: User, description: 'The new user.' }],
-  hasOneWrite: true,
+  transaction: false,
   run: createUser,
 })
 
@@ -146,7 +144,7 @@ const updateUserMutation = defineMutation('updateUser', {
     phone: t.string({ description: 'The phone number: 1–64 characters. Null clears it.' }),
   }),
   results: [{ field: 'user', type: User, description: 'The changed user.', scope: 'users:read' }],
-  hasOneWrite: true,
+  transaction: false,
   run: updateUser,
 })
 
@@ -162,7 +160,7 @@ const deleteUserMutation = defineMutation('deleteUser', {
   inputDescription: 'The user to delete.',
   input: inputWithId('user'),
   results: [{ field: 'deletedUserId', type: 'ID', description: 'The id of the deleted user.' }],
-  hasOneWrite: true,
+  transaction: false,
   run: deleteUser,
 })
 

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { Context } from '../../engine/context.ts'
 import type { User } from '../../engine/db/generated/prisma/client.ts'
 import { isPossibleId } from '../../engine/db/ids.ts'
+import { insertRow, insertRows } from '../../engine/db/write/insert.ts'
 import { GatewayError, invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/rules.ts'
 import { deleteEach, type Outcome, writeEach, writeOne } from '../../engine/input/write-each.ts'
@@ -20,7 +21,7 @@ type UserChange = z.input<typeof userChange> & { readonly id: string }
 export async function createUser(context: Context, input: NewUser): Promise<User> {
   const user = toNewUser(context, input)
   // For one row this costs less than `createUsers`.
-  await context.insertRow('User', user)
+  await insertRow(context.sql, 'User', user)
   return user
 }
 
@@ -33,7 +34,7 @@ export function createUsers(context: Context, inputs: readonly NewUser[]): Promi
   return writeEach(inputs, {
     parse: (input) => toNewUser(context, input),
     async write(users) {
-      await context.insertRows('User', users)
+      await insertRows(context.sql, 'User', users)
       return users
     },
   })

@@ -2,6 +2,8 @@ import { z } from 'zod'
 import type { Database } from '../../engine/db/database.ts'
 import { AccountStatus } from '../../engine/db/generated/prisma/enums.ts'
 import { lastTime } from '../../engine/db/storable.ts'
+import { insertRows } from '../../engine/db/write/insert.ts'
+import { rowsOf } from '../../engine/db/write/owned-rows.ts'
 import { id, orNull, recordTime } from '../../engine/input/rules.ts'
 import { accountFields } from '../account/account.input.ts'
 import { type Deletion, RecordError, type Transfer } from '../resource.ts'
@@ -86,8 +88,8 @@ export const userTransfer: Transfer<UserRecord> = {
 /** The accounts of a user, with their profiles and emails, are deleted with the user. */
 export const userDeletion: Deletion = {
   event: 'USER_DELETED',
-  async delete({ rowsOf }, tenantAppId, ids) {
-    await rowsOf({ tenantAppId }).delete('User', ids)
+  async delete({ sql }, tenantAppId, ids) {
+    await rowsOf(sql, { tenantAppId }).delete('User', ids)
   },
 }
 
@@ -99,7 +101,7 @@ export const userDeletion: Deletion = {
 async function writeUsers(database: Database, tenantAppId: string, users: readonly UserRecord[]): Promise<void> {
   const accounts = users.flatMap((user) => user.accounts.map((account, index) => ({ user, account, index })))
   const ids = accounts.map(({ account }) => account.id)
-  const existing = await database.reads.batch('Account', 'id', { tenantAppId }, ids)
+  const existing = await database.reads.batch(database.sql, 'Account', 'id', { tenantAppId }, ids)
   const byId = new Map(existing.map((account) => [account.id, account]))
   for (const { user, account } of accounts) {
     const row = byId.get(account.id)
@@ -109,7 +111,8 @@ async function writeUsers(database: Database, tenantAppId: string, users: readon
       throw new RecordError(`the account ${account.id} has another platform or platform account id`)
     }
   }
-  await database.insertRows(
+  await insertRows(
+    database.sql,
     'User',
     users.map(({ id, name, email, phone, created_at: createdAt, updated_at: updatedAt }) => ({
       tenantAppId,
@@ -122,7 +125,8 @@ async function writeUsers(database: Database, tenantAppId: string, users: readon
     })),
     { update: ['name', 'email', 'phone', 'createdAt', 'updatedAt'] },
   )
-  await database.insertRows(
+  await insertRows(
+    database.sql,
     'Account',
     accounts.map(({ user, account, index }) => {
       const { id, user_platform: platform, platform_account_id: platformAccountId, display_name: displayName } = account

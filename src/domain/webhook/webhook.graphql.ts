@@ -193,7 +193,7 @@ defineMutation('deleteWebhook', {
   inputDescription: 'The webhook to delete.',
   input: inputWithId('webhook'),
   results: [{ field: 'deletedWebhookId', type: 'ID', description: 'The id of the deleted webhook.' }],
-  hasOneWrite: true,
+  transaction: false,
   run: deleteWebhook,
 })
 

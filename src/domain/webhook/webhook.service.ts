@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import type { Context } from '../../engine/context.ts'
-import type { Webhook } from '../../engine/db/generated/prisma/client.ts'
+import type { ApiKey, Webhook } from '../../engine/db/generated/prisma/client.ts'
 import { isPossibleId } from '../../engine/db/ids.ts'
+import { statement, write } from '../../engine/db/statement.ts'
+import { insertRow } from '../../engine/db/write/insert.ts'
 import { GatewayError, invalidField } from '../../engine/errors.ts'
 import { atMost, filledText, httpUrl, listOf, parseInput, rule, text } from '../../engine/input/rules.ts'
 import type { KeyRing } from '../../engine/secrets/key-ring.ts'
@@ -59,6 +61,16 @@ const redelivery = z.object({ after: z.string().nullish(), eventIds: listOf(z.st
 /** How many webhooks a tenant can have, because each event is sent to all of them. */
 export const maxWebhooks = 50
 
+const countWebhooks = statement('SELECT count(*) FROM webhook WHERE tenant_app_id = $1')
+
+const replaceSecret = write(`
+  UPDATE webhook SET previous_secret = secret, previous_secret_until = now() + interval '24 hours', secret = $3, updated_at = now()
+  WHERE tenant_app_id = $1 AND id = $2`)
+
+const readRemovedTo = statement('SELECT events_removed_to FROM tenant_app WHERE id = $1')
+
+const rewind = write('UPDATE webhook SET cursor = least(cursor, $3) WHERE tenant_app_id = $1 AND id = $2')
+
 /** A webhook and its new secret, which is shown only once. */
 export interface WebhookSecret {
   readonly webhook: Webhook
@@ -76,12 +88,11 @@ type CheckedInput = Partial<Pick<z.input<typeof webhookChange>, 'url' | 'query' 
  */
 export async function checkWebhook(context: Context, input: CheckedInput): Promise<void> {
   await checkAddress(context, input)
-  const { viewer, webhooks, prisma } = context
+  const { viewer, webhooks, rows } = context
   if (!isRedirection(input)) return
   let { query } = input
   if (query === undefined && input.id !== undefined && isPossibleId(input.id)) {
-    const where = { tenantAppId: viewer.tenantAppId, id: input.id }
-    query = (await prisma.webhook.findFirst({ where }))?.query
+    query = (await rows.find('Webhook', [input.id])).get(input.id)?.query
   }
   const { data } = webhookQuery.safeParse(query)
   if (data !== undefined) await webhooks.checkQuery(viewer, data)
@@ -107,29 +118,38 @@ async function checkAddress({ viewer, webhooks }: Context, { url }: CheckedInput
  *   can; FORBIDDEN if the viewer has no API key, or the operator has set no key for secrets
  */
 export async function createWebhook(context: Context, input: z.input<typeof newWebhook>): Promise<WebhookSecret> {
-  const { viewer, prisma } = context
+  const { viewer, sql } = context
   const { query = null, description = null, ...given } = parseInput(newWebhook, input)
   const secrets = requireSecrets(context)
   const { tenantAppId } = viewer
   const keyId = await requireKey(context)
-  if ((await prisma.webhook.count({ where: { tenantAppId } })) >= maxWebhooks) {
+  const [[count] = []] = await sql.query(countWebhooks, [tenantAppId])
+  if (Number(count) >= maxWebhooks) {
     throw invalidField('url', 'CONFLICT', `cannot be added: the tenant already has ${maxWebhooks} webhooks`)
   }
   const id = webhookIds.create()
   const secret = generateSecret()
-  const webhook = await prisma.webhook.create({
-    data: {
-      ...given,
-      query,
-      description,
-      tenantAppId,
-      id,
-      cursor: await completeOf(context, tenantAppId),
-      keyId,
-      scopes: [...viewer.scopes],
-      secret: secrets.encrypt(secret, secretOwnerOf({ tenantAppId, id })),
-    },
-  })
+  const now = new Date()
+  const webhook: Webhook = {
+    ...given,
+    query,
+    description,
+    tenantAppId,
+    id,
+    createdAt: now,
+    updatedAt: now,
+    enabled: true,
+    disabledReason: null,
+    cursor: await completeOf(context, tenantAppId),
+    keyId,
+    scopes: [...viewer.scopes],
+    secret: secrets.encrypt(secret, secretOwnerOf({ tenantAppId, id })),
+    previousSecret: null,
+    previousSecretUntil: null,
+    failingSince: null,
+    pausedUntil: null,
+  }
+  await insertRow(sql, 'Webhook', webhook)
   return { webhook, secret }
 }
 
@@ -145,7 +165,7 @@ export async function updateWebhook(
   context: Context,
   { id, ...input }: z.input<typeof webhookChange> & { readonly id: string },
 ): Promise<Webhook> {
-  const { viewer, prisma } = context
+  const { viewer, rows } = context
   const webhook = await findWebhook(context, 'id', id)
   const { url, eventTypes, query, description, enabled } = parseInput(webhookChange, input)
   const isRedirected = isRedirection({ url, query, enabled })
@@ -158,9 +178,10 @@ export async function updateWebhook(
     ...(isRedirected && { keyId: await requireKey(context), scopes: [...viewer.scopes] }),
   }
   if (Object.keys(data).length === 0) return webhook
-  const [changed] = await prisma.webhook.updateManyAndReturn({ where: keyOf(webhook), data })
-  if (!changed) throw webhookNotFound('id')
-  return changed
+  const changed = await rows.update('Webhook', Object.keys(data), [{ id, ...data }])
+  const row = changed.get(id)
+  if (!row) throw webhookNotFound('id')
+  return row
 }
 
 /**
@@ -170,15 +191,13 @@ export async function updateWebhook(
  * @throws GatewayError BAD_USER_INPUT with NOT_FOUND
  */
 export async function deleteWebhook(
-  { viewer, prisma, deliveries }: Context,
+  { viewer, rows, deliveries }: Context,
   { id }: { readonly id: string },
 ): Promise<string> {
-  const where = { tenantAppId: viewer.tenantAppId, id }
   if (!isPossibleId(id)) throw webhookNotFound('id')
   // Millions of deliveries take longer than one statement may.
-  await deliveries.removeOf(where)
-  const { count } = await prisma.webhook.deleteMany({ where })
-  if (count === 0) throw webhookNotFound('id')
+  await deliveries.removeOf({ tenantAppId: viewer.tenantAppId, id })
+  if (!(await rows.delete('Webhook', [id])).has(id)) throw webhookNotFound('id')
   return id
 }
 
@@ -188,14 +207,11 @@ export async function deleteWebhook(
  * @throws GatewayError BAD_USER_INPUT with NOT_FOUND; FORBIDDEN if the operator has set no key for secrets
  */
 export async function rotateWebhookSecret(context: Context, { id }: { readonly id: string }): Promise<WebhookSecret> {
-  const { prisma } = context
   const { tenantAppId } = await findWebhook(context, 'id', id)
   const secret = generateSecret()
   const stored = requireSecrets(context).encrypt(secret, secretOwnerOf({ tenantAppId, id }))
   // One statement, so that two rotations at the same time do not lose a secret that was shown.
-  await prisma.$executeRaw`
-    UPDATE webhook SET previous_secret = secret, previous_secret_until = now() + interval '24 hours', secret = ${stored}, updated_at = now()
-    WHERE tenant_app_id = ${tenantAppId} AND id = ${id}`
+  await context.sql.execute(replaceSecret, [tenantAppId, id, stored])
   return { webhook: await findWebhook(context, 'id', id), secret }
 }
 
@@ -209,7 +225,7 @@ export async function redeliverEvents(
   context: Context,
   { webhookId, ...input }: z.input<typeof redelivery> & { readonly webhookId: string },
 ): Promise<Webhook> {
-  const { prisma, viewer, deliveries } = context
+  const { sql, viewer, deliveries } = context
   const webhook = await findWebhook(context, 'webhookId', webhookId)
   const { after, eventIds } = parseInput(redelivery, input)
   if (!webhook.enabled) throw invalidField('webhookId', 'CONFLICT', 'is the id of a disabled webhook. Enable it first')
@@ -224,12 +240,11 @@ export async function redeliverEvents(
     return webhook
   }
   if (after == null || !isEventId(after)) throw invalidField('after', 'INVALID_FORMAT', 'is not the id of an event')
-  const tenant = await prisma.tenantApp.findFirst({ where: { id: tenantAppId } })
-  if (after < (tenant?.eventsRemovedTo ?? '')) {
+  const [[removedTo] = []] = await sql.query(readRemovedTo, [tenantAppId])
+  if (after < String(removedTo ?? '')) {
     throw invalidField('after', 'NOT_FOUND', 'is older than the events that are kept')
   }
-  await prisma.$executeRaw`
-    UPDATE webhook SET cursor = least(cursor, ${after}) WHERE tenant_app_id = ${tenantAppId} AND id = ${webhookId}`
+  await sql.execute(rewind, [tenantAppId, webhookId, after])
   return webhook
 }
 
@@ -237,9 +252,8 @@ function keyOf({ tenantAppId, id }: Webhook) {
   return { tenantAppId, id }
 }
 
-async function findWebhook({ viewer, prisma }: Context, field: string, id: string): Promise<Webhook> {
-  const where = { tenantAppId: viewer.tenantAppId, id }
-  const found = isPossibleId(id) ? await prisma.webhook.findFirst({ where }) : null
+async function findWebhook({ rows }: Context, field: string, id: string): Promise<Webhook> {
+  const found = isPossibleId(id) ? (await rows.find('Webhook', [id])).get(id) : undefined
   if (!found) throw webhookNotFound(field)
   return found
 }
@@ -259,12 +273,19 @@ function requireSecrets({ webhooks }: Context): KeyRing {
  *
  * @returns the id of the key, or of its last successor if it has been rotated and is only valid for a while
  */
-async function requireKey({ viewer: { tenantAppId, keyId }, prisma }: Context): Promise<string> {
-  await lockKeys({ prisma }, tenantAppId)
-  const find = (id: string) => prisma.apiKey.findFirst({ where: { tenantAppId, id, revokedAt: null } })
+async function requireKey({ viewer: { tenantAppId, keyId }, sql, rows }: Context): Promise<string> {
+  await lockKeys(sql, tenantAppId)
+  async function find(id: string): Promise<ApiKey | undefined> {
+    const key = (await rows.find('ApiKey', [id])).get(id)
+    return key?.revokedAt === null ? key : undefined
+  }
   let key = await find(keyId)
   if (!key) throw new GatewayError('FORBIDDEN', 'A webhook needs a valid API key, or a token that a key has created.')
-  for (let next: typeof key | null = key; next; next = next.successorId === null ? null : await find(next.successorId))
+  for (
+    let next: ApiKey | undefined = key;
+    next;
+    next = next.successorId === null ? undefined : await find(next.successorId)
+  )
     key = next
   return key.id
 }

@@ -1,3 +1,4 @@
+import type { Sql } from '../db/sql.ts'
 import { GatewayError } from '../errors.ts'
 import { hashApiKey, isWellFormedApiKey, keyPrefix } from './api-key.ts'
 import { invalidToken } from './tokens/access-tokens.ts'
@@ -19,19 +20,20 @@ export type Authenticator = ReturnType<typeof createAuthenticator>
 export function createAuthenticator(keys: ValidKeys, tokens: TokenVerifier) {
   return {
     /**
+     * @param sql reads the key, if it is not known yet
      * @throws GatewayError UNAUTHENTICATED, the same for a missing, malformed, unknown, revoked and expired key, and
      *   for any invalid token; MALFORMED_REQUEST for a key and a token together
      */
-    async authenticate({ apiKey, authorization }: Credentials): Promise<Viewer> {
+    async authenticate(sql: Sql, { apiKey, authorization }: Credentials): Promise<Viewer> {
       const token = tokenIn(authorization)
-      if (token === undefined) return holderOfKey(keys, apiKey)
+      if (token === undefined) return holderOfKey(sql, keys, apiKey)
       if (token.startsWith(keyPrefix)) {
         throw new GatewayError('UNAUTHENTICATED', 'An API key is sent in the header x-api-key, not as a Bearer token.')
       }
       if (apiKey !== undefined) {
         throw new GatewayError('MALFORMED_REQUEST', 'Send an API key or an access token, not both.')
       }
-      return holderOfToken(keys, tokens, token)
+      return holderOfToken(sql, keys, tokens, token)
     },
   }
 }
@@ -41,18 +43,18 @@ function tokenIn(authorization: string | undefined): string | undefined {
   return match ? (match[1] ?? '') : undefined
 }
 
-async function holderOfKey(keys: ValidKeys, key: string | undefined): Promise<Viewer> {
-  const viewer = key !== undefined && isWellFormedApiKey(key) ? await keys.byHash(hashApiKey(key)) : undefined
+async function holderOfKey(sql: Sql, keys: ValidKeys, key: string | undefined): Promise<Viewer> {
+  const viewer = key !== undefined && isWellFormedApiKey(key) ? await keys.byHash(sql, hashApiKey(key)) : undefined
   if (viewer) return viewer
   const message =
     'Send a valid API key in the header x-api-key, or an access token in the header Authorization: Bearer.'
   throw new GatewayError('UNAUTHENTICATED', message)
 }
 
-async function holderOfToken(keys: ValidKeys, tokens: TokenVerifier, token: string): Promise<Viewer> {
+async function holderOfToken(sql: Sql, keys: ValidKeys, tokens: TokenVerifier, token: string): Promise<Viewer> {
   const { issuedBy, ...holder } = await tokens.verify(token)
   if (issuedBy.kind === 'trusted') return { ...issuedBy.holder, ...holder, hasToken: true }
-  const key = await keys.byId(issuedBy.tenantAppId, issuedBy.keyId)
+  const key = await keys.byId(sql, issuedBy.tenantAppId, issuedBy.keyId)
   if (!key) throw invalidToken()
   // A key can lose scopes after it has created a token.
   const scopes = holder.scopes.filter((scope) => key.scopes.includes(scope))

@@ -1,8 +1,8 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { LRUCache } from 'lru-cache'
 import type { Database } from '../db/database.ts'
 import { isServerLost } from '../db/errors.ts'
-import { execute, type Parameter, query, type Statement, statement } from '../db/statement.ts'
+import type { Sql } from '../db/sql.ts'
+import { type Parameter, type Statement, statement, write } from '../db/statement.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Viewer } from './viewer.ts'
 
@@ -22,7 +22,7 @@ const findKey = (condition: string) =>
 const findByHashes = findKey('k.hash = ANY ($1::text[])')
 const findById = findKey('k.tenant_app_id = $1 AND k.id = $2')
 
-const updateLastUse = statement(`
+const updateLastUse = write(`
   UPDATE api_key SET last_used_at = now()
   WHERE tenant_app_id = $1 AND id = $2 AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')`)
 
@@ -38,8 +38,9 @@ const unknownMilliseconds = 1_000
 const maxLookups = 2
 const maxHashes = 100
 
-/** A hash that waits to be looked up. */
+/** A hash that waits to be looked up, for a request. */
 interface Lookup {
+  readonly sql: Sql
   readonly hash: string
   resolve(viewer: Viewer | undefined): void
   reject(error: unknown): void
@@ -63,11 +64,10 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
   const unknown = new LRUCache<string, true>({ max: maxCached, ttl: unknownMilliseconds, ttlResolution: 0 })
   const waiting: Lookup[] = []
   let lookups = 0
-  const outsideOfRequests = AsyncLocalStorage.snapshot()
 
   function update({ tenantAppId, keyId }: Viewer): void {
     if (updates.has(keyId)) return
-    const writing = execute(sql, updateLastUse, [tenantAppId, keyId]).then(
+    const writing = sql.execute(updateLastUse, [tenantAppId, keyId]).then(
       () => undefined,
       (error: unknown) => log.warn({ err: error }, "a key's time of last use could not be updated"),
     )
@@ -92,18 +92,20 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
     return viewer
   }
 
-  /** Sends a read, and once more if it fails: many requests can wait for it, and one failure must not fail them all. */
-  async function queryAgain(sent: Statement, parameters: readonly Parameter[]): Promise<unknown[][]> {
+  /**
+   * Sends a read, and once more if it fails: many requests can wait for it, and one failure must not fail them all.
+   */
+  async function queryAgain(own: Sql, sent: Statement, parameters: readonly Parameter[]): Promise<unknown[][]> {
     try {
-      return await query(sql, sent, parameters)
+      return await own.query(sent, parameters)
     } catch (error) {
       if (isServerLost(error)) throw error
-      return query(sql, sent, parameters)
+      return own.query(sent, parameters)
     }
   }
 
-  async function readById(tenantAppId: string, id: string): Promise<Viewer | undefined> {
-    const [row] = await queryAgain(findById, [tenantAppId, id])
+  async function readById(own: Sql, tenantAppId: string, id: string): Promise<Viewer | undefined> {
+    const [row] = await queryAgain(own, findById, [tenantAppId, id])
     return row && toViewer(row)
   }
 
@@ -112,7 +114,7 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
     lookups += 1
     const sent = waiting.splice(0, maxHashes)
     try {
-      const rows = await queryAgain(findByHashes, [sent.map(({ hash }) => hash)])
+      const rows = await queryAgain(sent[0]?.sql ?? sql, findByHashes, [sent.map(({ hash }) => hash)])
       const found = new Map(rows.map((row) => [row[0], row]))
       for (const { hash, resolve } of sent) {
         const row = found.get(hash)
@@ -122,14 +124,14 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
       for (const { reject } of sent) reject(error)
     } finally {
       lookups -= 1
-      if (waiting.length > 0) void outsideOfRequests(sendLookups)
+      if (waiting.length > 0) void sendLookups()
     }
   }
 
-  async function readByHash(hash: string): Promise<Viewer | undefined> {
+  async function readByHash(own: Sql, hash: string): Promise<Viewer | undefined> {
     if (unknown.has(hash)) return undefined
     const viewer = await new Promise<Viewer | undefined>((resolve, reject) => {
-      waiting.push({ hash, resolve, reject })
+      waiting.push({ sql: own, hash, resolve, reject })
       if (lookups < maxLookups) void sendLookups()
     })
     if (!viewer && cacheMilliseconds > 0) unknown.set(hash, true)
@@ -147,8 +149,9 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
   }
 
   return {
-    byHash: (hash: string) => find(hash, () => readByHash(hash)),
-    byId: (tenantAppId: string, id: string) => find(`${tenantAppId} ${id}`, () => readById(tenantAppId, id)),
+    byHash: (own: Sql, hash: string) => find(hash, () => readByHash(own, hash)),
+    byId: (own: Sql, tenantAppId: string, id: string) =>
+      find(`${tenantAppId} ${id}`, () => readById(own, tenantAppId, id)),
     /** Resolves when no time of last use is being written. */
     async settle(): Promise<void> {
       await Promise.all(updates.values())

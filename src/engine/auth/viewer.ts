@@ -23,14 +23,3 @@ export interface Viewer {
 export function holderOf({ keyId, hasToken, userId, scopes }: Viewer): string {
   return hasToken ? JSON.stringify([keyId, userId, scopes]) : keyId
 }
-
-/**
- * The condition of Prisma on the rows that a viewer may change: those of the tenant and, for a token that is bound to a
- * user, of the user.
- *
- * @param field the field that holds the id of the user
- */
-export function ownedBy<Field extends 'id' | 'userId'>({ tenantAppId, userId }: Viewer, field: Field) {
-  const ofUser = (userId === undefined ? {} : { [field]: userId }) as { readonly [Name in Field]?: string }
-  return { tenantAppId, AND: ofUser }
-}

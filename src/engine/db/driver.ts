@@ -1,4 +1,46 @@
-import type { Connector } from './adapter.ts'
+import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils'
+import type { RequestDatabase } from './request-database.ts'
+import type { Parameter, Statement } from './statement.ts'
+
+/** What a server answers to a statement. */
+export interface Answer {
+  /** Each row is a list of values in the order of the columns. */
+  readonly rows: unknown[][]
+  /** How many rows the statement inserted, updated or deleted. */
+  readonly count: number
+}
+
+/** Sends a statement. */
+export type Send = (statement: Statement, parameters: readonly Parameter[]) => Promise<Answer>
+
+export interface OpenTransaction {
+  readonly send: Send
+  /** Ends it, and gives its connection back, also if that fails. */
+  end(how: 'COMMIT' | 'ROLLBACK'): Promise<void>
+}
+
+/** A server that statements are sent to. */
+export interface Server {
+  readonly send: Send
+  begin(): Promise<OpenTransaction>
+}
+
+/** The access to a database. */
+export interface Connector extends Server {
+  /** Runs a script of several statements. */
+  runScript(script: string): Promise<void>
+  /** Prisma's own driver adapters, for Prisma Client and the schema engine. */
+  readonly prismaAdapters: SqlMigrationAwareDriverAdapterFactory
+  /** Sends a read of a request to a replica, if one may serve it; otherwise calls `sendToPrimary`. */
+  routeRead?(
+    request: RequestDatabase,
+    ...sent: [...Parameters<Send>, sendToPrimary: () => Promise<Answer>]
+  ): Promise<Answer>
+  /** The server with the rows of a tenant, if it is another one. Any server forwards the statements of others. */
+  serverOf?(tenantAppId: string): Server | undefined
+  /** Whether the rows of tenants are on several servers. It is known when there was a session. Absent: they are not. */
+  isDistributed?(): boolean
+}
 
 /** A subscription to a notification channel (LISTEN). */
 export interface Listener {

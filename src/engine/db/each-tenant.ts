@@ -1,6 +1,6 @@
-import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import { isServerLost } from './errors.ts'
-import { type Parameter, query, type Statement } from './statement.ts'
+import type { Sql } from './sql.ts'
+import type { Parameter, Statement } from './statement.ts'
 
 /** The tenants that have work: a statement that returns their ids. */
 interface TenantList {
@@ -18,13 +18,13 @@ interface TenantList {
  * @throws the first error of the work, after all tenants; at once if no statement reaches the server
  */
 export async function sumOfTenants(
-  sql: SqlQueryable,
+  sql: Sql,
   { list, parameters = [] }: TenantList,
   work: (tenantAppId: string) => Promise<number>,
 ): Promise<number> {
   let sum = 0
   const errors: unknown[] = []
-  for (const [tenantAppId] of await query(sql, list, parameters)) {
+  for (const [tenantAppId] of await sql.query(list, parameters)) {
     try {
       sum += await work(String(tenantAppId))
     } catch (error) {

@@ -1,5 +1,4 @@
-import type { SqlDriverAdapter } from '@prisma/driver-adapter-utils'
-import { query } from './statement.ts'
+import type { Sql } from './sql.ts'
 
 /**
  * Gathers the statistics of the tables with indexes of folded texts, by which searches are planned. PostgreSQL itself
@@ -8,13 +7,13 @@ import { query } from './statement.ts'
  *
  * A role that does not own a table gathers none.
  */
-export async function gatherStatistics(sql: SqlDriverAdapter): Promise<void> {
-  const names = await query(sql, { text: listTables })
+export async function gatherStatistics(sql: Sql): Promise<void> {
+  const names = await sql.query({ text: listTables })
   if (names.length === 0) return
   const found = names.map(([name]) => `EXISTS (SELECT FROM ${name})`)
-  const [filled = []] = await query(sql, { text: `SELECT ${found.join(', ')}` })
+  const [filled = []] = await sql.query({ text: `SELECT ${found.join(', ')}` })
   const tables = names.flatMap(([name], index) => (filled[index] === true ? [name] : []))
-  if (tables.length > 0) await sql.executeScript(`ANALYZE ${tables.join(', ')}`)
+  if (tables.length > 0) await sql.runScript(`ANALYZE ${tables.join(', ')}`)
 }
 
 const listTables = `

@@ -1,5 +1,5 @@
-import type { SqlQueryable } from '@prisma/driver-adapter-utils'
-import { execute, query, statement } from './statement.ts'
+import type { Sql } from './sql.ts'
+import { statement } from './statement.ts'
 
 /** About how many rows one statement removes. */
 const batchSize = 500
@@ -19,7 +19,7 @@ export interface Retention {
  *
  * @returns how many
  */
-export async function removeOlder(sql: SqlQueryable, { table, column, age }: Retention): Promise<number> {
+export async function removeOlder(sql: Sql, { table, column, age }: Retention): Promise<number> {
   const isOld = `${column} < now() - interval '${age}'`
   const findBound = statement(
     `SELECT ${column} FROM ${table} WHERE ${isOld} ORDER BY ${column} OFFSET ${batchSize - 1} LIMIT 1`,
@@ -27,8 +27,8 @@ export async function removeOlder(sql: SqlQueryable, { table, column, age }: Ret
   const remove = statement(`DELETE FROM ${table} WHERE ${isOld} AND ${column} <= $1::timestamptz`)
   let removed = 0
   for (let bound: unknown; bound !== 'infinity'; ) {
-    ;[[bound = 'infinity'] = []] = await query(sql, findBound)
-    removed += await execute(sql, remove, [String(bound)])
+    ;[[bound = 'infinity'] = []] = await sql.query(findBound)
+    removed += await sql.execute(remove, [String(bound)])
   }
   return removed
 }

@@ -1,7 +1,7 @@
-import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import type { Logger } from 'pino'
 import { calledFunctions, isOwnFunction, literals, ownSequences, ownTables } from './own-objects.ts'
-import { query, statement } from './statement.ts'
+import type { Sql } from './sql.ts'
+import { statement } from './statement.ts'
 
 // A policy for every row hides none.
 const hidesRows = `row_security_active(oid) AND NOT EXISTS (
@@ -39,11 +39,11 @@ const listProblems = statement(`
  *
  * @returns parts of sentences for an operator. Empty: nothing is known to fail
  */
-export async function readWriteProblems(sql: SqlQueryable): Promise<string[]> {
-  return (await query(sql, listProblems)).map(([problem]) => String(problem))
+export async function readWriteProblems(sql: Sql): Promise<string[]> {
+  return (await sql.query(listProblems)).map(([problem]) => String(problem))
 }
 
 /** Writes an error to the log for each of them, at a start. The process goes on, because an operator can change it. */
-export async function logWriteProblems(sql: SqlQueryable, log: Pick<Logger, 'error'>): Promise<void> {
+export async function logWriteProblems(sql: Sql, log: Pick<Logger, 'error'>): Promise<void> {
   for (const problem of await readWriteProblems(sql)) log.error({}, `requests will fail: ${problem}`)
 }

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Authenticator } from '../auth/authenticator.ts'
 import type { Viewer } from '../auth/viewer.ts'
 import { type Context, createContext, type Services } from '../context.ts'
-import { runAttributed, type StatementMeter } from '../db/statement-meter.ts'
+import type { Database } from '../db/database.ts'
 import { GatewayError } from '../errors.ts'
 import { clientOf } from '../telemetry/usage/client.ts'
 
@@ -22,14 +22,13 @@ export type Authenticate = (request: Pick<RequestState, 'headers' | 'viewer' | '
  *
  * @throws GatewayError UNAUTHENTICATED, MALFORMED_REQUEST
  */
-export function createAuthenticate(authenticator: Authenticator, meter: StatementMeter): Authenticate {
+export function createAuthenticate(authenticator: Authenticator, { sql }: Pick<Database, 'sql'>): Authenticate {
   return async (request) => {
     const { 'x-api-key': header, authorization } = request.headers
     const apiKey = Array.isArray(header) ? header[0] : header
     // Other requests may wait for the same key, so it is read even if this client goes.
-    request.viewer = await runAttributed(meter, request.statements, () =>
-      authenticator.authenticate({ apiKey, authorization }),
-    )
+    const shared = sql.for(request.statements, { isShared: true })
+    request.viewer = await authenticator.authenticate(shared, { apiKey, authorization })
     request.statements.tenantAppId = request.viewer.tenantAppId
     return request.viewer
   }

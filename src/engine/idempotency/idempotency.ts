@@ -2,7 +2,8 @@ import { hash } from 'node:crypto'
 import { holderOf, type Viewer } from '../auth/viewer.ts'
 import type { Database } from '../db/database.ts'
 import { removeOlder } from '../db/retention.ts'
-import { query, statement } from '../db/statement.ts'
+import type { Sql } from '../db/sql.ts'
+import { statement } from '../db/statement.ts'
 import { GatewayError } from '../errors.ts'
 
 /** A request that is executed once, however often it is sent. */
@@ -35,7 +36,7 @@ const store = statement(`
  *
  * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
  */
-export function createIdempotency({ sql, transact }: Pick<Database, 'sql' | 'transact'>) {
+export function createIdempotency() {
   /** The requests of this process. The embedded database has one session, whose locks never exclude each other. */
   const running = new Set<string>()
 
@@ -44,6 +45,7 @@ export function createIdempotency({ sql, transact }: Pick<Database, 'sql' | 'tra
      * Runs work, unless it ran for the same key in the last 24 hours. The response is stored in the transaction of its
      * effect, so one never exists without the other, whenever the process ends.
      *
+     * @param sql sends the statements of the request
      * @param work may run again after a conflict with another transaction. Its response must be JSON
      * @param isFinal whether to store a response. The effects of other responses are rolled back
      * @returns the response, and whether it is the stored response of an earlier request
@@ -51,8 +53,9 @@ export function createIdempotency({ sql, transact }: Pick<Database, 'sql' | 'tra
      *   request was sent with the key, or its response was erased
      */
     async runOnce<Result>(
+      sql: Sql,
       { viewer, idempotencyKey, request }: IdempotentRequest,
-      work: () => Promise<Result>,
+      work: (transaction: Sql) => Promise<Result>,
       isFinal: (response: Result) => boolean,
     ) {
       const { tenantAppId } = viewer
@@ -62,15 +65,16 @@ export function createIdempotency({ sql, transact }: Pick<Database, 'sql' | 'tra
       if (running.has(name)) throw keyInUse()
       running.add(name)
       try {
-        return await transact(async (transaction) => {
-          const [locked] = await query(sql, lock, [tenantAppId, id])
+        return await sql.transact(async (transaction) => {
+          const [locked] = await transaction.query(lock, [tenantAppId, id])
           if (locked?.[0] !== true) throw keyInUse()
-          const [[storedFingerprint, stored] = []] = await query(sql, find, [tenantAppId, id])
+          const [[storedFingerprint, stored] = []] = await transaction.query(find, [tenantAppId, id])
           if (stored === erased) throw responseErased()
           if (storedFingerprint !== undefined && storedFingerprint !== fingerprint) throw keyReused()
           if (stored !== undefined) return { response: JSON.parse(String(stored)) as Result, isReplay: true }
-          const response = await work()
-          if (isFinal(response)) await query(sql, store, [tenantAppId, id, fingerprint, JSON.stringify(response)])
+          const response = await work(transaction)
+          if (isFinal(response))
+            await transaction.execute(store, [tenantAppId, id, fingerprint, JSON.stringify(response)])
           else transaction.undo()
           return { response, isReplay: false }
         })

@@ -1,5 +1,5 @@
-import type { RunWrite } from '../db/adapter.ts'
-import type { StatementMeter } from '../db/statement-meter.ts'
+import { waitFor } from '../db/request-database.ts'
+import type { RunWrite } from '../db/sql.ts'
 import { clientHasGone } from '../errors.ts'
 import { type Payer, type Subject, subjectsOf } from './payer.ts'
 
@@ -156,28 +156,26 @@ export function createFairQueues(connections = 10) {
 const gateway: Payer = { tenantAppId: '', keyId: '' }
 
 /**
- * Returns the function that runs a write in the fair queue: in the line of the request that sends statements now, or in
- * that of the gateway.
+ * Returns the function that runs a write in the fair queue: in the line of its request, or in that of the gateway.
  *
  * @param maxMilliseconds how long a write waits in the queue. Then it fails, as without a connection
  */
-export function createWriteQueue(
-  { writes }: Pick<FairQueues, 'writes'>,
-  meter: Pick<StatementMeter, 'payer' | 'wait'>,
-  maxMilliseconds = 5_000,
-): RunWrite {
-  const inQueue = <Result>(work: () => Promise<Result>) =>
-    new Promise<Result>((resolve, reject) => {
-      let isLate = false
-      const timer = setTimeout(() => {
-        isLate = true
-        reject(new Error('timeout exceeded in the queue of writes'))
-      }, maxMilliseconds)
-      const begin = () => {
-        clearTimeout(timer)
-        return work()
-      }
-      writes.run((meter.payer() as Payer | undefined) ?? gateway, begin, () => isLate).then(resolve, reject)
-    })
-  return (work) => meter.wait(() => inQueue(work))
+export function createWriteQueue({ writes }: Pick<FairQueues, 'writes'>, maxMilliseconds = 5_000): RunWrite {
+  return (request, work) =>
+    waitFor(
+      request,
+      () =>
+        new Promise((resolve, reject) => {
+          let isLate = false
+          const timer = setTimeout(() => {
+            isLate = true
+            reject(new Error('timeout exceeded in the queue of writes'))
+          }, maxMilliseconds)
+          const begin = () => {
+            clearTimeout(timer)
+            return work()
+          }
+          writes.run((request.payer as Payer | undefined) ?? gateway, begin, () => isLate).then(resolve, reject)
+        }),
+    )
 }

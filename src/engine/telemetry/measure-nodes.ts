@@ -1,8 +1,7 @@
-import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import { Gauge } from '@prometheus-io/client'
 import type { Driver } from '../db/driver.ts'
-import { query, statement } from '../db/statement.ts'
-import type { StatementMeter } from '../db/statement-meter.ts'
+import type { Sql } from '../db/sql.ts'
+import { statement } from '../db/statement.ts'
 import type { Metrics } from './metrics.ts'
 
 /** How long numbers are shown again: less than Prometheus usually waits between two scrapes. */
@@ -41,8 +40,7 @@ const checkNode = statement('SELECT citus_check_connection_to_node($1, $2::integ
  */
 export function measureNodes(
   { registry }: Metrics,
-  { sql, driver }: { readonly sql: SqlQueryable; readonly driver: Pick<Driver, 'isDistributed'> },
-  meter: StatementMeter,
+  { sql, driver }: { readonly sql: Sql; readonly driver: Pick<Driver, 'isDistributed'> },
 ): void {
   const isUsable = new Gauge({
     name: 'fusion_node_usable',
@@ -50,19 +48,15 @@ export function measureNodes(
     labelNames: ['node'] as const,
     aggregator: 'min',
     registers: [registry],
-    collect: readBehind(
-      () => meter.run({ statements: 0 }, checkNodes),
-      show,
-      () => isUsable.reset(),
-    ),
+    collect: readBehind(checkNodes, show, () => isUsable.reset()),
   })
 
   /** One after the other: the connections of the pool are for requests. A node that hangs ends its own statement. */
   async function checkNodes(): Promise<Map<string, boolean>> {
     const checked = new Map<string, boolean>()
     if (!driver.isDistributed?.()) return checked
-    for (const [host, port] of await query(sql, listNodes)) {
-      const [[reached] = []] = await query(sql, checkNode, [String(host), String(port)]).catch(() => [])
+    for (const [host, port] of await sql.query(listNodes)) {
+      const [[reached] = []] = await sql.query(checkNode, [String(host), String(port)]).catch(() => [])
       checked.set(`${host}:${port}`, reached === true)
     }
     return checked

@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client'
 import { LRUCache } from 'lru-cache'
 import type { Connections } from '../db/driver.ts'
+import type { StatementEnd } from '../db/request-database.ts'
 import type { LimitName } from '../limit-names.ts'
 
 /** The metrics of a process, in the format of Prometheus. */
@@ -141,8 +142,13 @@ export function createMetrics({ showsTenants = true } = {}) {
       if (limit === 'points') rateLimited.inc()
     },
 
-    observeStatement(seconds: number, hasFailed: boolean): void {
-      statementSeconds.observe({ outcome: hasFailed ? 'failed' : 'ok' }, seconds)
+    /** Observes how long a statement takes, from now to the call of the function that this returns. */
+    observeStatement(): StatementEnd {
+      const startedAt = performance.now()
+      return (error) => {
+        const seconds = (performance.now() - startedAt) / 1_000
+        statementSeconds.observe({ outcome: error === undefined ? 'ok' : 'failed' }, seconds)
+      }
     },
 
     /**

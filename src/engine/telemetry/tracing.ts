@@ -16,7 +16,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
 import type { ExecutionResult } from 'graphql'
-import type { StatementMeter } from '../db/statement-meter.ts'
+import type { Sql } from '../db/sql.ts'
 import { OperatorError } from '../errors.ts'
 import { own } from '../own.ts'
 import type { Logger } from './logger.ts'
@@ -83,7 +83,7 @@ export function createTracing(config: TracingConfig, log: Logger) {
       return span.isRecording() ? traceRequest(tracer, span) : undefined
     },
     /** Traces the work of this process: jobs and deliveries. */
-    workTraces: (meter: StatementMeter) => createTraceWork(tracer, meter),
+    workTraces: (sql: Sql) => createTraceWork(tracer, sql),
     /**
      * Sends the remaining spans, for a second at most.
      *

@@ -1,7 +1,7 @@
 import { type Context, ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api'
 import { isDriverAdapterError } from '@prisma/driver-adapter-utils'
-import type { StatementEnd } from '../db/adapter.ts'
-import type { StatementMeter } from '../db/statement-meter.ts'
+import type { StatementEnd } from '../db/request-database.ts'
+import type { Sql } from '../db/sql.ts'
 
 const maxStatementLength = 2_000
 
@@ -51,11 +51,12 @@ export interface QueuedWork {
 /**
  * Does work in a trace of its own, with the statements that it sends.
  *
+ * @param run receives what sends its statements
  * @param errorOf the type of the error, if the result of the work is a failure
  */
 export type TraceWork = <Result>(
   work: QueuedWork,
-  run: () => Promise<Result>,
+  run: (sql: Sql) => Promise<Result>,
   errorOf: (result: Result) => string | undefined,
 ) => Promise<Result>
 
@@ -65,7 +66,7 @@ export type TraceWork = <Result>(
  *
  * @see https://opentelemetry.io/docs/specs/semconv/messaging/messaging-spans/
  */
-export function createTraceWork(tracer: Tracer, meter: StatementMeter): TraceWork {
+export function createTraceWork(tracer: Tracer, sql: Sql): TraceWork {
   return async ({ operation, queue, id, tenant, attempt }, run, errorOf) => {
     const attributes = {
       'messaging.system': 'fusion-gateway',
@@ -78,11 +79,11 @@ export function createTraceWork(tracer: Tracer, meter: StatementMeter): TraceWor
     }
     const kind = operation === 'process' ? SpanKind.CONSUMER : SpanKind.PRODUCER
     const span = tracer.startSpan(`${operation} ${queue}`, { kind, attributes }, ROOT_CONTEXT)
-    if (!span.isRecording()) return run()
+    if (!span.isRecording()) return run(sql)
     const context = trace.setSpan(ROOT_CONTEXT, span)
-    const observe = (sql: string) => traceStatement(tracer, sql, context)
+    const observe = (text: string) => traceStatement(tracer, text, context)
     try {
-      const result = await meter.run({ statements: 0, observe }, run)
+      const result = await run(sql.for({ statements: 0, observe }))
       const error = errorOf(result)
       if (error !== undefined) failSpan(span, error)
       return result

@@ -5,14 +5,14 @@ import type { Job, JobStatus } from '../../../engine/db/generated/prisma/client.
 import { isPossibleId } from '../../../engine/db/ids.ts'
 import { selectColumns } from '../../../engine/db/read/columns.ts'
 import { removeOlder } from '../../../engine/db/retention.ts'
-import { execute, type Parameter, query, type Statement, statement } from '../../../engine/db/statement.ts'
-import type { StatementMeter } from '../../../engine/db/statement-meter.ts'
+import type { Sql } from '../../../engine/db/sql.ts'
+import { type Parameter, type Statement, statement } from '../../../engine/db/statement.ts'
 import { arityOf, type GivenValue, givenParameters } from '../../../engine/db/write/given.ts'
 import { type GatewayError, invalidField } from '../../../engine/errors.ts'
 import { readBehind } from '../../../engine/telemetry/measure-nodes.ts'
 import type { Metrics } from '../../../engine/telemetry/metrics.ts'
 import { createJobRules, type JobLimits } from '../job.input.ts'
-import { createBulkTexts, createStatements, type JobSelection } from './statements.ts'
+import { createBulkStatements, createStatements, type JobSelection } from './statements.ts'
 import { type Backoff, canMake, type Failure, failureParameters, leaseOf, rejectedTransition } from './transitions.ts'
 
 /**
@@ -91,7 +91,7 @@ export interface JobStoreOptions {
   readonly metrics: Pick<Metrics, 'jobAttempts'>
 }
 
-export type JobStore = ReturnType<typeof createJobStore>
+export type JobStore = ReturnType<ReturnType<typeof createJobStore>['on']>
 
 /**
  * Creates the store of the rows of jobs. A row holds all that is known about a job: its state, when it is due, its
@@ -103,9 +103,10 @@ export type JobStore = ReturnType<typeof createJobStore>
  * is in another state.
  */
 export function createJobStore(
-  { sql, model, driver, afterCommit }: Pick<Database, 'sql' | 'model' | 'driver' | 'afterCommit'>,
+  database: Pick<Database, 'sql' | 'model' | 'driver'>,
   { backoff, jobLimits, metrics }: JobStoreOptions,
 ) {
+  const { model, driver } = database
   const { list, toRow } = selectColumns(model('Job'))
   const toJob = (values: readonly unknown[]) => toRow(values) as unknown as Job
   const columns = list
@@ -113,135 +114,142 @@ export function createJobStore(
     .map((column) => `job.${column}`)
     .join(', ')
   const statements = createStatements(columns)
-  const bulk = createBulkTexts(model)
-  async function row(sent: Statement, { tenantAppId, id }: JobKey, values: readonly Parameter[] = []) {
-    const [found] = await query(sql, sent, [tenantAppId, id, ...values])
-    return found && toJob(found)
+  const bulk = createBulkStatements(model)
+  const rules = createJobRules(jobLimits)
+
+  /** The store by the statements of a request or of a transaction. */
+  function on(sql: Sql) {
+    async function row(sent: Statement, { tenantAppId, id }: JobKey, values: readonly Parameter[] = []) {
+      const [found] = await sql.query(sent, [tenantAppId, id, ...values])
+      return found && toJob(found)
+    }
+
+    /** No statement is sent for an id that no row can have. */
+    async function find(key: JobKey): Promise<Job | undefined> {
+      return isPossibleId(key.id) ? row(statements.find, key) : undefined
+    }
+
+    async function changeHeld(held: HeldJob, change: Statement, values: readonly Parameter[]): Promise<Job> {
+      const changed = await row(change, held, [held.leaseToken, ...values])
+      if (changed) return changed
+      const job = await find(held)
+      if (!job) throw jobNotFound()
+      if (!canMake('succeed', job.status)) throw rejectedTransition('succeed', job.status)
+      throw invalidField('leaseToken', 'CONFLICT', 'is stale: the lease expired, and another worker holds the job')
+    }
+
+    async function endAttempt(held: HeldJob, change: Statement, values: readonly Parameter[]): Promise<Job> {
+      const job = await changeHeld(held, change, values)
+      sql.afterCommit(() => metrics.jobAttempts.inc({ outcome: outcomes[job.status] ?? 'failed' }))
+      return job
+    }
+
+    async function claim(tenantAppId: string, { jobTypes, limit, leaseSeconds }: ClaimRequest): Promise<Job[]> {
+      const parameters = [jobTypes, String(limit), String(leaseSeconds), tenantAppId, String(shareOf(limit, jobTypes))]
+      return oldestFirst((await sql.query(statements.claim, parameters)).map(toJob))
+    }
+
+    return {
+      rules,
+      find,
+      async findStatus({ tenantAppId, id }: JobKey): Promise<JobStatus | undefined> {
+        const [found] = isPossibleId(id) ? await sql.query(statements.findStatus, [tenantAppId, id]) : []
+        return found?.[0] as JobStatus | undefined
+      },
+      /** Finds those of some jobs that are cancelled. */
+      async findCancelled(keys: readonly JobKey[]): Promise<JobKey[]> {
+        const tenants = [...new Set(keys.map(({ tenantAppId }) => tenantAppId))]
+        const found = await sql.query(statements.findCancelled, [tenants, keys.map(({ id }) => id)])
+        // A tenant can have a job with the id of another tenant's.
+        return keys.filter((key) => found.some(([tenantAppId, id]) => tenantAppId === key.tenantAppId && id === key.id))
+      },
+      async findByIdempotencyKeys(tenantAppId: string, keys: readonly string[]): Promise<Job[]> {
+        return (await sql.query(statements.findByIdempotencyKeys, [tenantAppId, keys])).map(toJob)
+      },
+      /** Inserts jobs. Returns them without those whose idempotency key a job of the tenant has. */
+      async insert(tenantAppId: string, jobs: readonly NewJobRow[]): Promise<Job[]> {
+        const arity = arityOf(jobs)
+        const given = givenParameters(jobs, insertedValues, arity)
+        return (await sql.query(statements.insert[arity], [tenantAppId, ...given])).map(toJob)
+      },
+      /**
+       * Claims due jobs of one tenant, as many of each type as possible, first of the types that are named first. Returns
+       * them oldest first.
+       */
+      claim,
+      /**
+       * Claims due jobs of all tenants, as many of each type as possible, and those of the tenants first that come after
+       * the one that was served last with the type. Returns them in the order of the types and tenants.
+       */
+      async claimOfAllTenants(request: WorkerClaim): Promise<Job[]> {
+        const { lastServed, jobTypes, limit, leaseSeconds } = request
+        const share = shareOf(limit, jobTypes)
+        if (driver.isDistributed?.()) {
+          const due = (await sql.query(statements.listQueues, [jobTypes])).map(([jobType, tenantAppId]) => ({
+            jobType: String(jobType),
+            tenantAppId: String(tenantAppId),
+          }))
+          return claimEachTenant(due, request, share, claim)
+        }
+        const tenants = jobTypes.map((type) => lastServed.get(type) ?? '')
+        const parameters = [jobTypes, String(limit), String(leaseSeconds), tenants, String(share)]
+        const claimed = await sql.query(statements.claimOfAllTenants, parameters)
+        // The last value is the place in the order.
+        const queued = claimed.toSorted((one, other) => Number(one.at(-1)) - Number(other.at(-1)))
+        return queued.map((values) => toJob(values.slice(0, -1)))
+      },
+      /** Extends a lease, from now. */
+      extendLease: async (held: HeldJob, leaseSeconds: number) =>
+        leaseOf(await changeHeld(held, statements.extendLease, [String(leaseSeconds)])),
+      reportProgress: (held: HeldJob, progress: number, message: string | null) =>
+        changeHeld(held, statements.reportProgress, [String(progress), message]),
+      complete: (held: HeldJob, result: object | null) => endAttempt(held, statements.complete, [toJson(result)]),
+      /** Ends an attempt. The job waits for the next one if the failure is retryable and attempts are left. */
+      fail: (held: HeldJob, failure: Failure) => endAttempt(held, statements.fail, failureParameters(failure, backoff)),
+      cancel: async (key: JobKey) => (isPossibleId(key.id) ? row(statements.cancel, key) : undefined),
+      /** Makes a job due now, with the attempts that it has left and at least one. */
+      retry: (key: JobKey) => row(statements.retry, key),
+      /**
+       * Makes a transition of the oldest jobs of a selection, at most `limit`. Jobs that another transaction has locked
+       * are left out. Returns how many.
+       */
+      changeAll(selection: JobSelection, limit: number): Promise<number> {
+        const { change, parameters } = bulk.change(selection, limit)
+        return sql.execute(change, parameters)
+      },
+      async countAll(selection: JobSelection): Promise<number> {
+        const { count, parameters } = bulk.count(selection)
+        const [counted] = await sql.query(count, parameters)
+        return Number(counted?.[0])
+      },
+      /** Fails the attempts whose lease has expired, at most 500 of each tenant. Returns how many. */
+      async failExpired(failure: Failure): Promise<number> {
+        const failed = await sumOfTenants(sql, { list: statements.listExpired }, (tenantAppId) =>
+          sql.execute(statements.failExpired, [tenantAppId, ...failureParameters(failure, backoff)]),
+        )
+        metrics.jobAttempts.inc({ outcome: 'lease_lost' }, failed)
+        return failed
+      },
+      /** Counts the jobs of all tenants by state, up to a bound, and reads how long the oldest due job has waited. */
+      async count() {
+        const texts = driver.isDistributed?.() ? ofServers : ofServer
+        const [states, [oldest]] = await Promise.all([sql.query(texts.countByState), sql.query(texts.oldestDueSeconds)])
+        return {
+          states: states.map(([state, count]) => [String(state), Number(count)] as const),
+          oldestDueSeconds: Number(oldest?.[0]),
+        }
+      },
+      /**
+       * Removes jobs that finished more than `days` ago, in small batches. Imported jobs have no finishing time and stay.
+       *
+       * @returns how many
+       */
+      removeFinished: (days: number): Promise<number> =>
+        removeOlder(sql, { table: 'job', column: 'finished_at', age: `${days} days` }),
+    }
   }
 
-  /** No statement is sent for an id that no row can have. */
-  async function find(key: JobKey): Promise<Job | undefined> {
-    return isPossibleId(key.id) ? row(statements.find, key) : undefined
-  }
-
-  async function changeHeld(held: HeldJob, change: Statement, values: readonly Parameter[]): Promise<Job> {
-    const changed = await row(change, held, [held.leaseToken, ...values])
-    if (changed) return changed
-    const job = await find(held)
-    if (!job) throw jobNotFound()
-    if (!canMake('succeed', job.status)) throw rejectedTransition('succeed', job.status)
-    throw invalidField('leaseToken', 'CONFLICT', 'is stale: the lease expired, and another worker holds the job')
-  }
-
-  async function endAttempt(held: HeldJob, change: Statement, values: readonly Parameter[]): Promise<Job> {
-    const job = await changeHeld(held, change, values)
-    afterCommit(() => metrics.jobAttempts.inc({ outcome: outcomes[job.status] ?? 'failed' }))
-    return job
-  }
-
-  async function claim(tenantAppId: string, { jobTypes, limit, leaseSeconds }: ClaimRequest): Promise<Job[]> {
-    const parameters = [jobTypes, String(limit), String(leaseSeconds), tenantAppId, String(shareOf(limit, jobTypes))]
-    return oldestFirst((await query(sql, statements.claim, parameters)).map(toJob))
-  }
-
-  return {
-    rules: createJobRules(jobLimits),
-    find,
-    async findStatus({ tenantAppId, id }: JobKey): Promise<JobStatus | undefined> {
-      const [found] = isPossibleId(id) ? await query(sql, statements.findStatus, [tenantAppId, id]) : []
-      return found?.[0] as JobStatus | undefined
-    },
-    /** Finds those of some jobs that are cancelled. */
-    async findCancelled(keys: readonly JobKey[]): Promise<JobKey[]> {
-      const tenants = [...new Set(keys.map(({ tenantAppId }) => tenantAppId))]
-      const found = await query(sql, statements.findCancelled, [tenants, keys.map(({ id }) => id)])
-      // A tenant can have a job with the id of another tenant's.
-      return keys.filter((key) => found.some(([tenantAppId, id]) => tenantAppId === key.tenantAppId && id === key.id))
-    },
-    async findByIdempotencyKeys(tenantAppId: string, keys: readonly string[]): Promise<Job[]> {
-      return (await query(sql, statements.findByIdempotencyKeys, [tenantAppId, keys])).map(toJob)
-    },
-    /** Inserts jobs. Returns them without those whose idempotency key a job of the tenant has. */
-    async insert(tenantAppId: string, jobs: readonly NewJobRow[]): Promise<Job[]> {
-      const arity = arityOf(jobs)
-      const given = givenParameters(jobs, insertedValues, arity)
-      return (await query(sql, statements.insert[arity], [tenantAppId, ...given])).map(toJob)
-    },
-    /**
-     * Claims due jobs of one tenant, as many of each type as possible, first of the types that are named first. Returns
-     * them oldest first.
-     */
-    claim,
-    /**
-     * Claims due jobs of all tenants, as many of each type as possible, and those of the tenants first that come after
-     * the one that was served last with the type. Returns them in the order of the types and tenants.
-     */
-    async claimOfAllTenants(request: WorkerClaim): Promise<Job[]> {
-      const { lastServed, jobTypes, limit, leaseSeconds } = request
-      const share = shareOf(limit, jobTypes)
-      if (driver.isDistributed?.()) {
-        const due = (await query(sql, statements.listQueues, [jobTypes])).map(([jobType, tenantAppId]) => ({
-          jobType: String(jobType),
-          tenantAppId: String(tenantAppId),
-        }))
-        return claimEachTenant(due, request, share, claim)
-      }
-      const tenants = jobTypes.map((type) => lastServed.get(type) ?? '')
-      const parameters = [jobTypes, String(limit), String(leaseSeconds), tenants, String(share)]
-      const claimed = await query(sql, statements.claimOfAllTenants, parameters)
-      // The last value is the place in the order.
-      const queued = claimed.toSorted((one, other) => Number(one.at(-1)) - Number(other.at(-1)))
-      return queued.map((values) => toJob(values.slice(0, -1)))
-    },
-    /** Extends a lease, from now. */
-    extendLease: async (held: HeldJob, leaseSeconds: number) =>
-      leaseOf(await changeHeld(held, statements.extendLease, [String(leaseSeconds)])),
-    reportProgress: (held: HeldJob, progress: number, message: string | null) =>
-      changeHeld(held, statements.reportProgress, [String(progress), message]),
-    complete: (held: HeldJob, result: object | null) => endAttempt(held, statements.complete, [toJson(result)]),
-    /** Ends an attempt. The job waits for the next one if the failure is retryable and attempts are left. */
-    fail: (held: HeldJob, failure: Failure) => endAttempt(held, statements.fail, failureParameters(failure, backoff)),
-    cancel: async (key: JobKey) => (isPossibleId(key.id) ? row(statements.cancel, key) : undefined),
-    /** Makes a job due now, with the attempts that it has left and at least one. */
-    retry: (key: JobKey) => row(statements.retry, key),
-    /**
-     * Makes a transition of the oldest jobs of a selection, at most `limit`. Jobs that another transaction has locked
-     * are left out. Returns how many.
-     */
-    changeAll(selection: JobSelection, limit: number): Promise<number> {
-      const { text, parameters } = bulk.changeText(selection, limit)
-      return execute(sql, statement(text), parameters)
-    },
-    async countAll(selection: JobSelection): Promise<number> {
-      const { text, parameters } = bulk.countText(selection)
-      const [counted] = await query(sql, statement(text), parameters)
-      return Number(counted?.[0])
-    },
-    /** Fails the attempts whose lease has expired, at most 500 of each tenant. Returns how many. */
-    async failExpired(failure: Failure): Promise<number> {
-      const failed = await sumOfTenants(sql, { list: statements.listExpired }, (tenantAppId) =>
-        execute(sql, statements.failExpired, [tenantAppId, ...failureParameters(failure, backoff)]),
-      )
-      metrics.jobAttempts.inc({ outcome: 'lease_lost' }, failed)
-      return failed
-    },
-    /** Counts the jobs of all tenants by state, up to a bound, and reads how long the oldest due job has waited. */
-    async count() {
-      const texts = driver.isDistributed?.() ? ofServers : ofServer
-      const [states, [oldest]] = await Promise.all([query(sql, texts.countByState), query(sql, texts.oldestDueSeconds)])
-      return {
-        states: states.map(([state, count]) => [String(state), Number(count)] as const),
-        oldestDueSeconds: Number(oldest?.[0]),
-      }
-    },
-    /**
-     * Removes jobs that finished more than `days` ago, in small batches. Imported jobs have no finishing time and stay.
-     *
-     * @returns how many
-     */
-    removeFinished: (days: number): Promise<number> =>
-      removeOlder(sql, { table: 'job', column: 'finished_at', age: `${days} days` }),
-  }
+  return { ...on(database.sql), on }
 }
 
 /** The outcome of an attempt, by the state of the job after it. */
@@ -342,7 +350,7 @@ interface WorkerClaim extends ClaimRequest {
 }
 
 /** Adds the jobs of all tenants to the metrics of a process. While the database fails, the metrics have no numbers. */
-export function measureJobs({ registry }: Metrics, jobs: Pick<JobStore, 'count'>, meter: StatementMeter): void {
+export function measureJobs({ registry }: Metrics, jobs: Pick<JobStore, 'count'>): void {
   const options = { aggregator: 'max' as const, registers: [registry] }
   const oldestDue = new Gauge({
     ...options,
@@ -355,7 +363,7 @@ export function measureJobs({ registry }: Metrics, jobs: Pick<JobStore, 'count'>
     help: 'Jobs of all tenants by state, counted up to 10,000',
     labelNames: ['state'] as const,
     // The statements do not belong to the request that reads the metrics.
-    collect: readBehind(() => meter.run({ statements: 0 }, jobs.count), show, clear),
+    collect: readBehind(jobs.count, show, clear),
   })
   clear()
 

@@ -2,7 +2,7 @@ import type { DataModel } from '../../../engine/db/data-model.ts'
 import type { JobStatus } from '../../../engine/db/generated/prisma/enums.ts'
 import { type Condition, createClause } from '../../../engine/db/read/list.ts'
 import { createOwnerships } from '../../../engine/db/read/owner.ts'
-import { type Statement, statement } from '../../../engine/db/statement.ts'
+import { type Statement, statement, write } from '../../../engine/db/statement.ts'
 import { type Arity, givenTable } from '../../../engine/db/write/given.ts'
 import { defaultMaxAttempts, maxTypeLength, typePattern } from '../job.input.ts'
 import { statesBefore, type Transition } from './transitions.ts'
@@ -54,26 +54,44 @@ export function createStatements(columns: string) {
     listQueues: statement(`
       SELECT job_type, tenant_app_id FROM job
       WHERE status = 'PENDING' AND job_type = ANY ($1::text[]) AND run_at <= now() GROUP BY 1, 2`),
-    extendLease: statement(`
+    extendLease: write(
+      `
       UPDATE job SET lease_expires_at = now() + make_interval(secs => $4::integer)
-      WHERE ${ofHolder} RETURNING ${columns}`),
-    reportProgress: statement(`
+      WHERE ${ofHolder}`,
+      columns,
+    ),
+    reportProgress: write(
+      `
       UPDATE job SET progress = $4::double precision, progress_message = $5, updated_at = ${now}
-      WHERE ${ofHolder} RETURNING ${columns}`),
-    complete: statement(`
+      WHERE ${ofHolder}`,
+      columns,
+    ),
+    complete: write(
+      `
       UPDATE job SET
         status = 'SUCCEEDED', result = $4::json, error = NULL, finished_at = ${now}, updated_at = ${now}, ${withoutLease}
-      WHERE ${ofHolder} AND status IN (${literalsBefore('succeed')}) RETURNING ${columns}`),
-    fail: statement(`${failWith('$4', '$5', '$6', '$7', '$8', '$9')}
-      WHERE ${ofHolder} AND status IN (${literalsBefore('fail')}) RETURNING ${columns}`),
-    cancel: statement(`${toCancelled}
-      WHERE ${ofKey} AND status IN (${literalsBefore('cancel')}) RETURNING ${columns}`),
-    retry: statement(`${toRetried}
-      WHERE ${ofKey} AND status IN (${literalsBefore('retry')}) RETURNING ${columns}`),
+      WHERE ${ofHolder} AND status IN (${literalsBefore('succeed')})`,
+      columns,
+    ),
+    fail: write(
+      `${failWith('$4', '$5', '$6', '$7', '$8', '$9')}
+      WHERE ${ofHolder} AND status IN (${literalsBefore('fail')})`,
+      columns,
+    ),
+    cancel: write(
+      `${toCancelled}
+      WHERE ${ofKey} AND status IN (${literalsBefore('cancel')})`,
+      columns,
+    ),
+    retry: write(
+      `${toRetried}
+      WHERE ${ofKey} AND status IN (${literalsBefore('retry')})`,
+      columns,
+    ),
     listExpired: statement(
       `SELECT DISTINCT tenant_app_id FROM job WHERE status = 'RUNNING' AND lease_expires_at < now()`,
     ),
-    failExpired: statement(`${failWith('$2', '$3', '$4', '$5', '$6', '$7')}
+    failExpired: write(`${failWith('$2', '$3', '$4', '$5', '$6', '$7')}
       WHERE tenant_app_id = $1 AND id IN (
         SELECT id FROM job WHERE tenant_app_id = $1 AND status = 'RUNNING' AND lease_expires_at < now()
         ORDER BY lease_expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`),
@@ -81,12 +99,15 @@ export function createStatements(columns: string) {
 }
 
 function insertJobs(arity: Arity, columns: string): Statement {
-  return statement(`
+  return write(
+    `
     INSERT INTO job (tenant_app_id, id, job_type, payload, max_attempts, run_at, idempotency_key, created_at, updated_at)
     SELECT $1, given_id, given_job_type, given_payload::json, given_max_attempts::integer,
       greatest(given_run_at::timestamptz, ${now}), given_idempotency_key, ${now}, ${now}
     FROM ${givenTable(['id', 'job_type', 'payload', 'max_attempts', 'run_at', 'idempotency_key'], 2, arity)}
-    ON CONFLICT DO NOTHING RETURNING ${columns}`)
+    ON CONFLICT DO NOTHING`,
+    columns,
+  )
 }
 
 /**
@@ -134,7 +155,8 @@ const maxClaimed = 100
  * @param share the parameter with the share of each type
  */
 function startDue(types: string, dueOfType: string, share: string, returned: string, ofTenant = ''): Statement {
-  return statement(`
+  return write(
+    `
     WITH shares AS MATERIALIZED (
       SELECT claimed.* FROM ${types} CROSS JOIN LATERAL (SELECT * FROM (${dueOfType}) AS own LIMIT ${share}::integer) AS claimed
       LIMIT $2::integer),
@@ -151,8 +173,9 @@ function startDue(types: string, dueOfType: string, share: string, returned: str
       status = 'RUNNING', attempts = ${nextAttempt}, started_at = now(), updated_at = now(),
       progress = NULL, progress_message = NULL,
       lease_token = node_uuid(job.tenant_app_id), lease_expires_at = now() + make_interval(secs => $3::integer)
-    FROM due WHERE job.tenant_app_id = due.tenant_app_id AND job.id = due.id ${ofTenant}
-    RETURNING ${returned}`)
+    FROM due WHERE job.tenant_app_id = due.tenant_app_id AND job.id = due.id ${ofTenant}`,
+    returned,
+  )
 }
 
 /**
@@ -211,7 +234,7 @@ export interface JobSelection {
 }
 
 /** Returns the functions that return the statements of bulk actions. */
-export function createBulkTexts(model: DataModel) {
+export function createBulkStatements(model: DataModel) {
   const ownershipOf = createOwnerships(model)
 
   function clauseOf({ tenantAppId, transition, states, conditions }: JobSelection) {
@@ -228,7 +251,7 @@ export function createBulkTexts(model: DataModel) {
      * to the limit. The ids are an array, which leads PostgreSQL to the primary key. It would estimate the rows of a
      * join, and could read the whole table.
      */
-    changeText(selection: JobSelection, limit: number) {
+    change(selection: JobSelection, limit: number) {
       const { where, states, parameters, parameter } = clauseOf(selection)
       const count = parameter(String(limit), 'integer')
       const text = `${changes[selection.transition].update}
@@ -238,11 +261,11 @@ export function createBulkTexts(model: DataModel) {
           SELECT id, created_at FROM job WHERE ${where} AND status = state.name
           ORDER BY created_at, id LIMIT ${count} FOR UPDATE SKIP LOCKED) AS oldest
         ORDER BY oldest.created_at, oldest.id LIMIT ${count}))`
-      return { text, parameters }
+      return { change: write(text), parameters }
     },
-    countText(selection: JobSelection) {
+    count(selection: JobSelection) {
       const { where, states, parameters } = clauseOf(selection)
-      return { text: `SELECT count(*) FROM job WHERE ${where} AND status = ANY (${states})`, parameters }
+      return { count: statement(`SELECT count(*) FROM job WHERE ${where} AND status = ANY (${states})`), parameters }
     },
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDatabaseUnavailable } from '../../../engine/db/errors.ts'
 import { GatewayError } from '../../../engine/errors.ts'
 import type { Logger } from '../../../engine/telemetry/logger.ts'
-import type { TraceWork } from '../../../engine/telemetry/work-trace.ts'
+import type { QueuedWork } from '../../../engine/telemetry/work-trace.ts'
 import type { JobRules } from '../job.input.ts'
 import type { HeldJob, JobStore } from '../store/job-store.ts'
 import type { Failure, JobLease } from '../store/transitions.ts'
@@ -20,13 +20,24 @@ export interface RunningJob {
   readonly ended: Promise<unknown>
 }
 
+/**
+ * Runs a job in a trace.
+ *
+ * @param run receives the store whose statements are part of it, and returns the code of the failure, if the attempt
+ *   failed
+ */
+export type TraceJob = (
+  work: QueuedWork,
+  run: (jobs: JobStore) => Promise<string | undefined>,
+) => Promise<string | undefined>
+
 interface RunJobOptions {
   readonly jobs: JobStore
   readonly lease: JobLease
   readonly handler: JobHandler
   readonly leaseSeconds: number
   readonly log: Logger
-  readonly traceWork?: TraceWork | undefined
+  readonly trace?: TraceJob | undefined
 }
 
 /** The key and the token of a claimed job. */
@@ -36,7 +47,7 @@ export function heldJob({ job: { tenantAppId, id }, leaseToken }: JobLease): Hel
 
 /** Runs a handler on a claimed job, extends its lease, and stores the outcome. */
 export function runJob(options: RunJobOptions): RunningJob {
-  const { jobs, lease, handler, leaseSeconds, log, traceWork } = options
+  const { jobs, lease, handler, leaseSeconds, log, trace } = options
   const { job } = lease
   const held = heldJob(lease)
   const controller = new AbortController()
@@ -84,11 +95,11 @@ export function runJob(options: RunJobOptions): RunningJob {
   }
 
   /** Returns the code of the failure, if the attempt failed. */
-  async function run(): Promise<string | undefined> {
+  async function run(store = jobs): Promise<string | undefined> {
     try {
       const outcome = await Promise.race([attempt().then((result) => ({ result }), stopped), abandoned(signal)])
       await reporter.settled()
-      await store(outcome)
+      await end(store, outcome)
       return 'failure' in outcome ? outcome.failure.code : undefined
     } catch (error) {
       log.error({ err: error, job: job.id }, 'a job could not be ended')
@@ -100,11 +111,11 @@ export function runJob(options: RunJobOptions): RunningJob {
   }
 
   /** Stores the outcome. While the database is unavailable it tries again, until the worker loses the lease. */
-  async function store(outcome: Outcome): Promise<void> {
+  async function end(store: JobStore, outcome: Outcome): Promise<void> {
     for (;;) {
       try {
-        if ('result' in outcome) await jobs.complete(held, outcome.result)
-        else await jobs.fail(held, outcome.failure)
+        if ('result' in outcome) await store.complete(held, outcome.result)
+        else await store.fail(held, outcome.failure)
         return
       } catch (error) {
         if (!isDatabaseUnavailable(error)) return noteLoss(error)
@@ -129,12 +140,13 @@ export function runJob(options: RunJobOptions): RunningJob {
    * Runs the job in a trace. The statements of the heartbeat are not part of it: a long job would have any number of
    * them.
    */
-  function runTraced(trace: TraceWork): Promise<string | undefined> {
+  function runTraced(trace: TraceJob): Promise<string | undefined> {
     const { tenantAppId: tenant, id, jobType, attempts } = job
-    return trace({ operation: 'process', queue: jobType ?? '', id, tenant, attempt: attempts }, run, (code) => code)
+    const work = { operation: 'process', queue: jobType ?? '', id, tenant, attempt: attempts } as const
+    return trace(work, run)
   }
 
-  return { lease, abort: (reason) => controller.abort(reason), ended: traceWork ? runTraced(traceWork) : run() }
+  return { lease, abort: (reason) => controller.abort(reason), ended: trace ? runTraced(trace) : run() }
 }
 
 const leaseLost = 'LEASE_LOST'

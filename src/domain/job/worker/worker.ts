@@ -2,14 +2,13 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Job } from '../../../engine/db/generated/prisma/client.ts'
 import { createAlarm, repeat } from '../../../engine/repeat.ts'
 import type { Logger } from '../../../engine/telemetry/logger.ts'
-import type { TraceWork } from '../../../engine/telemetry/work-trace.ts'
 import type { EventFeed } from '../../event/event-feed.ts'
 import { keepWatching } from '../../event/wake-ups.ts'
 import type { JobStore } from '../store/job-store.ts'
 import { type Failure, type JobLease, leaseOf } from '../store/transitions.ts'
 import type { JobHandler, JobHandlers } from './handler.ts'
 import { failureOf } from './outcome.ts'
-import { heldJob, type RunningJob, runJob } from './run-job.ts'
+import { heldJob, type RunningJob, runJob, type TraceJob } from './run-job.ts'
 
 export interface WorkerOptions {
   readonly jobs: JobStore
@@ -22,7 +21,7 @@ export interface WorkerOptions {
   /** How often the worker looks for due jobs when none is announced. */
   readonly pollMilliseconds?: number
   /** Traces the jobs, if there is a collector. */
-  readonly traceWork?: TraceWork | undefined
+  readonly trace?: TraceJob | undefined
 }
 
 export interface Worker {
@@ -52,7 +51,7 @@ export interface WorkerCrash {
 
 /** Starts a worker. It runs the jobs of all tenants for which there is a handler. */
 export function startWorker(options: WorkerOptions): Worker {
-  const { jobs, events, handlers, log, concurrency, leaseSeconds, pollMilliseconds = 2_000, traceWork } = options
+  const { jobs, events, handlers, log, concurrency, leaseSeconds, pollMilliseconds = 2_000, trace } = options
   // By lease token: a job whose lease expired can come back before its first attempt here has ended.
   const running = new Map<string, RunningJob>()
   /** The job in whose handler the code runs, also in its timers and promises. */
@@ -73,7 +72,7 @@ export function startWorker(options: WorkerOptions): Worker {
     for (const lease of claimed.map(leaseOf)) {
       const handler = handlers.get(lease.job.jobType ?? '')
       if (!handler) throw new Error(`The worker claimed a job of another type: ${lease.job.jobType}`)
-      const job = runJob({ jobs, lease, handler: within(lease, handler), leaseSeconds, log, traceWork })
+      const job = runJob({ jobs, lease, handler: within(lease, handler), leaseSeconds, log, trace })
       running.set(lease.leaseToken, job)
       watch.add(job)
       void job.ended.finally(() => {

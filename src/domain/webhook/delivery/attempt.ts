@@ -1,11 +1,12 @@
 import type { ValidKeys } from '../../../engine/auth/valid-keys.ts'
 import type { Viewer } from '../../../engine/auth/viewer.ts'
 import type { Services } from '../../../engine/context.ts'
+import type { Sql } from '../../../engine/db/sql.ts'
 import { GatewayError } from '../../../engine/errors.ts'
 import type { KeyRing } from '../../../engine/secrets/key-ring.ts'
 import type { Logger } from '../../../engine/telemetry/logger.ts'
 import { secretOwnerOf } from '../secrets.ts'
-import type { AttemptEnd, ClaimedDelivery, SentEvent } from './delivery-store.ts'
+import { type AttemptEnd, type ClaimedDelivery, createDeliveryStore, type SentEvent } from './delivery-store.ts'
 import { payloadOf } from './payload.ts'
 import type { Send, SendResult } from './send.ts'
 import { signMessage } from './send.ts'
@@ -46,7 +47,7 @@ export type RunQuery = (
 ) => Promise<{ readonly data: unknown } | { readonly error: string }>
 
 export interface AttemptOptions {
-  readonly services: Pick<Services, 'deliveries' | 'metrics'>
+  readonly services: Pick<Services, 'metrics'>
   readonly runQuery: RunQuery
   readonly keys: Pick<ValidKeys, 'byId'>
   readonly secrets: KeyRing
@@ -54,8 +55,8 @@ export interface AttemptOptions {
   readonly log: Logger
 }
 
-/** Makes an attempt to deliver an event. Rejects only if the database fails. */
-export type Attempt = (claimed: ClaimedDelivery, signal: AbortSignal) => Promise<AttemptEnd>
+/** Makes an attempt to deliver an event, with the statements of `sql`. Rejects only if the database fails. */
+export type Attempt = (claimed: ClaimedDelivery, signal: AbortSignal, sql: Sql) => Promise<AttemptEnd>
 
 /** Why the gateway disables a webhook: the label of the metric, and the text that clients see. */
 const reasons = {
@@ -69,10 +70,10 @@ const postponeSeconds = 5
 
 /** Returns a function that makes attempts. */
 export function createAttempt({ services, runQuery, keys, secrets, send, log }: AttemptOptions): Attempt {
-  const { deliveries, metrics } = services
+  const { metrics } = services
 
-  async function disable({ webhook }: ClaimedDelivery, reason: keyof typeof reasons): Promise<void> {
-    if (!(await deliveries.disable(webhook, reasons[reason]))) return
+  async function disable(sql: Sql, { webhook }: ClaimedDelivery, reason: keyof typeof reasons): Promise<void> {
+    if (!(await createDeliveryStore(sql).disable(webhook, reasons[reason]))) return
     metrics.webhooksDisabled.inc({ reason })
     log.warn({ webhook: webhook.id, reason: reasons[reason] }, 'a webhook was disabled')
   }
@@ -101,20 +102,21 @@ export function createAttempt({ services, runQuery, keys, secrets, send, log }: 
     }
   }
 
-  async function noteResult(claimed: ClaimedDelivery, { isAccepted, status }: SendResult): Promise<void> {
+  async function noteResult(sql: Sql, claimed: ClaimedDelivery, { isAccepted, status }: SendResult): Promise<void> {
+    const deliveries = createDeliveryStore(sql)
     const { webhook } = claimed
     if (isAccepted) {
       if (webhook.isFailing) await deliveries.noteSuccess(webhook)
-    } else if (status === 410) await disable(claimed, 'gone')
-    else if (await deliveries.noteFailure(webhook)) await disable(claimed, 'failing')
+    } else if (status === 410) await disable(sql, claimed, 'gone')
+    else if (await deliveries.noteFailure(webhook)) await disable(sql, claimed, 'failing')
   }
 
-  return async (claimed, signal) => {
+  return async (claimed, signal, sql) => {
     const { event, webhook, attempt } = claimed
     if (!event) return ended('FAILED', { error: 'the event is no longer kept' })
-    const viewer = await keys.byId(webhook.tenantAppId, webhook.keyId)
+    const viewer = await keys.byId(sql, webhook.tenantAppId, webhook.keyId)
     if (!viewer) {
-      await disable(claimed, 'key')
+      await disable(sql, claimed, 'key')
       return postponed(0)
     }
     const result = await sendSigned(claimed, event, viewer, signal)
@@ -123,12 +125,12 @@ export function createAttempt({ services, runQuery, keys, secrets, send, log }: 
       metrics.webhookDeliveries.inc({ outcome: 'postponed' })
       return postponed(Number(result.headers['retry-after'] ?? postponeSeconds), result.message)
     }
-    await noteResult(claimed, result)
+    await noteResult(sql, claimed, result)
     metrics.webhookDeliveries.inc({ outcome: result.isAccepted ? 'succeeded' : 'failed' })
     const { status: responseStatus, error } = result
     if (result.isAccepted) return ended('SUCCEEDED', { responseStatus })
     const pauseSeconds = pauseOf(result.retryAfterSeconds)
-    if (pauseSeconds > 0) await deliveries.pause(webhook, pauseSeconds)
+    if (pauseSeconds > 0) await createDeliveryStore(sql).pause(webhook, pauseSeconds)
     const delaySeconds = retryDelay(attempt, pauseSeconds)
     return ended(delaySeconds === null ? 'FAILED' : 'PENDING', { responseStatus, error, delaySeconds })
   }

@@ -9,7 +9,7 @@ import type { ClaimedDelivery, DeliveryStore, EndedDelivery } from './delivery-s
 export interface DelivererOptions {
   readonly deliveries: DeliveryStore
   readonly events: Pick<EventFeed, 'watch'>
-  readonly attempt: Attempt
+  readonly attempt: (claimed: ClaimedDelivery, signal: AbortSignal) => ReturnType<Attempt>
   readonly log: Logger
   /** How many attempts this process makes at a time. One tenant gets about half of them. */
   readonly concurrency?: number

@@ -1,6 +1,6 @@
-import type { Database } from '../../../engine/db/database.ts'
 import { sumOfBatches, sumOfTenants } from '../../../engine/db/each-tenant.ts'
-import { execute, query, type Statement } from '../../../engine/db/statement.ts'
+import type { Sql } from '../../../engine/db/sql.ts'
+import type { Statement } from '../../../engine/db/statement.ts'
 import type { Event, EventType } from '../../event/event.ts'
 import type { DeliveryStatus } from '../webhook.ts'
 import * as statements from './statements.ts'
@@ -56,12 +56,12 @@ export type DeliveryStore = ReturnType<typeof createDeliveryStore>
  * Creates the store of the deliveries of webhooks. Every change of a tenant's rows is one statement, by the clock of
  * the database.
  */
-export function createDeliveryStore({ sql }: Pick<Database, 'sql'>) {
+export function createDeliveryStore(sql: Sql) {
   const keyOf = ({ tenantAppId, id }: WebhookKey) => [tenantAppId, id]
 
   /** Lists tenants from a random one on, so that no tenant is always the last. */
   async function listInTurn(list: Statement): Promise<string[]> {
-    const tenants = (await query(sql, list)).map(([id]) => String(id)).sort()
+    const tenants = (await sql.query(list)).map(([id]) => String(id)).sort()
     const first = Math.floor(Math.random() * tenants.length)
     return [...tenants.slice(first), ...tenants.slice(0, first)]
   }
@@ -74,32 +74,32 @@ export function createDeliveryStore({ sql }: Pick<Database, 'sql'>) {
     async fanOut(): Promise<boolean> {
       let read = 0
       for (const tenantAppId of (await listInTurn(statements.listUnread)).slice(0, maxTenants)) {
-        const [[count] = []] = await query(sql, statements.fanOut, [tenantAppId])
+        const [[count] = []] = await sql.query(statements.fanOut, [tenantAppId])
         read += Number(count)
       }
       return read > 0
     },
     /** Puts events of a tenant into deliveries of a webhook again. Returns the ids of those that exist. */
     async redeliver(webhook: WebhookKey, eventIds: readonly string[]): Promise<string[]> {
-      const rows = await query(sql, statements.redeliver, [...keyOf(webhook), eventIds])
+      const rows = await sql.query(statements.redeliver, [...keyOf(webhook), eventIds])
       return rows.map(([id]) => String(id))
     },
     /** Lists the tenants that have due deliveries. */
     listDue: () => listInTurn(statements.listDue),
     /** Claims due deliveries of a tenant, a few of each webhook. */
     async claim(tenantAppId: string, limit: number, leaseSeconds: number): Promise<ClaimedDelivery[]> {
-      const rows = await query(sql, statements.claim, [tenantAppId, String(limit), String(leaseSeconds)])
+      const rows = await sql.query(statements.claim, [tenantAppId, String(limit), String(leaseSeconds)])
       return rows.map(toClaimed)
     },
     /** Makes deliveries due again whose lease has expired, at most 500 of each tenant. */
     releaseExpired: () =>
       sumOfTenants(sql, { list: statements.listExpired }, (tenantAppId) =>
-        execute(sql, statements.releaseExpired, [tenantAppId]),
+        sql.execute(statements.releaseExpired, [tenantAppId]),
       ),
     /** Records the ends of attempts, by tenant. Those of the tenants before one that fails are recorded. */
     async record(ended: readonly EndedDelivery[]): Promise<void> {
       for (const [tenantAppId, own] of Map.groupBy(ended, (delivery) => delivery.tenantAppId)) {
-        await execute(sql, statements.record, [
+        await sql.execute(statements.record, [
           tenantAppId,
           own.map(({ id }) => id),
           own.map(({ leaseToken }) => leaseToken),
@@ -112,26 +112,26 @@ export function createDeliveryStore({ sql }: Pick<Database, 'sql'>) {
       }
     },
     /** Notes that a delivery has succeeded after others have failed. */
-    noteSuccess: (webhook: WebhookKey) => execute(sql, statements.noteSuccess, keyOf(webhook)),
+    noteSuccess: (webhook: WebhookKey) => sql.execute(statements.noteSuccess, keyOf(webhook)),
     /** Notes a failed attempt. Returns whether all attempts of the last five days have failed. */
     async noteFailure(webhook: WebhookKey): Promise<boolean> {
-      if ((await execute(sql, statements.noteFailure, keyOf(webhook))) > 0) return false
-      return (await query(sql, statements.hasFailedTooLong, keyOf(webhook))).length > 0
+      if ((await sql.execute(statements.noteFailure, keyOf(webhook))) > 0) return false
+      return (await sql.query(statements.hasFailedTooLong, keyOf(webhook))).length > 0
     },
     /** Sends nothing to an endpoint for some seconds: to all webhooks of the tenant that have its URL. */
     pause: ({ tenantAppId, url }: ClaimedDelivery['webhook'], seconds: number) =>
-      execute(sql, statements.pause, [tenantAppId, url, String(seconds)]),
+      sql.execute(statements.pause, [tenantAppId, url, String(seconds)]),
     /** Disables a webhook that still has the URL and the key of an attempt. Returns whether it was enabled. */
     disable: async ({ url, keyId, ...webhook }: ClaimedDelivery['webhook'], reason: string) =>
-      (await execute(sql, statements.disable, [...keyOf(webhook), reason, url, keyId])) > 0,
+      (await sql.execute(statements.disable, [...keyOf(webhook), reason, url, keyId])) > 0,
     /** Removes the deliveries of a webhook, in batches. */
     async removeOf(webhook: WebhookKey): Promise<void> {
-      while ((await execute(sql, statements.removeOf, keyOf(webhook))) > 0);
+      while ((await sql.execute(statements.removeOf, keyOf(webhook))) > 0);
     },
     /** Removes the deliveries of events that have been removed, in batches. */
     removeOld: (): Promise<number> =>
       sumOfTenants(sql, { list: statements.listRemoved }, (tenantAppId) =>
-        sumOfBatches(statements.pageSize, () => execute(sql, statements.removeOld, [tenantAppId])),
+        sumOfBatches(statements.pageSize, () => sql.execute(statements.removeOld, [tenantAppId])),
       ),
   }
 }

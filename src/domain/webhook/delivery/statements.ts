@@ -51,7 +51,8 @@ export const listUnread = statement(`
  * twice.
  * Parameter: tenant. Result: the number of events that were read.
  */
-export const fanOut = statement(`
+export const fanOut = statement(
+  `
   WITH served AS (
     SELECT tenant_app_id, id AS webhook_id, event_types, cursor FROM webhook
     WHERE tenant_app_id = $1 AND enabled AND ${nextEvent('$1')} IS NOT NULL
@@ -72,7 +73,9 @@ export const fanOut = statement(`
     FROM (SELECT webhook_id, max(event_id) AS event_id FROM page GROUP BY webhook_id) AS last
     WHERE webhook.tenant_app_id = $1 AND webhook.id = last.webhook_id
   )
-  SELECT count(*) FROM page`)
+  SELECT count(*) FROM page`,
+  { mayWait: true },
+)
 
 /** Puts events with given ids into deliveries of a webhook. Parameters: tenant, webhook, ids. */
 export const redeliver = statement(`
@@ -92,7 +95,8 @@ export const listDue = statement(`
  * Claims due deliveries of a tenant: a few of each webhook, in random order of the webhooks.
  * Parameters: tenant, limit, seconds of the lease.
  */
-export const claim = statement(`
+export const claim = statement(
+  `
   WITH due AS (
     SELECT claimed.* FROM (
       SELECT id, ${places} AS places FROM webhook WHERE tenant_app_id = $1 AND ${isOpen} ORDER BY node_random(id)
@@ -117,7 +121,9 @@ export const claim = statement(`
     webhook.id, webhook.url, webhook.query, webhook.key_id, webhook.scopes, webhook.secret,
     CASE WHEN webhook.previous_secret_until > now() THEN webhook.previous_secret END, webhook.failing_since IS NOT NULL
   FROM started JOIN webhook ON webhook.tenant_app_id = $1 AND webhook.id = started.webhook_id
-  LEFT JOIN event ON event.tenant_app_id = $1 AND event.id = started.event_id`)
+  LEFT JOIN event ON event.tenant_app_id = $1 AND event.id = started.event_id`,
+  { mayWait: true },
+)
 
 /** Makes deliveries due again whose lease has expired, because their worker has stopped. */
 export const releaseExpired = statement(`

@@ -1,9 +1,8 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout } from 'node:timers/promises'
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
 import { LRUCache } from 'lru-cache'
 import type { Database } from '../../db/database.ts'
-import { execute, query, statement } from '../../db/statement.ts'
+import { statement } from '../../db/statement.ts'
 import { type KeyRing, unreadable } from '../../secrets/key-ring.ts'
 
 /** The algorithm of the tokens that the gateway signs. */
@@ -75,13 +74,10 @@ export function createSigningKeys({ sql }: Pick<Database, 'sql'>, keyRing?: KeyR
   let readAt = Number.NEGATIVE_INFINITY
   let reading: Promise<readonly KeyPair[]> | undefined
   const imported = new LRUCache<string, Promise<CryptoKey>>({ max: 100 })
-  // All requests share the keys: they are read outside of the transaction of a request, and even if its client has
-  // gone.
-  const outside = AsyncLocalStorage.snapshot()
 
   async function readNow(): Promise<readonly KeyPair[]> {
     const startedAt = performance.now()
-    const rows = await outside(() => query(sql, listPairs))
+    const rows = await sql.query(listPairs)
     pairs = rows.map(([publicKey, privateKey]) => ({
       publicKey: JSON.parse(String(publicKey)) as JWK,
       privateKey: privateKey === null ? null : (JSON.parse(String(privateKey)) as StoredKey),
@@ -132,7 +128,7 @@ export function createSigningKeys({ sql }: Pick<Database, 'sql'>, keyRing?: KeyR
       const known = await findSigning(maxAgeMilliseconds)
       if (known) return known
       const pair = await createPair(isPlain ? undefined : keyRing)
-      await outside(() => execute(sql, insertFirst, pair))
+      await sql.execute(insertFirst, pair)
       const created = await findSigning(Number.NEGATIVE_INFINITY)
       if (!created) throw new Error('A signing key was created but not found')
       return created
@@ -155,16 +151,13 @@ export function createSigningKeys({ sql }: Pick<Database, 'sql'>, keyRing?: KeyR
  *
  * @returns the id of the new key
  */
-export function rotateSigningKey(
-  { sql, transact }: Pick<Database, 'sql' | 'transact'>,
-  keyRing?: KeyRing,
-): Promise<string> {
-  return transact(async () => {
+export function rotateSigningKey({ sql }: Pick<Database, 'sql'>, keyRing?: KeyRing): Promise<string> {
+  return sql.transact(async (transaction) => {
     const pair = await createPair(keyRing)
-    await execute(sql, lockPairs)
-    await execute(sql, retirePairs)
-    await execute(sql, removeRetired)
-    await execute(sql, insertNext, pair)
+    await transaction.execute(lockPairs)
+    await transaction.execute(retirePairs)
+    await transaction.execute(removeRetired)
+    await transaction.execute(insertNext, pair)
     return pair[0]
   })
 }

@@ -1,10 +1,9 @@
-import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import { OperatorError } from '../../errors.ts'
-import { createAdapters } from '../adapter.ts'
 import type { Driver } from '../driver.ts'
 import { isLockDenied } from '../errors.ts'
 import { literals, modelTables } from '../own-objects.ts'
-import { query, statement } from '../statement.ts'
+import { Sql } from '../sql.ts'
+import { statement } from '../statement.ts'
 import { createFunctions, equipNodes, type Run, setDatabases } from './each-server.ts'
 import { type DistributedTable, isNumbering, isPlacedAsNoted, notePlacement, readTables } from './layout.ts'
 import { prepareNodes, runOnNodes } from './nodes.ts'
@@ -29,7 +28,7 @@ export interface DistributeOptions {
 export function distributeTables(driver: Driver, options: DistributeOptions) {
   return driver
     .exclusively(async (connector) => {
-      const sql = await createAdapters(connector).connect()
+      const sql = new Sql(connector)
       return distribute(sql, connector.runScript, options)
     })
     .catch((cause: unknown) => {
@@ -39,7 +38,7 @@ export function distributeTables(driver: Driver, options: DistributeOptions) {
     })
 }
 
-async function distribute(sql: SqlQueryable, run: Run, { nodes, shards, onTable }: DistributeOptions) {
+async function distribute(sql: Sql, run: Run, { nodes, shards, onTable }: DistributeOptions) {
   await prepareNodes(sql, nodes)
   const tables = await readTables(sql)
   const partitioned = tables.filter(({ isPartitioned }) => isPartitioned).map(({ name }) => name)
@@ -81,7 +80,7 @@ const listTriggered = statement(`
   SELECT DISTINCT tgrelid::regclass::text FROM pg_trigger WHERE NOT tgisinternal AND tgrelid = ANY ($1::text[]::regclass[])`)
 
 /** Distributes tables in one transaction. Returns the number of their rows. */
-async function convert(sql: SqlQueryable, run: Run, { tables, shards, isFirst, onTable }: Conversion): Promise<number> {
+async function convert(sql: Sql, run: Run, { tables, shards, isFirst, onTable }: Conversion): Promise<number> {
   const names = tables.map(({ name }) => name)
   await run('BEGIN')
   await run(`SET LOCAL lock_timeout = '10s'`)
@@ -97,8 +96,8 @@ async function convert(sql: SqlQueryable, run: Run, { tables, shards, isFirst, o
     await raise(sql, await nextOffset(sql))
   }
   // A foreign key is between tables that are both distributed. The copies of rows fire triggers.
-  const keys = await query(sql, listKeys, [names])
-  const triggered = (await query(sql, listTriggered, [names])).map(([name]) => String(name))
+  const keys = await sql.query(listKeys, [names])
+  const triggered = (await sql.query(listTriggered, [names])).map(([name]) => String(name))
   for (const [table, key] of keys) await run(`ALTER TABLE ${table} DROP CONSTRAINT ${key}`)
   for (const name of triggered) await run(`ALTER TABLE ${name} DISABLE TRIGGER USER`)
   let rows = 0
@@ -121,17 +120,17 @@ async function convert(sql: SqlQueryable, run: Run, { tables, shards, isFirst, o
  * @returns the number of its rows
  * @throws OperatorError if rows would be lost
  */
-export async function distributeTable(sql: SqlQueryable, run: Run, { name, isOfTenants }: DistributedTable) {
+export async function distributeTable(sql: Sql, run: Run, { name, isOfTenants }: DistributedTable) {
   const count = statement(`SELECT count(*)::text FROM ${name}`)
-  const [[before] = []] = await query(sql, count)
-  const others = await query(sql, findColocated)
+  const [[before] = []] = await sql.query(count)
+  const others = await sql.query(findColocated)
   const colocated = others[0]?.[0] ?? 'default'
   await run(
     isOfTenants
       ? `SELECT create_distributed_table('${name}', 'tenant_app_id', colocate_with => '${colocated}')`
       : `SELECT create_reference_table('${name}')`,
   )
-  const [[after] = []] = await query(sql, count)
+  const [[after] = []] = await sql.query(count)
   if (before !== after)
     throw new OperatorError(`${name} had ${before} rows, and has ${after} now. Nothing has changed.`)
   return Number(after)
@@ -145,12 +144,11 @@ const findColocated = statement(`
 const positions = ['event.id', 'tenant_app.events_removed_to', 'webhook.cursor', 'erasure.seen_in']
 
 /** The offset with which all new ids are greater than every position that the log and its readers know. */
-async function nextOffset(sql: SqlQueryable): Promise<bigint> {
+async function nextOffset(sql: Sql): Promise<bigint> {
   let greatest = 0n
   for (const column of positions) {
     const [table] = column.split('.')
-    const [[found] = []] = await query(
-      sql,
+    const [[found] = []] = await sql.query(
       statement(`SELECT max(${column}) FROM ${table} WHERE ${column} ~ '^evt_[0-9a-f]{12}'`),
     )
     if (found == null) continue
@@ -161,7 +159,7 @@ async function nextOffset(sql: SqlQueryable): Promise<bigint> {
 }
 
 /** Lets the nodes number events above an offset. */
-async function raise(sql: SqlQueryable, offset: bigint): Promise<void> {
+async function raise(sql: Sql, offset: bigint): Promise<void> {
   await runOnNodes(
     sql,
     `UPDATE event_state SET server = system_identifier, "offset" = greatest("offset", next, ${offset}) FROM pg_control_system(), event_raise`,

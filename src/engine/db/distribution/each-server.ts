@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import { splitScript } from '../migrations/schema-engine.ts'
 import { isOwnFunction, literals, ownSequences } from '../own-objects.ts'
-import { query, statement } from '../statement.ts'
+import type { Sql } from '../sql.ts'
+import { statement } from '../statement.ts'
 import { runOnNodes } from './nodes.ts'
 
 /** Runs one statement. Citus sends its text to the nodes, so it is the only one of its query. */
@@ -41,9 +41,9 @@ END $node$`
  * Gives each node what each server has for itself, as this server has it: the state of the event log, and sequences.
  * It can be repeated. This server stays as it is, and may have changed it in a transaction under way.
  */
-export async function equipNodes(sql: SqlQueryable): Promise<void> {
+export async function equipNodes(sql: Sql): Promise<void> {
   await runOnNodes(sql, createRaise)
-  const [[own] = []] = await query(sql, listOwn)
+  const [[own] = []] = await sql.query(listOwn)
   await runOnNodes(
     sql,
     `DO $node$ BEGIN
@@ -61,7 +61,7 @@ export async function equipNodes(sql: SqlQueryable): Promise<void> {
  * Lets each session of the gateway on any server have the settings on which texts of times depend: those of its own
  * session do not reach the nodes.
  */
-export async function setDatabases(sql: SqlQueryable): Promise<void> {
+export async function setDatabases(sql: Sql): Promise<void> {
   await runOnNodes(
     sql,
     `DO $node$ BEGIN
@@ -87,12 +87,12 @@ const listForeign = statement(`
  * Creates our functions again: Citus then creates them on all nodes. They belong to the owner of the tables, who
  * replaces them when migrations are applied.
  */
-export async function createFunctions(sql: SqlQueryable, run: Run): Promise<void> {
+export async function createFunctions(sql: Sql, run: Run): Promise<void> {
   await run('SET check_function_bodies = off')
   await run('SET client_min_messages = error')
-  for (const [definition] of await query(sql, listFunctions)) await run(String(definition))
+  for (const [definition] of await sql.query(listFunctions)) await run(String(definition))
   await replaceFunctions(run)
-  for (const [text] of await query(sql, listForeign)) await run(String(text))
+  for (const [text] of await sql.query(listForeign)) await run(String(text))
 }
 
 /** Replaces the functions of one server by those of a distributed database, on all nodes. */

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import { OperatorError } from '../../errors.ts'
 import type { Driver } from '../driver.ts'
 import { ownTables } from '../own-objects.ts'
-import { query, statement } from '../statement.ts'
+import type { Sql } from '../sql.ts'
+import { statement } from '../statement.ts'
 import { hasCitus, runOnNodes } from './nodes.ts'
 
 /** The tables that are distributed. The others each server has for itself. */
@@ -38,8 +38,8 @@ export interface DistributedTable {
  *
  * @param created further tables, such as those that a migration has just created. Others belong to other programs
  */
-export async function readTables(sql: SqlQueryable, created: readonly string[] = []): Promise<DistributedTable[]> {
-  return (await query(sql, listTables, [[...distributed, ...created]])).map(
+export async function readTables(sql: Sql, created: readonly string[] = []): Promise<DistributedTable[]> {
+  return (await sql.query(listTables, [[...distributed, ...created]])).map(
     ([name, isOfTenants, isDistributed, isPartitioned]) => ({
       name: String(name),
       isOfTenants: isOfTenants === true,
@@ -66,8 +66,8 @@ const readPlacement = statement(`
     obj_description('event_state'::regclass, 'pg_class')`)
 
 /** Whether the shards are where `migrate distribute` and `migrate move` have placed or last seen them. */
-export async function isPlacedAsNoted(sql: SqlQueryable): Promise<boolean> {
-  const [[present, , noted] = []] = await query(sql, readPlacement, [null, null])
+export async function isPlacedAsNoted(sql: Sql): Promise<boolean> {
+  const [[present, , noted] = []] = await sql.query(readPlacement, [null, null])
   return String(noted).split(' ').includes(String(present))
 }
 
@@ -76,26 +76,26 @@ export async function isPlacedAsNoted(sql: SqlQueryable): Promise<boolean> {
  *
  * @param planned is noted too, so that processes that watch the placement accept both
  */
-export async function notePlacement(sql: SqlQueryable, planned?: PlannedMove): Promise<void> {
-  const [places = []] = await query(sql, readPlacement, [planned?.shard ?? null, planned?.group ?? null])
+export async function notePlacement(sql: Sql, planned?: PlannedMove): Promise<void> {
+  const [places = []] = await sql.query(readPlacement, [planned?.shard ?? null, planned?.group ?? null])
   const noted = new Set(places.slice(0, 2))
   await runOnNodes(sql, `COMMENT ON TABLE event_state IS '${['placement', ...noted].join(' ')}'`)
 }
 
 /** The servers that do not number events as the servers that they are: a backup can be of another one. */
-export async function findForeignNumbers(sql: SqlQueryable): Promise<string[]> {
+export async function findForeignNumbers(sql: Sql): Promise<string[]> {
   const states = await runOnNodes(sql, 'SELECT server = system_identifier FROM event_state, pg_control_system()')
   return states.filter(({ value }) => value !== 't').map(({ node }) => node)
 }
 
 /** Whether each node numbers events as the server that it is. */
-export async function isNumbering(sql: SqlQueryable): Promise<boolean> {
+export async function isNumbering(sql: Sql): Promise<boolean> {
   return (await findForeignNumbers(sql)).length === 0
 }
 
 /** What there is of an open database. */
 interface OpenDatabase {
-  readonly sql: SqlQueryable
+  readonly sql: Sql
   readonly driver: Pick<Driver, 'isDistributed' | 'routeRead' | 'reachDirectly' | 'readPlacement'>
 }
 
@@ -131,7 +131,7 @@ export async function requireLayout({ sql, driver }: OpenDatabase): Promise<void
   }
 }
 
-async function requirePlacement(sql: SqlQueryable): Promise<void> {
+async function requirePlacement(sql: Sql): Promise<void> {
   if (await isPlacedAsNoted(sql)) return
   throw new OperatorError(
     `Citus has moved shards, or another program has distributed the tables. Events could be missed. ${again}`,

@@ -1,6 +1,6 @@
-import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import { OperatorError } from '../../errors.ts'
 import { splitScript } from '../migrations/schema-engine.ts'
+import type { Sql } from '../sql.ts'
 import { distributeTable } from './distribute-tables.ts'
 import { equipNodes, type Run, replaceFunctions } from './each-server.ts'
 import { readTables } from './layout.ts'
@@ -8,7 +8,7 @@ import { prepareNodes } from './nodes.ts'
 
 /** The session that applies migrations. */
 interface Session {
-  readonly sql: SqlQueryable
+  readonly sql: Sql
   readonly run: Run
 }
 

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import { OperatorError } from '../../errors.ts'
-import { createAdapters } from '../adapter.ts'
 import type { Driver } from '../driver.ts'
-import { execute, query, statement } from '../statement.ts'
+import { Sql } from '../sql.ts'
+import { statement } from '../statement.ts'
 import { notePlacement, type PlannedMove, requireLayout } from './layout.ts'
 import { runOnNodes } from './nodes.ts'
 
@@ -32,9 +31,9 @@ interface Node {
  * @param other the name of the other node
  * @throws OperatorError if a transaction runs for too long
  */
-async function raiseNumbers(sql: SqlQueryable, { node, group }: Node, other: string): Promise<void> {
+async function raiseNumbers(sql: Sql, { node, group }: Node, other: string): Promise<void> {
   // Those of sessions that have ended can hold it up.
-  await execute(sql, recoverPrepared)
+  await sql.execute(recoverPrepared)
   const wanted = (await readNumber(sql, other, usedNumber)) + margin
   const giveUpAt = performance.now() + maxMilliseconds
   while ((await readNumber(sql, node, openNumber)) < wanted) {
@@ -74,7 +73,7 @@ const usedNumber = 'coalesce(next, "offset") + pg_snapshot_xmax(pg_current_snaps
 /** Not above any number that a transaction uses which runs or will run. */
 const openNumber = '"offset" + pg_snapshot_xmin(pg_current_snapshot())::text::bigint'
 
-async function readNumber(sql: SqlQueryable, node: string, number: string): Promise<bigint> {
+async function readNumber(sql: Sql, node: string, number: string): Promise<bigint> {
   const numbers = await runOnNodes(sql, `SELECT ${number} FROM event_state, event_raise`)
   return BigInt(String(numbers.find((found) => found.node === node)?.value))
 }
@@ -103,7 +102,7 @@ interface Place {
  */
 export function moveTenant(driver: Driver, options: MoveOptions) {
   return driver.exclusively(async (connector) => {
-    const sql = await createAdapters(connector).connect()
+    const sql = new Sql(connector)
     await requireLayout({ sql, driver })
     const target = await findTarget(sql, options.to)
     const from = await findPlace(sql, options.tenantAppId)
@@ -111,7 +110,7 @@ export function moveTenant(driver: Driver, options: MoveOptions) {
       await notePlacement(sql)
       return undefined
     }
-    const others = (await query(sql, listOthers, [from.shard, options.tenantAppId])).map(([name]) => String(name))
+    const others = (await sql.query(listOthers, [from.shard, options.tenantAppId])).map(([name]) => String(name))
     await raiseNumbers(sql, target, from.node)
     options.onMove?.(others)
     await move(sql, { shard: from.shard, group: target.group, ids: [from.nodeId, target.nodeId] })
@@ -127,8 +126,8 @@ interface Target extends Node {
   readonly nodeId: string
 }
 
-async function findTarget(sql: SqlQueryable, to: string): Promise<Target> {
-  const nodes = (await query(sql, listNodes)).map(([node, nodeId, group]) => ({
+async function findTarget(sql: Sql, to: string): Promise<Target> {
+  const nodes = (await sql.query(listNodes)).map(([node, nodeId, group]) => ({
     node: String(node),
     nodeId: String(nodeId),
     group: String(group),
@@ -146,8 +145,8 @@ const findShard = statement(`
   FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node USING (groupid)
   WHERE shardid = get_shard_id_for_distribution_column('event', $1::text) AND noderole = 'primary'`)
 
-async function findPlace(sql: SqlQueryable, tenantAppId: string): Promise<Place> {
-  const [[shard, nodeId, node] = []] = await query(sql, findShard, [tenantAppId])
+async function findPlace(sql: Sql, tenantAppId: string): Promise<Place> {
+  const [[shard, nodeId, node] = []] = await sql.query(findShard, [tenantAppId])
   return { shard: String(shard), nodeId: String(nodeId), node: String(node) }
 }
 
@@ -158,11 +157,11 @@ const moveShard = statement('SELECT citus_move_shard_placement($1::bigint, $2::i
 
 /** Moves a shard of events and those of other tables with the same tenants, in one step. */
 async function move(
-  sql: SqlQueryable,
+  sql: Sql,
   { ids, ...planned }: PlannedMove & { readonly ids: readonly [string, string] },
 ): Promise<void> {
   await notePlacement(sql, planned)
-  const error = await query(sql, moveShard, [planned.shard, ...ids]).then(
+  const error = await sql.query(moveShard, [planned.shard, ...ids]).then(
     () => undefined,
     (cause: unknown) => cause,
   )

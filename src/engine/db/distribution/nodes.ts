@@ -1,6 +1,6 @@
-import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import { OperatorError } from '../../errors.ts'
-import { query, statement } from '../statement.ts'
+import type { Sql } from '../sql.ts'
+import { statement } from '../statement.ts'
 
 /** The first version of Citus with which the gateway was tested. */
 const minVersion = 13
@@ -16,8 +16,8 @@ const runOnAll = statement(`
   SELECT nodename || ':' || nodeport, success, result FROM run_command_on_all_nodes($1) JOIN pg_dist_node USING (nodeid)`)
 
 /** Runs one statement on each node and on the server that receives statements. Returns the first value of each. */
-export async function runOnNodes(sql: SqlQueryable, command: string) {
-  const rows = await query(sql, runOnAll, [command])
+export async function runOnNodes(sql: Sql, command: string) {
+  const rows = await sql.query(runOnAll, [command])
   return rows.map(([node, success, result]) => {
     if (success !== true) throw new OperatorError(`The node ${node} fails: ${result}`)
     return { node: String(node), value: String(result) }
@@ -25,8 +25,8 @@ export async function runOnNodes(sql: SqlQueryable, command: string) {
 }
 
 /** Whether a database has the extension. */
-export async function hasCitus(sql: SqlQueryable): Promise<boolean> {
-  return (await query(sql, readVersion)).length > 0
+export async function hasCitus(sql: Sql): Promise<boolean> {
+  return (await sql.query(readVersion)).length > 0
 }
 
 /**
@@ -35,8 +35,8 @@ export async function hasCitus(sql: SqlQueryable): Promise<boolean> {
  * @param wanted `host:port` of each
  * @throws OperatorError naming what is missing
  */
-export async function prepareNodes(sql: SqlQueryable, wanted: readonly string[]): Promise<void> {
-  const [[version] = []] = await query(sql, readVersion)
+export async function prepareNodes(sql: Sql, wanted: readonly string[]): Promise<void> {
+  const [[version] = []] = await sql.query(readVersion)
   if (version === undefined) {
     throw new OperatorError(
       'The database has no Citus. On each server, add citus to shared_preload_libraries and, in a database of the same name, run as a superuser: CREATE EXTENSION citus',
@@ -46,7 +46,7 @@ export async function prepareNodes(sql: SqlQueryable, wanted: readonly string[])
     throw new OperatorError(`The database has Citus ${version}. The gateway needs ${minVersion} or later.`)
   }
   await addMissing(sql, wanted)
-  const [[holders] = []] = await query(sql, countHolders)
+  const [[holders] = []] = await sql.query(countHolders)
   if (Number(holders) === 0) throw new OperatorError('There is no node. Name at least one: --node host:port')
   const versions = await runOnNodes(sql, `SELECT extversion FROM pg_extension WHERE extname = 'citus'`)
   const others = versions.filter(({ value }) => value !== version)
@@ -63,8 +63,8 @@ export async function prepareNodes(sql: SqlQueryable, wanted: readonly string[])
   }
 }
 
-async function addMissing(sql: SqlQueryable, wanted: readonly string[]): Promise<void> {
-  const known = await query(sql, listNodes)
+async function addMissing(sql: Sql, wanted: readonly string[]): Promise<void> {
+  const known = await sql.query(listNodes)
   if (!known.some(([, group]) => group === '0')) {
     throw new OperatorError(
       "The nodes do not know the address of this server. Run as a superuser: SELECT citus_set_coordinator_host('host', port)",
@@ -73,7 +73,7 @@ async function addMissing(sql: SqlQueryable, wanted: readonly string[]): Promise
   for (const node of wanted) {
     if (known.some(([name]) => name === node)) continue
     const [, host = '', port = ''] = /^(.+):(\d+)$/.exec(node) ?? []
-    await query(sql, addNode, [host, port]).catch((cause: unknown) => {
+    await sql.query(addNode, [host, port]).catch((cause: unknown) => {
       const reason = cause instanceof Error ? cause.message : String(cause)
       throw new OperatorError(`The node ${node} cannot be added: ${reason}`, { cause })
     })

@@ -1,6 +1,6 @@
-import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import { isOwnFunction, literals, ownSequences } from '../own-objects.ts'
-import { query, statement } from '../statement.ts'
+import type { Sql } from '../sql.ts'
+import { statement } from '../statement.ts'
 import { readDistributedFunctions } from './each-server.ts'
 import { findForeignNumbers, isPlacedAsNoted, readTables } from './layout.ts'
 import { runOnNodes } from './nodes.ts'
@@ -20,7 +20,7 @@ const wrong = (part: string, text: string): Finding => ({ part, isRight: false, 
 const again = 'Stop all gateways and workers, and run: npm run fusion -- migrate distribute'
 
 /** Checks a distributed database. It changes nothing, and gateways can run meanwhile. */
-export async function verifyDistribution(sql: SqlQueryable): Promise<Finding[]> {
+export async function verifyDistribution(sql: Sql): Promise<Finding[]> {
   return [
     await checkTables(sql),
     await checkNumbers(sql),
@@ -31,7 +31,7 @@ export async function verifyDistribution(sql: SqlQueryable): Promise<Finding[]> 
   ]
 }
 
-async function checkTables(sql: SqlQueryable): Promise<Finding> {
+async function checkTables(sql: Sql): Promise<Finding> {
   const tables = await readTables(sql)
   const missing = tables.filter(({ isDistributed }) => !isDistributed).map(({ name }) => name)
   if (missing.length > 0) return wrong('tables', `Not distributed: ${missing.join(', ')}. ${again}`)
@@ -39,13 +39,13 @@ async function checkTables(sql: SqlQueryable): Promise<Finding> {
   return right('tables', `${ofTenants} are distributed by tenant, ${tables.length - ofTenants} are on each node`)
 }
 
-async function checkNumbers(sql: SqlQueryable): Promise<Finding> {
+async function checkNumbers(sql: Sql): Promise<Finding> {
   const nodes = await findForeignNumbers(sql)
   if (nodes.length === 0) return right('numbers', 'Each node numbers its events itself')
   return wrong('numbers', `Restored into another server: ${nodes.join(', ')}. Events could be missed. ${again}`)
 }
 
-async function checkPlaces(sql: SqlQueryable): Promise<Finding> {
+async function checkPlaces(sql: Sql): Promise<Finding> {
   if (await isPlacedAsNoted(sql)) return right('shards', 'The shards are where they were noted')
   return wrong('shards', `Shards were moved without the gateway. Events could be missed. ${again}`)
 }
@@ -62,8 +62,8 @@ const describe = `
   ) AS found (name, definition)`
 
 /** Compares the nodes with this server. */
-async function checkNodes(sql: SqlQueryable): Promise<Finding> {
-  const [[text] = []] = await query(sql, statement(describe))
+async function checkNodes(sql: Sql): Promise<Finding> {
+  const [[text] = []] = await sql.query(statement(describe))
   const expected = Object.entries(JSON.parse(String(text)) as Record<string, string>)
   const problems: string[] = []
   for (const { node, value } of await runOnNodes(sql, describe)) {
@@ -78,8 +78,8 @@ async function checkNodes(sql: SqlQueryable): Promise<Finding> {
 const readBodies = statement(`SELECT proname::text, prosrc FROM pg_proc WHERE ${isOwnFunction('oid')}`)
 
 /** Compares the functions of the event log with those of this version. Those of one server lose events. */
-async function checkFunctions(sql: SqlQueryable): Promise<Finding> {
-  const bodies = new Map((await query(sql, readBodies)).map(([name, body]) => [String(name), String(body)]))
+async function checkFunctions(sql: Sql): Promise<Finding> {
+  const bodies = new Map((await sql.query(readBodies)).map(([name, body]) => [String(name), String(body)]))
   const others = readDistributedFunctions()
     .filter(({ name, text }) => !text.includes(`$$${bodies.get(name)}$$`))
     .map(({ name }) => name)
@@ -108,12 +108,12 @@ const howTo =
   'Not checked. On the coordinator, add pg_stat_statements after citus to shared_preload_libraries, set citus.stat_statements_track = all, and run: CREATE EXTENSION pg_stat_statements'
 
 /** Lists the statements of this role that Citus has sent to several nodes. */
-async function checkStatements(sql: SqlQueryable): Promise<Finding> {
-  const [[hasExtension, isTracked] = []] = await query(sql, findSource)
+async function checkStatements(sql: Sql): Promise<Finding> {
+  const [[hasExtension, isTracked] = []] = await sql.query(findSource)
   if (hasExtension !== true || isTracked !== true) return { part: 'statements', isRight: undefined, text: howTo }
   const ofTenants = (await readTables(sql)).filter(({ isOfTenants }) => isOfTenants).map(({ name }) => name)
   const reads = new RegExp(`\\b(FROM|JOIN|UPDATE|INTO) "?(${ofTenants.join('|').replaceAll('"', '')})\\b`)
-  const lines = (await query(sql, listStatements))
+  const lines = (await sql.query(listStatements))
     .map(([text, calls]) => ({ text: String(text).replaceAll(/\s+/g, ' ').trim(), calls }))
     .filter(({ text }) => reads.test(text) && !known.some((pattern) => pattern.test(text)))
     .map(({ text, calls }) => `${calls} times ${text}`)

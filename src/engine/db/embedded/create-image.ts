@@ -23,8 +23,8 @@ export async function createImage(): Promise<void> {
     const database = await createDatabase(await openEmbedded(dataDir))
     await deployMigrations(database)
     // Nobody can connect to these databases. They are two thirds of the files.
-    await database.sql.executeScript('UPDATE pg_database SET datistemplate = false')
-    for (const name of ['template0', 'template1']) await database.sql.executeScript(`DROP DATABASE ${name}`)
+    await database.sql.runScript('UPDATE pg_database SET datistemplate = false')
+    for (const name of ['template0', 'template1']) await database.sql.runScript(`DROP DATABASE ${name}`)
     await database.close()
     const archive = await buffer(packTar(path.join(dataDir, 'pgdata')))
     writeFileSync(unfinished, seal(zstdCompressSync(archive)))

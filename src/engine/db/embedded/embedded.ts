@@ -1,14 +1,14 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { setFlagsFromString } from 'node:v8'
-import { PGlite, type PGliteOptions } from '@electric-sql/pglite'
+import { PGlite, type PGliteOptions, type Transaction, types } from '@electric-sql/pglite'
 import { btree_gin } from '@electric-sql/pglite/contrib/btree_gin'
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
-import type { SqlDriverAdapter } from '@prisma/driver-adapter-utils'
 import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { OperatorError } from '../../errors.ts'
-import { type Connector, createAdapters } from '../adapter.ts'
-import type { Driver } from '../driver.ts'
+import type { Answer, Connector, Driver, OpenTransaction } from '../driver.ts'
+import { formatTime } from '../read/columns.ts'
+import type { Parameter, Statement } from '../statement.ts'
 import {
   closeToOthers,
   copyAside,
@@ -83,8 +83,8 @@ async function openFiles(dataDir: string, usesImage: boolean): Promise<PGlite> {
 }
 
 /** Opens an empty database in memory, in which the schema engine replays migrations. */
-export async function connectToShadowDatabase(): Promise<SqlDriverAdapter> {
-  return createAdapters(connectorOf(await createPglite({}))).connect()
+export async function openShadow(): Promise<Connector> {
+  return connectorOf(await createPglite({}))
 }
 
 /**
@@ -139,9 +139,54 @@ export function createEmbeddedDriver(pglite: PGlite, release: () => void = () =>
 
 function connectorOf(pglite: PGlite): Connector {
   return {
-    factory: new PrismaPGlite(pglite),
+    send: (statement, parameters) => send(pglite, statement, parameters),
+    begin: () => begin(pglite),
     // PGlite has a single session, so nothing runs concurrently with the creation of an index.
     runScript: async (script) => void (await pglite.exec(script.replaceAll(' CONCURRENTLY ', ' '))),
-    connectToShadowDatabase,
+    prismaAdapters: new PrismaPGlite(pglite),
   }
+}
+
+const unchanged = (text: string) => text
+
+/** Values that PGlite would make objects of, or numbers that JavaScript cannot hold. */
+const parsers = {
+  [types.DATE]: unchanged,
+  [types.INT8]: unchanged,
+  [types.JSON]: unchanged,
+  [types.JSONB]: unchanged,
+  [types.NUMERIC]: unchanged,
+  [types.TIMESTAMPTZ]: formatTime,
+}
+
+async function send(
+  session: Pick<PGlite | Transaction, 'query'>,
+  { text }: Statement,
+  parameters: readonly Parameter[],
+): Promise<Answer> {
+  const { rows, affectedRows = 0 } = await session.query<unknown[]>(text, [...parameters], {
+    rowMode: 'array',
+    parsers,
+  })
+  return { rows, count: affectedRows }
+}
+
+/** Begins a transaction, when the one before has ended: there is a single session. */
+function begin(pglite: PGlite): Promise<OpenTransaction> {
+  return new Promise((resolve, reject) => {
+    const ended = pglite.transaction(
+      (transaction) =>
+        new Promise<void>((finish) => {
+          resolve({
+            send: (statement, parameters) => send(transaction, statement, parameters),
+            async end(how) {
+              if (how === 'ROLLBACK') await transaction.rollback()
+              finish()
+              await ended
+            },
+          })
+        }),
+    )
+    ended.catch(reject)
+  })
 }

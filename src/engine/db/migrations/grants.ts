@@ -1,7 +1,7 @@
-import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import { OperatorError } from '../../errors.ts'
 import { calledFunctions, isOwnFunction, literals, modelTables, ownSequences } from '../own-objects.ts'
-import { query, statement } from '../statement.ts'
+import type { Sql } from '../sql.ts'
+import { statement } from '../statement.ts'
 
 // An owner may not grant privileges on objects of other programs, so none but ours are named.
 const own = (names: Iterable<string>) => `ARRAY(
@@ -33,8 +33,8 @@ const formatGrants = statement(`
  *
  * @throws OperatorError if the role does not exist
  */
-export async function grantsFor(sql: SqlQueryable, role: string): Promise<string> {
-  const rows = await query(sql, formatGrants, [role])
+export async function grantsFor(sql: Sql, role: string): Promise<string> {
+  const rows = await sql.query(formatGrants, [role])
   if (rows.length === 0) throw new OperatorError(`There is no role ${role}. Create it first.`)
   return rows.map(([line]) => `${line}\n`).join('')
 }

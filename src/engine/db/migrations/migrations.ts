@@ -1,9 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import type { DiffTarget, MigrationList } from '@prisma/schema-engine-wasm'
 import { OperatorError } from '../../errors.ts'
-import { type Connector, createAdapters } from '../adapter.ts'
 import type { Database } from '../database.ts'
 import {
   applyDistributed,
@@ -11,10 +9,11 @@ import {
   prepareDistributed,
   requireDistributable,
 } from '../distribution/migrate-distributed.ts'
-import type { Driver } from '../driver.ts'
+import type { Connector, Driver } from '../driver.ts'
 import { gatherStatistics } from '../gather-statistics.ts'
 import { readTenantTables } from '../partitions/partition-tables.ts'
-import { query, statement } from '../statement.ts'
+import { Sql } from '../sql.ts'
+import { statement } from '../statement.ts'
 import { withSchemaEngine } from './schema-engine.ts'
 
 /**
@@ -37,7 +36,7 @@ const isPartitioned = statement(`SELECT relkind = 'I' FROM pg_class WHERE oid = 
  *
  * @see https://www.postgresql.org/docs/current/ddl-partitioning.html#DDL-PARTITIONING-DECLARATIVE-MAINTENANCE
  */
-async function splitConcurrent(sql: SqlQueryable, script: string): Promise<string[]> {
+async function splitConcurrent(sql: Sql, script: string): Promise<string[]> {
   const tables = await readTenantTables(sql)
   const statements: string[] = []
   for (const part of script.split(/;$/m)) {
@@ -45,7 +44,7 @@ async function splitConcurrent(sql: SqlQueryable, script: string): Promise<strin
     const [, dropped] = dropForm.exec(text) ?? []
     const [, unique = '', index = '', table, rest] = createForm.exec(text) ?? []
     const partitions = tables.find(({ name }) => name === table || name === `"${table}"`)?.partitions ?? []
-    if (dropped !== undefined && (await query(sql, isPartitioned, [dropped]))[0]?.[0] === true) {
+    if (dropped !== undefined && (await sql.query(isPartitioned, [dropped]))[0]?.[0] === true) {
       statements.push(`DROP INDEX "${dropped}"`)
     } else if (partitions.length > 0) {
       statements.push(`CREATE ${unique}INDEX "${index}" ON ONLY "${table}"${rest}`)
@@ -86,8 +85,8 @@ const readFacts = statement(`
  * @param isNew whether the database has none of the migrations
  * @throws OperatorError that names what is missing
  */
-async function requireDeployable(sql: SqlQueryable, isNew: boolean): Promise<void> {
-  const [facts = []] = await query(sql, readFacts, [extensions])
+async function requireDeployable(sql: Sql, isNew: boolean): Promise<void> {
+  const [facts = []] = await sql.query(readFacts, [extensions])
   const [role, database, isReadOnly, mayCreateTables, mayCreateExtensions] = facts
   const [missing, unavailable, tables] = facts.slice(5, 8) as string[][] as [string[], string[], string[]]
   const hasUnicode = facts[8]
@@ -184,7 +183,7 @@ export async function deployMigrations(
   // The engine's own error does not have the message of the database.
   let failure: OperatorError | undefined
   return driver.exclusively(async (connector) => {
-    const session = { sql: await createAdapters(connector).connect(), run: connector.runScript }
+    const session = { sql: new Sql(connector), run: connector.runScript }
     if (isDistributed) await prepareDistributed(session)
     const apply: Apply = isDistributed
       ? (script, finish) => applyDistributed(session, script, finish)
@@ -192,7 +191,7 @@ export async function deployMigrations(
     const finishingConnector = finishing({ connector, sql, apply }, scripts, (error) => {
       failure = error
     })
-    return withSchemaEngine(createAdapters(finishingConnector), schemaFile, async (engine) => {
+    return withSchemaEngine(finishingConnector, schemaFile, async (engine) => {
       const { failed } = await readMigrationStatus(sql, folder)
       for (const migrationName of failed) await engine.markMigrationRolledBack({ migrationName })
       const { appliedMigrationNames } = await engine.applyMigrations({ migrationsList, filters: noFilters })
@@ -213,7 +212,7 @@ function readScripts(folder: string, names: readonly string[]): Map<string, stri
 }
 
 /** Compares the migrations folder with the database: at most two statements. */
-export async function readMigrationStatus(sql: SqlQueryable, folder = migrationsFolder): Promise<MigrationStatus> {
+export async function readMigrationStatus(sql: Sql, folder = migrationsFolder): Promise<MigrationStatus> {
   const known = migrationNames(folder)
   const rows = await readAppliedMigrations(sql, known)
   const applied = rows.filter(({ isFinished }) => isFinished).map(({ name }) => name)
@@ -253,7 +252,7 @@ export async function createMigration(driver: Driver, name: string): Promise<str
  */
 export function markMigrationRolledBack({ driver }: Pick<Database, 'driver'>, migrationName: string): Promise<void> {
   return driver.exclusively((connector) =>
-    withSchemaEngine(createAdapters(connector), schemaFile, async (engine) => {
+    withSchemaEngine(connector, schemaFile, async (engine) => {
       await engine.markMigrationRolledBack({ migrationName })
     }),
   )
@@ -261,7 +260,7 @@ export function markMigrationRolledBack({ driver }: Pick<Database, 'driver'>, mi
 
 /** The SQL that the migrations lack compared with schema.prisma; undefined if they agree. */
 export function diffMigrationsAndSchema(driver: Driver): Promise<string | undefined> {
-  return withSchemaEngine(createAdapters(driver), schemaFile, async (engine) => {
+  return withSchemaEngine(driver, schemaFile, async (engine) => {
     const migrations = listMigrations(migrationsFolder)
     const from: DiffTarget =
       migrations.migrationDirectories.length === 0 ? { tag: 'empty' } : { tag: 'migrations', ...migrations }
@@ -305,10 +304,10 @@ interface StartedMigration {
   readonly isFinished: boolean
 }
 
-async function readAppliedMigrations(sql: SqlQueryable, known: readonly string[]): Promise<StartedMigration[]> {
-  const [found] = await query(sql, findTable)
+async function readAppliedMigrations(sql: Sql, known: readonly string[]): Promise<StartedMigration[]> {
+  const [found] = await sql.query(findTable)
   if (found?.[0] === null) return []
-  const rows = await query(sql, listApplied)
+  const rows = await sql.query(listApplied)
   const migrations = rows.map(([name, isFinished]) => ({ name: String(name), isFinished: isFinished === true }))
   // Other programs that use Prisma have a table of the same name.
   const isOfOthers = migrations.length > 0 && !migrations.some(({ name }) => name === known[0])
@@ -324,7 +323,7 @@ type Apply = (script: string, finish: string) => Promise<void>
 
 interface Target {
   readonly connector: Connector
-  readonly sql: SqlQueryable
+  readonly sql: Sql
   readonly apply: Apply
 }
 
@@ -374,23 +373,23 @@ const listFound = statement(`
   WHERE to_regclass(quote_ident(name)) IS NOT NULL OR to_regproc(quote_ident(name)) IS NOT NULL`)
 
 /** The indexes and functions of a database that only gateways of the previous release need. */
-export async function readContractions(sql: SqlQueryable): Promise<string[]> {
+export async function readContractions(sql: Sql): Promise<string[]> {
   const names = [...readFileSync(file, 'utf8').matchAll(/^DROP (?:INDEX|FUNCTION).* "(\w+)"/gm)].map(
     ([, name]) => name as string,
   )
-  return (await query(sql, listFound, [names])).map(([name]) => String(name))
+  return (await sql.query(listFound, [names])).map(([name]) => String(name))
 }
 
 /**
  * Whether gateways of the previous release may use the database, until it is contracted. What this release stores is
  * then such that they can read it, because an upgrade is made process by process, and can be taken back.
  */
-export async function mayHavePreviousRelease(sql: SqlQueryable): Promise<boolean> {
+export async function mayHavePreviousRelease(sql: Sql): Promise<boolean> {
   return (await readContractions(sql)).length > 0
 }
 
 /** Drops what only gateways of the previous release need. It can be repeated. */
-export async function contract({ runScript }: Pick<Connector, 'runScript'>, sql: SqlQueryable): Promise<void> {
+export async function contract({ runScript }: Pick<Connector, 'runScript'>, sql: Sql): Promise<void> {
   for (const one of await splitConcurrent(sql, readFileSync(file, 'utf8'))) await runScript(one)
 }
 

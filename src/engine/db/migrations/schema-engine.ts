@@ -2,10 +2,12 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import {
   bindMigrationAwareSqlAdapterFactory,
+  type SqlDriverAdapter,
   type SqlMigrationAwareDriverAdapterFactory,
 } from '@prisma/driver-adapter-utils'
 import type { SchemaEngine } from '@prisma/schema-engine-wasm'
 import { OperatorError } from '../../errors.ts'
+import type { Connector } from '../driver.ts'
 
 // A comment, a text in dollars, a text, an identifier, the end of a statement, or anything else.
 const tokens = /--[^\n]*|\/\*[\s\S]*?\*\/|\$(\w*)\$[\s\S]*?\$\1\$|'(?:[^']|'')*'|"[^"]*"|;|[\s\S]/g
@@ -34,7 +36,7 @@ let loading: Promise<Bindings> | undefined
  * @throws OperatorError with the message of the engine
  */
 export async function withSchemaEngine<Result>(
-  adapters: SqlMigrationAwareDriverAdapterFactory,
+  connector: Connector,
   schemaFile: string,
   work: (engine: SchemaEngine) => Promise<Result>,
 ): Promise<Result> {
@@ -43,7 +45,7 @@ export async function withSchemaEngine<Result>(
   const { SchemaEngine } = await loading
   const datamodels: [string, string][] = [['schema.prisma', readFileSync(schemaFile, 'utf8')]]
   const log = () => undefined
-  const engine = await SchemaEngine.new({ datamodels }, log, bindMigrationAwareSqlAdapterFactory(adapters))
+  const engine = await SchemaEngine.new({ datamodels }, log, bindMigrationAwareSqlAdapterFactory(adaptersOf(connector)))
   try {
     return await work(engine)
   } catch (error) {
@@ -53,6 +55,29 @@ export async function withSchemaEngine<Result>(
   } finally {
     engine.free()
   }
+}
+
+/**
+ * Prisma's adapters, with scripts as the connector runs them: adapter-pg 7.10 splits a script at each semicolon, even in
+ * a comment or a string; pglite-prisma-adapter 0.7 neither awaits it nor reports its error.
+ */
+function adaptersOf(connector: Connector): SqlMigrationAwareDriverAdapterFactory {
+  const { provider, adapterName } = connector.prismaAdapters
+  return {
+    provider,
+    adapterName,
+    connect: () => scriptable(connector),
+    async connectToShadowDb() {
+      // PGlite is loaded only where it is used.
+      const { openShadow } = await import('../embedded/embedded.ts')
+      return scriptable(await openShadow())
+    },
+  }
+}
+
+async function scriptable({ prismaAdapters, runScript }: Connector): Promise<SqlDriverAdapter> {
+  const adapter = await prismaAdapters.connect()
+  return Object.assign(adapter, { executeScript: runScript })
 }
 
 /** The package's own entry point imports the .wasm file as a module, which Node supports only behind a flag. */

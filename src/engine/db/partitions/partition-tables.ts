@@ -1,10 +1,9 @@
-import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import { OperatorError } from '../../errors.ts'
-import { type Connector, createAdapters } from '../adapter.ts'
-import type { Driver } from '../driver.ts'
+import type { Connector, Driver } from '../driver.ts'
 import { isLockDenied } from '../errors.ts'
 import { literals, modelTables } from '../own-objects.ts'
-import { query, statement } from '../statement.ts'
+import { Sql } from '../sql.ts'
+import { statement } from '../statement.ts'
 
 /** A table whose rows belong to tenants. */
 interface TenantTable {
@@ -28,8 +27,8 @@ const listTables = statement(`
   ORDER BY 1`)
 
 /** Lists the tables that can be partitioned by tenant, in the schema in which tables are created. */
-export async function readTenantTables(sql: SqlQueryable): Promise<TenantTable[]> {
-  const rows = await query(sql, listTables)
+export async function readTenantTables(sql: Sql): Promise<TenantTable[]> {
+  const rows = await sql.query(listTables)
   return rows.map(([name, partitions]) => ({ name: String(name), partitions: partitions as string[] }))
 }
 
@@ -64,17 +63,17 @@ export function partitionTables(driver: Driver, options: PartitionOptions) {
 
 async function partition(connector: Connector, { modulus, onTable }: PartitionOptions) {
   const { runScript } = connector
-  const sql = await createAdapters(connector).connect()
+  const sql = new Sql(connector)
   const tables = withoutPartitions(await readTenantTables(sql), modulus)
   if (tables.length === 0) return { tables, rows: 0 }
-  const [[schema] = []] = await query(sql, statement('SELECT quote_ident(current_schema())'))
+  const [[schema] = []] = await sql.query(statement('SELECT quote_ident(current_schema())'))
   const originals = tables.map((table) => `${schema}.${table}`)
   // If the session ends before the COMMIT, PostgreSQL undoes everything.
   await runScript(`BEGIN; SET LOCAL lock_timeout = '10s'; SET LOCAL row_security = off; SET LOCAL search_path = ''`)
   await requireNoObstacles(sql, connector, originals)
   await runScript(`LOCK TABLE ${originals.join(', ')} IN EXCLUSIVE MODE; SET LOCAL search_path = ${schema}`)
-  const [[create] = []] = await query(sql, writeCreation, [tables, String(modulus)])
-  const [[complete] = []] = await query(sql, writeCompletion, [tables])
+  const [[create] = []] = await sql.query(writeCreation, [tables, String(modulus)])
+  const [[complete] = []] = await sql.query(writeCompletion, [tables])
   await runScript(`CREATE SCHEMA ${copies}; SET LOCAL search_path = ${copies}, ${schema}; ${create}`)
   const counts = new Map<string, number>()
   for (const table of tables) {
@@ -82,7 +81,7 @@ async function partition(connector: Connector, { modulus, onTable }: PartitionOp
     const [original, copy] = [`${schema}.${table}`, `${copies}.${table}`]
     await runScript(`INSERT INTO ${copy} SELECT * FROM ${original}`)
     const count = statement(`SELECT (SELECT count(*) FROM ${original}), (SELECT count(*) FROM ${copy})`)
-    const [[before, after] = []] = await query(sql, count)
+    const [[before, after] = []] = await sql.query(count)
     if (before !== after) throw new OperatorError(`${original} has ${before} rows, and its copy ${after}. ${unchanged}`)
     counts.set(table, Number(after))
   }
@@ -127,8 +126,8 @@ const listLost = statement(`
  *
  * @throws OperatorError with a sentence for each obstacle
  */
-async function requireNoObstacles(sql: SqlQueryable, { runScript }: Connector, tables: readonly string[]) {
-  const lost = await query(sql, listLost, [tables])
+async function requireNoObstacles(sql: Sql, { runScript }: Connector, tables: readonly string[]) {
+  const lost = await sql.query(listLost, [tables])
   if (lost.length > 0) throw new OperatorError(lost.join('\n'))
   // PostgreSQL knows all objects that depend on a table: it rejects the drop.
   await runScript(`SAVEPOINT drop; DROP TABLE ${tables.join(', ')}; ROLLBACK TO drop`).catch((error: unknown) => {

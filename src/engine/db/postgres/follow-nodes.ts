@@ -1,6 +1,6 @@
-import type { SqlDriverAdapter } from '@prisma/driver-adapter-utils'
 import type pg from 'pg'
-import { createPoolAdapters } from './pool-adapters.ts'
+import type { Server } from '../driver.ts'
+import { serverOf } from './pool.ts'
 
 /**
  * The hash by which Citus finds the shard of a text: that of PostgreSQL (`hashtext`), Bob Jenkins' lookup3.
@@ -58,7 +58,7 @@ export interface NodeAddress {
 /** The pool of a node. */
 interface NodePool {
   readonly pool: pg.Pool
-  readonly adapter: SqlDriverAdapter
+  readonly server: Server
 }
 
 /** A part of each table: the tenants whose hashes are greater than those of the part before. */
@@ -91,12 +91,12 @@ export function followNodes(primary: pg.Pool, open: (node: NodeAddress) => pg.Po
   // Statements report that the server cannot be reached.
   const timer = setInterval(() => void read().catch(() => undefined), readMilliseconds).unref()
 
-  async function nodeAt(address: NodeAddress): Promise<NodePool> {
+  function nodeAt(address: NodeAddress): NodePool {
     const name = `${address.host}:${address.port}`
     const known = nodes.get(name)
     if (known) return known
     const pool = open(address)
-    const node = { pool, adapter: await createPoolAdapters(pool).connect() }
+    const node = { pool, server: serverOf(pool) }
     nodes.set(name, node)
     return node
   }
@@ -105,7 +105,7 @@ export function followNodes(primary: pg.Pool, open: (node: NodeAddress) => pg.Po
     const { rows } = await primary.query(listShards)
     const found: Shard[] = []
     for (const { max_hash: maxHash, is_local: isLocal, host, port } of rows) {
-      found.push({ maxHash, node: isLocal ? undefined : await nodeAt({ host, port }) })
+      found.push({ maxHash, node: isLocal ? undefined : nodeAt({ host, port }) })
     }
     shards = found
   }
@@ -118,9 +118,9 @@ export function followNodes(primary: pg.Pool, open: (node: NodeAddress) => pg.Po
     },
 
     /** The node of a tenant; undefined: the server that the URL names, also while the placement is not known. */
-    nodeOf(tenantAppId: string): SqlDriverAdapter | undefined {
+    nodeOf(tenantAppId: string): Server | undefined {
       const hash = hashText(tenantAppId)
-      return shards.find(({ maxHash }) => hash <= maxHash)?.node?.adapter
+      return shards.find(({ maxHash }) => hash <= maxHash)?.node?.server
     },
 
     pools: (): pg.Pool[] => [...nodes.values()].map(({ pool }) => pool),

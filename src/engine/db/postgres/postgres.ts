@@ -1,31 +1,22 @@
+import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
-import type { Connector } from '../adapter.ts'
-import type { Driver } from '../driver.ts'
+import type { Connector, Driver } from '../driver.ts'
 import type { DatabaseLocation, PoolSettings } from '../location.ts'
-import {
-  createReadRouter,
-  createReplica,
-  type LaggingReader,
-  type ReplicaObserver,
-  watchReplicas,
-} from '../replicas/replica.ts'
-import { isShortRead } from '../statement.ts'
+import { createReadRouter, createReplica, type ReplicaObserver, watchReplicas } from '../replicas/replica.ts'
 import { Client } from './client.ts'
 import { followNodes } from './follow-nodes.ts'
 import { listenOnPostgres } from './listener.ts'
 import { takeMigrationLock } from './migration-lock.ts'
 import { parseUrl, toUrl, urlOfNode } from './parse-url.ts'
 import { createConnectionClass, PipeliningPool } from './pipelining-pool.ts'
-import { createPoolAdapters, TransactionPool } from './pool-adapters.ts'
+import { type SentQuery, serverOf, TransactionPool } from './pool.ts'
 import { refusePooler, setUpSession } from './session.ts'
 
 export interface PostgresObservers {
   readonly onIdleError?: (error: Error) => void
-  /** Identifies the request that reads now, if replicas may serve it. Without it no replica is used. */
-  readonly laggingReader?: LaggingReader
+  /** Whether requests read from the replicas of the location. */
+  readonly readsReplicas?: boolean
   readonly onReplica?: ReplicaObserver
-  /** The tenant whose work sends statements now. Without it no node is followed. */
-  readonly tenantOf?: () => string | undefined
 }
 
 type PostgresOptions = PostgresObservers &
@@ -159,7 +150,7 @@ function connectionSettings(
 function openPool(settings: ConnectionSettings, timeouts: PoolSettings, onIdleError: (error: Error) => void): pg.Pool {
   const onConnect = settings.setUp(serverTimeouts(timeouts))
   const config = { ...settings, ...poolConfig(timeouts), onConnect }
-  return new PipeliningPool(config, ({ name }) => isShortRead(name)).on('error', onIdleError)
+  return new PipeliningPool(config, (sent) => (sent as SentQuery).isShortRead === true).on('error', onIdleError)
 }
 
 function openTransactionPool(
@@ -204,20 +195,17 @@ function networkTimeouts({ statementMilliseconds }: PoolSettings): Record<string
   }
 }
 
-/** Opens a pool for each replica. Returns undefined if there are none, or no read may use them. */
+/** Opens a pool for each replica. Returns undefined if there are none, or they are not read. */
 function openReplicas(primary: pg.PoolConfig, timeouts: PoolSettings, options: PostgresOptions) {
-  const { replicas, laggingReader, onIdleError = () => undefined, onReplica = () => undefined } = options
-  if (!replicas || replicas.urls.length === 0 || !laggingReader) return undefined
+  const { replicas, readsReplicas = false, onIdleError = () => undefined, onReplica = () => undefined } = options
+  if (!readsReplicas || !replicas || replicas.urls.length === 0) return undefined
   const opened = replicas.urls.map((url) => {
     const settings = connectionSettings(url, timeouts, wrongReplicaUrl)
     const pool = openPool(settings, timeouts, onIdleError)
-    return { replica: createReplica(toUrl(url).host, createPoolAdapters(pool).connect(), onReplica), pool, settings }
+    return { replica: createReplica(toUrl(url).host, serverOf(pool).send, onReplica), pool, settings }
   })
   const stopWatching = watchReplicas(primary, opened, replicas.lagMilliseconds)
-  const routeRead = createReadRouter(
-    opened.map(({ replica }) => replica),
-    laggingReader,
-  )
+  const routeRead = createReadRouter(opened.map(({ replica }) => replica))
   return {
     routeRead,
     async close() {
@@ -227,20 +215,14 @@ function openReplicas(primary: pg.PoolConfig, timeouts: PoolSettings, options: P
   }
 }
 
-/**
- * Follows the nodes of a distributed database. Returns undefined if that is not wanted, or no statement has a tenant.
- */
+/** Follows the nodes of a distributed database. Returns undefined if that is not wanted. */
 function openNodes(url: string, primary: pg.Pool, options: PostgresOptions) {
-  const { pool: timeouts, followsNodes = false, tenantOf, onIdleError = () => undefined } = options
-  if (!followsNodes || !tenantOf) return undefined
+  const { pool: timeouts, followsNodes = false, onIdleError = () => undefined } = options
+  if (!followsNodes) return undefined
   const nodes = followNodes(primary, (node) =>
     openPool(connectionSettings(urlOfNode(url, node), timeouts), timeouts, onIdleError),
   )
-  const ownServer = () => {
-    const tenantAppId = tenantOf()
-    return tenantAppId === undefined ? undefined : nodes.nodeOf(tenantAppId)
-  }
-  return { ...nodes, routes: { ownServer, readPlacement: nodes.read } }
+  return { ...nodes, routes: { serverOf: nodes.nodeOf, readPlacement: nodes.read } }
 }
 
 const sumOf = (pools: readonly pg.Pool[], count: (pool: pg.Pool) => number) =>
@@ -248,8 +230,8 @@ const sumOf = (pools: readonly pg.Pool[], count: (pool: pg.Pool) => number) =>
 
 function connectorOf(pool: pg.Pool): Connector {
   return {
-    factory: createPoolAdapters(pool),
+    ...serverOf(pool),
+    prismaAdapters: new PrismaPg(pool),
     runScript: async (script) => void (await pool.query(script)),
-    connectToShadowDatabase: async () => (await import('../embedded/embedded.ts')).connectToShadowDatabase(),
   }
 }

@@ -136,7 +136,7 @@ export function setUpSession(
 
 /**
  * Citus chooses the server of a statement by the value of its parameter, so it needs a plan for each. A setting that a
- * transaction makes is sent to the servers that it writes to: the actor of events (src/engine/db/adapter.ts).
+ * transaction makes is sent to the servers that it writes to: the actor of events (src/engine/db/sql.ts).
  */
 async function setUpCitus(client: pg.ClientBase, onDistributed: () => void): Promise<void> {
   const { rows } = await client.query(

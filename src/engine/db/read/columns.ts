@@ -24,7 +24,7 @@ export interface SelectedColumns {
 
 type Decoder = (value: unknown) => unknown
 
-/** Converts values of a driver adapter to those of Prisma Client. Null never reaches a decoder. */
+/** Converts values of a driver to those of Prisma Client. Null never reaches a decoder. */
 const decoders: Record<string, Decoder> = {
   BigInt: (value) => BigInt(value as string),
   Json: (value) => JSON.parse(value as string),
@@ -42,9 +42,8 @@ const [dateLength, secondsLength, millisecondsLength] = [10, 19, 23]
 
 /**
  * Formats a time of PostgreSQL as `Date.prototype.toJSON` does: `2026-01-31T08:00:00.5+00:00` ⇒
- * `2026-01-31T08:00:00.500Z`. A date is left
- * unchanged, and so is a time that the driver has formatted (postgres/pool-adapters.ts). Most times are only passed on,
- * and a `Date` costs thirty times as much to create and to format.
+ * `2026-01-31T08:00:00.500Z`. A date is left unchanged, and so is a time that the driver has formatted. Most times are
+ * only passed on, and a `Date` costs thirty times as much to create and to format.
  */
 function toTimeText(value: unknown): string {
   const text = value as string
@@ -54,13 +53,20 @@ function toTimeText(value: unknown): string {
   return time.length === secondsLength ? `${time}.000Z` : `${time.padEnd(millisecondsLength, '0')}Z`
 }
 
+/** `2026-01-31 08:00:00.5+00` ⇒ `2026-01-31T08:00:00.500Z`, as responses have it. Sessions have the time zone UTC. */
+export function formatTime(text: string): string {
+  requireShownYear(text)
+  const fraction = text.slice('2026-01-31 08:00:00.'.length, -'+00'.length)
+  return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction.padEnd(3, '0')}Z`
+}
+
 /**
  * Requires that a time or date of PostgreSQL is in the years 1 to 9999. Others, such as `infinity`, have no form in
  * responses and cursors. Only statements that bypass this gateway can store them.
  *
  * @throws Error
  */
-export function requireShownYear(text: string): void {
+function requireShownYear(text: string): void {
   if (text[4] === '-' && !text.endsWith('BC')) return
   throw new Error(`The database has a time that is not in the years 1 to 9999: ${text}`)
 }

@@ -3,6 +3,7 @@ import { GatewayError } from '../../errors.ts'
 import type { Model } from '../data-model.ts'
 import { isStatementTimeout } from '../errors.ts'
 import { isPossibleId } from '../ids.ts'
+import type { Sql } from '../sql.ts'
 import { type Condition, hasSearchedText, isComposed, isSearch, type ListRequest } from './list.ts'
 import { conditionsOfRelation, createNestedLists, type RelatedRows } from './nested-list.ts'
 import type { Order } from './order.ts'
@@ -81,7 +82,7 @@ const atOnce: Queued = (read) => read()
 const maxObjects = 16
 
 /** Creates the reads of one request: a DataLoader for each relation that is loaded. */
-export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits): Loaders {
+export function createLoaders(sql: Sql, reads: Reads, owner: Owner, limits: ReadLimits): Loaders {
   const loaders = new Map<readonly Branch[], Map<Relation, DataLoader<string, unknown>>>()
   const counters = new Map<Relation, DataLoader<string, number>>()
   const restrict = createNestedLists()
@@ -116,7 +117,7 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits): L
     // No statement is sent for a key that no row can have.
     const possible = keys.filter(isPossibleId)
     if (possible.length === 0) return keys.map(grouped(relation, []))
-    const read = () => reads.related(relation, owner, possible, { plan, branches, onReceived })
+    const read = () => reads.related(sql, relation, owner, possible, { plan, branches, onReceived })
     const conditions = [...conditionsOfRelation(relation), ...conditionsBelow(branches)]
     const queued = conditions.some(isSearch) ? limits.search : queueFor(relation.model, possible.length)
     const { rows, levels } = await orTooExpensive(conditions, queued(read))
@@ -136,7 +137,7 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits): L
   /** Counts are queued, because they can read many rows. */
   async function countAll(relation: Relation, keys: readonly string[]): Promise<number[]> {
     const possible = keys.filter(isPossibleId)
-    const counting = limits.search(() => reads.countRelated(relation, owner, possible))
+    const counting = limits.search(() => reads.countRelated(sql, relation, owner, possible))
     const counts = await orTooExpensive(conditionsOfRelation(relation), counting)
     return keys.map((key) => counts.get(key) ?? 0)
   }
@@ -165,7 +166,7 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits): L
       restrict,
       countRelated: (relation, key) => counterOf(relation).load(key),
       async list(model, request) {
-        const read = () => reads.list(model, owner, request, { plan, branches, onReceived })
+        const read = () => reads.list(sql, model, owner, request, { plan, branches, onReceived })
         const conditions = [...request.conditions, ...conditionsBelow(branches)]
         const queued = isLong(request.order, conditions) ? limits.search : queueFor(model, request.limit)
         const { rows, levels } = await orTooExpensive(conditions, queued(read), request.order)
@@ -176,26 +177,26 @@ export function createLoaders(reads: Reads, owner: Owner, limits: ReadLimits): L
         const queued = isLong(request.order, request.conditions) ? limits.search : atOnce
         return orTooExpensive(
           request.conditions,
-          queued(() => reads.hasRow(model, owner, request)),
+          queued(() => reads.hasRow(sql, model, owner, request)),
           request.order,
         )
       },
       count: (model, conditions) =>
         orTooExpensive(
           conditions,
-          limits.search(() => reads.count(model, owner, conditions)),
+          limits.search(() => reads.count(sql, model, owner, conditions)),
         ),
-      estimate: (model, conditions) => limits.search(() => reads.estimate(model, owner, conditions)),
+      estimate: (model, conditions) => limits.search(() => reads.estimate(sql, model, owner, conditions)),
       stats(model, conditions) {
         const readParts = (parts: readonly StatsPart[]) =>
-          limits.search(() => reads.stats(model, owner, conditions, parts))
+          limits.search(() => reads.stats(sql, model, owner, conditions, parts))
         const loader = new DataLoader<StatsPart, StatsResult<StatsPart>, string>(
           (parts) => orTooManyRows(readParts(parts)),
           { cacheKeyFn: keyOf },
         )
         return (part) => loader.load(part) as Promise<never>
       },
-      countBy: (model, field) => limits.search(() => reads.countBy(model, owner, field)),
+      countBy: (model, field) => limits.search(() => reads.countBy(sql, model, owner, field)),
       follow(followed) {
         plan = followed
       },

@@ -1,6 +1,6 @@
-import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import type { DataModel, Model, Row } from '../data-model.ts'
-import { type Parameter, query, type Statement, statement } from '../statement.ts'
+import type { Sql } from '../sql.ts'
+import { type Parameter, type Statement, statement } from '../statement.ts'
 import { type SelectedColumns, selectColumns } from './columns.ts'
 import { type Condition, hasSearchedText, isComposed, isSearch, type ListRequest } from './list.ts'
 import { countByText, countText, pageText } from './list-texts.ts'
@@ -48,13 +48,13 @@ export interface ValueCount {
 export type Reads = ReturnType<typeof createReads>
 
 /**
- * Creates the reads of the rows of an owner. Each sends one statement through the driver adapter, because Prisma's
- * query engine costs several times as much. Rows equal those of Prisma's `findMany`, value for value, except that times
+ * Creates the reads of the rows of an owner. Each sends one statement, without Prisma Client, whose query engine costs
+ * several times as much. Rows equal those of Prisma's `findMany`, value for value, except that times
  * are texts.
  */
-export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size: number) => void = ignore) {
+export function createReads(model: DataModel, onBatch: (size: number) => void = ignore) {
   const columns = createColumns(model)
-  const readTree = createTreeRead(sql, model, ({ relation, fields }) =>
+  const readTree = createTreeRead(model, ({ relation, fields }) =>
     columns(relation.model, fieldsOfRelation(relation), fields),
   )
   const ownershipOf = createOwnerships(model)
@@ -85,6 +85,7 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
 
   /** Reads the rows of a relation, oldest first, and the branches below. */
   async function related(
+    sql: Sql,
     relation: Relation,
     owner: Owner,
     keys: readonly string[],
@@ -100,7 +101,7 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
     const isPrepared = !conditions.some(isComposed)
     const isPlannedForValues = conditions.some(hasSearchedText)
     const root = { model: relation.model, columns: selected, text, owned, parameters, isShortRead, isPrepared }
-    return readTree({ ...root, isPlannedForValues, isPage: false }, branches, onReceived)
+    return readTree(sql, { ...root, isPlannedForValues, isPage: false }, branches, onReceived)
   }
 
   return {
@@ -113,17 +114,19 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
 
     /** Reads all rows whose field `by` has one of the keys, oldest first, with their times as `Date`. */
     async batch<M extends Model>(
+      sql: Sql,
       modelName: M,
       by: IdField<M>,
       owner: Owner,
       keys: readonly string[],
     ): Promise<Row<M>[]> {
-      const { rows } = await related({ kind: 'many', model: modelName, by }, owner, keys, { times: 'dates' })
+      const { rows } = await related(sql, { kind: 'many', model: modelName, by }, owner, keys, { times: 'dates' })
       return rows as never
     },
 
     /** Reads rows of a list, with the field that it is ordered by, and the branches below. */
     async list(
+      sql: Sql,
       modelName: Model,
       owner: Owner,
       request: ListRequest,
@@ -138,41 +141,42 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
       const isPrepared = !request.conditions.some(isComposed)
       const isPlannedForValues = request.conditions.some(hasSearchedText)
       const root = { model: modelName, columns: selected, text, owned, parameters, isShortRead, isPrepared }
-      return readTree({ ...root, isPlannedForValues, isPage: true }, branches, onReceived)
+      return readTree(sql, { ...root, isPlannedForValues, isPage: true }, branches, onReceived)
     },
 
     /** Whether a list has a row in a window. */
-    async hasRow(modelName: Model, owner: Owner, request: ListRequest): Promise<boolean> {
+    async hasRow(sql: Sql, modelName: Model, owner: Owner, request: ListRequest): Promise<boolean> {
       const { text, parameters } = pageText(model, modelName, '1', ownershipOf(owner), request)
-      const rows = await query(sql, statementOf(text, request.conditions), parameters)
+      const rows = await sql.query(statementOf(text, request.conditions), parameters)
       return rows.length > 0
     },
 
-    async count(modelName: Model, owner: Owner, conditions: readonly Condition[]): Promise<number> {
+    async count(sql: Sql, modelName: Model, owner: Owner, conditions: readonly Condition[]): Promise<number> {
       const { text, parameters } = countText(model, modelName, ownershipOf(owner), conditions)
-      const rows = await query(sql, statementOf(text, conditions), parameters)
+      const rows = await sql.query(statementOf(text, conditions), parameters)
       return Number(rows[0]?.[0])
     },
 
     /** Counts the rows of a relation for each key. Keys without rows are left out. */
     async countRelated(
+      sql: Sql,
       relation: Relation,
       owner: Owner,
       keys: readonly string[],
     ): Promise<ReadonlyMap<string, number>> {
       const { text, parameters } = nestedCountText(model, relation, ownershipOf(owner), keys)
-      const rows = await query(sql, statementOf(text, conditionsOfRelation(relation)), parameters)
+      const rows = await sql.query(statementOf(text, conditionsOfRelation(relation)), parameters)
       return new Map(rows.map(([key, count]) => [String(key), Number(count)]))
     },
 
     /**
      * About how many rows meet the conditions; null if it could be told only from the rows of other tenants.
      */
-    async estimate(modelName: Model, owner: Owner, conditions: readonly Condition[]): Promise<number | null> {
+    async estimate(sql: Sql, modelName: Model, owner: Owner, conditions: readonly Condition[]): Promise<number | null> {
       if (conditions.some((condition) => usesTextsOfOthers(condition, model, modelName))) return null
       const owned = ownershipOf(owner)
       const readValue = async ({ text, parameters }: ReturnType<typeof estimateText>) =>
-        (await query(sql, { text }, parameters))[0]?.[0]
+        (await sql.query({ text }, parameters))[0]?.[0]
       const planned = async (of: readonly Condition[]) =>
         rowsOfPlan(await readValue(estimateText(model, modelName, owned, of)))
       const counted = Number(await readValue(ownRowsText(model, modelName, owned)))
@@ -187,6 +191,7 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
 
     /** Reads parts of the statistics of the rows that meet the conditions, in the order of the parts. */
     async stats(
+      sql: Sql,
       modelName: Model,
       owner: Owner,
       conditions: readonly Condition[],
@@ -194,14 +199,14 @@ export function createReads(sql: SqlQueryable, model: DataModel, onBatch: (size:
     ): Promise<StatsResult<StatsPart>[]> {
       const { text, parameters } = statsText(model, modelName, ownershipOf(owner), conditions, parts)
       const isPlannedForValues = conditions.some(hasSearchedText)
-      const [row = []] = await query(sql, { text, isPlannedForValues }, parameters)
+      const [row = []] = await sql.query({ text, isPlannedForValues }, parameters)
       return parts.map((part, index) => decodePart(part, row[index] as string | null))
     },
 
     /** Counts the rows for each value of a field, the most frequent ones first. */
-    async countBy(modelName: Model, owner: Owner, field: string): Promise<readonly ValueCount[]> {
+    async countBy(sql: Sql, modelName: Model, owner: Owner, field: string): Promise<readonly ValueCount[]> {
       const { text, parameters } = countByText(model, modelName, ownershipOf(owner), field)
-      const rows = await query(sql, statement(text), parameters)
+      const rows = await sql.query(statement(text), parameters)
       return rows.map(([value, count]) => ({ value: String(value), count: Number(count) }))
     },
   }

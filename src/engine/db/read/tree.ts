@@ -1,7 +1,7 @@
-import type { SqlQueryable } from '@prisma/driver-adapter-utils'
 import { LRUCache } from 'lru-cache'
 import type { DataModel, Model } from '../data-model.ts'
-import { type Parameter, query, type Statement, statement } from '../statement.ts'
+import type { Sql } from '../sql.ts'
+import { type Parameter, type Statement, statement } from '../statement.ts'
 import type { SelectedColumns } from './columns.ts'
 import { type Condition, hasSearchedText, isComposed, isSearch } from './list.ts'
 import { conditionsOfRelation, nestedListText, rowsOfRelation } from './nested-list.ts'
@@ -66,7 +66,7 @@ interface PreparedTree {
  *
  * @param columnsOf the columns to read of the rows of a branch
  */
-export function createTreeRead(sql: SqlQueryable, model: DataModel, columnsOf: (branch: Branch) => SelectedColumns) {
+export function createTreeRead(model: DataModel, columnsOf: (branch: Branch) => SelectedColumns) {
   // An operation passes the same columns and branches each time, so they are their own keys, and are forgotten with it.
   // The text of a root says the rest: its conditions, the kind of its owner, and whether it is a page.
   const prepared = new WeakMap<SelectedColumns, WeakMap<readonly Branch[], LRUCache<string, PreparedTree>>>()
@@ -88,9 +88,14 @@ export function createTreeRead(sql: SqlQueryable, model: DataModel, columnsOf: (
    *
    * @param onReceived called with the length of what the server sent, before it is decoded. What it throws is thrown
    */
-  return async (root: Root, branches: readonly Branch[], onReceived: (length: number) => void): Promise<Tree> => {
+  return async (
+    sql: Sql,
+    root: Root,
+    branches: readonly Branch[],
+    onReceived: (length: number) => void,
+  ): Promise<Tree> => {
     const { statement: sent, parameters, isLong, decode } = prepare(root, branches)
-    const results = await query(sql, sent, [...root.parameters, ...parameters])
+    const results = await sql.query(sent, [...root.parameters, ...parameters])
     if (isLong) onReceived(lengthOf(results))
     return decode(results, root.isPage ? Number(root.parameters.at(-1)) - 1 : undefined)
   }

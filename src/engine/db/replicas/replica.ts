@@ -1,6 +1,5 @@
-import type { SqlDriverAdapter, SqlQuery, SqlResultSet } from '@prisma/driver-adapter-utils'
 import pg from 'pg'
-import type { Connector } from '../adapter.ts'
+import type { Answer, Connector, Send } from '../driver.ts'
 import { isServerLost, isStatementTimeout } from '../errors.ts'
 import { Client } from '../postgres/client.ts'
 
@@ -15,7 +14,7 @@ export type ReplicaObserver = (name: string, isUsable: boolean, reason?: unknown
  *
  * @param name its host and port, for the log and the metrics
  */
-export function createReplica(name: string, adapter: Promise<SqlDriverAdapter>, observe: ReplicaObserver) {
+export function createReplica(name: string, send: Send, observe: ReplicaObserver) {
   let isIncluded = false
   let isReported = false
   let usableUntil = 0
@@ -27,11 +26,10 @@ export function createReplica(name: string, adapter: Promise<SqlDriverAdapter>, 
     isUsable: () => isIncluded && performance.now() < usableUntil,
 
     /** Sends it a read. Rejects at once when the replica becomes unusable before it answers. */
-    read: (query: SqlQuery) =>
-      new Promise<SqlResultSet>((resolve, reject) => {
+    read: (...sent: Parameters<Send>) =>
+      new Promise<Answer>((resolve, reject) => {
         waiting.add(reject)
-        adapter
-          .then((connected) => connected.queryRaw(query))
+        send(...sent)
           .then(resolve, reject)
           .finally(() => waiting.delete(reject))
       }),
@@ -57,25 +55,15 @@ export function createReplica(name: string, adapter: Promise<SqlDriverAdapter>, 
 }
 
 /**
- * Returns an object that identifies the request that reads now, if it only reads and may read rows that are slightly
- * out of date. All reads of one request go to one server, so that they are consistent with each other.
+ * Creates the routing of the reads of requests that may lag, to the replicas in turn. All reads of one request go to one
+ * server, so that they are consistent with each other. A read that fails on a replica is sent to the primary. The
+ * replica is excluded only if the server is lost.
  */
-export type LaggingReader = () => object | undefined
-
-/**
- * Creates the routing of reads. Requests that may lag use the replicas in turn; everything else uses the primary. A
- * read that fails on a replica is sent to the primary. The replica is excluded only if the server is lost.
- */
-export function createReadRouter(
-  replicas: readonly Replica[],
-  laggingReader: LaggingReader,
-): NonNullable<Connector['routeRead']> {
+export function createReadRouter(replicas: readonly Replica[]): NonNullable<Connector['routeRead']> {
   const chosen = new WeakMap<object, Replica>()
   let turn = 0
 
-  function choose(): Replica | undefined {
-    const reader = laggingReader()
-    if (!reader) return undefined
+  function choose(reader: object): Replica | undefined {
     const before = chosen.get(reader)
     if (before) return before.isUsable() ? before : undefined
     const usable = replicas.filter((replica) => replica.isUsable())
@@ -85,10 +73,10 @@ export function createReadRouter(
     return replica
   }
 
-  return (query, sendToPrimary) => {
-    const replica = choose()
+  return (request, statement, parameters, sendToPrimary) => {
+    const replica = choose(request)
     if (!replica) return sendToPrimary()
-    return replica.read(query).catch((error: unknown) => {
+    return replica.read(statement, parameters).catch((error: unknown) => {
       // It would take as long on the primary.
       if (isStatementTimeout(error)) throw error
       if (isServerLost(error)) replica.exclude(error)

@@ -1,6 +1,6 @@
-import type { SqlQueryable } from '@prisma/driver-adapter-utils'
-import type { DataModel, Model, Row, Table } from '../data-model.ts'
-import { execute, type Parameter, type Statement, statement } from '../statement.ts'
+import { dataModel, type Model, type Row, type Table } from '../data-model.ts'
+import type { Sql } from '../sql.ts'
+import { type Parameter, type Statement, write } from '../statement.ts'
 import { type Arity, type GivenValue, givenParameters, givenTable, givenValue, toText } from './given.ts'
 
 /**
@@ -12,42 +12,42 @@ type OnConflict = 'skip' | { readonly update: readonly string[] }
 /** A row to insert: values by field. */
 export type InsertedRow = Readonly<Record<string, GivenValue>>
 
-export type Inserts = ReturnType<typeof createInserts>
+const insertsOfRow = new Map<Model, Statement>()
+
+/** Inserts one row with one statement. The row has a value for every column, so nothing is read back. */
+export async function insertRow<M extends Model>(
+  sql: Sql,
+  model: M,
+  row: Row<M> & Readonly<Record<keyof Row<M>, GivenValue>>,
+): Promise<void> {
+  const table = dataModel(model)
+  const insert = insertsOfRow.get(model) ?? write(insertRowText(table))
+  insertsOfRow.set(model, insert)
+  const values: InsertedRow = row
+  await sql.execute(
+    insert,
+    table.columns.map(({ field }) => toText(values[field] ?? null)),
+  )
+}
 
 /**
- * Creates the inserts of a database, without the query engine of Prisma Client
- * (docs/decisions/0001-bypass-prisma-client-for-reads.md).
+ * Inserts any number of rows with one statement: the values of a column are one array parameter.
+ *
+ * @param rows rows with the same fields
+ * @returns the number of rows that were inserted or changed
  */
-export function createInserts(sql: SqlQueryable, model: DataModel) {
-  const insertsOfRow = new Map<Model, Statement>()
-
-  return {
-    /** Inserts one row with one statement. The row has a value for every column, so nothing is read back. */
-    async insertRow<M extends Model>(
-      modelName: M,
-      row: Row<M> & Readonly<Record<keyof Row<M>, GivenValue>>,
-    ): Promise<void> {
-      const table = model(modelName)
-      const insert = insertsOfRow.get(modelName) ?? statement(insertRowText(table))
-      insertsOfRow.set(modelName, insert)
-      const values: InsertedRow = row
-      const parameters = table.columns.map(({ field }) => toText(values[field] ?? null))
-      await execute(sql, insert, parameters)
-    },
-
-    /**
-     * Inserts any number of rows with one statement: the values of a column are one array parameter.
-     *
-     * @param rows rows with the same fields
-     * @returns the number of rows that were inserted or changed
-     */
-    async insertRows(modelName: Model, rows: readonly InsertedRow[], onConflict: OnConflict = 'skip'): Promise<number> {
-      const fields = Object.keys(rows[0] ?? {})
-      if (fields.length === 0) return 0
-      const insert = statement(insertRowsText(model(modelName), fields, onConflict, 'many'))
-      return execute(sql, insert, insertParameters(rows, 'many'))
-    },
-  }
+export async function insertRows(
+  sql: Sql,
+  model: Model,
+  rows: readonly InsertedRow[],
+  onConflict: OnConflict = 'skip',
+): Promise<number> {
+  const fields = Object.keys(rows[0] ?? {})
+  if (fields.length === 0) return 0
+  return sql.execute(
+    write(insertRowsText(dataModel(model), fields, onConflict, 'many')),
+    insertParameters(rows, 'many'),
+  )
 }
 
 function insertRowText({ name, columns }: Table): string {

@@ -1,8 +1,8 @@
-import type { SqlQueryable } from '@prisma/driver-adapter-utils'
-import type { DataModel, Model, Row, Table } from '../data-model.ts'
+import { dataModel, type Model, type Row, type Table } from '../data-model.ts'
 import { type SelectedColumns, selectColumns } from '../read/columns.ts'
 import { createOwnerships, type Owner } from '../read/owner.ts'
-import { type Parameter, query, type Statement, statement } from '../statement.ts'
+import type { Sql } from '../sql.ts'
+import { type Parameter, type Statement, statement, write } from '../statement.ts'
 import {
   type Arity,
   arityOf,
@@ -24,6 +24,8 @@ export type RowsById<M extends Model> = ReadonlyMap<string, Row<M>>
  * such row has are left out.
  */
 export interface OwnedRows {
+  /** Reads rows, as they are now. */
+  find<M extends Model>(model: M, ids: readonly string[]): Promise<RowsById<M>>
   /**
    * Reads rows and locks them until the end of the transaction: `UPDATE` against all other writers, `KEY SHARE` against
    * being deleted. The order of the locks is that of the ids, so that two such calls never wait for each other.
@@ -41,80 +43,85 @@ export interface OwnedRows {
   delete(model: Model, ids: readonly string[]): Promise<ReadonlySet<string>>
 }
 
-/**
- * Returns a function that returns the writes of an owner. They bypass the query engine of Prisma Client, as reads do.
- */
-export function createOwnedRows(sql: SqlQueryable, model: DataModel): (owner: Owner) => OwnedRows {
-  const ownershipOf = createOwnerships(model)
-  const statements = new Map<string, Statement>()
-  const columns = new Map<Model, SelectedColumns>()
+const ownershipOf = createOwnerships(dataModel)
+const statements = new Map<string, Statement>()
+const columns = new Map<Model, SelectedColumns>()
 
-  function prepared(key: string, textOf: () => string): Statement {
-    const known = statements.get(key) ?? statement(textOf())
-    statements.set(key, known)
-    return known
+function prepared(key: string, create: () => Statement): Statement {
+  const known = statements.get(key) ?? create()
+  statements.set(key, known)
+  return known
+}
+
+function columnsOf(model: Model): SelectedColumns {
+  const known = columns.get(model) ?? selectColumns(dataModel(model))
+  columns.set(model, known)
+  return known
+}
+
+/** Returns the writes of an owner. They bypass the query engine of Prisma Client, as reads do. */
+export function rowsOf(sql: Sql, owner: Owner): OwnedRows {
+  const { parameters, conditionOn } = ownershipOf(owner)
+  const kind = owner.within?.model ?? 'tenant'
+  /** The number of the first parameter after those of the owner. */
+  const first = parameters.length + 1
+  const where = (of: Model) => `WHERE ${conditionOn(of)} AND "id" = ANY ($${first})`
+
+  async function rowsById<M extends Model>(of: M, sent: Statement, values: readonly Parameter[]): Promise<RowsById<M>> {
+    const found = (await sql.query(sent, values)).map(columnsOf(of).toRow) as unknown as Row<M>[]
+    return new Map(found.map((row) => [row.id, row]))
   }
 
-  function columnsOf(modelName: Model): SelectedColumns {
-    const known = columns.get(modelName) ?? selectColumns(model(modelName))
-    columns.set(modelName, known)
-    return known
-  }
+  const select = (of: Model) => `SELECT ${columnsOf(of).list} FROM "${dataModel(of).name}" ${where(of)}`
 
-  return (owner) => {
-    const { parameters, conditionOn } = ownershipOf(owner)
-    const kind = owner.within?.model ?? 'tenant'
-    /** The number of the first parameter after those of the owner. */
-    const first = parameters.length + 1
-    const where = (of: Model) => `WHERE ${conditionOn(of)} AND "id" = ANY ($${first})`
+  return {
+    find: (of, ids) =>
+      rowsById(
+        of,
+        prepared(`find ${of} ${kind}`, () => statement(select(of))),
+        [...parameters, ids],
+      ),
 
-    async function rowsById<M extends Model>(
-      of: M,
-      sent: Statement,
-      values: readonly Parameter[],
-    ): Promise<RowsById<M>> {
-      const found = (await query(sql, sent, values)).map(columnsOf(of).toRow) as unknown as Row<M>[]
-      return new Map(found.map((row) => [row.id, row]))
-    }
+    lock(of, ids, strength) {
+      const lock = prepared(`lock ${of} ${kind} ${strength}`, () =>
+        statement(`${select(of)} ORDER BY "id" FOR ${strength}`, { mayWait: true }),
+      )
+      return rowsById(of, lock, [...parameters, ids])
+    },
 
-    return {
-      lock(of, ids, strength) {
-        const textOf = () =>
-          `SELECT ${columnsOf(of).list} FROM "${model(of).name}" ${where(of)} ORDER BY "id" FOR ${strength}`
-        return rowsById(of, prepared(`lock ${of} ${kind} ${strength}`, textOf), [...parameters, ids])
-      },
+    async insert<M extends Model>(of: M, rows: readonly InsertedRow[]): Promise<RowsById<M>> {
+      if (rows.length === 0) return new Map()
+      const own = rows.map((row) => ({ ...row, tenantAppId: owner.tenantAppId }))
+      const fields = Object.keys(own[0] as object)
+      const arity = arityOf(rows)
+      const insert = prepared(`insert ${of} ${arity} ${fields.join()}`, () =>
+        write(insertRowsText(dataModel(of), fields, 'skip', arity), columnsOf(of).list),
+      )
+      return rowsById(of, insert, insertParameters(own, arity))
+    },
 
-      async insert<M extends Model>(of: M, rows: readonly InsertedRow[]): Promise<RowsById<M>> {
-        if (rows.length === 0) return new Map()
-        const own = rows.map((row) => ({ ...row, tenantAppId: owner.tenantAppId }))
-        const fields = Object.keys(own[0] as object)
-        const arity = arityOf(rows)
-        const textOf = () => `${insertRowsText(model(of), fields, 'skip', arity)} RETURNING ${columnsOf(of).list}`
-        const sent = prepared(`insert ${of} ${arity} ${fields.join()}`, textOf)
-        return rowsById(of, sent, insertParameters(own, arity))
-      },
+    update(of, fields, changes) {
+      const table = dataModel(of)
+      const changed = fields.map((field) => table.columnOf(field))
+      const arity = arityOf(changes)
+      const text = () => `${updateText(table, fields, first, arity)} WHERE ${conditionOn(of)} AND "id" = "given_id"`
+      const update = prepared(`update ${of} ${kind} ${arity} ${fields.join()}`, () => write(text(), columnsOf(of).list))
+      // In the order of the ids, in which others lock them too.
+      const inOrder = changes.toSorted((one, other) => (one.id < other.id ? -1 : 1))
+      return rowsById(of, update, [
+        ...parameters,
+        new Date().toISOString(),
+        ...givenParameters(inOrder, [({ id }) => id, ...changeValues(changed)], arity),
+      ])
+    },
 
-      update(of, fields, changes) {
-        const table = model(of)
-        const changed = fields.map((field) => table.columnOf(field))
-        const arity = arityOf(changes)
-        const textOf = () =>
-          `${updateText(table, fields, first, arity)} WHERE ${conditionOn(of)} AND "id" = "given_id" RETURNING ${columnsOf(of).list}`
-        // In the order of the ids, in which others lock them too.
-        const inOrder = changes.toSorted((one, other) => (one.id < other.id ? -1 : 1))
-        return rowsById(of, prepared(`update ${of} ${kind} ${arity} ${fields.join()}`, textOf), [
-          ...parameters,
-          new Date().toISOString(),
-          ...givenParameters(inOrder, [({ id }) => id, ...changeValues(changed)], arity),
-        ])
-      },
-
-      async delete(of, ids) {
-        const textOf = () => `DELETE FROM "${model(of).name}" ${where(of)} RETURNING "id"`
-        const deleted = await query(sql, prepared(`delete ${of} ${kind}`, textOf), [...parameters, ids])
-        return new Set(deleted.map(([id]) => String(id)))
-      },
-    }
+    async delete(of, ids) {
+      const remove = prepared(`delete ${of} ${kind}`, () =>
+        write(`DELETE FROM "${dataModel(of).name}" ${where(of)}`, '"id"'),
+      )
+      const deleted = await sql.query(remove, [...parameters, ids])
+      return new Set(deleted.map(([id]) => String(id)))
+    },
   }
 }
 

@@ -8,7 +8,7 @@ import {
 } from 'graphql'
 import type { Context } from '../../context.ts'
 import { noPlan } from '../../db/read/relation.ts'
-import type { StatementCount } from '../../db/statement-meter.ts'
+import type { RequestDatabase } from '../../db/request-database.ts'
 import { type ErrorCode, errorCodes, type FieldError, GatewayError, isErrorCode } from '../../errors.ts'
 import type { Idempotency } from '../../idempotency/idempotency.ts'
 import type { Held } from '../../limits/places.ts'
@@ -32,7 +32,7 @@ export interface IdempotencyKey {
 }
 
 export interface OperationRequest extends Execution {
-  readonly statements: StatementCount
+  readonly statements: RequestDatabase
   readonly bodyLength: number
   readonly held: Held
   /** With a key, a mutation runs once however often it is sent. */
@@ -133,7 +133,7 @@ export async function executeOnce(
   idempotency: Idempotency,
 ): Promise<{ readonly result: ExecutionResult; readonly isReplay: boolean; readonly isStored: boolean }> {
   const { context, operation } = execution
-  const { viewer, loaders } = context
+  const { viewer, sql, within } = context
   if (operation.showsSecrets) {
     const message = 'The response has a secret, which is not stored. Send this operation without an idempotency key.'
     throw new GatewayError('MALFORMED_REQUEST', message)
@@ -145,12 +145,11 @@ export async function executeOnce(
     warn: (...line) => void lines.push(() => context.log.warn(...line)),
   }
   const { response, isReplay } = await idempotency.runOnce(
+    sql,
     { viewer, idempotencyKey: key, request },
-    () => {
+    (transaction) => {
       lines = []
-      // An earlier run has read rows that its rollback has undone.
-      loaders.clearAll()
-      return executeOperation({ ...execution, context: { ...context, log } })
+      return executeOperation({ ...execution, context: { ...context, ...within(transaction), log } })
     },
     isFinal,
   )

@@ -1,6 +1,5 @@
 import type { Viewer } from '../../auth/viewer.ts'
 import type { Services } from '../../context.ts'
-import type { StatementMeter } from '../../db/statement-meter.ts'
 import { GatewayError, retryAfterSeconds, withHeaders } from '../../errors.ts'
 import type { OperationLimits } from '../../limits/limits.ts'
 import type { RecentWrites } from '../../limits/recent-writes.ts'
@@ -55,7 +54,6 @@ const charactersPerPoint = 100
 export interface OperationsOptions {
   readonly schemas: Schemas
   readonly services: Services
-  readonly meter: StatementMeter
   readonly limits: OperationLimits
   /** The keys that have written recently; undefined if there are no replicas. */
   readonly recentWrites?: RecentWrites | undefined
@@ -87,12 +85,12 @@ const storedFactor = 10
 
 /** Returns the functions that run operations. */
 export function createOperations(options: OperationsOptions): Operations {
-  const { schemas, services, meter, limits, recentWrites, introspection, requiresClientName = false } = options
+  const { schemas, services, limits, recentWrites, introspection, requiresClientName = false } = options
   const { queues, unsent } = limits
   const preparer = createPreparer({ ...services, schemas, introspection })
   const usage = createUsageRecorder(services.usageCounts, requiresClientName)
   const admissions = createAdmissions(limits.points, usage)
-  const subscribe = createSubscribe({ admissions, meter, limits })
+  const subscribe = createSubscribe({ admissions, limits })
 
   async function prepareInTurn(...[viewer, text, operationName, isAbandoned]: Parameters<Operations['prepareFor']>) {
     const prepare = () => preparer.prepare(text, operationName)
@@ -146,7 +144,7 @@ export function createOperations(options: OperationsOptions): Operations {
     const startedAt = performance.now()
     let outcome: Outcome
     try {
-      outcome = await meter.run(statements, () => executeOnceOrNow(request))
+      outcome = await executeOnceOrNow(request)
     } finally {
       // After the write, and before the client gets the response.
       if (!isQuery) await recentWrites?.note(keyId)

@@ -2,7 +2,6 @@ import { createSourceEventStream, type ExecutionResult, GraphQLError } from 'gra
 import { watchCredential } from '../../auth/authenticator.ts'
 import { requireScope } from '../../auth/scopes.ts'
 import type { Viewer } from '../../auth/viewer.ts'
-import { runAttributed, type StatementMeter } from '../../db/statement-meter.ts'
 import { type ErrorCode, GatewayError } from '../../errors.ts'
 import { delayRejection } from '../../limits/concurrency-limit.ts'
 import type { OperationLimits } from '../../limits/limits.ts'
@@ -33,7 +32,6 @@ export type Subscribe = (request: SubscriptionRequest) => Promise<SubscriptionRe
 
 interface SubscribeOptions {
   readonly admissions: Admissions
-  readonly meter: StatementMeter
   readonly limits: OperationLimits
 }
 
@@ -46,7 +44,7 @@ interface SubscribeOptions {
  * @throws GatewayError TOO_EXPENSIVE, RATE_LIMITED
  * @throws Interruption if the gateway or the database cannot start it now
  */
-export function createSubscribe({ admissions, meter, limits }: SubscribeOptions): Subscribe {
+export function createSubscribe({ admissions, limits }: SubscribeOptions): Subscribe {
   const { subscriptions, unsent } = limits
 
   return async (request) => {
@@ -69,18 +67,16 @@ export function createSubscribe({ admissions, meter, limits }: SubscribeOptions)
     if (errors) return { events: shown({ errors }, request), headers }
     context.loaders.follow(operation.planOf(coerced, context))
     const spend = (points: number) => admissions.spend(request, points)
-    const source = await meter.run(request.statements, () =>
-      createSourceEventStream(executionArgs(operation, { ...context, spend }, coerced)),
-    )
+    const source = await createSourceEventStream(executionArgs(operation, { ...context, spend }, coerced))
     if (!(Symbol.asyncIterator in source)) return { events: shown(source, request), headers }
     const values = releasing(source[Symbol.asyncIterator]() as SubscriptionValues<unknown>, release)
     // A client that has gone ends the values, also while the next one is awaited.
     request.held.untilOver(() => void values.return())
-    return { events: eventsOf(values, request, { admissions, meter, unsent, paid: cost }), headers }
+    return { events: eventsOf(values, request, { admissions, unsent, paid: cost }), headers }
   }
 }
 
-interface EventsOptions extends Pick<SubscribeOptions, 'admissions' | 'meter'>, Pick<OperationLimits, 'unsent'> {
+interface EventsOptions extends Pick<SubscribeOptions, 'admissions'>, Pick<OperationLimits, 'unsent'> {
   readonly paid: number
 }
 
@@ -108,17 +104,16 @@ function releasing(values: SubscriptionValues<unknown>, release: () => void) {
 async function* eventsOf(
   values: ReturnType<typeof releasing>,
   request: SubscriptionRequest,
-  { meter, ...options }: EventsOptions,
+  options: EventsOptions,
 ): AsyncGenerator<ExecutionResult> {
-  const { statements, checkKey, onFlushed, onUnread } = request
-  const attributed = <Result>(work: () => Promise<Result>) => runAttributed(meter, statements, work)
+  const { checkKey, onFlushed, onUnread } = request
   /** Why the key may receive no more events. */
   let rejection: GatewayError | undefined
   const reject = (reason: GatewayError) => {
     rejection ??= reason
     void values.return()
   }
-  const stopWatching = watchCredential(() => attributed(checkKey), reject)
+  const stopWatching = watchCredential(checkKey, reject)
   // The client gets the error if it reads again.
   onUnread(() =>
     reject(
@@ -132,9 +127,9 @@ async function* eventsOf(
   let lastResult: ExecutionResult = {}
   try {
     for (;;) {
-      const { done, value } = await attributed(() => values.next())
+      const { done, value } = await values.next()
       if (done) break
-      const event = await attributed(() => resultOf(value))
+      const event = await resultOf(value)
       release = event.release
       lastResult = event.result
       yield event.result
@@ -160,7 +155,7 @@ async function* eventsOf(
  * Returns a function that turns a value into an event. The caller releases its permits when the client has received
  * it.
  */
-function createResults(request: SubscriptionRequest, { admissions, unsent, paid }: Omit<EventsOptions, 'meter'>) {
+function createResults(request: SubscriptionRequest, { admissions, unsent, paid }: EventsOptions) {
   const { operation, variables, context, checkKey } = request
   const { viewer } = context
   const extraPointsIn = operation.extraPointsIn(variables)

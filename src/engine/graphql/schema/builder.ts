@@ -36,7 +36,9 @@ export const builder = new SchemaBuilder<{
   plugins: [FieldPlugin, PrismaPlugin, RelayPlugin],
   defaultFieldNullability: false,
   prisma: {
-    client: (context) => context.prisma,
+    client() {
+      throw new Error('Relations are read by loaders (db/read/loaders.ts), and not by Prisma Client')
+    },
     dmmf: getDatamodel(),
   },
   relay: {

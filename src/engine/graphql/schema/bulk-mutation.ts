@@ -1,4 +1,4 @@
-import type { Context } from '../../context.ts'
+import { type Context, writeIn } from '../../context.ts'
 import { GatewayError, invalidField } from '../../errors.ts'
 import type { Outcome } from '../../input/write-each.ts'
 import { builder } from './builder.ts'
@@ -29,7 +29,7 @@ export function defineBulkMutation<Input, Result>(
   one: DefinedMutation<Input, Result>,
   { description, inputsDescription, run }: BulkOptions<Input, Result>,
 ): void {
-  const { scope, isSecret = false, hasOneWrite } = one
+  const { scope, isSecret = false, transaction } = one
   const typename = `${name.charAt(0).toUpperCase()}${name.slice(1)}Payload`
   const payload = builder.objectRef<readonly Payload<Result>[]>(typename).implement({
     scope: 'inherited',
@@ -46,7 +46,7 @@ export function defineBulkMutation<Input, Result>(
   async function resolve(context: Context, inputs: readonly Input[]): Promise<Payload<Result>[]> {
     if (inputs.length > maxInputs) throw invalidField('inputs', 'TOO_LONG', `must have at most ${maxInputs} entries`)
     if (inputs.length === 0) return []
-    return (await context.transact(() => run(context, inputs), { hasOneWrite })).map(toPayload)
+    return (await writeIn(context, { transaction }, (own) => run(own, inputs))).map(toPayload)
   }
 
   builder.mutationField(name, (t) =>

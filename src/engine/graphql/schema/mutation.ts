@@ -1,7 +1,7 @@
 import type { InputFieldMap, InputRef, InputShapeFromFields, ObjectRef, TypeParam } from '@pothos/core'
 import { type GraphQLResolveInfo, Kind, type ValueNode } from 'graphql'
 import type { FieldScope, Scope } from '../../auth/scopes.ts'
-import type { Context } from '../../context.ts'
+import { type Context, writeIn } from '../../context.ts'
 import { type FieldError, type FieldErrorCode, GatewayError, invalidInput } from '../../errors.ts'
 import { own } from '../../own.ts'
 import { builder } from './builder.ts'
@@ -73,14 +73,14 @@ interface MutationOptions<Fields extends InputFieldMap, Result> {
   readonly isSecret?: FieldMetadata['isSecret']
   readonly cost?: FieldCost
   readonly results: readonly ResultField<Result>[]
-  /** Whether `run` writes with one statement, which needs no transaction. */
-  readonly hasOneWrite?: boolean
+  /** False if `run` writes with one statement, which is a transaction by itself. */
+  readonly transaction?: boolean
   /**
    * Runs before the transaction, for what takes longer than a transaction should. Can reject fields of the input, too.
    */
   readonly prepare?: (context: Context, input: InputOf<Fields>) => Promise<void>
   /**
-   * Runs in a transaction, unless `hasOneWrite`. If it rejects a field of the input, the payload has `userErrors` and
+   * Runs in a transaction, unless `transaction` is false. If it rejects a field of the input, the payload has `userErrors` and
    * nothing is written.
    */
   readonly run: (context: Context, input: InputOf<Fields>) => Promise<Result>
@@ -95,7 +95,7 @@ export const inputWithId = (resource: string) => (t: InputFields) => ({
 export interface DefinedMutation<Input, Result> extends Pick<FieldMetadata, 'isSecret' | 'cost'> {
   readonly name: string
   readonly scope: Scope
-  readonly hasOneWrite: boolean
+  readonly transaction: boolean
   readonly input: InputRef<Input>
   readonly payload: ObjectRef<Types, Payload<Result>>
 }
@@ -116,7 +116,7 @@ export function defineMutation<Result, Fields extends InputFieldMap = never>(
     results,
     isSecret = false,
     cost = {},
-    hasOneWrite = false,
+    transaction = true,
     restrictions = { fields: [] },
     prepare,
     run,
@@ -132,7 +132,7 @@ export function defineMutation<Result, Fields extends InputFieldMap = never>(
     try {
       rejectLeftOut(restrictions, given, info)
       await prepare?.(context, given)
-      return { result: await context.transact(() => run(context, given), { hasOneWrite }), userErrors: [] }
+      return { result: await writeIn(context, { transaction }, (own) => run(own, given)), userErrors: [] }
     } catch (error) {
       if (error instanceof GatewayError && error.fields.length > 0) return { result: null, userErrors: error.fields }
       throw error
@@ -151,7 +151,7 @@ export function defineMutation<Result, Fields extends InputFieldMap = never>(
       resolve: (_, args, context, info) => resolve(context, (args as unknown as { input: never }).input, info),
     }),
   )
-  return { name, scope, isSecret, cost, hasOneWrite, input: input as unknown as InputRef<InputOf<Fields>>, payload }
+  return { name, scope, isSecret, cost, transaction, input: input as unknown as InputRef<InputOf<Fields>>, payload }
 }
 
 function definePayload<Result>(name: string, typename: string, results: readonly ResultField<Result>[]) {

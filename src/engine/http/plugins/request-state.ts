@@ -1,5 +1,5 @@
 import type { Viewer } from '../../auth/viewer.ts'
-import type { StatementCount } from '../../db/statement-meter.ts'
+import type { RequestDatabase } from '../../db/request-database.ts'
 import type { LimitName } from '../../limit-names.ts'
 import { Held } from '../../limits/places.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
@@ -15,7 +15,7 @@ declare module 'fastify' {
     /** The holder of the API key; null on routes that need none. */
     viewer: Viewer | null
     /** The SQL statements of the request. */
-    statements: StatementCount
+    statements: RequestDatabase
     /** The length of its body, in bytes. */
     bodyLength: number
     /** The limit that has refused the request, or a part of it. */
@@ -40,7 +40,7 @@ export const requestState = plugin<{ metrics: Metrics }>('requestState', (app, {
   app.decorateRequest('refusal')
   app.decorateRequest('held')
   app.addHook('onRequest', (request, reply, done) => {
-    const statements: StatementCount = { statements: 0, requestId: request.id }
+    const statements: RequestDatabase = { statements: 0, requestId: request.id }
     request.statements = statements
     request.refusal = new Refusal(metrics)
     const held = new Held()

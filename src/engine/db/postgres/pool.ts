@@ -1,8 +1,7 @@
-import { PrismaPg } from '@prisma/adapter-pg'
-import type { SqlQuery } from '@prisma/driver-adapter-utils'
 import pg from 'pg'
-import { requireShownYear } from '../read/columns.ts'
-import { isPlannedForValues, statementNameOf } from '../statement.ts'
+import type { Answer, Server } from '../driver.ts'
+import { formatTime } from '../read/columns.ts'
+import type { Parameter, Statement } from '../statement.ts'
 import { sessionSettings } from './session.ts'
 
 interface TransactionPoolConfig extends pg.PoolConfig {
@@ -65,48 +64,50 @@ function createTransactionClient(
   }
 }
 
-/**
- * Creates Prisma's driver adapters of a pool. They send the gateway's own statements, which have names, to the pool as
- * they are. For those Prisma's conversions of parameters, values and types take a twentieth of the CPU of a small
- * request, and have no use.
- */
-export function createPoolAdapters(pool: pg.Pool): PrismaPg {
-  return new PoolAdapters(pool)
-}
+/** Sends statements over the connections of a pool. */
+export function serverOf(pool: pg.Pool): Server {
+  return {
+    send: async (statement, parameters) => answerOf(await sendOver(pool, statement, parameters)),
 
-class PoolAdapters extends PrismaPg {
-  private readonly pool: pg.Pool
-
-  constructor(pool: pg.Pool) {
-    // In transactions, the adapter passes the name on. Undefined means no name; the adapter's type is narrower.
-    super(pool, { statementNameGenerator: (query) => statementNameOf(query) as string })
-    this.pool = pool
-  }
-
-  override async connect() {
-    const adapter = await super.connect()
-    const { pool } = this
-    const queryRaw = adapter.queryRaw.bind(adapter)
-    const executeRaw = adapter.executeRaw.bind(adapter)
-    return Object.assign(adapter, {
-      // Who sends a named statement knows its columns, so the result does not name them.
-      queryRaw: async (query: SqlQuery) =>
-        isNamed(query) || isPlannedForValues(query)
-          ? { columnNames: [], columnTypes: [], rows: (await send(pool, query)).rows }
-          : queryRaw(query),
-      executeRaw: async (query: SqlQuery) =>
-        isNamed(query) ? ((await send(pool, query)).rowCount ?? 0) : executeRaw(query),
-    })
+    async begin() {
+      const client = await pool.connect()
+      try {
+        await client.query('BEGIN')
+      } catch (error) {
+        client.release(error as Error)
+        throw error
+      }
+      return {
+        send: async (statement, parameters) => answerOf(await client.query(toQuery(statement, parameters))),
+        async end(how) {
+          try {
+            await client.query(how)
+          } catch (error) {
+            client.release(error as Error)
+            throw error
+          }
+          client.release()
+        },
+      }
+    },
   }
 }
 
-const isNamed = (query: SqlQuery) => statementNameOf(query) !== undefined
-
-function send(pool: pg.Pool, query: SqlQuery): Promise<pg.QueryArrayResult<unknown[]>> {
-  const name = statementNameOf(query)
-  const sent = { name, text: query.sql, values: query.args, rowMode: 'array', types } as const
-  if (!isPlannedForValues(query)) return pool.query(sent)
+function sendOver(pool: pg.Pool, statement: Statement, parameters: readonly Parameter[]) {
+  const sent = toQuery(statement, parameters)
+  if (!statement.isPlannedForValues) return pool.query(sent)
   return sendInTransaction(pool, planForValues, [sent]) as Promise<pg.QueryArrayResult<unknown[]>>
+}
+
+const answerOf = ({ rows, rowCount }: pg.QueryArrayResult<unknown[]>): Answer => ({ rows, count: rowCount ?? 0 })
+
+/** A statement for node-postgres. */
+export interface SentQuery extends pg.QueryArrayConfig {
+  readonly isShortRead: boolean | undefined
+}
+
+function toQuery({ text, name, isShortRead }: Statement, parameters: readonly Parameter[]): SentQuery {
+  return { text, name, values: parameters as unknown[], rowMode: 'array', types, isShortRead }
 }
 
 /**
@@ -134,11 +135,4 @@ const parsers = new Map<number, Parser>([
 const types = {
   getTypeParser: (type: number, format?: 'text' | 'binary') =>
     parsers.get(type) ?? pg.types.getTypeParser(type, format as 'text'),
-}
-
-/** `2026-01-31 08:00:00.5+00` ⇒ `2026-01-31T08:00:00.500Z`, as responses have it. Sessions have the time zone UTC. */
-function formatTime(text: string): string {
-  requireShownYear(text)
-  const fraction = text.slice('2026-01-31 08:00:00.'.length, -'+00'.length)
-  return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction.padEnd(3, '0')}Z`
 }
