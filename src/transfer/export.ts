@@ -12,8 +12,7 @@ import { executeOperation } from '../engine/graphql/operation/execute.ts'
 import { createPreparer } from '../engine/graphql/operation/prepare/prepare.ts'
 import { maxPageSize } from '../engine/graphql/schema/connection.ts'
 import type { Logger } from '../engine/telemetry/logger.ts'
-import { encode, valueAt } from '../rest/shape.ts'
-import { storeOperation } from '../rest/stored-operation.ts'
+import { encode, storeOperation, valueAt } from '../rest/stored-operation.ts'
 
 const snapshot = statement('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY')
 

@@ -11,10 +11,9 @@ import { toProblem } from '../../engine/http/problem.ts'
 import { idempotencyKeyPattern } from '../../engine/http/request.ts'
 import { jsonSchemaOf } from '../../engine/input/json-schema.ts'
 import { packageVersion } from '../../engine/telemetry/package-version.ts'
-import { notFound } from '../check-variables.ts'
 import type { Route } from '../route.ts'
 import { routes } from '../routes.ts'
-import { type StoredOperation, storeOperation, typeAt } from '../stored-operation.ts'
+import { notFound, type StoredOperation, storeOperation, typeAt } from '../stored-operation.ts'
 import { bodySchema, componentOf, inputSchema, type Json } from './json-schema.ts'
 import source from './texts.json' with { type: 'json' }
 

@@ -6,7 +6,7 @@ import type { Ids } from '../../db/ids.ts'
 import type { Relation, SelectedRow } from '../../db/read/relation.ts'
 import { type GatewayError, invalidField } from '../../errors.ts'
 import { builder } from './builder.ts'
-import { loadRow } from './rows.ts'
+import { loadRow } from './relation-fields.ts'
 
 interface NodeRow {
   readonly id: string
