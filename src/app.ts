@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import Fastify from 'fastify'
 import { consolePages } from './console/console-pages.ts'
-import { schemas } from './domain/schema.graphql.ts'
+import { graphiqlTabs, schemas } from './domain/schema.graphql.ts'
 import { createAuthenticator } from './engine/auth/authenticator.ts'
 import type { AccessTokens } from './engine/auth/tokens/access-tokens.ts'
 import { createTokenVerifier } from './engine/auth/tokens/token-verifier.ts'
@@ -11,9 +11,6 @@ import { createDocumentFinder } from './engine/graphql/http/params.ts'
 import { type GraphQLOptions, registerGraphQL } from './engine/graphql/http/route.ts'
 import { webSockets } from './engine/graphql/http/websocket/connections.ts'
 import { createOperations, type OperationsOptions } from './engine/graphql/operation/operations.ts'
-import { guides } from './engine/http/pages/guides.ts'
-import { home } from './engine/http/pages/home.ts'
-import { reference } from './engine/http/pages/reference.ts'
 import { routePlugin } from './engine/http/plugin.ts'
 import { cors } from './engine/http/plugins/cors.ts'
 import { errorHandler } from './engine/http/plugins/error-handler.ts'
@@ -28,6 +25,9 @@ import { type HttpTimeouts, serverOptions } from './engine/http/server/server-op
 import { createLimits, type LimitsOptions } from './engine/limits/limits.ts'
 import type { Tracing } from './engine/telemetry/tracing.ts'
 import { mcp } from './mcp/mcp.ts'
+import { guides } from './pages/guides.ts'
+import { home } from './pages/home.ts'
+import { reference } from './pages/reference.ts'
 import { openApi } from './rest/openapi/document.ts'
 import { rest } from './rest/rest.ts'
 
@@ -39,7 +39,7 @@ const jwks = routePlugin<{ tokens: AccessTokens }>('jwks', (app, { tokens }) => 
 })
 
 export interface AppOptions
-  extends Omit<GraphQLOptions, 'operations' | 'authenticate' | 'documents' | 'steps' | 'places'>,
+  extends Omit<GraphQLOptions, 'operations' | 'authenticate' | 'documents' | 'steps' | 'places' | 'tabs'>,
     Omit<OperationsOptions, 'schemas' | 'limits'>,
     Omit<LimitsOptions, 'queues' | 'metrics'> {
   readonly logger: FastifyBaseLogger
@@ -115,7 +115,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   // before it.
   await app.register(async (scope) => {
     const { places } = limits
-    registerGraphQL(scope, { ...options, operations, authenticate, documents, steps: queues.steps, places })
+    const { steps } = queues
+    registerGraphQL(scope, { ...options, operations, authenticate, documents, steps, places, tabs: graphiqlTabs })
   })
   // The gateway stops in this order: /ready, the subscriptions, which would keep it running, WebSockets, and the
   // connections.

@@ -2,7 +2,7 @@ import { changedResources, changedUsers, readPosition } from '../domain/event/ev
 import type { Export, Json } from '../domain/resource.ts'
 import { domain } from '../domain/resources.ts'
 import { schemas } from '../domain/schema.graphql.ts'
-import { scopes } from '../engine/auth/scopes.ts'
+import { scopes } from '../domain/scopes.ts'
 import type { Viewer } from '../engine/auth/viewer.ts'
 import { createContext, type Services } from '../engine/context.ts'
 import type { Database } from '../engine/db/database.ts'

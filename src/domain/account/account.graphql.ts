@@ -10,7 +10,11 @@ import { defineList } from '../../engine/graphql/schema/list.ts'
 import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutation.ts'
 import { defineQueryById, Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { defineOrder } from '../../engine/graphql/schema/order.ts'
-import { defineNestedConnection, defineNestedList, referencedRowOf } from '../../engine/graphql/schema/relation-fields.ts'
+import {
+  defineNestedConnection,
+  defineNestedList,
+  referencedRowOf,
+} from '../../engine/graphql/schema/relation-fields.ts'
 import { defineLive } from '../event/live.graphql.ts'
 import { User, UserFilter } from '../user/user.graphql.ts'
 import { userById } from '../user/user.ts'

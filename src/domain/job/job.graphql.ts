@@ -96,7 +96,7 @@ export const Job = builder.prismaObject('Job', {
   }),
 })
 
-registerNode('Job', jobIds, 'jobs:read', jobById)
+registerNode('Job', jobIds, 'jobs:read', jobById, { isForUsers: false })
 
 defineQueryById('job', Job, 'jobs:read', jobById)
 
