@@ -208,7 +208,7 @@ function openDatabaseFor({ config, metrics, logger, databaseOptions = {} }: Proc
     readsReplicas,
     observe: metrics.observeStatement,
     ...(servesRequests && { runWrite: createWriteQueue(queues, acquireMilliseconds) }),
-    onBatch: (size) => metrics.batchSize.observe(size),
+    onBatch: metrics.observeBatch,
     onIdleError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
   })
 }

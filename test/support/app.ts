@@ -61,14 +61,11 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
   let statements: string[] = []
   let lookups = 0
   const metrics = createMetrics()
-  const database = await createTestDatabase(
-    (sql) => {
-      statements.push(sql)
-      if (/FROM api_key/.test(sql)) lookups += 1
-      return metrics.observeStatement()
-    },
-    (size) => metrics.batchSize.observe(size),
-  )
+  const database = await createTestDatabase((sql) => {
+    statements.push(sql)
+    if (/FROM api_key/.test(sql)) lookups += 1
+    return metrics.observeStatement()
+  }, metrics.observeBatch)
   let tenants = 0
   const keys: string[] = []
   const logs: object[] = []

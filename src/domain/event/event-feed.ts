@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Driver, Listener } from '../../engine/db/driver.ts'
 import { invalidField } from '../../engine/errors.ts'
-import type { Payer } from '../../engine/limits/payer.ts'
+import type { Payer } from '../../engine/limits/concurrency.ts'
 import { isEventId, transactionOf } from './event.ts'
 import { type EventFollower, Follower, feedClosed, TenantTail } from './event-follower.ts'
 import type { EventLog, EventSelection } from './event-log.ts'

@@ -1,7 +1,7 @@
 import { waitFor } from '../db/request-database.ts'
 import type { RunWrite } from '../db/sql.ts'
 import { clientHasGone } from '../errors.ts'
-import { type Payer, type Subject, subjectsOf } from './payer.ts'
+import { type Payer, type Subject, subjectsOf } from './concurrency.ts'
 
 export type FairQueue = ReturnType<typeof createFairQueue>
 

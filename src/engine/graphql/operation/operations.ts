@@ -3,7 +3,7 @@ import type { Services } from '../../context.ts'
 import { GatewayError, retryAfterSeconds, withHeaders } from '../../errors.ts'
 import type { OperationLimits } from '../../limits/limits.ts'
 import type { RecentWrites } from '../../limits/recent-writes.ts'
-import type { Client } from '../../telemetry/usage/client.ts'
+import type { Client } from '../../telemetry/usage.ts'
 import {
   createAdmissions,
   createUsageRecorder,
