@@ -11,6 +11,7 @@ import { createJobStore, type JobStore } from './job/store/job-store.ts'
 import type { Backoff } from './job/store/transitions.ts'
 import { createProfileStore, type ProfileStore } from './profile/profile.service.ts'
 import { createUsageReader, type ReadUsage } from './usage/read-usage.ts'
+import { createUsageCounts, type UsageCounts } from './usage/usage-counts.ts'
 import { createDeliveryStore, type DeliveryStore } from './webhook/delivery/delivery-store.ts'
 import type { WebhookServices } from './webhook/webhook.ts'
 import { createDocumentCache, createQueryCheck, type DocumentCache } from './webhook/webhook-query.graphql.ts'
@@ -37,13 +38,18 @@ export interface ServicesOptions extends EngineOptions {
 }
 
 /** Creates the services of an open database. They send no statement before they are used. */
-export function createServices(database: Database, options: ServicesOptions): Services {
-  const engine = createEngineServices(database, { userModel: 'User', longModels: ['Job'] }, options)
+export function createServices(
+  database: Database,
+  options: ServicesOptions,
+): Services & { readonly usageCounts: UsageCounts } {
+  const usageCounts = createUsageCounts()
+  const engine = createEngineServices(database, { userModel: 'User', longModels: ['Job'], usageCounts }, options)
   const { metrics, queues } = engine
   const documents = createDocumentCache()
   const usage = createUsageReader(database)
   return {
     ...engine,
+    usageCounts,
     documents,
     accounts: createAccountStore(database),
     profiles: createProfileStore(database),

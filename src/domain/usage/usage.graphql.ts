@@ -10,7 +10,7 @@ import {
   type OperationUsage as OperationUsageRow,
   type UsageSelection,
 } from './read-usage.ts'
-import { quantileOf } from '../../engine/telemetry/usage/usage-counts.ts'
+import { quantileOf } from './usage-counts.ts'
 
 const UsageCounts = builder.interfaceRef<OperationUsageRow>('UsageCounts').implement({
   scope: 'inherited',

@@ -6,6 +6,30 @@ export interface Client {
   readonly version: string | undefined
 }
 
+/** The part of a prepared operation that usage depends on. */
+export interface CountedOperation {
+  readonly name: string | undefined
+  readonly hash: string | undefined
+  readonly fields: ReadonlySet<string>
+}
+
+/** Who sends an operation. */
+export interface Caller {
+  readonly viewer: { readonly tenantAppId: string; readonly keyId: string }
+  readonly client: Client | undefined
+  readonly operation: CountedOperation
+}
+
+/** What documents that are not valid count as. */
+export const invalidOperation: CountedOperation = { name: '(invalid)', hash: undefined, fields: new Set() }
+
+/** Counts the operations that a process executes. The domain implements it (domain/usage/usage-counts.ts). */
+export interface UsageCounter {
+  count(caller: Caller, milliseconds: number, hasFailed: boolean): void
+  /** Adds points that an operation was charged. */
+  addPoints(caller: Caller, points: number): void
+}
+
 /** The names that clients choose are cut to this length. */
 export const maxNameLength = 100
 

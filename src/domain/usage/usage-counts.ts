@@ -1,4 +1,4 @@
-import type { Client } from './client.ts'
+import type { Caller, UsageCounter } from '../../engine/telemetry/usage.ts'
 
 // Durations are counted in fixed buckets, so that the counts of several processes and days add up. Each bucket ends √2
 // times as late as the one before: at 1 ms, 1.4 ms, 2 ms, … 11.6 s. The last one has no end.
@@ -26,20 +26,6 @@ export function quantileOf(part: number, counts: readonly number[]): number {
   return Math.round((start + (end - start) * within) * 10) / 10
 }
 
-/** The part of a prepared operation that usage depends on. */
-export interface CountedOperation {
-  readonly name: string | undefined
-  readonly hash: string | undefined
-  readonly fields: ReadonlySet<string>
-}
-
-/** Who sends an operation. */
-export interface Caller {
-  readonly viewer: { readonly tenantAppId: string; readonly keyId: string }
-  readonly client: Client | undefined
-  readonly operation: CountedOperation
-}
-
 /** The counts of a tenant since they were last taken. */
 export interface TenantCount {
   readonly tenantAppId: string
@@ -48,19 +34,21 @@ export interface TenantCount {
   readonly fields: Map<string, number>
 }
 
-/** What documents that are not valid count as. */
-export const invalidOperation: CountedOperation = { name: '(invalid)', hash: undefined, fields: new Set() }
-
 /**
  * The most operations that are counted apart: of a tenant, and of all. It bounds the memory, whatever names clients
  * send.
  */
 export const maxOperations = { ofTenant: 1_000, ofAll: 10_000 }
 
-export type UsageCounts = ReturnType<typeof createUsageCounts>
+export interface UsageCounts extends UsageCounter {
+  /** Takes the counts of some tenants, about as many as one statement can write. Empty if nothing was counted. */
+  take(): TenantCount[]
+  /** Puts back counts that could not be passed on. */
+  putBack(taken: readonly TenantCount[]): void
+}
 
 /** Creates the counts of the operations that a process executes. They grow until `take` passes them on. */
-export function createUsageCounts() {
+export function createUsageCounts(): UsageCounts {
   const tenants = new Map<string, TenantCount>()
   let size = 0
 
@@ -97,7 +85,7 @@ export function createUsageCounts() {
   }
 
   return {
-    count(caller: Caller, milliseconds: number, hasFailed: boolean): void {
+    count(caller, milliseconds, hasFailed) {
       const count = countOf(caller)
       count.requests += 1
       if (hasFailed) count.errors += 1
@@ -107,13 +95,11 @@ export function createUsageCounts() {
       for (const field of caller.operation.fields) fields.set(field, (fields.get(field) ?? 0) + 1)
     },
 
-    /** Adds points that an operation was charged. */
-    addPoints(caller: Caller, points: number): void {
+    addPoints(caller, points) {
       countOf(caller).points += points
     },
 
-    /** Takes the counts of some tenants, about as many as one statement can write. Empty if nothing was counted. */
-    take(): TenantCount[] {
+    take() {
       const taken: TenantCount[] = []
       let rows = 0
       for (const tenant of tenants.values()) {
@@ -126,8 +112,7 @@ export function createUsageCounts() {
       return taken
     },
 
-    /** Puts back counts that could not be passed on. */
-    putBack(taken: readonly TenantCount[]): void {
+    putBack(taken) {
       for (const { tenantAppId, operations, fields } of taken) {
         const tenant = tenantOf(tenantAppId)
         for (const count of operations.values()) addTo(place(tenant, count, count.fields), count)
