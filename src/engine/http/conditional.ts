@@ -1,9 +1,6 @@
 import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-// Ours, not @fastify/etag: that compares If-None-Match as one tag, without lists and `*`, and hashes the body without
-// the header Link.
-
 /**
  * Whether a cache may use a stored response for other clients, and the request headers that it depends on, besides the
  * URL.
