@@ -1,6 +1,6 @@
 import type { GraphQLSchema } from 'graphql'
 import { createKey } from '../../../src/domain/credential/key.service.ts'
-import { createRandom } from '../../../src/domain/seed/person.ts'
+import { createRandom } from '../../../src/domain/seed/seed.ts'
 import { scopes as allScopes } from '../../../src/engine/auth/scopes.ts'
 import { createLogger } from '../../../src/engine/telemetry/logger.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../../support/app.ts'
