@@ -36,8 +36,6 @@ const issuerSettings = z
   )
 
 /**
- * Reads the file of TRUSTED_ISSUERS.
- *
  * @returns the settings; paths of files are absolute
  * @throws OperatorError naming what is wrong
  */
