@@ -6,7 +6,7 @@ import type { Account } from '../../engine/db/generated/prisma/client.ts'
 import { isPossibleId } from '../../engine/db/ids.ts'
 import { selectColumns } from '../../engine/db/read/columns.ts'
 import { query, statement } from '../../engine/db/statement.ts'
-import { type GatewayError, invalidField } from '../../engine/errors.ts'
+import { invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/rules.ts'
 import { deleteEach, type Outcome, writeEach, writeOne } from '../../engine/input/write-each.ts'
 import { userNotFound } from '../user/user.service.ts'
@@ -39,6 +39,7 @@ export const linkAccount = writeOne(linkAccounts)
  * make them unreadable.
  */
 const maxAccountsOfToken = 1_000
+const tooManyAccounts = `has ${maxAccountsOfToken} accounts, the most that a user can link with a token`
 
 type NewAccount = Omit<Account, 'tenantAppId' | 'createdAt' | 'updatedAt'>
 
@@ -66,16 +67,11 @@ async function writeLinks(
     if (!users.has(link.userId)) return userNotFound('userId')
     const existing = linked.get(link.id) ?? existingOf(link)
     if (existing?.userId === link.userId) return existing
-    if (!existing && added.indexOf(link) >= room) return tooManyAccounts()
+    if (!existing && added.indexOf(link) >= room) return invalidField('userId', 'TOO_LONG', tooManyAccounts)
     return existing
       ? invalidField('platformAccountId', 'CONFLICT', 'is linked to another user')
       : invalidField('id', 'CONFLICT', 'is the id of another account')
   })
-}
-
-function tooManyAccounts(): GatewayError {
-  const problem = `has ${maxAccountsOfToken} accounts, the most that a user can link with a token`
-  return invalidField('userId', 'TOO_LONG', problem)
 }
 
 /** @throws GatewayError BAD_USER_INPUT naming every invalid field; NOT_FOUND for `id` */
