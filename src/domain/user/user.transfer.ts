@@ -110,15 +110,9 @@ async function writeUsers(database: Database, tenantAppId: string, users: readon
   }
   await database.insertRows(
     'User',
-    users.map(({ id, name, email, phone, created_at: createdAt, updated_at: updatedAt }) => ({
-      tenantAppId,
-      id,
-      name,
-      email,
-      phone,
-      createdAt,
-      updatedAt,
-    })),
+    users.map(({ accounts: _, created_at: createdAt, updated_at: updatedAt, ...fields }) => {
+      return { ...fields, tenantAppId, createdAt, updatedAt }
+    }),
     { update: ['name', 'email', 'phone', 'createdAt', 'updatedAt'] },
   )
   await database.insertRows(
