@@ -6,7 +6,7 @@ import { createApp } from '../app.ts'
 import { type Config, readConfig } from '../config.ts'
 import { schemas } from '../domain/schema.graphql.ts'
 import { userScopes } from '../domain/scopes.ts'
-import { openDemo } from '../domain/seed/demo.ts'
+import { openDemo } from '../domain/seed/seed.ts'
 import type { Database, DatabaseOptions } from '../engine/db/database.ts'
 import { readTrustedDocuments } from '../engine/graphql/http/trusted-documents.ts'
 import { maxMetricsConnections } from '../engine/http/plugins/metrics.ts'
@@ -189,16 +189,11 @@ function reservedDescriptors(
  * The number of client connections that leaves enough descriptors for the database and everything else. A process
  * without a free descriptor can neither connect to the database again nor open a file.
  *
- * @param config of the process
  * @param servers how many nodes of a distributed database it follows
- * @param limit how many descriptors the process may have
  * @returns undefined if there is no limit, or it is unknown
  */
-function maxConnectionsOf(
-  config: Pick<Config, 'database' | 'metricsPort'>,
-  servers = 1,
-  limit = readDescriptorLimit(),
-): number | undefined {
+function maxConnectionsOf(config: Pick<Config, 'database' | 'metricsPort'>, servers = 1): number | undefined {
+  const limit = readDescriptorLimit()
   if (limit === undefined) return undefined
   return Math.max(Math.floor(limit * minShare), limit - reservedDescriptors(config, servers))
 }

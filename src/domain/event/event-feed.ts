@@ -1,7 +1,10 @@
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Driver, Listener } from '../../engine/db/driver.ts'
 import { invalidField } from '../../engine/errors.ts'
 import type { Payer } from '../../engine/limits/concurrency.ts'
+import { repeat } from '../../engine/repeat.ts'
+import type { Logger } from '../../engine/telemetry/logger.ts'
 import { isEventId, transactionOf } from './event.ts'
 import { type EventFollower, Follower, feedClosed, TenantTail } from './event-follower.ts'
 import type { EventLog, EventSelection } from './event-log.ts'
@@ -15,12 +18,10 @@ const stallMilliseconds = 30_000
  */
 type OnStall = (seconds: number, writer?: string) => void
 
-/** Creates the watch over a log that waits for a transaction. */
 function createStallWatch(onStall: OnStall, log: Pick<EventLog, 'describeOldestWriter'>) {
   let since: ReadonlyMap<string, number> = new Map()
   let isReported = false
   return {
-    /** Called when the log is read no more. */
     end(): void {
       if (isReported) onStall(0)
     },
@@ -102,7 +103,6 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
     }
   }
 
-  /** Reads the log while someone follows it. */
   async function read(): Promise<void> {
     const stall = createStallWatch(onStall, log)
     let completeBefore = ''
@@ -135,7 +135,6 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
     reading = undefined
   }
 
-  /** Adds what is new to the tails. */
   async function readNew() {
     const asked = [...tails]
     const { horizons, ofTenant, failure } = await log.readNew(
@@ -151,14 +150,11 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
   }
 
   return {
-    /** Reads a page of the log of the payer's tenant. */
     read: (payer: Payer, selection: Omit<EventSelection, 'tenantAppId'>) =>
       queue.run(payer, () => log.read({ ...selection, tenantAppId: payer.tenantAppId })),
 
     /**
-     * Follows the events of a tenant after an id, or from now on.
-     *
-     * @param after the id of the last event that the follower knows
+     * @param after the id of the last event that the follower knows. Without it, the follower starts now
      * @param onPage called before each page that is read for this follower alone, because it is far behind
      * @throws GatewayError BAD_USER_INPUT if `after` is not an id of the log. Reading throws it if later events have
      *   been removed
@@ -205,7 +201,6 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
       return () => void watchers.delete(callBack)
     },
 
-    /** Interrupts all followers. */
     async close(): Promise<void> {
       closing.abort()
       for (const follower of followers) follower.interrupt()
@@ -213,4 +208,33 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
       await (await listening?.catch(() => undefined))?.close()
     },
   }
+}
+
+const listenAgainMilliseconds = 5_000
+
+interface WatchOptions {
+  readonly events: Pick<EventFeed, 'watch'>
+  readonly log: Logger
+  readonly signal: AbortSignal
+  readonly onEvents: () => void
+}
+
+/**
+ * Watches the event log until a worker stops. It only makes the worker faster: polling finds work that was not
+ * announced.
+ */
+export async function keepWatching({ events, log, signal, onEvents }: WatchOptions): Promise<void> {
+  const watch = async () => {
+    const stopWatching = await events.watch(onEvents)
+    if (!signal.aborted) await once(signal, 'abort')
+    stopWatching()
+    return 0
+  }
+  await repeat(watch, {
+    signal,
+    onError(error) {
+      log.warn({ err: error }, 'changes are not announced to this worker; it polls for them')
+      return listenAgainMilliseconds
+    },
+  })
 }

@@ -2,11 +2,11 @@ import type { Logger } from 'pino'
 import type { Database } from '../../engine/db/database.ts'
 import { sumOfBatches, sumOfTenants } from '../../engine/db/each-tenant.ts'
 import { selectColumns } from '../../engine/db/read/columns.ts'
+import type { IdWindow } from '../../engine/db/read/page.ts'
 import { type Parameter, type Statement, statement } from '../../engine/db/statement.ts'
 import { invalidField, OperatorError } from '../../engine/errors.ts'
 import type { Event, EventType } from './event.ts'
-import { horizonOf } from './horizon.ts'
-import { createNewEvents, maxEvents } from './new-events.ts'
+import { createNewEvents, horizonOf, maxEvents } from './new-events.ts'
 
 // What has changed since a position in the log. Unlike followers, a delta reads the rows and the log in one snapshot,
 // and so also the events at the end before which others can still appear: these are read again after the next position,
@@ -15,7 +15,6 @@ import { createNewEvents, maxEvents } from './new-events.ts'
 /** Each event leads to at most two ids, and a list reads at most 500. */
 const maxChanges = 250
 
-/** The part of a tenant's log after a position. */
 interface LogRange {
   readonly tenantAppId: string
   readonly since: string
@@ -127,18 +126,8 @@ export async function fitEventLog(
 }
 
 /** Which events of a tenant to read, in the order of the log. All conditions must hold. */
-export interface EventSelection {
+export interface EventSelection extends IdWindow {
   readonly tenantAppId: string
-  /** Exclusive. All that are kept by default. */
-  readonly after?: string | undefined
-  /** Exclusive. */
-  readonly before?: string | undefined
-  /** Inclusive. */
-  readonly notBefore?: string | undefined
-  readonly notAfter?: string | undefined
-  /** Whether to read the last events of the selection, the newest first. */
-  readonly fromEnd?: boolean
-  readonly limit: number
   readonly types?: readonly EventType[] | undefined
   readonly resourceId?: string | undefined
   readonly keyId?: string | undefined
@@ -168,11 +157,7 @@ export function createEventLog({ sql, model, driver }: Pick<Database, 'sql' | 'm
   }
 
   return {
-    /**
-     * Reads a page of a tenant's log.
-     *
-     * @throws GatewayError BAD_USER_INPUT if events after the id have been removed because of their age
-     */
+    /** @throws GatewayError BAD_USER_INPUT if events after the id have been removed because of their age */
     async read({ tenantAppId, limit, fromEnd = false, ...selection }: EventSelection): Promise<Event[]> {
       const { after, before, notBefore, notAfter, types, resourceId, keyId, since, userId } = selection
       const conditions: Record<string, Parameter | undefined> = {
@@ -223,11 +208,7 @@ export function createEventLog({ sql, model, driver }: Pick<Database, 'sql' | 'm
       return found && String(found[0])
     },
 
-    /**
-     * Removes events that are older than `days`, in batches of the oldest events of a tenant.
-     *
-     * @returns how many
-     */
+    /** Removes events that are older than `days`, in batches of the oldest events of a tenant. Returns how many. */
     async removeOlderThan(days: number): Promise<number> {
       return sumOfTenants(sql, { list: listTenants }, (tenantAppId) =>
         sumOfBatches(maxEvents, async () => {

@@ -5,11 +5,7 @@ import { type FieldError, GatewayError, invalidInput } from '../errors.ts'
 export type Outcome<Result> = Result | GatewayError
 
 interface Writing<Input, Valid, Result> {
-  /**
-   * Checks an input.
-   *
-   * @throws GatewayError BAD_USER_INPUT naming every invalid field; any other error rejects all inputs
-   */
+  /** @throws GatewayError BAD_USER_INPUT naming every invalid field; any other error rejects all inputs */
   readonly parse: (input: Input) => Valid
   /** What no two inputs may have in common, by the field that has it. Null and undefined: the input has none. */
   readonly unique?: Readonly<Record<string, (valid: Valid) => string | null | undefined>>
@@ -66,8 +62,6 @@ export function writeOne<Context, Input, Result>(
 }
 
 /**
- * Deletes rows by their ids.
- *
  * @param remove deletes the rows that exist, and returns their ids
  * @param notFound the rejection of the field `id` of an input, if there is no such row
  * @returns the id of each deleted row, or the rejection

@@ -87,7 +87,6 @@ export interface NewJobRow {
 export interface JobStoreOptions {
   readonly backoff: Backoff
   readonly jobLimits: JobLimits
-  /** Counts the attempts that end. */
   readonly metrics: Pick<Metrics, 'jobAttempts'>
 }
 
@@ -285,7 +284,6 @@ function oldestFirst(jobs: readonly Job[]): Job[] {
   )
 }
 
-/** The rejection of an id that no job of the tenant has. */
 export function jobNotFound(): GatewayError {
   return invalidField('id', 'NOT_FOUND', 'is not the id of a job')
 }

@@ -20,11 +20,7 @@ export interface Failure {
 /** A handler passes on what another server says, which can be any number. */
 const maxRetryAfterSeconds = 24 * 60 * 60
 
-/**
- * The parameters with which a statement ends a failed attempt: its error, whether there is another attempt, and when.
- *
- * @returns six values
- */
+/** The parameters of a statement that ends a failed attempt: its error, whether there is another attempt, and when. */
 export function failureParameters(failure: Failure, { delaySeconds, maxDelaySeconds }: Backoff): readonly string[] {
   const { code, message, isRetryable, retryAfterSeconds = 0 } = failure
   return [
@@ -49,17 +45,14 @@ const transitions = {
 
 export type Transition = keyof typeof transitions
 
-/** The states in which a job can make a transition. */
 export function statesBefore(transition: Transition): readonly JobStatus[] {
   return transitions[transition].from
 }
 
-/** Whether a job in this state can make the transition. */
 export function canMake(transition: Transition, status: JobStatus): boolean {
   return statesBefore(transition).includes(status)
 }
 
-/** Whether a job is over: it succeeded, failed or was cancelled. */
 export function isFinished(status: JobStatus): boolean {
   return !canMake('cancel', status)
 }
@@ -78,7 +71,6 @@ export interface JobLease {
   readonly expiresAt: Date
 }
 
-/** The lease of a job that is running. */
 export function leaseOf(job: Job): JobLease {
   const { leaseToken, leaseExpiresAt } = job
   if (leaseToken === null || leaseExpiresAt === null) throw new Error('A running job has no lease')

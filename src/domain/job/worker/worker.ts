@@ -2,12 +2,11 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Job } from '../../../engine/db/generated/prisma/client.ts'
 import { createAlarm, repeat } from '../../../engine/repeat.ts'
 import type { Logger } from '../../../engine/telemetry/logger.ts'
-import type { EventFeed } from '../../event/event-feed.ts'
-import { keepWatching } from '../../event/wake-ups.ts'
+import { type EventFeed, keepWatching } from '../../event/event-feed.ts'
 import type { JobStore } from '../store/job-store.ts'
 import { type Failure, type JobLease, leaseOf } from '../store/transitions.ts'
 import type { JobHandler, JobHandlers } from './handler.ts'
-import { failureOf } from './outcome.ts'
+import { codedError, failureOf } from './outcome.ts'
 import { heldJob, type RunningJob, runJob, type TraceJob } from './run-job.ts'
 
 export interface WorkerOptions {
@@ -41,7 +40,6 @@ export interface Worker {
 }
 
 export interface WorkerCrash {
-  /** The jobs that were running. */
   readonly jobs: readonly LoggedJob[]
   /** The one whose handler left the error, as far as that is known. */
   readonly culprit: LoggedJob | undefined
@@ -96,7 +94,6 @@ export function startWorker(options: WorkerOptions): Worker {
       return pollMilliseconds
     },
   })
-  /** Tells the handlers of cancelled jobs to stop. */
   async function abortCancelled(): Promise<void> {
     const held = [...running.values()]
     const cancelled = held.length > 0 ? await jobs.findCancelled(held.map(({ lease }) => lease.job)) : []
@@ -123,9 +120,7 @@ export function startWorker(options: WorkerOptions): Worker {
       stopping.abort()
       await stopped
       const timer = setTimeout(() => {
-        for (const { abort } of running.values()) {
-          abort(Object.assign(new Error('The worker was stopped'), { code: 'WORKER_STOPPED' }))
-        }
+        for (const { abort } of running.values()) abort(codedError('WORKER_STOPPED', 'The worker was stopped'))
       }, graceMilliseconds)
       await Promise.all([...running.values()].map(({ ended }) => ended))
       clearTimeout(timer)
@@ -181,7 +176,6 @@ function createTurns(jobTypes: Iterable<string>) {
   }
 }
 
-/** A job in the log. */
 interface LoggedJob {
   readonly id: string
   readonly jobType: string | null

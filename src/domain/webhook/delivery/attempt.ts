@@ -30,16 +30,7 @@ function retryDelay(attempt: number, pauseSeconds = 0): number | null {
   return delay === undefined ? null : Math.max(delay * (1 + Math.random()), pauseSeconds)
 }
 
-/** How long nothing is sent to an endpoint whose response has this Retry-After, in seconds: at most a day. */
-function pauseOf(retryAfterSeconds = 0): number {
-  return Math.min(retryAfterSeconds, maxRetryAfter)
-}
-
-/**
- * Runs the query of a webhook. Returns its data, or why it failed.
- *
- * @throws GatewayError if it is not executed now
- */
+/** Returns the data of the query of a webhook, or why it failed. @throws GatewayError if it is not executed now */
 export type RunQuery = (
   viewer: Viewer,
   text: string,
@@ -68,7 +59,6 @@ const reasons = {
 /** How long a delivery waits that could not be tried now, in seconds. */
 const postponeSeconds = 5
 
-/** Returns a function that makes attempts. */
 export function createAttempt({ services, runQuery, keys, secrets, send, log }: AttemptOptions): Attempt {
   const { metrics } = services
 
@@ -129,7 +119,7 @@ export function createAttempt({ services, runQuery, keys, secrets, send, log }: 
     metrics.webhookDeliveries.inc({ outcome: result.isAccepted ? 'succeeded' : 'failed' })
     const { status: responseStatus, error } = result
     if (result.isAccepted) return ended('SUCCEEDED', { responseStatus })
-    const pauseSeconds = pauseOf(result.retryAfterSeconds)
+    const pauseSeconds = Math.min(result.retryAfterSeconds ?? 0, maxRetryAfter)
     if (pauseSeconds > 0) await createDeliveryStore(sql).pause(webhook, pauseSeconds)
     const delaySeconds = retryDelay(attempt, pauseSeconds)
     return ended(delaySeconds === null ? 'FAILED' : 'PENDING', { responseStatus, error, delaySeconds })

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAlarm, repeat } from '../../../engine/repeat.ts'
 import type { Logger } from '../../../engine/telemetry/logger.ts'
-import type { EventFeed } from '../../event/event-feed.ts'
-import { keepWatching } from '../../event/wake-ups.ts'
+import { type EventFeed, keepWatching } from '../../event/event-feed.ts'
 import type { Attempt } from './attempt.ts'
 import type { ClaimedDelivery, DeliveryStore, EndedDelivery } from './delivery-store.ts'
 
@@ -13,13 +12,13 @@ export interface DelivererOptions {
   readonly log: Logger
   /** How many attempts this process makes at a time. One tenant gets about half of them. */
   readonly concurrency?: number
-  /** How long a worker holds a delivery: longer than an attempt can take. */
-  readonly leaseSeconds?: number
   /** How often it looks for due deliveries and new events when none are announced. */
   readonly pollMilliseconds?: number
 }
 
 const releaseMilliseconds = 5_000
+/** How long a worker holds a delivery: longer than an attempt can take. */
+const leaseSeconds = 60
 
 /**
  * Starts to deliver the events of all tenants to their webhooks: puts new events into deliveries, and makes the
@@ -29,7 +28,7 @@ const releaseMilliseconds = 5_000
  *   milliseconds. Other workers make those that were not finished
  */
 export function startDeliverer(options: DelivererOptions): (graceMilliseconds: number) => Promise<void> {
-  const { deliveries, events, attempt, log, concurrency = 100, leaseSeconds = 60, pollMilliseconds = 1_000 } = options
+  const { deliveries, events, attempt, log, concurrency = 100, pollMilliseconds = 1_000 } = options
   const running = new Map<string, { readonly tenantAppId: string; readonly ended: Promise<void> }>()
   const alarm = createAlarm()
   const aborting = new AbortController()
@@ -126,11 +125,7 @@ const retryMilliseconds = 500
 /** How often a batch is tried. Then its leases end, and the deliveries are made again. */
 const maxTries = 20
 
-/**
- * Records the ends of attempts, all that wait with one statement.
- *
- * @param aborted ends the tries
- */
+/** Records the ends of attempts: all that wait with one statement. `aborted` ends the tries. */
 function createRecorder(deliveries: Pick<DeliveryStore, 'record'>, log: Logger, aborted: AbortSignal) {
   let waiting: EndedDelivery[] = []
   let writing: Promise<void> | undefined
@@ -179,11 +174,7 @@ function createTenantTurns(listDue: () => Promise<readonly string[]>) {
   let isKnown = false
 
   return {
-    /**
-     * Takes tenants that can be served.
-     *
-     * @param limit how many at most
-     */
+    /** Takes at most `limit` tenants that can be served. */
     async next(limit: number, canServe: (tenantAppId: string) => boolean): Promise<string[]> {
       if (!isKnown || waiting.size === 0) {
         const listed = await listDue()
@@ -195,7 +186,6 @@ function createTenantTurns(listDue: () => Promise<readonly string[]>) {
       for (const tenantAppId of taken) waiting.delete(tenantAppId)
       return taken
     },
-    /** Whether a tenant waits that can be served. */
     has: (canServe: (tenantAppId: string) => boolean) => [...waiting].some(canServe),
     /** Puts a tenant that may have more behind the others. */
     add: (tenantAppId: string) => void waiting.add(tenantAppId),

@@ -15,8 +15,6 @@ import { type IssuerSettings, readIssuerSettings } from './issuer-settings.ts'
 export type TrustedIssuer = Awaited<ReturnType<typeof createTrustedIssuer>>
 
 /**
- * Creates the verification of the issuers in the file of TRUSTED_ISSUERS.
- *
  * @param options.userScopes the scopes that tokens for users can have
  * @throws OperatorError naming what is wrong with the file, an issuer that is the gateway itself, or a tenant that does
  *   not exist
@@ -50,11 +48,7 @@ export async function openTrustedIssuers(
  */
 const types = /^(application\/)?(at\+)?jwt$/i
 
-/**
- * Creates the verification of an issuer's tokens.
- *
- * @throws OperatorError if its file of keys cannot be read
- */
+/** @throws OperatorError if its file of keys cannot be read */
 async function createTrustedIssuer(settings: IssuerSettings, tenant: TenantApp, options: IssuerKeysOptions) {
   const { issuer, audience, userIdClaim } = settings
   const keys = await openIssuerKeys(settings, options)

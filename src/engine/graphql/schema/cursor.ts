@@ -3,7 +3,6 @@ import type { Order } from '../../db/read/order.ts'
 import type { Position } from '../../db/read/page.ts'
 import { invalidField } from '../../errors.ts'
 
-/** A list as its cursors know it. */
 export interface OrderedList {
   /** Its name in cursors and errors: `users`. */
   readonly name: string
@@ -31,8 +30,6 @@ function ordersIn(order: Order): readonly Order[] {
 }
 
 /**
- * Reads the position of a cursor.
- *
  * @param argument that has the cursor: `after`
  * @throws GatewayError BAD_USER_INPUT for the cursor of another list, or of the list in another order
  */

@@ -2,9 +2,8 @@ import type { ObjectRef } from '@pothos/core'
 import type { Scope } from '../../auth/scopes.ts'
 import type { Model } from '../../db/data-model.ts'
 import { byTime } from '../../db/read/order.ts'
-import { windowBeyond, windowOf } from '../../db/read/page.ts'
 import { builder } from './builder.ts'
-import { readPageRequest, type Side, toConnection } from './connection.ts'
+import { readPage, readPageRequest } from './connection.ts'
 import { pointsOfScan, pointsOfShortStatement, rowsOfParent } from './field-metadata.ts'
 import type { Filter, FilterValues } from './filter.ts'
 import type { defineOrder } from './order.ts'
@@ -31,7 +30,6 @@ interface ListOptions {
   readonly selection?: ListSelection
 }
 
-/** What selects and orders the rows of a list. */
 export interface ListSelection {
   readonly filter: Filter
   readonly order: ReturnType<typeof defineOrder>
@@ -69,11 +67,10 @@ export function defineList(name: string, { model, type, plural, scope, descripti
           const list = { name: plural, order, isUnnamed: context.hasPreviousRelease }
           const page = readPageRequest(args, list)
           const conditions = selection?.filter.conditionsOf(filter ?? {}, context) ?? []
-          const rows = await context.loaders.list(model, { conditions, ...windowOf(page) })
-          const hasBeyond = (side: Side) => context.loaders.hasRow(model, { conditions, ...windowBeyond(page, side) })
-          const count = () => context.loaders.count(model, conditions)
-          const estimate = () => context.loaders.estimate(model, conditions)
-          return { ...toConnection(list, page, rows, hasBeyond), count, estimate } as never
+          const { loaders } = context
+          const count = () => loaders.count(model, conditions)
+          const estimate = () => loaders.estimate(model, conditions)
+          return { ...(await readPage(loaders, model, list, page, conditions)), count, estimate } as never
         },
       },
       connection,
@@ -84,7 +81,6 @@ export function defineList(name: string, { model, type, plural, scope, descripti
 
 type FieldBuilder = Pick<Parameters<Parameters<typeof builder.queryField>[1]>[0], 'arg'>
 
-/** The arguments that select and order the rows of a list. */
 export function selectionArguments(t: FieldBuilder, plural: string, { filter, order, defaultOrder }: ListSelection) {
   return {
     filter: t.arg({ type: filter.type, description: `Selects ${plural}. All by default.` }),
@@ -98,7 +94,6 @@ export function selectionArguments(t: FieldBuilder, plural: string, { filter, or
   }
 }
 
-/** Defines the connection of a list, and its edge. */
 function defineConnection({
   model,
   type,
