@@ -1,13 +1,11 @@
 import type { Context } from '../../engine/context.ts'
 import { isPossibleId } from '../../engine/db/ids.ts'
-import { invalidField } from '../../engine/errors.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
-import { type ConnectionArguments, connectionById, readPageSize } from '../../engine/graphql/schema/connection.ts'
+import { type ConnectionArguments, type IdWindow, readPageById } from '../../engine/graphql/schema/connection.ts'
 import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
 import { loadNode, Node } from '../../engine/graphql/schema/node.ts'
 import { own } from '../../engine/own.ts'
 import { type Event as EventRow, type EventType as EventTypeName, eventTypes, isEventId } from './event.ts'
-import type { EventSelection } from './event-log.ts'
 import { liveValues } from './live.ts'
 
 export const EventType = builder.enumType('EventType', {
@@ -77,28 +75,12 @@ interface EventArguments extends ConnectionArguments {
 /** What a page of the log costs that is read for one follower. It may have no event that concerns the follower. */
 const pointsOfPage = 10
 
-async function listEvents({ viewer, events }: Context, { filter, ...page }: EventArguments) {
-  const { size, fromEnd } = readPageSize(page)
-  const after = readEventId('after', page.after)
-  const before = readEventId('before', page.before)
+function listEvents({ viewer, events }: Context, { filter, ...page }: EventArguments) {
   const { types, resourceId } = filter ?? {}
-  const isPossible = resourceId == null || isPossibleId(resourceId)
   const selection = { types: types ?? undefined, resourceId: resourceId ?? undefined, userId: viewer.userId }
-  const read = async (
-    page: Pick<EventSelection, 'after' | 'before' | 'notAfter' | 'notBefore' | 'fromEnd' | 'limit'>,
-  ) => (isPossible ? events.read(viewer, { ...page, ...selection }) : [])
-  const rows = await read({ after, before, fromEnd, limit: size + 1 })
-  return connectionById({ size, fromEnd, after, before }, rows, async (side) => {
-    const beyond = side === 'after' ? { notAfter: after, fromEnd: true } : { notBefore: before }
-    return (await read({ ...beyond, limit: 1 })).length > 0
-  })
-}
-
-/** @throws GatewayError BAD_USER_INPUT if the text is not the id of an event */
-function readEventId(field: string, id: string | null | undefined): string | undefined {
-  if (id == null) return undefined
-  if (!isEventId(id)) throw invalidField(field, 'INVALID_FORMAT', 'is not the id of an event')
-  return id
+  const isPossible = resourceId == null || isPossibleId(resourceId)
+  const read = async (window: IdWindow) => (isPossible ? events.read(viewer, { ...window, ...selection }) : [])
+  return readPageById(page, { isId: isEventId, name: 'the id of an event' }, read)
 }
 
 builder.queryField('events', (t) =>

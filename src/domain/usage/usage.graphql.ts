@@ -1,6 +1,6 @@
 import { invalidField } from '../../engine/errors.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
-import { type ConnectionArguments, connectionById, readPageSize } from '../../engine/graphql/schema/connection.ts'
+import { type ConnectionArguments, readPageById } from '../../engine/graphql/schema/connection.ts'
 import { deprecatedFields } from '../../engine/graphql/schema/deprecation.ts'
 import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
 import { quantileOf } from '../../engine/telemetry/usage.ts'
@@ -9,7 +9,6 @@ import {
   type FieldUsage as FieldUsageRow,
   isUsageId,
   type OperationUsage as OperationUsageRow,
-  type UsagePage,
   type UsageSelection,
 } from './read-usage.ts'
 
@@ -120,13 +119,6 @@ function readRange({ from, to }: UsageArguments): UsageRange {
   return { from: from?.toISOString().slice(0, 10), to: to?.toISOString().slice(0, 10) }
 }
 
-/** @throws GatewayError BAD_USER_INPUT if the text is not a cursor of the list */
-function readCursor(name: string, cursor: string | null | undefined): string | undefined {
-  if (cursor == null) return undefined
-  if (!isUsageId(cursor)) throw invalidField(name, 'INVALID_FORMAT', 'is not a cursor of usage')
-  return cursor
-}
-
 /** The most operations that `UsageConnection.operations` has. */
 const maxOperations = 500
 
@@ -144,18 +136,12 @@ builder.queryField('usage', (t) =>
         to: t.arg({ type: 'Date', description: 'The last day, in UTC. By default the current one.' }),
       },
       async resolve(_, args, { viewer, readUsage }) {
-        const { size, fromEnd } = readPageSize(args)
-        const [after, before] = [readCursor('after', args.after), readCursor('before', args.before)]
         const range = readRange(args)
         const selection = { ...range, tenantAppId: viewer.tenantAppId }
-        const read = (page: Omit<UsagePage, keyof typeof selection>) =>
-          readUsage(viewer, (usage) => usage.page({ ...selection, ...page }))
-        const rows = await read({ after, before, fromEnd, limit: size + 1 })
-        const hasBeyond = async (side: 'after' | 'before') => {
-          const beyond = side === 'after' ? { notAfter: after, fromEnd: true } : { notBefore: before, fromEnd: false }
-          return (await read({ ...beyond, limit: 1 })).length > 0
-        }
-        return { ...connectionById({ size, fromEnd, after, before }, rows, hasBeyond), range } as never
+        const page = await readPageById(args, { isId: isUsageId, name: 'a cursor of usage' }, (window) =>
+          readUsage(viewer, (usage) => usage.page({ ...selection, ...window })),
+        )
+        return { ...page, range } as never
       },
     },
     {

@@ -1,8 +1,7 @@
 import { equal } from '../../engine/db/read/list.ts'
 import { byTime } from '../../engine/db/read/order.ts'
-import { windowBeyond, windowOf } from '../../engine/db/read/page.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
-import { readPageRequest, type Side, toConnection } from '../../engine/graphql/schema/connection.ts'
+import { readPage, readPageRequest } from '../../engine/graphql/schema/connection.ts'
 import { pointsOfScan, pointsOfShortStatement } from '../../engine/graphql/schema/field-metadata.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
 import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutation.ts'
@@ -117,13 +116,10 @@ builder.prismaObjectField(Webhook, 'deliveries', (t) =>
       description: 'The deliveries to the webhook, newest first. They are kept as long as their events.',
       // A statement for each webhook.
       cost: { extra: () => pointsOfShortStatement },
-      resolve: async ({ id }, args, { loaders }) => {
+      resolve: ({ id }, args, { loaders }) => {
         const list = { name: `deliveries of ${id}`, order: byTime('createdAt', 'DESC') }
         const page = readPageRequest(args, list)
-        const conditions = [equal('webhookId')(id)]
-        const rows = await loaders.list('WebhookDelivery', { conditions, ...windowOf(page) })
-        const hasBeyond = (side: Side) => loaders.hasRow('WebhookDelivery', { conditions, ...windowBeyond(page, side) })
-        return toConnection(list, page, rows, hasBeyond) as never
+        return readPage(loaders, 'WebhookDelivery', list, page, [equal('webhookId')(id)]) as never
       },
     },
     { name: 'WebhookDeliveryConnection', scope: 'inherited', description: 'A page of deliveries.' },

@@ -1,5 +1,8 @@
-import type { PageRequest } from '../../db/read/page.ts'
-import { type FieldError, invalidInput } from '../../errors.ts'
+import type { Model } from '../../db/data-model.ts'
+import type { Condition } from '../../db/read/list.ts'
+import type { Loaders } from '../../db/read/loaders.ts'
+import { type PageRequest, windowBeyond, windowOf } from '../../db/read/page.ts'
+import { type FieldError, invalidField, invalidInput } from '../../errors.ts'
 import { decodeCursor, encodeCursor, type OrderedList } from './cursor.ts'
 
 export const maxPageSize = 500
@@ -84,17 +87,55 @@ export function toConnection<Node extends Row>(
 /** The argument with a cursor. */
 export type Side = 'after' | 'before'
 
-/**
- * Creates a connection from the rows of a page of a list that is ordered by ids: the cursors are the ids.
- *
- * @param hasBeyond whether the list has a row at the cursor `after` or before it, or at the cursor `before` or after it
- */
-export function connectionById<Node extends Row>(
-  request: PageBounds,
-  rows: readonly Node[],
-  hasBeyond: (side: Side) => Promise<boolean>,
+/** Reads a page of the rows of a model that meet conditions. */
+export async function readPage(
+  loaders: Pick<Loaders, 'list' | 'hasRow'>,
+  model: Model,
+  list: OrderedList,
+  page: PageRequest,
+  conditions: readonly Condition[],
 ) {
-  return connectionOf(request, rows, (node) => ({ node, cursor: node.id }), hasBeyond)
+  const rows = await loaders.list(model, { conditions, ...windowOf(page) })
+  return toConnection(list, page, rows, (side) => loaders.hasRow(model, { conditions, ...windowBeyond(page, side) }))
+}
+
+/** Which rows to read of a list that is ordered by ids. */
+export interface IdWindow {
+  /** Exclusive. */
+  readonly after?: string | undefined
+  readonly before?: string | undefined
+  /** Inclusive. */
+  readonly notBefore?: string | undefined
+  readonly notAfter?: string | undefined
+  /** Whether to read the last rows, the last one first. */
+  readonly fromEnd: boolean
+  readonly limit: number
+}
+
+/**
+ * Reads a page of a list that is ordered by ids, which are also its cursors.
+ *
+ * @param cursors whether a text can be the id of a row, and what a cursor is, for errors: `the id of an event`
+ * @throws GatewayError BAD_USER_INPUT as {@link readPageRequest} does
+ */
+export async function readPageById<Node extends Row>(
+  args: ConnectionArguments,
+  cursors: { readonly isId: (text: string) => boolean; readonly name: string },
+  read: (window: IdWindow) => Promise<readonly Node[]>,
+) {
+  const { size, fromEnd } = readPageSize(args)
+  const readCursor = (side: Side) => {
+    const cursor = args[side] ?? undefined
+    if (cursor === undefined || cursors.isId(cursor)) return cursor
+    throw invalidField(side, 'INVALID_FORMAT', `is not ${cursors.name}`)
+  }
+  const [after, before] = [readCursor('after'), readCursor('before')]
+  const rows = await read({ after, before, fromEnd, limit: size + 1 })
+  const edgeOf = (node: Node) => ({ node, cursor: node.id })
+  return connectionOf({ size, fromEnd, after, before }, rows, edgeOf, async (side) => {
+    const beyond = side === 'after' ? { notAfter: after, fromEnd: true } : { notBefore: before, fromEnd: false }
+    return (await read({ ...beyond, limit: 1 })).length > 0
+  })
 }
 
 /** A page, whose cursors may be of any kind. */

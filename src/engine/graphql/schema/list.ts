@@ -2,9 +2,8 @@ import type { ObjectRef } from '@pothos/core'
 import type { Scope } from '../../auth/scopes.ts'
 import type { Model } from '../../db/data-model.ts'
 import { byTime } from '../../db/read/order.ts'
-import { windowBeyond, windowOf } from '../../db/read/page.ts'
 import { builder } from './builder.ts'
-import { readPageRequest, type Side, toConnection } from './connection.ts'
+import { readPage, readPageRequest } from './connection.ts'
 import { pointsOfScan, pointsOfShortStatement, rowsOfParent } from './field-metadata.ts'
 import type { Filter, FilterValues } from './filter.ts'
 import type { defineOrder } from './order.ts'
@@ -69,11 +68,10 @@ export function defineList(name: string, { model, type, plural, scope, descripti
           const list = { name: plural, order, isUnnamed: context.hasPreviousRelease }
           const page = readPageRequest(args, list)
           const conditions = selection?.filter.conditionsOf(filter ?? {}, context) ?? []
-          const rows = await context.loaders.list(model, { conditions, ...windowOf(page) })
-          const hasBeyond = (side: Side) => context.loaders.hasRow(model, { conditions, ...windowBeyond(page, side) })
-          const count = () => context.loaders.count(model, conditions)
-          const estimate = () => context.loaders.estimate(model, conditions)
-          return { ...toConnection(list, page, rows, hasBeyond), count, estimate } as never
+          const { loaders } = context
+          const count = () => loaders.count(model, conditions)
+          const estimate = () => loaders.estimate(model, conditions)
+          return { ...(await readPage(loaders, model, list, page, conditions)), count, estimate } as never
         },
       },
       connection,
