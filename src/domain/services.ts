@@ -10,6 +10,7 @@ import type { JobLimits } from './job/job.input.ts'
 import { createJobStore, type JobStore } from './job/store/job-store.ts'
 import type { Backoff } from './job/store/transitions.ts'
 import { createUsageReader, type ReadUsage } from './usage/read-usage.ts'
+import { createUsageCounts, type UsageCounts } from './usage/usage-counts.ts'
 import { createDeliveryStore, type DeliveryStore } from './webhook/delivery/delivery-store.ts'
 import type { WebhookServices } from './webhook/webhook.ts'
 import { createDocumentCache, createQueryCheck, type DocumentCache } from './webhook/webhook-query.graphql.ts'
@@ -36,8 +37,12 @@ export interface ServicesOptions extends EngineOptions {
 }
 
 /** Creates the services of an open database. They send no statement before they are used. */
-export function createServices(database: Database, options: ServicesOptions): Services {
-  const engine = createEngineServices(database, { userModel: 'User', longModels: ['Job'] }, options)
+export function createServices(
+  database: Database,
+  options: ServicesOptions,
+): Services & { readonly usageCounts: UsageCounts } {
+  const usageCounts = createUsageCounts()
+  const engine = createEngineServices(database, { userModel: 'User', longModels: ['Job'], usageCounts }, options)
   const { metrics, queues } = engine
   const documents = createDocumentCache()
   const usage = createUsageReader(database)
@@ -47,6 +52,7 @@ export function createServices(database: Database, options: ServicesOptions): Se
     ...engine,
     ...storesFor(database.sql),
     storesFor,
+    usageCounts,
     documents,
     readUsage: (payer, read) => queues.searches.run(payer, () => read(usage)),
     webhooks: {

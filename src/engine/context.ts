@@ -13,7 +13,7 @@ import type { KeyRing } from './secrets/key-ring.ts'
 import type { Logger } from './telemetry/logger.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import type { RequestTrace } from './telemetry/tracing.ts'
-import { type Client, createUsageCounts, type UsageCounts } from './telemetry/usage.ts'
+import type { Client, UsageCounter } from './telemetry/usage.ts'
 
 /** The services of a process that requests use. The domain adds its own by declaration merging (domain/services.ts). */
 export interface RequestServices {
@@ -38,7 +38,7 @@ export interface EngineServices extends Pick<RequestServices, 'tokens' | 'metric
   readonly database: Database
   readonly idempotency: Idempotency
   readonly queues: FairQueues
-  readonly usageCounts: UsageCounts
+  readonly usageCounts: UsageCounter
   readonly reading: ReadSettings
 }
 
@@ -52,10 +52,11 @@ interface ReadSettings {
   readonly maxLength: number
 }
 
-/** The part of the data model that the engine depends on. */
-export interface ModelOptions {
+/** The parts of the domain that the engine depends on. */
+export interface DomainParts {
   readonly userModel: Model
   readonly longModels: readonly Model[]
+  readonly usageCounts: UsageCounter
 }
 
 export interface EngineOptions {
@@ -78,7 +79,7 @@ export interface EngineOptions {
 /** Creates the services that do not depend on the domain. They send no statement before they are used. */
 export function createEngineServices(
   database: Database,
-  { userModel, longModels }: ModelOptions,
+  { userModel, longModels, usageCounts }: DomainParts,
   options: EngineOptions,
 ): EngineServices {
   const { tokenIssuer, maxReadLength, keyRing, metrics = createMetrics(), queues = createFairQueues() } = options
@@ -90,7 +91,7 @@ export function createEngineServices(
     metrics,
     hasPreviousRelease,
     queues,
-    usageCounts: createUsageCounts(),
+    usageCounts,
     reading: { userModel, longModels: new Set(longModels), maxLength: maxReadLength },
   }
 }

@@ -4,7 +4,6 @@ import { type AppOptions, createApp } from '../../src/app.ts'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { createServices } from '../../src/domain/services.ts'
 import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
-import type { Services } from '../../src/engine/context.ts'
 import { type Database, openDatabase } from '../../src/engine/db/database.ts'
 import type { PoolSettings, ReplicaSettings } from '../../src/engine/db/location.ts'
 import type { ReplicaObserver } from '../../src/engine/db/replicas/replica.ts'
@@ -19,7 +18,7 @@ import { locationOf, settings } from './settings.ts'
 /** A gateway in this process. */
 export interface Gateway {
   readonly app: FastifyInstance
-  readonly services: Services
+  readonly services: ReturnType<typeof createServices>
   /** The lines of the log, parsed. */
   readonly log: Record<string, unknown>[]
   /** Waits for a line of the log. */

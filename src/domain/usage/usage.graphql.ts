@@ -3,7 +3,6 @@ import { builder } from '../../engine/graphql/schema/builder.ts'
 import { type ConnectionArguments, readPageById } from '../../engine/graphql/schema/connection.ts'
 import { deprecatedFields } from '../../engine/graphql/schema/deprecation.ts'
 import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
-import { quantileOf } from '../../engine/telemetry/usage.ts'
 import {
   type DailyUsage,
   type FieldUsage as FieldUsageRow,
@@ -11,6 +10,7 @@ import {
   type OperationUsage as OperationUsageRow,
   type UsageSelection,
 } from './read-usage.ts'
+import { quantileOf } from './usage-counts.ts'
 
 const UsageCounts = builder.interfaceRef<OperationUsageRow>('UsageCounts').implement({
   scope: 'inherited',

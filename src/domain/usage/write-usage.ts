@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import type { Services } from '../../engine/context.ts'
 import type { Database } from '../../engine/db/database.ts'
 import { sumOfBatches, sumOfTenants } from '../../engine/db/each-tenant.ts'
 import { statement } from '../../engine/db/statement.ts'
@@ -14,7 +13,8 @@ import {
   type OperationCount,
   othersOf,
   type TenantCount,
-} from '../../engine/telemetry/usage.ts'
+  type UsageCounts,
+} from './usage-counts.ts'
 
 const batchSize = 500
 
@@ -148,7 +148,7 @@ interface WriterOptions {
  * @returns stops it, and resolves when the last counts are written
  */
 export function startUsageWriter(
-  { database, usageCounts }: Pick<Services, 'database' | 'usageCounts'>,
+  { database, usageCounts }: { readonly database: Database; readonly usageCounts: UsageCounts },
   { log, intervalMilliseconds = 60_000 }: WriterOptions,
 ): () => Promise<void> {
   const stopping = new AbortController()

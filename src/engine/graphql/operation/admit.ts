@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts'
 import { GatewayError, withHeaders } from '../../errors.ts'
 import { type Budget, budgetHeaders, type RateLimit, tooExpensive } from '../../limits/rate-limit.ts'
-import { type Caller, type Client, invalidOperation, type UsageCounts } from '../../telemetry/usage.ts'
+import { type Caller, type Client, invalidOperation, type UsageCounter } from '../../telemetry/usage.ts'
 import type { OperationRequest } from './execute.ts'
 import type { PreparedOperation } from './prepare/prepare.ts'
 
@@ -132,7 +132,7 @@ interface RecordedRequest {
 type UsageRecorder = ReturnType<typeof createUsageRecorder>
 
 /** Returns the recorder of the operations of both APIs: who requested what, how long it took, and whether it failed. */
-export function createUsageRecorder(counts: UsageCounts, requiresClientName: boolean) {
+export function createUsageRecorder(counts: UsageCounter, requiresClientName: boolean) {
   const callerOf = ({ operation, context: { viewer, client } }: RecordedRequest): Caller => ({
     viewer,
     client,
