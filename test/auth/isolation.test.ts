@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type GraphQLField, getNamedType, getNullableType, isListType } from 'graphql'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { followJob, followJobs } from '../../src/domain/job/follow-jobs.ts'
+import { followJob, followJobs } from '../../src/domain/job/job.service.ts'
 import type { JobContext } from '../../src/domain/job/worker/handler.ts'
 import { startWorker } from '../../src/domain/job/worker/worker.ts'
 import { scopes } from '../../src/domain/scopes.ts'

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { openDemo } from '../../src/domain/seed/demo.ts'
+import { openDemo } from '../../src/domain/seed/seed.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { barriers, hasDashboardPackages } from '../support/axe.ts'
 import { findChromium, launchChromium, openPage, responseTo } from '../support/chromium.ts'

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { openDemo } from '../../src/domain/seed/demo.ts'
+import { openDemo } from '../../src/domain/seed/seed.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { barriers, hasDashboardPackages } from '../support/axe.ts'
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readFeed } from '../../src/domain/job/handlers/feed/read-feed.ts'
+import { readFeed } from '../../src/domain/job/handlers/fetch-content.ts'
 
 const { signal } = new AbortController()
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openDemo } from '../../src/domain/seed/demo.ts'
+import { openDemo } from '../../src/domain/seed/seed.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { settleEvents } from '../support/events.ts'
 

@@ -1,4 +1,4 @@
-import { openDemo } from '../../src/domain/seed/demo.ts'
+import { openDemo } from '../../src/domain/seed/seed.ts'
 import { startTestApp } from '../../test/support/app.ts'
 
 /**

@@ -12,6 +12,7 @@ import { byCount, byTime } from '../../engine/db/read/order.ts'
 import { invalidField } from '../../engine/errors.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
 import { defineBulkMutation } from '../../engine/graphql/schema/bulk-mutation.ts'
+import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
 import { addExistence, addNullConditions, defineFilter } from '../../engine/graphql/schema/filter.ts'
 import { addLogic, addRelation } from '../../engine/graphql/schema/filter-tree.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
@@ -20,10 +21,12 @@ import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { defineOrder } from '../../engine/graphql/schema/order.ts'
 import { defineNestedList, loadRows, referencedRowOf, rowOf } from '../../engine/graphql/schema/relation-fields.ts'
 import type { JsonObject } from '../../engine/graphql/schema/scalars.ts'
+import { countsOf, defineStats, groups, numbers, rowCount, type Stats } from '../../engine/graphql/schema/stats.ts'
 import { Account, AccountFilter } from '../account/account.graphql.ts'
 import { accountById } from '../account/account.ts'
 import { emailRecordById, emailRecordIds, emailsOfProfile } from '../email-record/email-record.ts'
 import { defineLive } from '../event/live.graphql.ts'
+import { AccountStatusCount, statusesOf } from '../user/user-stats.graphql.ts'
 import { syncProfile, syncProfiles } from './profile.service.ts'
 import { profileById, profileIds, profileOfAccount } from './profile.ts'
 
@@ -160,7 +163,7 @@ builder.queryField('profiles', (t) =>
   }),
 )
 
-export const ProfileFilter = defineFilter('Profile', 'profiles', (f) => ({
+const ProfileFilter = defineFilter('Profile', 'profiles', (f) => ({
   ids: f.ids({ description: 'The profile has one of these ids.', where: oneOf('id') }),
   platform: f.text({ description: 'The platform in upper case.', isScan: true, where: equal('platform') }),
   platforms: f.texts({ description: 'One of these platforms.', isScan: true, where: oneOf('platform') }),
@@ -327,4 +330,64 @@ defineBulkMutation('syncProfiles', syncProfileMutation, {
   description: 'Creates or changes the profiles of accounts and their emails.',
   inputsDescription: 'The profiles',
   run: syncProfiles,
+})
+
+type VerifiedCounts = Readonly<Record<'verified' | 'unverified' | 'unknown', number>>
+
+const VerifiedCounts = builder.objectRef<VerifiedCounts>('VerifiedCounts').implement({
+  scope: 'inherited',
+  description: 'How many profiles their platforms have verified.',
+  fields: (t) => ({
+    verified: t.exposeInt('verified', { description: 'The number of verified profiles.' }),
+    unverified: t.exposeInt('unverified', { description: 'The number of profiles that are not verified.' }),
+    unknown: t.exposeInt('unknown', { description: 'The number of profiles of which it is not known.' }),
+  }),
+})
+
+const own = (field: string) => (limit: number) => ({ of: 'values', field, limit }) as const
+
+const statusOfAccount = (limit: number) =>
+  ({ of: 'related values', relation: accountById, from: 'accountId', field: 'status', limit }) as const
+
+const cost = { extra: () => pointsOfScan }
+
+const ProfileStats = builder.objectRef<Stats>('ProfileStats').implement({
+  scope: 'inherited',
+  description: 'Statistics of profiles.',
+  fields: (t) => ({
+    count: rowCount(t, 'The number of profiles.'),
+    platforms: groups(t, 'The number of profiles on each platform.', own('platform')),
+    countries: groups(t, 'The number of profiles with each country code.', own('country')),
+    categories: groups(t, 'The number of profiles in each category or niche.', own('category')),
+    verified: t.field({
+      type: VerifiedCounts,
+      description: 'The number of profiles that are verified, or not.',
+      cost,
+      resolve: async (load) => {
+        const counts = new Map(await countsOf(load, own('verified')))
+        return {
+          verified: counts.get('true') ?? 0,
+          unverified: counts.get('false') ?? 0,
+          unknown: counts.get(null) ?? 0,
+        }
+      },
+    }),
+    statuses: t.field({
+      type: [AccountStatusCount],
+      scope: 'users:read',
+      isWithheld: true,
+      description: 'The number of profiles whose account is in each state.',
+      cost,
+      resolve: (load) => statusesOf(load, statusOfAccount),
+    }),
+    followers: numbers(t, 'followersCount', 'The numbers of followers.'),
+  }),
+})
+
+defineStats('profileStats', {
+  model: 'Profile',
+  type: ProfileStats,
+  filter: ProfileFilter,
+  plural: 'profiles',
+  scope: 'profiles:read',
 })

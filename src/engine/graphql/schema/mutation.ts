@@ -58,7 +58,7 @@ interface ResultField<Result> {
 /** `never` until the fields are inferred, so that TypeScript infers them before it checks `run`. */
 type InputOf<Fields extends InputFieldMap> = [Fields] extends [never] ? never : InputShapeFromFields<Fields>
 
-type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>
+export type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>
 
 interface MutationOptions<Fields extends InputFieldMap, Result> {
   readonly scope: Scope
