@@ -119,7 +119,6 @@ export interface Random {
   next(): number
   /** An integer from 0 (inclusive) to `limit` (exclusive). */
   below(limit: number): number
-  /** One of the items. */
   pick<Item>(items: readonly Item[]): Item
 }
 

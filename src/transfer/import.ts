@@ -10,7 +10,6 @@ import { problemOfNumbers } from '../engine/input/json.ts'
 import { own } from '../engine/own.ts'
 import { createRecordSplitter, type RawRecord } from './record-splitter.ts'
 
-/** A valid record. */
 interface ReadRecord {
   /** Writes a batch, or deletes it. */
   readonly write: Transfer['write']
@@ -24,7 +23,6 @@ const transfers = domain.flatMap(({ name, transfer }) => (transfer ? [{ name, tr
 /** The keys of the lists of whole responses of the REST interface. */
 const listKeys = transfers.flatMap(({ transfer }) => transfer.listKey ?? [])
 
-/** What can be deleted, by name. */
 const deletions = new Map(domain.flatMap(({ name, deletion }) => (deletion ? [[name, deletion]] : [])))
 
 /**
@@ -114,7 +112,6 @@ export interface ImportFile {
   readonly chunks: AsyncIterable<Uint8Array>
 }
 
-/** A record that was not imported. */
 export interface Rejection {
   readonly file: string
   /** From 1. */

@@ -108,12 +108,10 @@ export function unlinkAccounts({ rows }: Context, inputs: readonly { id: string 
 
 export const unlinkAccount = writeOne(unlinkAccounts)
 
-/** The rejection of an id that no account of the tenant has. */
 export function accountNotFound(field: string) {
   return invalidField(field, 'NOT_FOUND', 'is not the id of an account')
 }
 
-/** What identifies an account on its platform. */
 export type PlatformAccount = Pick<Account, 'platform' | 'platformAccountId'>
 
 const { list, toRow } = selectColumns(dataModel('Account'))

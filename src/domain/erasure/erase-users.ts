@@ -47,7 +47,6 @@ function likePatternOf(name: string, isWord = isCertain(name)): string {
   return `%${(isWord ? name : JSON.stringify(name)).replace(/[\\%_]/g, '\\$&')}%`
 }
 
-/** A column in which a user is named. */
 interface Mention {
   readonly table: string
   readonly column: string
@@ -113,7 +112,6 @@ const maxUsers = 20
 /** How many rows one statement reads. A job can have half a MiB of payload and result. */
 const pageSize = 50
 
-/** A user who was deleted. */
 interface Erasure {
   readonly userId: string
   readonly deletedAt: string
@@ -202,7 +200,6 @@ export async function eraseUsers({ sql }: Pick<Database, 'sql'>): Promise<void> 
   })
 }
 
-/** Searches the rows of a tenant for users. */
 async function searchTenant(
   { sql }: Pick<Database, 'sql'>,
   tenantAppId: string,

@@ -15,12 +15,10 @@ const stallMilliseconds = 30_000
  */
 type OnStall = (seconds: number, writer?: string) => void
 
-/** Creates the watch over a log that waits for a transaction. */
 function createStallWatch(onStall: OnStall, log: Pick<EventLog, 'describeOldestWriter'>) {
   let since: ReadonlyMap<string, number> = new Map()
   let isReported = false
   return {
-    /** Called when the log is read no more. */
     end(): void {
       if (isReported) onStall(0)
     },
@@ -102,7 +100,6 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
     }
   }
 
-  /** Reads the log while someone follows it. */
   async function read(): Promise<void> {
     const stall = createStallWatch(onStall, log)
     let completeBefore = ''
@@ -135,7 +132,6 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
     reading = undefined
   }
 
-  /** Adds what is new to the tails. */
   async function readNew() {
     const asked = [...tails]
     const { horizons, ofTenant, failure } = await log.readNew(
@@ -151,7 +147,6 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
   }
 
   return {
-    /** Reads a page of the log of the payer's tenant. */
     read: (payer: Payer, selection: Omit<EventSelection, 'tenantAppId'>) =>
       queue.run(payer, () => log.read({ ...selection, tenantAppId: payer.tenantAppId })),
 
@@ -205,7 +200,6 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
       return () => void watchers.delete(callBack)
     },
 
-    /** Interrupts all followers. */
     async close(): Promise<void> {
       closing.abort()
       for (const follower of followers) follower.interrupt()

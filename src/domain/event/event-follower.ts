@@ -29,7 +29,6 @@ export class TenantTail {
     this.end = end
   }
 
-  /** Adds events. */
   add(events: readonly Event[]): void {
     const last = events.at(-1)
     if (!last) return
@@ -58,7 +57,6 @@ export class TenantTail {
 export interface EventFollower {
   /** The id of the last event that was read for it. */
   readonly position: string
-  /** Whether it was ended. */
   readonly hasEnded: boolean
   /** @throws Interruption if the feed was closed before the follower ended */
   requireFeed(): void
@@ -80,7 +78,6 @@ interface FollowerOptions {
   onEnd(): void
 }
 
-/** The interruption of those who read when the feed is closed. */
 export function feedClosed(): Interruption {
   return new Interruption('The gateway is stopping.')
 }

@@ -15,7 +15,6 @@ import { createNewEvents, maxEvents } from './new-events.ts'
 /** Each event leads to at most two ids, and a list reads at most 500. */
 const maxChanges = 250
 
-/** The part of a tenant's log after a position. */
 interface LogRange {
   readonly tenantAppId: string
   readonly since: string

@@ -2,7 +2,6 @@ import type { SubscriptionValues } from '../../engine/subscription-values.ts'
 import type { Event } from './event.ts'
 import type { EventFollower } from './event-follower.ts'
 
-/** Values over time. */
 export interface LiveValues<Value> extends SubscriptionValues<Value> {
   [Symbol.asyncIterator](): LiveValues<Value>
 }
@@ -12,7 +11,6 @@ interface LiveOptions<Value> {
   readonly first?: (() => Promise<Value>) | undefined
   /** The value after events, or several values; none if they do not concern it. */
   readonly after: (events: readonly Event[]) => Promise<readonly Value[]>
-  /** Whether there can be no more values. */
   readonly isOver?: () => boolean
   /**
    * The id of the event that a value is, for a client that continues after it. Without it, a client subscribes again.

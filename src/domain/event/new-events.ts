@@ -23,7 +23,6 @@ interface Horizon {
   readonly begun: string
 }
 
-/** New events of some tenants. */
 export interface NewEvents {
   readonly ofTenant: ReadonlyMap<string, readonly Event[]>
   /** One of the server; of a distributed database, that of each tenant. */

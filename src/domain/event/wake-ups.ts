@@ -8,7 +8,6 @@ const listenAgainMilliseconds = 5_000
 interface WatchOptions {
   readonly events: Pick<EventFeed, 'watch'>
   readonly log: Logger
-  /** Aborted when the worker stops. */
   readonly signal: AbortSignal
   readonly onEvents: () => void
 }

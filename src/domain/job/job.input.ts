@@ -20,7 +20,6 @@ export const jobType = text(maxTypeLength).check(
   matching(typePattern, 'must be a letter, then letters, digits, underscores, hyphens and periods'),
 )
 
-/** The number of attempts of a job that names none. */
 export const defaultMaxAttempts = 3
 
 /** How long the payload and the result of a job may be, as JSON, in KiB. */
@@ -32,7 +31,6 @@ export interface JobLimits {
 /** The rules of inputs whose limits are configured. */
 export type JobRules = ReturnType<typeof createJobRules>
 
-/** Creates the rules for payloads and results. */
 export function createJobRules({ payloadKib, resultKib }: JobLimits) {
   const result = storedObject(resultKib).check(withoutProtoKey)
   return {
@@ -76,7 +74,6 @@ export const claimInput = z.object({
   jobTypes,
 })
 
-/** The most jobs that a bulk action changes. */
 export const maxBulk = 1_000
 
 /** The inputs of bulk actions, without the filter. */

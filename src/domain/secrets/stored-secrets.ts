@@ -9,7 +9,6 @@ import { secretOwnerOf } from '../webhook/secrets.ts'
  */
 export type Storage = `key ${number}` | 'unknown key' | 'unencrypted'
 
-/** A secret that is stored, and how. */
 interface StoredSecret {
   readonly kind: 'webhook' | 'signing key'
   readonly storage: Storage

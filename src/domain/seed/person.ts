@@ -7,7 +7,6 @@ export interface PersonOptions {
   readonly tenantAppId: string
   readonly seed: number
   readonly idScheme: IdScheme
-  /** The creation time of a person. */
   createdAt(number: number): Date
 }
 

@@ -6,11 +6,7 @@ import { operatorName } from '../../engine/input/rules.ts'
 
 const tenantIds = idsWithPrefix('ten')
 
-/**
- * Creates a tenant.
- *
- * @throws OperatorError if the name is blank, longer than 200 characters or one line, or taken
- */
+/** @throws OperatorError if the name is blank, longer than 200 characters or one line, or taken */
 export async function createTenant({ prisma }: Pick<Database, 'prisma'>, name: string): Promise<TenantApp> {
   const parsed = operatorName.safeParse(name)
   if (!parsed.success) throw new OperatorError('The name of a tenant must have 1–200 characters in one line.')
@@ -25,22 +21,14 @@ export function listTenants({ prisma }: Pick<Database, 'prisma'>): Promise<Tenan
   return prisma.tenantApp.findMany({ orderBy: { name: 'asc' } })
 }
 
-/**
- * Returns the tenant with a name.
- *
- * @throws OperatorError if there is none
- */
+/** @throws OperatorError if no tenant has the name */
 export async function findTenant({ prisma }: Pick<Database, 'prisma'>, name: string): Promise<TenantApp> {
   const tenant = await prisma.tenantApp.findFirst({ where: { name } })
   if (!tenant) throw new OperatorError(`No tenant has the name ${name}. See: npm run fusion -- tenants list`)
   return tenant
 }
 
-/**
- * Returns the tenant with a name or an id.
- *
- * @throws OperatorError if there is none
- */
+/** @throws OperatorError if no tenant has the name or the id */
 export async function findTenantOrId({ prisma }: Pick<Database, 'prisma'>, nameOrId: string): Promise<TenantApp> {
   return (await prisma.tenantApp.findUnique({ where: { id: nameOrId } })) ?? findTenant({ prisma }, nameOrId)
 }

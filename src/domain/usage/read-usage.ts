@@ -44,7 +44,6 @@ export interface OperationUsage {
   readonly lastUsedAt: Date
 }
 
-/** The same on one day. */
 export interface DailyUsage extends OperationUsage {
   readonly id: string
   readonly day: string
@@ -67,7 +66,6 @@ export type UsageReader = ReturnType<typeof createUsageReader>
 /** Runs the reads of requests, fairly. */
 export type ReadUsage = <Result>(payer: Payer, read: (usage: UsageReader) => Promise<Result>) => Promise<Result>
 
-/** Creates the reader of usage. */
 export function createUsageReader({ sql }: Pick<Database, 'sql'>) {
   /** Sends a statement with conditions on the rows `u`: the range of days, and those whose value is given. */
   async function read<Row>(

@@ -139,7 +139,7 @@ export interface OperationCount extends CountNames {
   requests: number
   errors: number
   points: number
-  /** The number of requests in each bucket of `durations.ts`. */
+  /** The number of requests in each bucket. */
   readonly durations: number[]
 }
 
@@ -164,7 +164,6 @@ export function keyOf({ keyId, clientName, clientVersion, operationName, operati
   return `${keyId}\n${clientName ?? ''}\n${clientVersion ?? ''}\n${operationName ?? ''}\n${operationHash ?? ''}`
 }
 
-/** Adds a count to another one. */
 export function addTo(sum: OperationCount, { fields, requests, errors, points, durations }: OperationCount): void {
   addFields(sum, fields)
   sum.requests += requests

@@ -13,11 +13,7 @@ type NewUser = z.input<typeof newUser>
 
 type UserChange = z.input<typeof userChange> & { readonly id: string }
 
-/**
- * Creates a user of the viewer's tenant.
- *
- * @throws GatewayError BAD_USER_INPUT naming every invalid field; FORBIDDEN for a token that is bound to a user
- */
+/** @throws GatewayError BAD_USER_INPUT naming every invalid field; FORBIDDEN for a token that is bound to a user */
 export async function createUser(context: Context, input: NewUser): Promise<User> {
   const user = toNewUser(context, input)
   // For one row this costs less than `createUsers`.
@@ -25,11 +21,7 @@ export async function createUser(context: Context, input: NewUser): Promise<User
   return user
 }
 
-/**
- * Creates users.
- *
- * @throws GatewayError FORBIDDEN for a token that is bound to a user
- */
+/** @throws GatewayError FORBIDDEN for a token that is bound to a user */
 export function createUsers(context: Context, inputs: readonly NewUser[]): Promise<Outcome<User>[]> {
   return writeEach(inputs, {
     parse: (input) => toNewUser(context, input),
@@ -81,7 +73,6 @@ export function deleteUsers({ rows }: Context, inputs: readonly { id: string }[]
 
 export const deleteUser = writeOne(deleteUsers)
 
-/** The rejection of an id that no user of the tenant has. */
 export function userNotFound(field: string) {
   return invalidField(field, 'NOT_FOUND', 'is not the id of a user')
 }

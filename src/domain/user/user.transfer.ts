@@ -49,7 +49,6 @@ export const userSelection = `
 export const fullUserSelection = `${userSelection}
   accounts { ${accountSelection} }`
 
-/** A user with accounts, as an import reads it. */
 const userRecord = z.object({
   id,
   created_at: recordTime,

@@ -136,7 +136,6 @@ const describe = {
   description: 'What the webhook is for: 1–500 characters.',
 }
 
-/** The results of mutations that show a secret. */
 const withSecret = (description: string) => [
   { field: 'webhook', type: Webhook, description, value: ({ webhook }: WebhookSecret) => webhook },
   {

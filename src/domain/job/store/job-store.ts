@@ -87,7 +87,6 @@ export interface NewJobRow {
 export interface JobStoreOptions {
   readonly backoff: Backoff
   readonly jobLimits: JobLimits
-  /** Counts the attempts that end. */
   readonly metrics: Pick<Metrics, 'jobAttempts'>
 }
 
@@ -198,7 +197,6 @@ export function createJobStore(
         const queued = claimed.toSorted((one, other) => Number(one.at(-1)) - Number(other.at(-1)))
         return queued.map((values) => toJob(values.slice(0, -1)))
       },
-      /** Extends a lease, from now. */
       extendLease: async (held: HeldJob, leaseSeconds: number) =>
         leaseOf(await changeHeld(held, statements.extendLease, [String(leaseSeconds)])),
       reportProgress: (held: HeldJob, progress: number, message: string | null) =>
@@ -285,7 +283,6 @@ function oldestFirst(jobs: readonly Job[]): Job[] {
   )
 }
 
-/** The rejection of an id that no job of the tenant has. */
 export function jobNotFound(): GatewayError {
   return invalidField('id', 'NOT_FOUND', 'is not the id of a job')
 }

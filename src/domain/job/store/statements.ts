@@ -22,7 +22,6 @@ const literalsBefore = (transition: Transition) =>
     .map((state) => `'${state}'`)
     .join(', ')
 
-/** Cancels a job. */
 const toCancelled = `
   UPDATE job SET status = 'CANCELLED', finished_at = ${now}, updated_at = ${now}, ${withoutLease}`
 

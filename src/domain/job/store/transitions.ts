@@ -49,17 +49,14 @@ const transitions = {
 
 export type Transition = keyof typeof transitions
 
-/** The states in which a job can make a transition. */
 export function statesBefore(transition: Transition): readonly JobStatus[] {
   return transitions[transition].from
 }
 
-/** Whether a job in this state can make the transition. */
 export function canMake(transition: Transition, status: JobStatus): boolean {
   return statesBefore(transition).includes(status)
 }
 
-/** Whether a job is over: it succeeded, failed or was cancelled. */
 export function isFinished(status: JobStatus): boolean {
   return !canMake('cancel', status)
 }
@@ -78,7 +75,6 @@ export interface JobLease {
   readonly expiresAt: Date
 }
 
-/** The lease of a job that is running. */
 export function leaseOf(job: Job): JobLease {
   const { leaseToken, leaseExpiresAt } = job
   if (leaseToken === null || leaseExpiresAt === null) throw new Error('A running job has no lease')

@@ -1,6 +1,6 @@
 /**
  * How long a handler may take to stop. It is less than the process has left when the worker is stopped
- * (cli/process/stop.ts).
+ * (server/stop.ts).
  */
 export const abortGraceMilliseconds = 500
 

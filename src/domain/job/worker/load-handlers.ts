@@ -68,7 +68,6 @@ const optionsRule = z.object({
   maxMemoryMib: forAllOrByType(integer(16, 65_536), 'a whole number from 16 to 65536').optional(),
 })
 
-/** How the jobs of one type are run. */
 interface HandlerLimits {
   readonly isIsolated: boolean
   readonly maxSeconds: number | undefined

@@ -12,7 +12,6 @@ import { failureOf, progressMessageOf } from './outcome.ts'
 /** A job that a handler of this process works on. */
 export interface RunningJob {
   readonly lease: JobLease
-  /** Tells the handler to stop. */
   abort(reason: Error): void
   /**
    * Resolves when the outcome is stored, or cannot be. Never rejects. A handler that ignores the signal may still run.
@@ -40,7 +39,6 @@ interface RunJobOptions {
   readonly trace?: TraceJob | undefined
 }
 
-/** The key and the token of a claimed job. */
 export function heldJob({ job: { tenantAppId, id }, leaseToken }: JobLease): HeldJob {
   return { tenantAppId, id, leaseToken }
 }

@@ -20,7 +20,6 @@ export interface WorkerOptions {
   readonly leaseSeconds: number
   /** How often the worker looks for due jobs when none is announced. */
   readonly pollMilliseconds?: number
-  /** Traces the jobs, if there is a collector. */
   readonly trace?: TraceJob | undefined
 }
 
@@ -41,7 +40,6 @@ export interface Worker {
 }
 
 export interface WorkerCrash {
-  /** The jobs that were running. */
   readonly jobs: readonly LoggedJob[]
   /** The one whose handler left the error, as far as that is known. */
   readonly culprit: LoggedJob | undefined
@@ -96,7 +94,6 @@ export function startWorker(options: WorkerOptions): Worker {
       return pollMilliseconds
     },
   })
-  /** Tells the handlers of cancelled jobs to stop. */
   async function abortCancelled(): Promise<void> {
     const held = [...running.values()]
     const cancelled = held.length > 0 ? await jobs.findCancelled(held.map(({ lease }) => lease.job)) : []
@@ -181,7 +178,6 @@ function createTurns(jobTypes: Iterable<string>) {
   }
 }
 
-/** A job in the log. */
 interface LoggedJob {
   readonly id: string
   readonly jobType: string | null

@@ -68,7 +68,6 @@ const reasons = {
 /** How long a delivery waits that could not be tried now, in seconds. */
 const postponeSeconds = 5
 
-/** Returns a function that makes attempts. */
 export function createAttempt({ services, runQuery, keys, secrets, send, log }: AttemptOptions): Attempt {
   const { metrics } = services
 

@@ -179,11 +179,7 @@ function createTenantTurns(listDue: () => Promise<readonly string[]>) {
   let isKnown = false
 
   return {
-    /**
-     * Takes tenants that can be served.
-     *
-     * @param limit how many at most
-     */
+    /** Takes at most `limit` tenants that can be served. */
     async next(limit: number, canServe: (tenantAppId: string) => boolean): Promise<string[]> {
       if (!isKnown || waiting.size === 0) {
         const listed = await listDue()
@@ -195,7 +191,6 @@ function createTenantTurns(listDue: () => Promise<readonly string[]>) {
       for (const tenantAppId of taken) waiting.delete(tenantAppId)
       return taken
     },
-    /** Whether a tenant waits that can be served. */
     has: (canServe: (tenantAppId: string) => boolean) => [...waiting].some(canServe),
     /** Puts a tenant that may have more behind the others. */
     add: (tenantAppId: string) => void waiting.add(tenantAppId),

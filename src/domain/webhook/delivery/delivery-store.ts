@@ -13,7 +13,6 @@ export interface WebhookKey {
   readonly id: string
 }
 
-/** An event as webhooks send it. */
 export type SentEvent = Pick<Event, 'id' | 'type' | 'resourceId' | 'userId' | 'keyId' | 'requestId' | 'createdAt'>
 
 /** A delivery that this worker holds until its lease ends, with everything that its attempt needs. */
@@ -37,7 +36,6 @@ export interface ClaimedDelivery {
   }
 }
 
-/** The end of an attempt. */
 export interface AttemptEnd {
   readonly status: DeliveryStatus
   readonly responseStatus: number | null
@@ -84,7 +82,6 @@ export function createDeliveryStore(sql: Sql) {
       const rows = await sql.query(statements.redeliver, [...keyOf(webhook), eventIds])
       return rows.map(([id]) => String(id))
     },
-    /** Lists the tenants that have due deliveries. */
     listDue: () => listInTurn(statements.listDue),
     /** Claims due deliveries of a tenant, a few of each webhook. */
     async claim(tenantAppId: string, limit: number, leaseSeconds: number): Promise<ClaimedDelivery[]> {
@@ -124,7 +121,6 @@ export function createDeliveryStore(sql: Sql) {
     /** Disables a webhook that still has the URL and the key of an attempt. Returns whether it was enabled. */
     disable: async ({ url, keyId, ...webhook }: ClaimedDelivery['webhook'], reason: string) =>
       (await sql.execute(statements.disable, [...keyOf(webhook), reason, url, keyId])) > 0,
-    /** Removes the deliveries of a webhook, in batches. */
     async removeOf(webhook: WebhookKey): Promise<void> {
       while ((await sql.execute(statements.removeOf, keyOf(webhook))) > 0);
     },

@@ -84,7 +84,6 @@ export const redeliver = statement(`
     WHERE tenant_app_id = $1 AND id = ANY ($3::text[]) AND id < node_complete(tenant_app_id)
   ) ${insertChosen}`)
 
-/** The tenants with deliveries that can be claimed. */
 export const listDue = statement(`
   SELECT DISTINCT tenant_app_id FROM webhook WHERE ${isOpen} AND (
     SELECT next_attempt_at FROM webhook_delivery AS waiting

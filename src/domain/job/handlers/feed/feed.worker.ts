@@ -83,17 +83,14 @@ function decodeExactly(decoder: TextDecoder, bytes: Uint8Array): string | undefi
   }
 }
 
-/** A feed as it was received. */
 export interface FeedBytes {
   readonly bytes: Uint8Array
   /** The header `content-type`. */
   readonly contentType?: string | undefined
 }
 
-/** The ids of a feed, or what is wrong with it. */
 export type FeedAnswer = FeedIds | { readonly problem: string }
 
-/** Reads the ids of an RSS, Atom, RDF or JSON feed. */
 function readIds({ bytes, contentType }: FeedBytes): FeedAnswer {
   let decoded: ReturnType<typeof decodeText>
   try {
@@ -113,12 +110,7 @@ function readIds({ bytes, contentType }: FeedBytes): FeedAnswer {
 
 parentPort?.postMessage(readIds(workerData as FeedBytes))
 
-/**
- * Reads a JSON Feed.
- *
- * @throws Error if the text is no JSON Feed
- * @see https://www.jsonfeed.org/version/1.1/
- */
+/** @throws Error if the text is no JSON Feed. @see https://www.jsonfeed.org/version/1.1/ */
 export function readJsonFeed(text: string): Feed {
   const { version, items, feed_url: feedUrl, home_page_url: homePage } = JSON.parse(text) as Record<string, unknown>
   if (!String(version).includes('jsonfeed.org/version/')) throw new Error('The JSON is no feed')

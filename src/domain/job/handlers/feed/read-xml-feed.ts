@@ -9,7 +9,6 @@ interface Element {
   text: string
 }
 
-/** An item while it is read. */
 interface Item {
   id?: string
   /** The address in RDF, which identifies the item. */

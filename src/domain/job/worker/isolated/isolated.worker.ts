@@ -4,7 +4,6 @@ import { readThrown } from '../outcome.ts'
 
 // The thread of an isolated handler. It imports little, because each job starts it.
 
-/** What a thread is started with. */
 export interface IsolatedJob {
   /** The URL of the file that exports the handler. */
   readonly file: string
@@ -25,7 +24,6 @@ export type ThreadMessage =
  */
 const maxResultLength = 1024 * 1024
 
-/** How often progress is sent. */
 const progressMilliseconds = 20
 
 const { file, jobType, payload, attempt } = workerData as IsolatedJob
@@ -65,7 +63,6 @@ function createSignal(): AbortSignal {
   return controller.signal
 }
 
-/** The result as JSON. */
 function toJson(result: unknown): string | undefined {
   if (result === undefined || result === null) return undefined
   try {
