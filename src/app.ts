@@ -43,9 +43,7 @@ export interface AppOptions
     Omit<OperationsOptions, 'schemas' | 'limits'>,
     Omit<LimitsOptions, 'queues' | 'metrics'> {
   readonly logger: FastifyBaseLogger
-  /** Whether `/console` is served. */
   readonly console: boolean
-  /** Traces requests. Without it none are traced. */
   readonly tracing?: Tracing | undefined
   readonly timeouts: HttpTimeouts
   /** The maximum number of open connections. Without it there is no limit. */
@@ -58,13 +56,10 @@ export interface AppOptions
   readonly draining?: AbortSignal | undefined
   /** How long `/metrics` returns the same response. */
   readonly metricsAgeMilliseconds: number
-  /** Origins whose pages may call the gateway. */
   readonly corsOrigins: readonly string[]
-  /** Further headers that these pages may send. */
   readonly corsHeaders?: readonly string[]
   /** How long API keys are cached, so how late a revocation can take effect. */
   readonly keyCacheMilliseconds: number
-  /** Identity providers whose tokens are accepted. */
   readonly trustedIssuers?: readonly TrustedIssuer[]
 }
 

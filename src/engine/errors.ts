@@ -59,7 +59,6 @@ interface GatewayErrorOptions extends ErrorOptions {
   readonly fields?: readonly FieldError[]
   /** Numbers for programs: what was requested and what is allowed. They become part of the response. */
   readonly details?: Readonly<Record<string, number>>
-  /** Headers of the response. */
   readonly headers?: Readonly<Record<string, string>>
   /** The limit because of which the gateway refuses something. */
   readonly limit?: LimitName | undefined
@@ -94,7 +93,6 @@ const headersByCode: Partial<Record<ErrorCode, Readonly<Record<string, string>>>
   SERVICE_UNAVAILABLE: { 'retry-after': String(retryAfterSeconds) },
 }
 
-/** The error with further headers of the response. */
 export function withHeaders(error: GatewayError, headers: Readonly<Record<string, string>>): GatewayError {
   const { code, message, fields, details, limit } = error
   return new GatewayError(code, message, { fields, details, limit, headers: { ...error.headers, ...headers } })
@@ -105,13 +103,11 @@ export function clientHasGone(): GatewayError {
   return new GatewayError('SERVICE_UNAVAILABLE', 'The client has gone.')
 }
 
-/** The rejection of an input. */
 export function invalidInput(fields: readonly FieldError[]): GatewayError {
   const summary = fields.map(({ field, message }) => `${field} ${message}`).join('; ')
   return new GatewayError('BAD_USER_INPUT', `Invalid input: ${summary}.`, { fields })
 }
 
-/** The rejection of one field of an input. */
 export function invalidField(field: string, code: FieldErrorCode, message: string): GatewayError {
   return invalidInput([{ field, code, message }])
 }

@@ -13,7 +13,6 @@ interface Shown {
   readonly key: string | undefined
 }
 
-/** The content of the start page. */
 function homeBody({ graphiql, console, onlyTrusted, version, key }: Shown, request: FastifyRequest): string {
   const links = [
     ...(graphiql ? [['GraphiQL', '/graphql', 'Explore the schema and run operations.']] : []),
@@ -85,9 +84,7 @@ function nextSteps(graphiql: boolean, hasDemo: boolean): string[] {
 }
 
 export interface HomeOptions {
-  /** Whether browsers that open /graphql get GraphiQL. */
   readonly graphiql: boolean
-  /** Whether `/console` is served. */
   readonly console: boolean
   /** Whether only trusted documents are executed, so that the GraphQL sample would be rejected. */
   readonly onlyTrusted: boolean

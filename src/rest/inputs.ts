@@ -4,22 +4,14 @@ import { maxPageSize } from '../engine/graphql/schema/connection.ts'
 import { own } from '../engine/own.ts'
 import type { RouteInput } from './route.ts'
 
-/**
- * Reads a body that must be an object.
- *
- * @throws GatewayError MALFORMED_REQUEST if there is no body, BAD_USER_INPUT if it is not an object
- */
+/** @throws GatewayError MALFORMED_REQUEST if there is no body, BAD_USER_INPUT if it is not an object */
 export function readObject({ body }: RouteInput): Record<string, unknown> {
   if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Record<string, unknown>
   if (body === undefined) throw new GatewayError('MALFORMED_REQUEST', 'The request has no body. Send a JSON object.')
   throw invalidField('body', 'INVALID_TYPE', 'must be a JSON object')
 }
 
-/**
- * Reads the size of a page from the query string; undefined if it is absent.
- *
- * @throws GatewayError BAD_USER_INPUT if it is not from 1 to 500, or is given twice
- */
+/** Undefined if it is absent. @throws GatewayError BAD_USER_INPUT if it is not from 1 to 500, or is given twice */
 export function readPageSize({ query }: RouteInput, name: string): number | undefined {
   const value = own(query, name)
   if (value === undefined) return undefined
@@ -31,11 +23,7 @@ export function readPageSize({ query }: RouteInput, name: string): number | unde
   return size
 }
 
-/**
- * Reads a text from the query string; undefined if it is absent.
- *
- * @throws GatewayError BAD_USER_INPUT if it is given twice
- */
+/** Undefined if it is absent. @throws GatewayError BAD_USER_INPUT if it is given twice */
 export function readText({ query }: RouteInput, name: string): string | undefined {
   const value = own(query, name)
   if (value === undefined || typeof value === 'string') return value

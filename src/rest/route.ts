@@ -1,6 +1,5 @@
 import type { z } from 'zod'
 
-/** The parts of a request that a route reads. */
 export interface RouteInput {
   readonly params: Readonly<Record<string, string>>
   /** A parameter that is given twice is an array. */
@@ -36,7 +35,6 @@ export interface Body {
   /** The rules by which the operation checks its fields or its list, for the OpenAPI document. */
   readonly rules: z.ZodObject | z.ZodArray
   readonly example: unknown
-  /** Whether a request may omit it. */
   readonly isOptional?: boolean
 }
 

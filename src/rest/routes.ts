@@ -11,7 +11,6 @@ import { filterText, id, integer, matching } from '../engine/input/rules.ts'
 import { readIdList, readObject, readPageSize, readText } from './inputs.ts'
 import type { Parameter, Route } from './route.ts'
 
-/** The selection of the errors of a mutation. */
 const userErrors = 'userErrors { code message field }'
 
 /**
@@ -50,7 +49,6 @@ const pageCursor: Parameter = {
   rules: z.string().check(matching(/^[\w-]+$/, 'must be a cursor')),
 }
 
-/** The description of the cursor in a tool of MCP. */
 const toolCursor = 'The start of the page: `next_cursor` of the page before.'
 
 /** The rules of a new job. JSON Schema does not express the limits of payloads, which are configured. */

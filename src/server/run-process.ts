@@ -62,7 +62,6 @@ async function waitForDatabase(
   }
 }
 
-/** How long the ends of attempts may take to be recorded. */
 const recordMilliseconds = 3_000
 
 /**
@@ -89,7 +88,6 @@ function exitOnUncaughtError(log: Logger, crash: Worker['crash'] | undefined): v
   })
 }
 
-/** What a process has when it starts its own part. */
 export interface ProcessParts {
   readonly database: Database
   readonly services: Services
@@ -98,7 +96,6 @@ export interface ProcessParts {
   readonly redis: RedisConnection | undefined
 }
 
-/** What `serve` or `work` adds. */
 export interface OwnPart {
   /** Called when everything has started. */
   begin(): Promise<void> | void

@@ -26,7 +26,6 @@ export interface StartDeliveriesOptions
   readonly nameServers?: readonly string[]
 }
 
-/** How long an endpoint may take to respond. */
 const timeoutMilliseconds = 15_000
 
 /**

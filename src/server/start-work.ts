@@ -31,7 +31,6 @@ export interface MaintenanceOptions {
 
 const retentionIntervalMilliseconds = 10 * 60_000
 
-/** The failure of an attempt whose worker has stopped extending the lease. */
 export const leaseLost: Failure = {
   code: 'LEASE_LOST',
   message: 'The worker stopped extending the lease.',
@@ -109,11 +108,6 @@ export interface Work {
   readonly crash: Worker['crash'] | undefined
 }
 
-/**
- * Starts the worker, the deliveries and the maintenance of a process.
- *
- * @returns what ends them
- */
 export function startWork(services: Services, options: StartWorkOptions): Work {
   const { database, jobs, events, deliveries } = services
   const { logger: log, jobRetentionDays: retentionDays, eventRetentionDays, handlers } = options

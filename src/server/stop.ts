@@ -44,7 +44,6 @@ export function createStopRequests() {
   }
 }
 
-/** What a process does when it is told to stop. */
 export interface Stopping {
   /** Says that it will stop, and goes on. */
   drain(): unknown

@@ -4,7 +4,6 @@ import { crc32 } from 'node:zlib'
 /** The largest rate limit that a key can have of its own. */
 export const maxPointsPerMinute = 2_147_483_647
 
-/** How every key begins. */
 export const keyPrefix = 'fus_'
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const secretLength = 43

@@ -8,7 +8,6 @@ import type { Viewer } from './viewer.ts'
 
 /** The headers of a request that say who sends it. */
 export interface Credentials {
-  /** The header `x-api-key`. */
   readonly apiKey: string | undefined
   /** The header `authorization`. Only the scheme Bearer is read: proxies add others. */
   readonly authorization: string | undefined
@@ -16,7 +15,6 @@ export interface Credentials {
 
 export type Authenticator = ReturnType<typeof createAuthenticator>
 
-/** Finds the holder of an API key or of an access token. */
 export function createAuthenticator(keys: ValidKeys, tokens: TokenVerifier) {
   return {
     /**

@@ -17,7 +17,6 @@ export function requireScope({ scopes: granted }: Viewer, scope: Scope): void {
   if (!granted.includes(scope)) throw forbidden(scope)
 }
 
-/** The rejection of a viewer who lacks a scope. */
 export function forbidden(scope: Scope): GatewayError {
   return new GatewayError('FORBIDDEN', `This needs the scope ${scope}.`)
 }

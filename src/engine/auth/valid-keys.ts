@@ -109,7 +109,6 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
     return row && toViewer(row)
   }
 
-  /** Sends the hashes that wait. */
   async function sendLookups(): Promise<void> {
     lookups += 1
     const sent = waiting.splice(0, maxHashes)

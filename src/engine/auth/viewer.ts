@@ -10,7 +10,6 @@ export interface Viewer {
   readonly userId?: string | undefined
   /** Whether it is the holder of a token. A token can have fewer scopes than its key. */
   readonly hasToken?: boolean
-  /** When the key or the token expires. */
   readonly expiresAt?: Date | undefined
   /** The rate limit of the key itself, in points per minute. Undefined: it has only that of the gateway. */
   readonly pointsPerMinute?: number | undefined

@@ -20,7 +20,6 @@ export function plugin<Options extends object = object>(
   return Object.assign(callback, { [Symbol.for('skip-override')]: true, [Symbol.for('fastify.display-name')]: name })
 }
 
-/** Creates a Fastify plugin with routes. The other methods of their paths are rejected. */
 export function routePlugin<Options extends object>(
   name: string,
   register: (app: FastifyInstance, options: Options) => void,

@@ -37,7 +37,6 @@ export function toProblem({ code, message, fields, details }: GatewayError, requ
   }
 }
 
-/** Responds to a request with a problem document. */
 export function sendProblem(reply: FastifyReply, error: GatewayError): FastifyReply {
   const problem = toProblem(error, reply.request.id)
   return (

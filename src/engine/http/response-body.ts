@@ -7,9 +7,6 @@ import Negotiator from 'negotiator'
 
 // How the body of a response is sent: not at all if the client has it already, and compressed.
 
-// Ours, not @fastify/etag: that compares If-None-Match as one tag, without lists and `*`, and hashes the body without
-// the header Link.
-
 /**
  * Whether a cache may use a stored response for other clients, and the request headers that it depends on, besides the
  * URL.
@@ -56,8 +53,6 @@ function includesTag(header: string | undefined, tag: string): boolean {
   if (header === undefined) return false
   return header.trim() === '*' || [...header.matchAll(/"([^"]*)"/g)].some(([, opaque]) => opaque === tag)
 }
-
-// Ours, not @fastify/compress: that took 1.3 to 2.4 times the CPU.
 
 /** Shorter responses, in bytes, fit into one network packet anyway. */
 const threshold = 1_024

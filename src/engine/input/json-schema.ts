@@ -10,7 +10,6 @@ export interface Bounds {
   readonly maximum?: number
 }
 
-/** The definition of a check of rules.ts. */
 export interface RuleDef extends z.core.$ZodCheckDef {
   readonly bounds: Bounds
 }

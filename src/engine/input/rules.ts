@@ -73,7 +73,6 @@ export const indexedText = storableText.check(atMost(maxIndexedLength))
 /** The same, not blank. */
 export const filledIndexedText = text(maxIndexedLength)
 
-/** Requires a text to match a pattern, which the message describes. */
 export function matching(pattern: RegExp, message: string) {
   return rule<string>('INVALID_FORMAT', message, (value) => pattern.test(value), { pattern: pattern.source })
 }
@@ -83,7 +82,6 @@ export const upperCaseWord = text(64).check(
   matching(/^[A-Z][A-Z0-9_]*$/, 'must be upper case: a letter, then letters, digits and underscores'),
 )
 
-/** An id that a row can have. */
 export const id = z
   .string()
   .check(rule('INVALID_FORMAT', 'must be an id of 1 to 128 characters', isPossibleId, { minLength: 1, maxLength: 128 }))
@@ -97,7 +95,6 @@ export const httpUrl = text(2_048).check(
   ),
 )
 
-/** An integer in a range. */
 export function integer(min: number, max: number) {
   const isInRange = (value: number) => Number.isInteger(value) && value >= min && value <= max
   const bounds = { type: 'integer', minimum: min, maximum: max } as const
@@ -128,7 +125,6 @@ export function listOf<Entry extends z.ZodType>(entry: Entry, max: number) {
     .pipe(z.array(entry).meta({ maxItems: max }))
 }
 
-/** Fields that can each be absent or null. */
 export function nullish<Shape extends z.ZodRawShape>(shape: Shape) {
   const entries = Object.entries(shape).map(([name, field]) => [name, (field as z.ZodType).nullish()])
   return Object.fromEntries(entries) as { [Name in keyof Shape]: z.ZodOptional<z.ZodNullable<Shape[Name]>> }
@@ -175,13 +171,11 @@ export const operatorName = z
 // Records of an import have the format of the REST interface: keys in snake case, times and dates as texts. A field
 // without a value may be absent or null.
 
-/** The text of a time in a record. */
 export const recordTimeText = z
   .string()
   .check(refusalRule(refusalOfTime))
   .check(rule('OUT_OF_RANGE', 'must be in the years 1 to 9999', (value) => isStorableTime(new Date(value))))
 
-/** A time in a record. */
 export const recordTime = recordTimeText.transform((value) => new Date(value))
 
 function refusalOfTime(value: string): Refusal | undefined {
@@ -244,7 +238,6 @@ function toFieldError(issue: z.core.$ZodIssue, prefix?: string): FieldError {
   return { field: path.map(String).join('.'), code: fieldErrorCodeOf(issue), message: issue.message }
 }
 
-/** The code of an issue that zod found. */
 export function fieldErrorCodeOf(issue: z.core.$ZodIssue): FieldErrorCode {
   switch (issue.code) {
     case 'custom':

@@ -5,11 +5,7 @@ import { type FieldError, GatewayError, invalidInput } from '../errors.ts'
 export type Outcome<Result> = Result | GatewayError
 
 interface Writing<Input, Valid, Result> {
-  /**
-   * Checks an input.
-   *
-   * @throws GatewayError BAD_USER_INPUT naming every invalid field; any other error rejects all inputs
-   */
+  /** @throws GatewayError BAD_USER_INPUT naming every invalid field; any other error rejects all inputs */
   readonly parse: (input: Input) => Valid
   /** What no two inputs may have in common, by the field that has it. Null and undefined: the input has none. */
   readonly unique?: Readonly<Record<string, (valid: Valid) => string | null | undefined>>

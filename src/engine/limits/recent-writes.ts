@@ -16,7 +16,6 @@ const prefix = 'fusion-gateway:wrote:'
 export function createRecentWrites(milliseconds: number, redis?: RedisConnection) {
   const written = new LRUCache<string, true>({ max: maxKeys, ttl: milliseconds, ttlResolution: 0 })
   return {
-    /** Remembers that a key has written now. */
     async note(keyId: string): Promise<void> {
       written.set(keyId, true)
       await redis?.remember(prefix + keyId, milliseconds)

@@ -1,7 +1,6 @@
 import { createClient } from '@redis/client'
 import type { Logger } from '../telemetry/logger.ts'
 
-/** How long Redis may take to answer. */
 const responseMilliseconds = 500
 
 /** The pause after Redis did not answer. Each attempt can delay a request by the time above. */

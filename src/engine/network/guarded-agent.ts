@@ -4,7 +4,6 @@ import type { Lookup } from './lookup.ts'
 import { type AllowedNetworks, createPrivateNetworks } from './private-networks.ts'
 
 export interface GuardedAgentOptions {
-  /** How long connecting may take. */
   readonly timeoutMilliseconds: number
   /** The networks that are not public to which it may connect. */
   readonly allowPrivateNetworks: AllowedNetworks

@@ -4,7 +4,6 @@ import type { Connections } from '../db/driver.ts'
 import type { StatementEnd } from '../db/request-database.ts'
 import type { LimitName } from '../limit-names.ts'
 
-/** The metrics of a process, in the format of Prometheus. */
 export type Metrics = ReturnType<typeof createMetrics>
 
 /** How many operation names get their own series: of all tenants, and of one tenant. */
@@ -237,7 +236,6 @@ export function countPointsByKey(
     },
   })
 
-  /** Counts points of the key with this id. */
   return (key: string, points: number): void => {
     total.inc(points)
     const spent = keys.get(key) ?? { total: 0, lately: 0 }

@@ -31,7 +31,6 @@ export function failSpan(span: Span, type: string): void {
   span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR })
 }
 
-/** The type of an error that was thrown. */
 export function typeOf(error: unknown): string {
   if (isDriverAdapterError(error)) return error.cause.originalCode ?? error.cause.kind
   return error instanceof Error ? error.name : typeof error

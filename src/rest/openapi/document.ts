@@ -140,7 +140,6 @@ function successOf(
     : { '200': { description: 'OK.', headers: ofHeaders, content } }
 }
 
-/** The statuses of the errors of a route. */
 function statusesOf({ parameters, body, method }: Route): number[] {
   const hasPath = parameters.some((parameter) => parameter.in === 'path')
   const hasInput = body !== undefined || parameters.some((parameter) => parameter.in === 'query')
@@ -199,7 +198,6 @@ function errorsOf(statuses: readonly number[]): Record<string, Json> {
   return Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/${nameOf(status)}` }]))
 }
 
-/** The components of the errors: a response for each status. */
 function errorResponses(): Record<string, Json> {
   const byStatus = Object.entries(Object.groupBy(errors, ({ code }) => errorCodes[code].status))
   return Object.fromEntries(

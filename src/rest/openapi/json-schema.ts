@@ -84,7 +84,6 @@ function orNull(schema: Json): Json {
   return { ...schema, type: [schema['type'], 'null'], ...(values && { enum: [values, null].flat() }) }
 }
 
-/** The schema of a scalar, or a list of scalars, that a client sends. */
 export function inputSchema(type: GraphQLInputType): Json {
   if (isNonNullType(type)) return inputSchema(type.ofType)
   if (isListType(type)) return { type: 'array', items: inputSchema(type.ofType as GraphQLInputType) }

@@ -57,11 +57,7 @@ export function createAccessTokens(keys: SigningKeys, issuer: string) {
         .setJti(randomUUID())
         .sign(key)
     },
-    /**
-     * Reads a token, without the database.
-     *
-     * @throws JOSEError if it is not valid now
-     */
+    /** Sends no statement. @throws JOSEError if the token is not valid now */
     async verify(token: string): Promise<TokenContent> {
       const { payload } = await jwtVerify(
         token,

@@ -27,7 +27,6 @@ const maxFileAgeMilliseconds = 60_000
 
 export interface IssuerKeysOptions {
   readonly log: Logger
-  /** Whether the keys may be in a private network. */
   readonly allowPrivateNetworks: AllowedNetworks
 }
 
@@ -48,7 +47,6 @@ export async function openIssuerKeys(settings: IssuerSettings, options: IssuerKe
   return keysOf(readFile, options, { file }, { maxAge: maxFileAgeMilliseconds, cooldown: minAgeMilliseconds, first })
 }
 
-/** Returns a function that reads the keys at a URL. */
 function createFetch(url: string, { allowPrivateNetworks }: IssuerKeysOptions): () => Promise<unknown> {
   const dispatcher = createGuardedAgent({ timeoutMilliseconds, allowPrivateNetworks })
   const headers = { accept: 'application/json, application/jwk-set+json' }
@@ -65,7 +63,6 @@ function createFetch(url: string, { allowPrivateNetworks }: IssuerKeysOptions): 
 interface Ages {
   readonly maxAge: number
   readonly cooldown: number
-  /** The keys that were read before. */
   readonly first?: UsableKeys | undefined
 }
 

@@ -5,7 +5,6 @@ import type { Database } from '../../db/database.ts'
 import { statement } from '../../db/statement.ts'
 import { type KeyRing, unreadable } from '../../secrets/key-ring.ts'
 
-/** The algorithm of the tokens that the gateway signs. */
 export const signingAlgorithm = 'EdDSA'
 
 export type SigningKeys = ReturnType<typeof createSigningKeys>
@@ -22,7 +21,6 @@ interface KeyPair {
 /** The name of a key pair for the key ring. */
 export const pairOwnerOf = (kid: string) => `signing_key ${kid}`
 
-/** Returns a private key as it is to be stored. */
 export function sealKey(kid: string, key: string, keyRing: KeyRing | undefined): string {
   return keyRing ? JSON.stringify({ encrypted: keyRing.encrypt(key, pairOwnerOf(kid)) }) : key
 }
@@ -133,7 +131,6 @@ export function createSigningKeys({ sql }: Pick<Database, 'sql'>, keyRing?: KeyR
       if (!created) throw new Error('A signing key was created but not found')
       return created
     },
-    /** Returns the public key with an id. */
     async find(kid: string): Promise<CryptoKey | undefined> {
       const known = findKnown(kid)
       // Verifying does not wait for the database, and works without it.

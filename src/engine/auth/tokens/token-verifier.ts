@@ -5,7 +5,6 @@ import type { Viewer } from '../viewer.ts'
 import { type AccessTokens, clockToleranceSeconds, invalidToken } from './access-tokens.ts'
 import type { TrustedIssuer } from './trusted-issuers.ts'
 
-/** A token whose signature and claims are valid. */
 interface VerifiedToken extends Pick<Viewer, 'scopes' | 'userId'> {
   readonly expiresAt: Date
   /** A key of this gateway, which may have been revoked since, or a trusted issuer. */
@@ -26,7 +25,6 @@ const rememberedMilliseconds = 60_000
 /** A longer token does not fit into the headers of a request. */
 const maxLength = 16_384
 
-/** Creates the verification of the gateway's own tokens and of those of trusted issuers. */
 export function createTokenVerifier(own: AccessTokens, trusted: readonly TrustedIssuer[]) {
   const verified = new LRUCache<string, VerifiedToken>({ max: maxTokens, ttl: rememberedMilliseconds })
 

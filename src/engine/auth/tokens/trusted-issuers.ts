@@ -50,11 +50,7 @@ export async function openTrustedIssuers(
  */
 const types = /^(application\/)?(at\+)?jwt$/i
 
-/**
- * Creates the verification of an issuer's tokens.
- *
- * @throws OperatorError if its file of keys cannot be read
- */
+/** @throws OperatorError if its file of keys cannot be read */
 async function createTrustedIssuer(settings: IssuerSettings, tenant: TenantApp, options: IssuerKeysOptions) {
   const { issuer, audience, userIdClaim } = settings
   const keys = await openIssuerKeys(settings, options)

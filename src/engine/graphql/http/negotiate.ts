@@ -34,11 +34,7 @@ export function negotiate(accept: string | undefined): MediaType {
   return type
 }
 
-/**
- * Chooses the media type of the response to a batch, which is JSON.
- *
- * @throws GatewayError NOT_ACCEPTABLE
- */
+/** @throws GatewayError NOT_ACCEPTABLE */
 export function negotiateJson(accept = ''): JsonType {
   const type = preferred(accept, mediaTypes.filter(isJsonType))
   if (type === undefined) {
@@ -57,11 +53,7 @@ const choices = new LRUCache<string, { readonly type: MediaType | undefined }>({
   memoMethod: (accept) => ({ type: preferred(accept, mediaTypes) }),
 })
 
-/**
- * Chooses the protocol of a subscription.
- *
- * @throws GatewayError NOT_ACCEPTABLE if a client accepts none
- */
+/** @throws GatewayError NOT_ACCEPTABLE if a client accepts none */
 export function subscriptionProtocol(accept = ''): 'text/event-stream' | typeof apolloMultipart {
   if (wantsApolloMultipart(accept)) return apolloMultipart
   if (preferred(accept, ['text/event-stream'])) return 'text/event-stream'
@@ -111,11 +103,7 @@ export function isJsonType(type: MediaType): type is JsonType {
 /** The media types whose status says that a result has no data, because the operation was not executed. */
 const strictTypes: readonly MediaType[] = ['application/graphql-response+json', 'multipart/mixed']
 
-/**
- * The HTTP status of a result.
- *
- * @see https://graphql.github.io/graphql-over-http/draft/#sec-Status-Codes
- */
+/** @see https://graphql.github.io/graphql-over-http/draft/#sec-Status-Codes */
 export function statusOf(results: object, type: MediaType): number {
   return 'data' in results || !strictTypes.includes(type) ? 200 : 400
 }

@@ -27,7 +27,6 @@ import type { TrustedDocuments } from './trusted-documents.ts'
 import type { createYogaSender } from './yoga.ts'
 
 export interface GraphQLOptions extends ResponderOptions, Pick<BatchOptions, 'tracing' | 'places'> {
-  /** Whether browsers that open /graphql get GraphiQL. */
   readonly graphiql: boolean
   /** The folder of the operations that GraphiQL opens in tabs. */
   readonly tabs: string
@@ -113,11 +112,7 @@ function isShortArray(body: unknown): boolean {
   return Array.isArray(body) && body.length > 0 && body.length <= maxArray
 }
 
-/**
- * Sends an error in GraphQL's format.
- *
- * @param hasErrorEach whether the operations of a body get the error each
- */
+/** @param hasErrorEach whether the operations of a body get the error each */
 function sendError(reply: FastifyReply, error: GatewayError, hasErrorEach: (body: unknown) => boolean): FastifyReply {
   const { code, headers } = error
   const { body, headers: sent } = reply.request
@@ -148,7 +143,6 @@ function jsonTypeOf(code: ErrorCode, accept: string | undefined): JsonType {
 
 interface ResponderOptions extends DocumentRunnerOptions {
   readonly authenticate: Authenticate
-  /** The queue of steps that keep the event loop busy. */
   readonly steps: FairQueue
   /** How often a subscription in Apollo's multipart protocol sends a heartbeat. */
   readonly heartbeatMilliseconds: number
@@ -189,7 +183,6 @@ function createResponder(options: ResponderOptions) {
   }
 }
 
-/** Returns a function that writes results in a media type, and returns the body. */
 function createSender(heartbeatMilliseconds: number) {
   // Yoga is a fifth of all modules. Clients that ask only for JSON never need it.
   let yogaSender: Promise<ReturnType<typeof createYogaSender>> | undefined

@@ -100,7 +100,6 @@ async function* withHeartbeats(
   }
 }
 
-/** What Yoga's plugins send to a client. */
 interface YogaInput {
   readonly results: Results
   /** Resolves when the client has received what was sent so far, or has gone. */

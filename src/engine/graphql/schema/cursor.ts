@@ -3,7 +3,6 @@ import type { Order } from '../../db/read/order.ts'
 import type { Position } from '../../db/read/page.ts'
 import { invalidField } from '../../errors.ts'
 
-/** A list as its cursors know it. */
 export interface OrderedList {
   /** Its name in cursors and errors: `users`. */
   readonly name: string

@@ -14,7 +14,6 @@ export interface Deprecation {
   readonly sunset: string
 }
 
-/** The text of `@deprecated`. */
 export function deprecationReason({ reason, since, sunset }: Deprecation): string {
   return `${reason} Deprecated since ${since}, and removed from ${sunset} on.`
 }

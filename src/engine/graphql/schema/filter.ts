@@ -40,7 +40,6 @@ const kinds = {
   boolean: (options: FieldOptions<boolean>): FilterField<boolean> => ({ ...options, type: 'Boolean', rule: anything }),
   time: (options: FieldOptions<Date>): FilterField<Date> => ({ ...options, type: 'DateTime', rule: anything }),
   count: (options: FieldOptions<number>): FilterField<number> => ({ ...options, type: 'SafeInt', rule: count }),
-  /** One of the values of an enum. */
   value: <Value extends string>(type: EnumRef<Types, Value>, options: FieldOptions<Value>): FilterField<Value> => ({
     ...options,
     type,
@@ -48,7 +47,6 @@ const kinds = {
   }),
   texts: (options: FieldOptions<readonly string[]>) => list('String', filterText, options),
   ids: (options: FieldOptions<readonly string[]>) => list('ID', filterText, options),
-  /** Several values of an enum. */
   values: <Value extends string>(type: EnumRef<Types, Value>, options: FieldOptions<readonly Value[]>) =>
     list(type, anything, options),
 }

@@ -30,7 +30,6 @@ interface ListOptions {
   readonly selection?: ListSelection
 }
 
-/** What selects and orders the rows of a list. */
 export interface ListSelection {
   readonly filter: Filter
   readonly order: ReturnType<typeof defineOrder>
@@ -82,7 +81,6 @@ export function defineList(name: string, { model, type, plural, scope, descripti
 
 type FieldBuilder = Pick<Parameters<Parameters<typeof builder.queryField>[1]>[0], 'arg'>
 
-/** The arguments that select and order the rows of a list. */
 export function selectionArguments(t: FieldBuilder, plural: string, { filter, order, defaultOrder }: ListSelection) {
   return {
     filter: t.arg({ type: filter.type, description: `Selects ${plural}. All by default.` }),
@@ -96,7 +94,6 @@ export function selectionArguments(t: FieldBuilder, plural: string, { filter, or
   }
 }
 
-/** Defines the connection of a list, and its edge. */
 function defineConnection({
   model,
   type,

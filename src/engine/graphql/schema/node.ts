@@ -12,7 +12,6 @@ interface NodeRow {
   readonly id: string
 }
 
-/** An object that `node` finds by its id. */
 export const Node = builder.interfaceRef<NodeRow>('Node').implement({
   scope: 'inherited',
   description: 'An object with an id. `node(id:)` returns it.',

@@ -20,7 +20,6 @@ interface OrderInput {
   readonly direction: Direction
 }
 
-/** An order as GraphQL has coerced it. */
 interface GivenOrder {
   readonly field: unknown
   readonly direction: Direction
@@ -50,7 +49,6 @@ export function defineOrder(
         direction: t.field({ type: OrderDirection, required: true, description: 'The direction.' }),
       }),
     }),
-    /** Whether a list can be ordered by several fields. */
     hasSeveral: Object.keys(fields).length > 1,
     /**
      * The order that a client asks for, or the default, and those of its ties. A field that comes a second time has no

@@ -60,7 +60,6 @@ const NumberStats = builder.objectRef<Numbers>('NumberStats').implement({
   }),
 })
 
-/** The field with the number of rows. */
 export function rowCount(t: StatsFields, description: string) {
   return t.int({ description, cost, resolve: (load) => load({ of: 'rows' }) })
 }

@@ -18,7 +18,6 @@ interface WithheldField {
   readonly paths: Path[]
 }
 
-/** What is withheld in each execution, by its context. */
 const executions = new WeakMap<Context, Withheld>()
 
 /**

@@ -53,7 +53,6 @@ export async function sendFile(request: FastifyRequest, reply: FastifyReply, fil
   return file.compressed[encoding]
 }
 
-/** Reads a file of a page. */
 export function readPageFile(name: string): string {
   return readFileSync(path.join(import.meta.dirname, 'files', name), 'utf8')
 }
@@ -104,7 +103,6 @@ export function setPageHeaders(reply: FastifyReply, sources: string): void {
   })
 }
 
-/** Sends a page of text and links, in one piece. */
 export type SendTextPage = (reply: FastifyReply, title: string, body: string) => string
 
 /** @param sheets the style sheets, which are part of the page */

@@ -7,7 +7,6 @@ export interface CorsOptions {
    * origin may call the gateway.
    */
   readonly origins: readonly string[]
-  /** Further headers that the pages may send. */
   readonly headers?: readonly string[] | undefined
 }
 

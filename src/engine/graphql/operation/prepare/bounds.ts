@@ -13,7 +13,6 @@ import type { LimitName } from '../../../limit-names.ts'
 /** An error of a document in the gateway's own words. They name nothing of the schema. */
 export class DocumentError extends GraphQLError {}
 
-/** The error of a document that is too large. */
 class DocumentTooLarge extends DocumentError {
   readonly limit = 'document_size' satisfies LimitName
 }

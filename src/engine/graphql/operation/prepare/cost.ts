@@ -58,7 +58,6 @@ export function createCost({ variableDefinitions = [] }: OperationDefinitionNode
   }
 }
 
-/** Where fields are. */
 interface Place {
   /** The length of the lists of a connection or a payload. */
   readonly page: number | undefined

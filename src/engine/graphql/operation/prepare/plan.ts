@@ -56,7 +56,6 @@ export function createPlanner({ fields }: Selection): (variables: Values, contex
   }
 }
 
-/** For which request the relations are planned. */
 interface Planning {
   readonly values: Values
   readonly context: Context

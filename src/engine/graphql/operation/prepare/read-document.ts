@@ -20,7 +20,6 @@ import { own } from '../../../own.ts'
 import { checkDocumentSize, DocumentError, operationBoundsRule } from './bounds.ts'
 import { conditionsOf } from './selection.ts'
 
-/** A document that was parsed and validated. */
 export interface ReadDocument {
   /** The number of its tokens. */
   readonly size: number
@@ -29,11 +28,7 @@ export interface ReadDocument {
   readonly errors: readonly GraphQLError[]
 }
 
-/**
- * Returns a function that parses and validates a document.
- *
- * @param introspection whether the document may introspect the schema
- */
+/** @param introspection whether the document may introspect the schema */
 export function createDocumentReader(schema: GraphQLSchema, introspection: boolean): (text: string) => ReadDocument {
   const rules = [
     ...specifiedRules.map((rule) => replaced.get(rule) ?? rule),

@@ -20,7 +20,6 @@ export interface Schemas {
   readonly guarded: GraphQLSchema
 }
 
-/** Builds the schema of the types that were defined with the builder. */
 export function buildSchemas(): Schemas {
   const directives = [...specifiedDirectives, semanticNonNull]
   const schema = builder.toSchema({ directives })

@@ -115,7 +115,6 @@ export function* allFields(fields: readonly SelectedField[]): Generator<Selected
 
 const none: readonly Condition[] = []
 
-/** The conditions of the `@skip` and `@include` among directives. */
 export function conditionsOf(directives: readonly DirectiveNode[] = []): Condition[] {
   return directives.flatMap(({ name, arguments: [argument] = [] }): Condition[] => {
     if (name.value !== 'skip' && name.value !== 'include') return []
