@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createRandom } from '../../src/domain/seed/person.ts'
+import { createRandom } from '../../src/domain/seed/seed.ts'
 import { runChecks, type Usage } from './checks/run-checks.ts'
 import { untilJobsEnd } from './checks/until-jobs-end.ts'
 import { untilWorkersWork } from './checks/until-workers-work.ts'

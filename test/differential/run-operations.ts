@@ -1,4 +1,4 @@
-import { createRandom } from '../../src/domain/seed/person.ts'
+import { createRandom } from '../../src/domain/seed/seed.ts'
 import { runQuery } from './compare/run-query.ts'
 import { runMutation } from './mutations/run-mutation.ts'
 import { runRoute } from './rest/run-route.ts'

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { createRandom } from '../../src/domain/seed/person.ts'
+import { createRandom } from '../../src/domain/seed/seed.ts'
 import { startGateway } from '../support/cli.ts'
 import { createCluster } from '../support/cluster.ts'
 import { findLeakedConnections } from './connections.ts'

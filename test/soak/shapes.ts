@@ -1,5 +1,5 @@
 import type { Random } from '../../src/domain/resource.ts'
-import { createRandom } from '../../src/domain/seed/person.ts'
+import { createRandom } from '../../src/domain/seed/seed.ts'
 
 /** Optional fields of a selection. Each selection also has a field with the tenant's mark. */
 const fields = {

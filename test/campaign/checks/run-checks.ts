@@ -1,4 +1,4 @@
-import { createRandom } from '../../../src/domain/seed/person.ts'
+import { createRandom } from '../../../src/domain/seed/seed.ts'
 import { findLeakedConnections } from '../../soak/connections.ts'
 import { usedHeap } from '../../soak/heap.ts'
 import type { Ledger } from '../ledger.ts'

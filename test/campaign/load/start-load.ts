@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createRandom } from '../../../src/domain/seed/person.ts'
+import { createRandom } from '../../../src/domain/seed/seed.ts'
 import type { MarkedTenant } from '../../soak/tenants.ts'
 import type { Ledger } from '../ledger.ts'
 import { type ClientOptions, createClient } from './client.ts'
