@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Database } from '../../engine/db/database.ts'
 import { sumOfBatches, sumOfTenants } from '../../engine/db/each-tenant.ts'
 import { selectColumns } from '../../engine/db/read/columns.ts'
+import type { IdWindow } from '../../engine/db/read/page.ts'
 import { type Parameter, type Statement, statement } from '../../engine/db/statement.ts'
 import { invalidField, OperatorError } from '../../engine/errors.ts'
 import type { Event, EventType } from './event.ts'
@@ -126,18 +127,8 @@ export async function fitEventLog(
 }
 
 /** Which events of a tenant to read, in the order of the log. All conditions must hold. */
-export interface EventSelection {
+export interface EventSelection extends IdWindow {
   readonly tenantAppId: string
-  /** Exclusive. All that are kept by default. */
-  readonly after?: string | undefined
-  /** Exclusive. */
-  readonly before?: string | undefined
-  /** Inclusive. */
-  readonly notBefore?: string | undefined
-  readonly notAfter?: string | undefined
-  /** Whether to read the last events of the selection, the newest first. */
-  readonly fromEnd?: boolean
-  readonly limit: number
   readonly types?: readonly EventType[] | undefined
   readonly resourceId?: string | undefined
   readonly keyId?: string | undefined

@@ -1,4 +1,5 @@
 import type { Database } from '../../engine/db/database.ts'
+import type { IdWindow } from '../../engine/db/read/page.ts'
 import { type Parameter, statement } from '../../engine/db/statement.ts'
 import type { Payer } from '../../engine/limits/concurrency.ts'
 
@@ -14,17 +15,8 @@ export interface UsageSelection {
   readonly operationName?: string | undefined
 }
 
-export interface UsagePage extends Pick<UsageSelection, 'from' | 'to'> {
+export interface UsagePage extends IdWindow, Pick<UsageSelection, 'from' | 'to'> {
   readonly tenantAppId: string
-  /** Exclusive ids. */
-  readonly after?: string | undefined
-  readonly before?: string | undefined
-  /** Inclusive ids. */
-  readonly notBefore?: string | undefined
-  readonly notAfter?: string | undefined
-  /** Whether to read the last rows of the list, the last one first. */
-  readonly fromEnd: boolean
-  readonly limit: number
 }
 
 /** The requests of one client of a key for one operation. */

@@ -53,3 +53,16 @@ export function windowBeyond({ order, ...page }: PageRequest, side: 'after' | 'b
   const direction = isAbove ? 'ASC' : 'DESC'
   return { order, direction, [isAbove ? 'above' : 'below']: page[side], isClosed: true, limit: 1 }
 }
+
+/** Which rows to read of a list that is ordered by ids. All conditions must hold. */
+export interface IdWindow {
+  /** Exclusive. */
+  readonly after?: string | undefined
+  readonly before?: string | undefined
+  /** Inclusive. */
+  readonly notBefore?: string | undefined
+  readonly notAfter?: string | undefined
+  /** Whether to read the last rows, the last one first. */
+  readonly fromEnd?: boolean
+  readonly limit: number
+}

@@ -1,7 +1,7 @@
 import type { Model } from '../../db/data-model.ts'
 import type { Condition } from '../../db/read/list.ts'
 import type { Loaders } from '../../db/read/loaders.ts'
-import { type PageRequest, windowBeyond, windowOf } from '../../db/read/page.ts'
+import { type IdWindow, type PageRequest, windowBeyond, windowOf } from '../../db/read/page.ts'
 import { type FieldError, invalidField, invalidInput } from '../../errors.ts'
 import { decodeCursor, encodeCursor, type OrderedList } from './cursor.ts'
 
@@ -99,19 +99,6 @@ export async function readPage(
   return toConnection(list, page, rows, (side) => loaders.hasRow(model, { conditions, ...windowBeyond(page, side) }))
 }
 
-/** Which rows to read of a list that is ordered by ids. */
-export interface IdWindow {
-  /** Exclusive. */
-  readonly after?: string | undefined
-  readonly before?: string | undefined
-  /** Inclusive. */
-  readonly notBefore?: string | undefined
-  readonly notAfter?: string | undefined
-  /** Whether to read the last rows, the last one first. */
-  readonly fromEnd: boolean
-  readonly limit: number
-}
-
 /**
  * Reads a page of a list that is ordered by ids, which are also its cursors.
  *
@@ -133,7 +120,7 @@ export async function readPageById<Node extends Row>(
   const rows = await read({ after, before, fromEnd, limit: size + 1 })
   const edgeOf = (node: Node) => ({ node, cursor: node.id })
   return connectionOf({ size, fromEnd, after, before }, rows, edgeOf, async (side) => {
-    const beyond = side === 'after' ? { notAfter: after, fromEnd: true } : { notBefore: before, fromEnd: false }
+    const beyond = side === 'after' ? { notAfter: after, fromEnd: true } : { notBefore: before }
     return (await read({ ...beyond, limit: 1 })).length > 0
   })
 }
