@@ -79,11 +79,7 @@ function tooManyAccounts(): GatewayError {
   return invalidField('userId', 'TOO_LONG', problem)
 }
 
-/**
- * Changes an account of the viewer's tenant. Its platform and platform account id cannot change.
- *
- * @throws GatewayError BAD_USER_INPUT naming every invalid field; NOT_FOUND for `id`
- */
+/** @throws GatewayError BAD_USER_INPUT naming every invalid field; NOT_FOUND for `id` */
 export async function updateAccount(
   { rows }: Context,
   { id, ...input }: z.input<typeof accountChange> & { readonly id: string },

@@ -60,11 +60,7 @@ export interface EventFollower {
   readonly hasEnded: boolean
   /** @throws Interruption if the feed was closed before the follower ended */
   requireFeed(): void
-  /**
-   * Waits for events. Returns undefined when the follower has ended.
-   *
-   * @throws Interruption if the feed was closed
-   */
+  /** Returns undefined when the follower has ended. @throws Interruption if the feed was closed */
   next(): Promise<readonly Event[] | undefined>
   /** Ends the follower; `next` resolves at once. */
   return(): void

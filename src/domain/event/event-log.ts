@@ -158,11 +158,7 @@ export function createEventLog({ sql, model, driver }: Pick<Database, 'sql' | 'm
   }
 
   return {
-    /**
-     * Reads a page of a tenant's log.
-     *
-     * @throws GatewayError BAD_USER_INPUT if events after the id have been removed because of their age
-     */
+    /** @throws GatewayError BAD_USER_INPUT if events after the id have been removed because of their age */
     async read({ tenantAppId, limit, fromEnd = false, ...selection }: EventSelection): Promise<Event[]> {
       const { after, before, notBefore, notAfter, types, resourceId, keyId, since, userId } = selection
       const conditions: Record<string, Parameter | undefined> = {
@@ -213,11 +209,7 @@ export function createEventLog({ sql, model, driver }: Pick<Database, 'sql' | 'm
       return found && String(found[0])
     },
 
-    /**
-     * Removes events that are older than `days`, in batches of the oldest events of a tenant.
-     *
-     * @returns how many
-     */
+    /** Removes events that are older than `days`, in batches of the oldest events of a tenant. Returns how many. */
     async removeOlderThan(days: number): Promise<number> {
       return sumOfTenants(sql, { list: listTenants }, (tenantAppId) =>
         sumOfBatches(maxEvents, async () => {

@@ -161,11 +161,7 @@ function isSameJob(job: Job, { jobType, payload }: NewJobRow): boolean {
   return job.jobType === jobType && isDeepStrictEqual(job.payload, stored)
 }
 
-/**
- * Cancels a job. Its worker notices because the lease has ended.
- *
- * @throws GatewayError BAD_USER_INPUT: NOT_FOUND, or CONFLICT if the job is finished
- */
+/** @throws GatewayError BAD_USER_INPUT: NOT_FOUND, or CONFLICT if the job is finished */
 export async function cancelJob(context: Context, { id }: { id: string }): Promise<Job> {
   const { viewer, jobs } = context
   return (await jobs.cancel({ tenantAppId: viewer.tenantAppId, id })) ?? reject(context, id, 'cancel')

@@ -194,11 +194,7 @@ const deleteOtherEmails = statement(
   'DELETE FROM email_record WHERE tenant_app_id = $1 AND profile_id = ANY($2) AND id <> ALL($3)',
 )
 
-/**
- * Finds the account of each profile.
- *
- * @throws RecordError if an account does not exist, or the record names another account or another profile
- */
+/** @throws RecordError if an account does not exist, or the record names another account or another profile */
 async function findAccounts(
   database: Database,
   tenantAppId: string,

@@ -217,8 +217,6 @@ export function orEmpty<Schema extends z.ZodType>(schema: Schema) {
 }
 
 /**
- * Validates an input.
- *
  * @param prefix the path of the input in the request, if it is not the input itself: `filter`
  * @returns the output of the schema
  * @throws GatewayError BAD_USER_INPUT naming every invalid field

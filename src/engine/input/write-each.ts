@@ -62,8 +62,6 @@ export function writeOne<Context, Input, Result>(
 }
 
 /**
- * Deletes rows by their ids.
- *
  * @param remove deletes the rows that exist, and returns their ids
  * @param notFound the rejection of the field `id` of an input, if there is no such row
  * @returns the id of each deleted row, or the rejection

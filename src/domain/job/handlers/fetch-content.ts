@@ -8,6 +8,7 @@ import type { AllowedNetworks } from '../../../engine/network/private-networks.t
 import { readBytes } from '../../../engine/network/read-bytes.ts'
 import { readRetryAfter } from '../../../engine/network/retry-after.ts'
 import { type JobHandler, PermanentError } from '../worker/handler.ts'
+import { codedError } from '../worker/outcome.ts'
 import type { FeedAnswer, FeedBytes } from './feed/feed.worker.ts'
 import type { FeedIds } from './feed/feed-item.ts'
 
@@ -108,10 +109,6 @@ function codeOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : 'FETCH_FAILED'
 }
 
-function codedError(code: string, message: string): Error {
-  return Object.assign(new Error(message), { code })
-}
-
 /** Keeps the cookies of one fetch: some servers set a cookie, redirect, and redirect again until they get it. */
 function createCookies() {
   const byOrigin = new Map<string, Map<string, string>>()
@@ -133,9 +130,7 @@ function createCookies() {
 }
 
 /**
- * Requests a URL, and the URLs to which it redirects.
- *
- * @returns the response with a status of success
+ * @returns the response with a status of success, after redirects
  * @throws PermanentError if another attempt cannot succeed; otherwise an Error with the code BAD_STATUS
  */
 async function followRedirects(

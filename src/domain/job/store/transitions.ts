@@ -20,11 +20,7 @@ export interface Failure {
 /** A handler passes on what another server says, which can be any number. */
 const maxRetryAfterSeconds = 24 * 60 * 60
 
-/**
- * The parameters with which a statement ends a failed attempt: its error, whether there is another attempt, and when.
- *
- * @returns six values
- */
+/** The parameters of a statement that ends a failed attempt: its error, whether there is another attempt, and when. */
 export function failureParameters(failure: Failure, { delaySeconds, maxDelaySeconds }: Backoff): readonly string[] {
   const { code, message, isRetryable, retryAfterSeconds = 0 } = failure
   return [

@@ -9,7 +9,7 @@ import { jobType } from '../job.input.ts'
 import type { HandlerOptions, JobContext, JobHandler } from './handler.ts'
 import { abortGraceMilliseconds } from './handler.ts'
 import type { IsolatedJob, ThreadMessage } from './isolated/isolated.worker.ts'
-import { readThrown } from './outcome.ts'
+import { codedError, readThrown } from './outcome.ts'
 
 /**
  * Loads a file of handlers. Each function that it exports handles the jobs of the type it is named after. The file can
@@ -123,7 +123,7 @@ function limitTime(handler: JobHandler, maxSeconds: number): JobHandler {
     const controller = new AbortController()
     const signal = AbortSignal.any([context.signal, controller.signal])
     const abandoned = Promise.withResolvers<never>()
-    const timeout = Object.assign(new Error(`The handler ran longer than ${maxSeconds} s`), { code: 'TIMEOUT' })
+    const timeout = codedError('TIMEOUT', `The handler ran longer than ${maxSeconds} s`)
     const timer = setTimeout(() => {
       controller.abort(timeout)
       setTimeout(() => abandoned.reject(timeout), abortGraceMilliseconds)
@@ -180,24 +180,19 @@ function answerOf(thread: Worker, { signal, progress }: JobContext, maxMemoryMib
       else if ('failure' in message) reject(errorOf(message.failure))
       else resolve(message.result === undefined ? null : JSON.parse(message.result))
     })
-    thread.on('error', (error) => reject(isOutOfMemory(error) ? outOfMemory(maxMemoryMib) : error))
-    thread.on('exit', (code) => reject(failed('THREAD_ENDED', `The thread of the handler ended with the code ${code}`)))
+    thread.on('error', (error) => {
+      const isTooLarge = Object(error).code === 'ERR_WORKER_OUT_OF_MEMORY'
+      reject(
+        isTooLarge ? codedError('OUT_OF_MEMORY', `The handler took more than ${maxMemoryMib} MiB of memory`) : error,
+      )
+    })
+    thread.on('exit', (code) =>
+      reject(codedError('THREAD_ENDED', `The thread of the handler ended with the code ${code}`)),
+    )
     signal.addEventListener('abort', () => setTimeout(() => reject(signal.reason), abortGraceMilliseconds))
   })
 }
 
 function errorOf({ name, message, code, retryAfterSeconds }: Readonly<Record<string, unknown>>): Error {
   return Object.assign(new Error(String(message ?? '')), { name, code, retryAfterSeconds })
-}
-
-function isOutOfMemory(error: unknown): boolean {
-  return Object(error).code === 'ERR_WORKER_OUT_OF_MEMORY'
-}
-
-function outOfMemory(maxMemoryMib: number): Error {
-  return failed('OUT_OF_MEMORY', `The handler took more than ${maxMemoryMib} MiB of memory`)
-}
-
-function failed(code: string, message: string): Error {
-  return Object.assign(new Error(message), { code })
 }

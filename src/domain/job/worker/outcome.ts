@@ -25,6 +25,11 @@ export function progressMessageOf(message: unknown): string | null {
   return isFilled(text) ? toStorableText(text, maxMessageLength) : null
 }
 
+/** An error whose code becomes that of the failure. */
+export function codedError(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code })
+}
+
 function isFilled(value: unknown): value is string {
   return typeof value === 'string' && value.trim() !== ''
 }

@@ -7,7 +7,7 @@ import { keepWatching } from '../../event/wake-ups.ts'
 import type { JobStore } from '../store/job-store.ts'
 import { type Failure, type JobLease, leaseOf } from '../store/transitions.ts'
 import type { JobHandler, JobHandlers } from './handler.ts'
-import { failureOf } from './outcome.ts'
+import { codedError, failureOf } from './outcome.ts'
 import { heldJob, type RunningJob, runJob, type TraceJob } from './run-job.ts'
 
 export interface WorkerOptions {
@@ -120,9 +120,7 @@ export function startWorker(options: WorkerOptions): Worker {
       stopping.abort()
       await stopped
       const timer = setTimeout(() => {
-        for (const { abort } of running.values()) {
-          abort(Object.assign(new Error('The worker was stopped'), { code: 'WORKER_STOPPED' }))
-        }
+        for (const { abort } of running.values()) abort(codedError('WORKER_STOPPED', 'The worker was stopped'))
       }, graceMilliseconds)
       await Promise.all([...running.values()].map(({ ended }) => ended))
       clearTimeout(timer)

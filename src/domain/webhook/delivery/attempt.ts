@@ -35,11 +35,7 @@ function pauseOf(retryAfterSeconds = 0): number {
   return Math.min(retryAfterSeconds, maxRetryAfter)
 }
 
-/**
- * Runs the query of a webhook. Returns its data, or why it failed.
- *
- * @throws GatewayError if it is not executed now
- */
+/** Returns the data of the query of a webhook, or why it failed. @throws GatewayError if it is not executed now */
 export type RunQuery = (
   viewer: Viewer,
   text: string,

@@ -13,13 +13,13 @@ export interface DelivererOptions {
   readonly log: Logger
   /** How many attempts this process makes at a time. One tenant gets about half of them. */
   readonly concurrency?: number
-  /** How long a worker holds a delivery: longer than an attempt can take. */
-  readonly leaseSeconds?: number
   /** How often it looks for due deliveries and new events when none are announced. */
   readonly pollMilliseconds?: number
 }
 
 const releaseMilliseconds = 5_000
+/** How long a worker holds a delivery: longer than an attempt can take. */
+const leaseSeconds = 60
 
 /**
  * Starts to deliver the events of all tenants to their webhooks: puts new events into deliveries, and makes the
@@ -29,7 +29,7 @@ const releaseMilliseconds = 5_000
  *   milliseconds. Other workers make those that were not finished
  */
 export function startDeliverer(options: DelivererOptions): (graceMilliseconds: number) => Promise<void> {
-  const { deliveries, events, attempt, log, concurrency = 100, leaseSeconds = 60, pollMilliseconds = 1_000 } = options
+  const { deliveries, events, attempt, log, concurrency = 100, pollMilliseconds = 1_000 } = options
   const running = new Map<string, { readonly tenantAppId: string; readonly ended: Promise<void> }>()
   const alarm = createAlarm()
   const aborting = new AbortController()
@@ -126,11 +126,7 @@ const retryMilliseconds = 500
 /** How often a batch is tried. Then its leases end, and the deliveries are made again. */
 const maxTries = 20
 
-/**
- * Records the ends of attempts, all that wait with one statement.
- *
- * @param aborted ends the tries
- */
+/** Records the ends of attempts: all that wait with one statement. `aborted` ends the tries. */
 function createRecorder(deliveries: Pick<DeliveryStore, 'record'>, log: Logger, aborted: AbortSignal) {
   let waiting: EndedDelivery[] = []
   let writing: Promise<void> | undefined
