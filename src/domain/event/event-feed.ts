@@ -1,7 +1,10 @@
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Driver, Listener } from '../../engine/db/driver.ts'
 import { invalidField } from '../../engine/errors.ts'
 import type { Payer } from '../../engine/limits/concurrency.ts'
+import { repeat } from '../../engine/repeat.ts'
+import type { Logger } from '../../engine/telemetry/logger.ts'
 import { isEventId, transactionOf } from './event.ts'
 import { type EventFollower, Follower, feedClosed, TenantTail } from './event-follower.ts'
 import type { EventLog, EventSelection } from './event-log.ts'
@@ -207,4 +210,33 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
       await (await listening?.catch(() => undefined))?.close()
     },
   }
+}
+
+const listenAgainMilliseconds = 5_000
+
+interface WatchOptions {
+  readonly events: Pick<EventFeed, 'watch'>
+  readonly log: Logger
+  readonly signal: AbortSignal
+  readonly onEvents: () => void
+}
+
+/**
+ * Watches the event log until a worker stops. It only makes the worker faster: polling finds work that was not
+ * announced.
+ */
+export async function keepWatching({ events, log, signal, onEvents }: WatchOptions): Promise<void> {
+  const watch = async () => {
+    const stopWatching = await events.watch(onEvents)
+    if (!signal.aborted) await once(signal, 'abort')
+    stopWatching()
+    return 0
+  }
+  await repeat(watch, {
+    signal,
+    onError(error) {
+      log.warn({ err: error }, 'changes are not announced to this worker; it polls for them')
+      return listenAgainMilliseconds
+    },
+  })
 }

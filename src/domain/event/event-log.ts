@@ -6,8 +6,7 @@ import type { IdWindow } from '../../engine/db/read/page.ts'
 import { type Parameter, type Statement, statement } from '../../engine/db/statement.ts'
 import { invalidField, OperatorError } from '../../engine/errors.ts'
 import type { Event, EventType } from './event.ts'
-import { horizonOf } from './horizon.ts'
-import { createNewEvents, maxEvents } from './new-events.ts'
+import { createNewEvents, horizonOf, maxEvents } from './new-events.ts'
 
 // What has changed since a position in the log. Unlike followers, a delta reads the rows and the log in one snapshot,
 // and so also the events at the end before which others can still appear: these are read again after the next position,

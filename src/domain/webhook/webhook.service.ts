@@ -9,7 +9,7 @@ import { atMost, filledText, httpUrl, listOf, parseInput, rule, text } from '../
 import type { KeyRing } from '../../engine/secrets/key-ring.ts'
 import { lockKeys } from '../credential/key.service.ts'
 import { type EventType, isEventId, eventTypes as knownTypes } from '../event/event.ts'
-import { completeOf } from '../event/horizon.ts'
+import { completeOf } from '../event/new-events.ts'
 import { generateSecret, secretOwnerOf } from './secrets.ts'
 import { webhookIds } from './webhook.ts'
 

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAlarm, repeat } from '../../../engine/repeat.ts'
 import type { Logger } from '../../../engine/telemetry/logger.ts'
-import type { EventFeed } from '../../event/event-feed.ts'
-import { keepWatching } from '../../event/wake-ups.ts'
+import { type EventFeed, keepWatching } from '../../event/event-feed.ts'
 import type { Attempt } from './attempt.ts'
 import type { ClaimedDelivery, DeliveryStore, EndedDelivery } from './delivery-store.ts'
 
