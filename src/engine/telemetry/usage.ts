@@ -13,7 +13,6 @@ export interface CountedOperation {
   readonly fields: ReadonlySet<string>
 }
 
-/** Who sends an operation. */
 export interface Caller {
   readonly viewer: { readonly tenantAppId: string; readonly keyId: string }
   readonly client: Client | undefined

@@ -122,7 +122,6 @@ export interface PreparedOperation {
    * pages, counts, conditions.
    */
   extraPointsIn(variables: Values): (data: unknown) => number
-  /** Counts the nodes in the data of a response. */
   countNodes(data: unknown): number
   coerce(variables: Values): ReturnType<typeof coerceVariables>
   /** Its reads, for coerced variables and the request. */
@@ -135,7 +134,6 @@ export interface PreparedOperation {
   compiled(): CompiledOperation | undefined
 }
 
-/** An operation, or the errors of its document. */
 export type Preparation =
   | { readonly operation: PreparedOperation; readonly errors?: undefined }
   | {
@@ -147,7 +145,6 @@ export type Preparation =
 
 /** Prepares operations: parses, validates and analyses each document once. */
 export interface Preparer {
-  /** The schema of the documents. */
   readonly schema: GraphQLSchema
   prepare(text: string | undefined, operationName?: string | null): Preparation
   /** Whether the cache has the prepared operation of the document, or the errors of the document. */
@@ -156,7 +153,6 @@ export interface Preparer {
 
 export interface PreparerOptions {
   readonly schemas: Schemas
-  /** Whether the schema may be introspected. */
   readonly introspection: boolean
   readonly metrics: Metrics
   /** The cache, which the preparers of a process share. */
@@ -182,7 +178,6 @@ interface PreparedDocument extends ReadDocument {
 
 export type DocumentCache = ReturnType<typeof createDocumentCache>
 
-/** Creates a cache of the documents that were used last. */
 export function createDocumentCache() {
   return new LRUCache<string, PreparedDocument>({
     max: maxDocuments,
@@ -191,7 +186,6 @@ export function createDocumentCache() {
   })
 }
 
-/** Creates a preparer. */
 export function createPreparer(options: PreparerOptions): Preparer {
   const { schemas, introspection, metrics, documents = createDocumentCache() } = options
   const { schema } = schemas
@@ -299,7 +293,6 @@ function prepareOperation(
   }
 }
 
-/** Whether a viewer has every scope that an operation needs. */
 export function hasScopes({ scopes }: Viewer, operation: PreparedOperation): boolean {
   return operation.scopes.every((scope) => scopes.includes(scope))
 }
