@@ -154,9 +154,7 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
       queue.run(payer, () => log.read({ ...selection, tenantAppId: payer.tenantAppId })),
 
     /**
-     * Follows the events of a tenant after an id, or from now on.
-     *
-     * @param after the id of the last event that the follower knows
+     * @param after the id of the last event that the follower knows. Without it, the follower starts now
      * @param onPage called before each page that is read for this follower alone, because it is far behind
      * @throws GatewayError BAD_USER_INPUT if `after` is not an id of the log. Reading throws it if later events have
      *   been removed

@@ -75,8 +75,6 @@ interface HandlerLimits {
 }
 
 /**
- * Reads the options that a file of handlers exports.
- *
  * @param jobTypes the types of its handlers. A handler can have the name of an option
  * @returns the limits of a type
  * @throws OperatorError if an option has another value, or names a type without a handler

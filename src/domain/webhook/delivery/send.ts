@@ -142,8 +142,6 @@ interface SignedMessage {
 }
 
 /**
- * Signs a message.
- *
  * @param id the same for each attempt to send the message
  * @param secrets the signature has one part for each
  * @see

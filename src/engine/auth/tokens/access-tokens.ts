@@ -37,11 +37,7 @@ export const clockToleranceSeconds = 5
 
 const requiredClaims = ['exp', 'iat', 'sub', 'jti', 'client_id', 'tenant_app_id', 'scope']
 
-/**
- * Creates the signing and the verification of the gateway's own access tokens.
- *
- * @param issuer of the tokens, and their audience
- */
+/** @param issuer of the tokens, and their audience */
 export function createAccessTokens(keys: SigningKeys, issuer: string) {
   return {
     issuer,

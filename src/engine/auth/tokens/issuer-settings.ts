@@ -38,8 +38,6 @@ function settingsWith(grantable: readonly Scope[]) {
 }
 
 /**
- * Reads the file of TRUSTED_ISSUERS.
- *
  * @param grantable the scopes that tokens can have
  * @returns the settings; paths of files are absolute
  * @throws OperatorError naming what is wrong

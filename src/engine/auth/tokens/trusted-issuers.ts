@@ -15,8 +15,6 @@ import { type IssuerSettings, readIssuerSettings } from './issuer-settings.ts'
 export type TrustedIssuer = Awaited<ReturnType<typeof createTrustedIssuer>>
 
 /**
- * Creates the verification of the issuers in the file of TRUSTED_ISSUERS.
- *
  * @param options.userScopes the scopes that tokens for users can have
  * @throws OperatorError naming what is wrong with the file, an issuer that is the gateway itself, or a tenant that does
  *   not exist

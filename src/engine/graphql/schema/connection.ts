@@ -15,11 +15,7 @@ export interface ConnectionArguments {
   readonly before?: string | null | undefined
 }
 
-/**
- * Reads the size of a page, and whether it is the end of the list.
- *
- * @throws GatewayError BAD_USER_INPUT if a size is not 0–500, or both sizes are given
- */
+/** @throws GatewayError BAD_USER_INPUT if a size is not 0–500, or both sizes are given */
 export function readPageSize({ first, last }: ConnectionArguments): Pick<PageRequest, 'size' | 'fromEnd'> {
   const errors: FieldError[] = []
   for (const [field, size] of Object.entries({ first, last })) {
@@ -35,8 +31,6 @@ export function readPageSize({ first, last }: ConnectionArguments): Pick<PageReq
 }
 
 /**
- * Reads the arguments of a connection.
- *
  * @throws GatewayError BAD_USER_INPUT if a size is not 0–500, both sizes are given, or a cursor is not one of the list
  * @see https://relay.dev/graphql/connections.htm#sec-Pagination-algorithm
  */
@@ -69,8 +63,6 @@ class Edge<Node extends Row> {
 }
 
 /**
- * Creates a connection from the rows of a page.
- *
  * @param rows up to `size + 1` rows, in the order in which they were read; the extra row shows that there are more
  * @param hasBeyond whether the list has a row at the cursor `after` or before it, or at the cursor `before` or after
  *   it. It is called when a field asks for it

@@ -30,8 +30,6 @@ function ordersIn(order: Order): readonly Order[] {
 }
 
 /**
- * Reads the position of a cursor.
- *
  * @param argument that has the cursor: `after`
  * @throws GatewayError BAD_USER_INPUT for the cursor of another list, or of the list in another order
  */

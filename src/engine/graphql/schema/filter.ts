@@ -82,8 +82,6 @@ export interface Filter<Values = FilterValues> {
    */
   isScan(values: Values): boolean
   /**
-   * The conditions of values.
-   *
    * @throws GatewayError BAD_USER_INPUT for a value that no row can have, or too many of them; FORBIDDEN for a field
    *   whose scope the viewer lacks
    */
