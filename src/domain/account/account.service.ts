@@ -6,7 +6,7 @@ import { isPossibleId } from '../../engine/db/ids.ts'
 import { selectColumns } from '../../engine/db/read/columns.ts'
 import type { Sql } from '../../engine/db/sql.ts'
 import { statement } from '../../engine/db/statement.ts'
-import { type GatewayError, invalidField } from '../../engine/errors.ts'
+import { invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/rules.ts'
 import { deleteEach, type Outcome, writeEach, writeOne } from '../../engine/input/write-each.ts'
 import { userNotFound } from '../user/user.service.ts'
@@ -39,6 +39,7 @@ export const linkAccount = writeOne(linkAccounts)
  * make them unreadable.
  */
 const maxAccountsOfToken = 1_000
+const tooManyAccounts = `has ${maxAccountsOfToken} accounts, the most that a user can link with a token`
 
 type NewAccount = Omit<Account, 'tenantAppId' | 'createdAt' | 'updatedAt'>
 
@@ -61,7 +62,7 @@ async function writeLinks({ viewer, sql, rows }: Context, links: readonly NewAcc
     if (!users.has(link.userId)) return userNotFound('userId')
     const existing = linked.get(link.id) ?? existingOf(link)
     if (existing?.userId === link.userId) return existing
-    if (!existing && added.indexOf(link) >= room) return tooManyAccounts()
+    if (!existing && added.indexOf(link) >= room) return invalidField('userId', 'TOO_LONG', tooManyAccounts)
     return existing
       ? invalidField('platformAccountId', 'CONFLICT', 'is linked to another user')
       : invalidField('id', 'CONFLICT', 'is the id of another account')
@@ -72,11 +73,6 @@ async function writeLinks({ viewer, sql, rows }: Context, links: readonly NewAcc
 async function roomOf(sql: Sql, tenantAppId: string, userId: string): Promise<number> {
   const [[count] = []] = await sql.query(countOfUser, [tenantAppId, userId])
   return maxAccountsOfToken - Number(count)
-}
-
-function tooManyAccounts(): GatewayError {
-  const problem = `has ${maxAccountsOfToken} accounts, the most that a user can link with a token`
-  return invalidField('userId', 'TOO_LONG', problem)
 }
 
 /** @throws GatewayError BAD_USER_INPUT naming every invalid field; NOT_FOUND for `id` */

@@ -80,6 +80,7 @@ function uuidScheme(seed: number): IdScheme {
   }
 }
 
+/** The triggers wrote the events of the demo tenant for the moment in which its rows were inserted. */
 const replaceEvents = statement(`
   WITH removed AS (DELETE FROM event WHERE tenant_app_id = $1)
   INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id, status, status_before, created_at)
@@ -93,14 +94,6 @@ const replaceEvents = statement(`
     UNION ALL SELECT tenant_app_id, 'JOB_STARTED', id, NULL, NULL, 'RUNNING', 'PENDING', started_at FROM job
     UNION ALL SELECT tenant_app_id, 'JOB_' || status, id, NULL, NULL, status::text, 'RUNNING', finished_at FROM job
   ) AS happened WHERE tenant_app_id = $1 AND at IS NOT NULL ORDER BY at`)
-
-/**
- * Writes the events of the demo tenant again, in the order and at the times of its rows. The triggers wrote them for
- * the moment in which the rows were inserted.
- */
-async function dateDemoEvents({ sql }: Database, tenantAppId: string): Promise<void> {
-  await sql.execute(replaceEvents, [tenantAppId])
-}
 
 const demoUsers = 25
 
@@ -145,7 +138,7 @@ async function createDemoTenant(database: Database, key: string): Promise<void> 
     const rows = seed?.demoRows?.(tenantAppId, now) ?? []
     if (seed) await insertRows(database.sql, seed.model, rows)
   }
-  await dateDemoEvents(database, tenantAppId)
+  await database.sql.execute(replaceEvents, [tenantAppId])
   await createKey(database, { tenantAppId, name: 'demo', key })
 }
 

@@ -30,11 +30,6 @@ function retryDelay(attempt: number, pauseSeconds = 0): number | null {
   return delay === undefined ? null : Math.max(delay * (1 + Math.random()), pauseSeconds)
 }
 
-/** How long nothing is sent to an endpoint whose response has this Retry-After, in seconds: at most a day. */
-function pauseOf(retryAfterSeconds = 0): number {
-  return Math.min(retryAfterSeconds, maxRetryAfter)
-}
-
 /** Returns the data of the query of a webhook, or why it failed. @throws GatewayError if it is not executed now */
 export type RunQuery = (
   viewer: Viewer,
@@ -124,7 +119,7 @@ export function createAttempt({ services, runQuery, keys, secrets, send, log }: 
     metrics.webhookDeliveries.inc({ outcome: result.isAccepted ? 'succeeded' : 'failed' })
     const { status: responseStatus, error } = result
     if (result.isAccepted) return ended('SUCCEEDED', { responseStatus })
-    const pauseSeconds = pauseOf(result.retryAfterSeconds)
+    const pauseSeconds = Math.min(result.retryAfterSeconds ?? 0, maxRetryAfter)
     if (pauseSeconds > 0) await createDeliveryStore(sql).pause(webhook, pauseSeconds)
     const delaySeconds = retryDelay(attempt, pauseSeconds)
     return ended(delaySeconds === null ? 'FAILED' : 'PENDING', { responseStatus, error, delaySeconds })
