@@ -189,16 +189,11 @@ function reservedDescriptors(
  * The number of client connections that leaves enough descriptors for the database and everything else. A process
  * without a free descriptor can neither connect to the database again nor open a file.
  *
- * @param config of the process
  * @param servers how many nodes of a distributed database it follows
- * @param limit how many descriptors the process may have
  * @returns undefined if there is no limit, or it is unknown
  */
-function maxConnectionsOf(
-  config: Pick<Config, 'database' | 'metricsPort'>,
-  servers = 1,
-  limit = readDescriptorLimit(),
-): number | undefined {
+function maxConnectionsOf(config: Pick<Config, 'database' | 'metricsPort'>, servers = 1): number | undefined {
+  const limit = readDescriptorLimit()
   if (limit === undefined) return undefined
   return Math.max(Math.floor(limit * minShare), limit - reservedDescriptors(config, servers))
 }
