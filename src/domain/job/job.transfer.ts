@@ -107,44 +107,26 @@ async function writeJobs(database: Database, tenantAppId: string, jobs: readonly
     return false
   })
   const now = new Date()
-  await insertRows(
-    database.sql,
-    'Job',
-    imported.map(({ id, status, attempts, progress, ...record }) => ({
-      tenantAppId,
-      id,
-      status: status.toUpperCase(),
-      jobType: record.job_type,
-      payload: toJson(record.payload),
-      result: toJson(record.result),
-      attempts,
-      error: toJson(record.error),
-      progress,
-      progressMessage: record.progress_message,
-      startedAt: record.started_at,
-      finishedAt: record.finished_at,
-      createdAt: record.created_at ?? byId.get(id)?.createdAt ?? now,
-      updatedAt: record.updated_at ?? byId.get(id)?.updatedAt ?? now,
-    })),
-    { update: fields },
-  )
+  const rows = imported.map(({ id, status, attempts, progress, ...record }) => ({
+    tenantAppId,
+    id,
+    status: status.toUpperCase(),
+    jobType: record.job_type,
+    payload: toJson(record.payload),
+    result: toJson(record.result),
+    attempts,
+    error: toJson(record.error),
+    progress,
+    progressMessage: record.progress_message,
+    startedAt: record.started_at,
+    finishedAt: record.finished_at,
+    createdAt: record.created_at ?? byId.get(id)?.createdAt ?? now,
+    updatedAt: record.updated_at ?? byId.get(id)?.updatedAt ?? now,
+  }))
+  // The other columns are those with which a database runs a job.
+  const update = Object.keys(rows[0] ?? {}).filter((field) => field !== 'tenantAppId' && field !== 'id')
+  await insertRows(database.sql, 'Job', rows, { update })
 }
-
-/** The fields that a record has. The others are those with which a database runs a job. */
-const fields = [
-  'status',
-  'jobType',
-  'payload',
-  'result',
-  'attempts',
-  'error',
-  'progress',
-  'progressMessage',
-  'startedAt',
-  'finishedAt',
-  'createdAt',
-  'updatedAt',
-]
 
 const toJson = (value: object | null) => value && JSON.stringify(value)
 

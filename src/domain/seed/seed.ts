@@ -55,12 +55,7 @@ export async function seedTenant(database: Database, options: SeedOptions): Prom
 }
 
 /** Writes the rows of people: one statement per resource. */
-async function writePeople(
-  { sql }: Database,
-  options: PersonOptions,
-  first: number,
-  count: number,
-): Promise<number> {
+async function writePeople({ sql }: Database, options: PersonOptions, first: number, count: number): Promise<number> {
   const people = Array.from({ length: count }, (_, index) => createPerson(options, first + index))
   let written = 0
   for (const { seed } of domain) {

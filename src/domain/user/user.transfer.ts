@@ -113,15 +113,9 @@ async function writeUsers(database: Database, tenantAppId: string, users: readon
   await insertRows(
     database.sql,
     'User',
-    users.map(({ id, name, email, phone, created_at: createdAt, updated_at: updatedAt }) => ({
-      tenantAppId,
-      id,
-      name,
-      email,
-      phone,
-      createdAt,
-      updatedAt,
-    })),
+    users.map(({ accounts: _, created_at: createdAt, updated_at: updatedAt, ...fields }) => {
+      return { ...fields, tenantAppId, createdAt, updatedAt }
+    }),
     { update: ['name', 'email', 'phone', 'createdAt', 'updatedAt'] },
   )
   await insertRows(
