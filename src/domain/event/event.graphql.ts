@@ -1,6 +1,6 @@
 import type { Context } from '../../engine/context.ts'
-import { isPossibleId } from '../../engine/db/ids.ts'
 import type { IdWindow } from '../../engine/db/read/page.ts'
+import { isPossibleId } from '../../engine/db/storable.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
 import { type ConnectionArguments, readPageById } from '../../engine/graphql/schema/connection.ts'
 import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'

@@ -2,10 +2,10 @@ import type { z } from 'zod'
 import type { Context } from '../../engine/context.ts'
 import { dataModel } from '../../engine/db/data-model.ts'
 import type { Account, Profile } from '../../engine/db/generated/prisma/client.ts'
-import { isPossibleId } from '../../engine/db/ids.ts'
 import { selectColumns } from '../../engine/db/read/columns.ts'
 import type { Sql } from '../../engine/db/sql.ts'
 import { write } from '../../engine/db/statement.ts'
+import { isPossibleId } from '../../engine/db/storable.ts'
 import {
   type Arity,
   arityOf,

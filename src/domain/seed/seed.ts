@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { generateApiKey, hashApiKey } from '../../engine/auth/api-key.ts'
+import { generateApiKey, hashApiKey } from '../../engine/auth/api-keys.ts'
 import type { Database } from '../../engine/db/database.ts'
 import { formatUuid } from '../../engine/db/ids.ts'
 import { statement } from '../../engine/db/statement.ts'

@@ -1,9 +1,9 @@
 import type { Sql } from '../db/sql.ts'
 import { GatewayError } from '../errors.ts'
-import { hashApiKey, isWellFormedApiKey, keyPrefix } from './api-key.ts'
+import type { ValidKeys } from './api-keys.ts'
+import { hashApiKey, isWellFormedApiKey, keyPrefix } from './api-keys.ts'
 import { invalidToken } from './tokens/access-tokens.ts'
 import type { TokenVerifier } from './tokens/token-verifier.ts'
-import type { ValidKeys } from './valid-keys.ts'
 import type { Viewer } from './viewer.ts'
 
 /** The headers of a request that say who sends it. */
