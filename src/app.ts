@@ -1,37 +1,33 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import Fastify from 'fastify'
 import { consolePages } from './console/console-pages.ts'
-import { schemas } from './domain/schema.graphql.ts'
+import { graphiqlTabs, schemas } from './domain/schema.graphql.ts'
 import { createAuthenticator } from './engine/auth/authenticator.ts'
 import type { AccessTokens } from './engine/auth/tokens/access-tokens.ts'
 import { createTokenVerifier } from './engine/auth/tokens/token-verifier.ts'
 import type { TrustedIssuer } from './engine/auth/tokens/trusted-issuers.ts'
 import { createValidKeys } from './engine/auth/valid-keys.ts'
-import { createDocumentFinder } from './engine/graphql/http/documents.ts'
+import { createDocumentFinder } from './engine/graphql/http/params.ts'
 import { type GraphQLOptions, registerGraphQL } from './engine/graphql/http/route.ts'
 import { webSockets } from './engine/graphql/http/websocket/connections.ts'
 import { createOperations, type OperationsOptions } from './engine/graphql/operation/operations.ts'
-import { guides } from './engine/http/pages/guides.ts'
-import { home } from './engine/http/pages/home.ts'
-import { reference } from './engine/http/pages/reference.ts'
 import { routePlugin } from './engine/http/plugin.ts'
-import { commonHeaders, serverTiming } from './engine/http/plugins/common-headers.ts'
 import { cors } from './engine/http/plugins/cors.ts'
 import { errorHandler } from './engine/http/plugins/error-handler.ts'
 import { health } from './engine/http/plugins/health.ts'
-import { jsonBodies } from './engine/http/plugins/json-bodies.ts'
 import { loadShedding } from './engine/http/plugins/load-shedding.ts'
 import { type MetricsSource, metrics } from './engine/http/plugins/metrics.ts'
-import { requestLog, requestTraces } from './engine/http/plugins/request-log.ts'
-import { requestState } from './engine/http/plugins/request-state.ts'
-import { unsupportedRequests } from './engine/http/plugins/unsupported-requests.ts'
+import { requestLifecycle } from './engine/http/plugins/request-lifecycle.ts'
+import { supportedRequests } from './engine/http/plugins/supported-requests.ts'
 import { createAuthenticate } from './engine/http/request.ts'
-import { connectionLimit } from './engine/http/server/connection-limit.ts'
-import { draining, lingeringClose } from './engine/http/server/listen.ts'
+import { connectionLimit, draining, lingeringClose } from './engine/http/server/connections.ts'
 import { type HttpTimeouts, serverOptions } from './engine/http/server/server-options.ts'
 import { createLimits, type LimitsOptions } from './engine/limits/limits.ts'
 import type { Tracing } from './engine/telemetry/tracing.ts'
 import { mcp } from './mcp/mcp.ts'
+import { guides } from './pages/guides.ts'
+import { home } from './pages/home.ts'
+import { reference } from './pages/reference.ts'
 import { openApi } from './rest/openapi/document.ts'
 import { rest } from './rest/rest.ts'
 
@@ -43,7 +39,7 @@ const jwks = routePlugin<{ tokens: AccessTokens }>('jwks', (app, { tokens }) => 
 })
 
 export interface AppOptions
-  extends Omit<GraphQLOptions, 'operations' | 'authenticate' | 'documents' | 'steps' | 'places'>,
+  extends Omit<GraphQLOptions, 'operations' | 'authenticate' | 'documents' | 'steps' | 'places' | 'tabs'>,
     Omit<OperationsOptions, 'schemas' | 'limits'>,
     Omit<LimitsOptions, 'queues' | 'metrics'> {
   readonly logger: FastifyBaseLogger
@@ -87,15 +83,10 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
 
   // The hooks of a request run in the order of this list. A hook that waits for nothing calls back: a promise for each
   // would take several percent of the CPU of a small request.
-  app.register(requestState, { metrics: counts })
-  // Before the hooks that reject requests, so that these responses have the headers too, and are traced and logged.
-  app.register(commonHeaders)
-  app.register(requestTraces, { tracing: options.tracing })
-  app.register(requestLog, { metrics: counts })
+  // First, so that the responses to rejected requests have the headers too, and are traced and logged.
+  app.register(requestLifecycle, { metrics: counts, tracing: options.tracing })
   app.register(errorHandler)
-  app.register(jsonBodies, { steps: queues.steps })
-  app.register(serverTiming)
-  app.register(unsupportedRequests)
+  app.register(supportedRequests, { steps: queues.steps })
   // Before load is shed, so that pages of other origins can read why.
   app.register(cors, { origins: options.corsOrigins, headers: options.corsHeaders })
   app.register(loadShedding, limits)
@@ -124,7 +115,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   // before it.
   await app.register(async (scope) => {
     const { places } = limits
-    registerGraphQL(scope, { ...options, operations, authenticate, documents, steps: queues.steps, places })
+    const { steps } = queues
+    registerGraphQL(scope, { ...options, operations, authenticate, documents, steps, places, tabs: graphiqlTabs })
   })
   // The gateway stops in this order: /ready, the subscriptions, which would keep it running, WebSockets, and the
   // connections.

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { respondConditionally } from '../engine/http/conditional.ts'
 import {
   addFile,
   faviconPath,
@@ -16,6 +15,7 @@ import {
   setPageHeaders,
 } from '../engine/http/pages/page.ts'
 import { routePlugin } from '../engine/http/plugin.ts'
+import { respondConditionally } from '../engine/http/response-body.ts'
 
 const folder = path.join(import.meta.dirname, 'files')
 

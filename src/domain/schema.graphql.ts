@@ -1,3 +1,4 @@
+import path from 'node:path'
 import { buildSchemas } from '../engine/graphql/operation/prepare/schemas.ts'
 import { printSortedSchema as print } from '../engine/graphql/schema/semantic-nullability.ts'
 // The order decides which type `node` prefers if rows of two types have the id.
@@ -15,6 +16,9 @@ import './credential/credential.graphql.ts'
 import './usage/usage.graphql.ts'
 
 export const schemas = buildSchemas()
+
+/** The folder of the operations that GraphiQL opens in tabs. */
+export const graphiqlTabs = path.join(import.meta.dirname, 'graphiql-tabs')
 
 /** The text of schema.graphql. */
 export function printSortedSchema(): string {

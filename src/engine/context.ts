@@ -12,8 +12,7 @@ import type { KeyRing } from './secrets/key-ring.ts'
 import type { Logger } from './telemetry/logger.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import type { RequestTrace } from './telemetry/tracing.ts'
-import type { Client } from './telemetry/usage/client.ts'
-import { createUsageCounts, type UsageCounts } from './telemetry/usage/usage-counts.ts'
+import { type Client, createUsageCounts, type UsageCounts } from './telemetry/usage.ts'
 
 /** The services of a process that requests use. The domain adds its own by declaration merging (domain/services.ts). */
 export interface RequestServices {

@@ -5,7 +5,7 @@ import { GatewayError } from '../engine/errors.ts'
 import { toHttpError } from '../engine/http/plugins/error-handler.ts'
 import { toProblem } from '../engine/http/problem.ts'
 import { packageVersion } from '../engine/telemetry/package-version.ts'
-import { clientOf } from '../engine/telemetry/usage/client.ts'
+import { clientOf } from '../engine/telemetry/usage.ts'
 import type { Arguments, Tool } from './route-tools.ts'
 
 /** The longest response of a tool, in bytes, because a model reads all of it; and the longest URL of its request. */

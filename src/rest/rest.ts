@@ -12,16 +12,21 @@ import { maxPageSize } from '../engine/graphql/schema/connection.ts'
 import { fieldNamed } from '../engine/graphql/schema/deprecation.ts'
 import { metadataOf } from '../engine/graphql/schema/field-metadata.ts'
 import { prefixOf } from '../engine/http/base-url.ts'
-import { compressResponse } from '../engine/http/compression.ts'
-import { respondConditionally } from '../engine/http/conditional.ts'
 import { routePlugin } from '../engine/http/plugin.ts'
 import { type Authenticate, contextOf, readIdempotencyKey, viewerOf } from '../engine/http/request.ts'
+import { compressResponse, respondConditionally } from '../engine/http/response-body.ts'
 import { own } from '../engine/own.ts'
-import { checkVariables, dataOf, notFound } from './check-variables.ts'
 import type { Route, RouteInput } from './route.ts'
 import { routes } from './routes.ts'
-import { encode, valueAt } from './shape.ts'
-import { type StoredOperation, storeOperation } from './stored-operation.ts'
+import {
+  checkVariables,
+  dataOf,
+  encode,
+  notFound,
+  type StoredOperation,
+  storeOperation,
+  valueAt,
+} from './stored-operation.ts'
 
 export interface RestOptions {
   readonly services: Services

@@ -1,7 +1,31 @@
-import { type GraphQLInputObjectType, type GraphQLInputType, getNullableType, isInputType, typeFromAST } from 'graphql'
+import {
+  type ExecutionResult,
+  GraphQLEnumType,
+  type GraphQLInputObjectType,
+  type GraphQLInputType,
+  type GraphQLLeafType,
+  type GraphQLOutputType,
+  type GraphQLScalarType,
+  type GraphQLSchema,
+  getNullableType,
+  isEnumType,
+  isInputObjectType,
+  isInputType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+  typeFromAST,
+} from 'graphql'
+import { recordKeyOf } from '../domain/resource.ts'
+import { type FieldError, GatewayError, invalidInput } from '../engine/errors.ts'
+import { maxListLength, type Values } from '../engine/graphql/operation/prepare/coerce-variables.ts'
 import type { PreparedOperation, Preparer } from '../engine/graphql/operation/prepare/prepare.ts'
-import { own } from '../engine/own.ts'
-import { type Shape, shapeOf } from './shape.ts'
+import { metadataOf } from '../engine/graphql/schema/field-metadata.ts'
+import { own, recordOf } from '../engine/own.ts'
+import type { Parameter, Route } from './route.ts'
 
 /** A GraphQL operation of this gateway, the shape of its response, and the types of its variables. */
 export interface StoredOperation {
@@ -36,4 +60,245 @@ export function typeAt({ variableTypes }: StoredOperation, path: string): GraphQ
     field === undefined ? type : own((getNullableType(type) as GraphQLInputObjectType).getFields(), field)?.type
   if (!found) throw new Error(`The operation has no variable ${path}`)
   return found
+}
+
+/** The shape of an operation's response: the keys in their order, and the type of each value. */
+export type Shape = ObjectShape | ListShape | LeafShape
+
+export interface ObjectShape {
+  readonly kind: 'object'
+  readonly name: string
+  readonly fields: readonly FieldShape[]
+}
+
+export interface FieldShape {
+  /** The key in the response: the alias. */
+  readonly key: string
+  readonly nullable: boolean
+  readonly description: string | undefined
+  readonly shape: Shape
+}
+
+interface ListShape {
+  readonly kind: 'list'
+  readonly of: Shape
+}
+
+interface LeafShape {
+  readonly kind: 'leaf'
+  readonly type: GraphQLScalarType | GraphQLEnumType
+}
+
+/**
+ * The shape of the value at a path of an operation's data.
+ *
+ * @param operation written without fragments
+ * @param path keys of the response, joined by dots: `createUser.user`
+ */
+export function shapeOf(schema: GraphQLSchema, operation: OperationDefinitionNode, path: string): Shape {
+  const root = schema.getRootType(operation.operation)
+  if (!root) throw new Error(`The schema has no ${operation.operation}`)
+  let shape = readShape(root, operation.selectionSet)
+  for (const key of path.split('.')) {
+    const fields = shape.kind === 'object' ? shape.fields : []
+    const next = fields.find((field) => field.key === key)
+    if (!next) throw new Error(`The operation's data has nothing at ${path}`)
+    shape = next.shape
+  }
+  return shape
+}
+
+function readShape(type: GraphQLOutputType, selectionSet: SelectionSetNode | undefined): Shape {
+  if (isNonNullType(type)) return readShape(type.ofType, selectionSet)
+  if (isListType(type)) return { kind: 'list', of: readShape(type.ofType, selectionSet) }
+  if (!isObjectType(type)) return { kind: 'leaf', type: type as LeafShape['type'] }
+  const fields = (selectionSet?.selections ?? []).map((selection): FieldShape => {
+    if (selection.kind !== Kind.FIELD) throw new Error('Stored operations have no fragments')
+    const field = own(type.getFields(), selection.name.value)
+    if (!field) throw new Error(`${type.name} has no field ${selection.name.value}`)
+    return {
+      key: selection.alias?.value ?? selection.name.value,
+      // REST serves only viewers who may read the field.
+      nullable: !isNonNullType(field.type) && !metadataOf(field).isWithheld,
+      description: field.description ?? undefined,
+      shape: readShape(field.type, selection.selectionSet),
+    }
+  })
+  return { kind: 'object', name: type.name, fields }
+}
+
+/** The value at a path of an operation's data: `createUser.user`. */
+export function valueAt(data: object, path: string): unknown {
+  return path.split('.').reduce<unknown>((value, key) => own(value as object | null | undefined, key), data)
+}
+
+/** Whether a field is null in REST if it has no value. The interface document allows it for `phone` alone. */
+export function keepsNull(key: string): boolean {
+  return key === 'phone'
+}
+
+/**
+ * Encodes a value for REST: fields without a value are omitted, dates have colons, enum values are in lower case. JSON
+ * objects are unchanged.
+ *
+ * `{ date_of_birth: '1990-05-17', gender: null, status: 'PENDING' }` ⇒ `{ date_of_birth: '1990:05:17', status:
+ * 'pending' }`
+ */
+export function encode(shape: Shape, value: unknown): unknown {
+  if (value === null || value === undefined) return null
+  if (shape.kind === 'list') return (value as unknown[]).map((item) => encode(shape.of, item))
+  if (shape.kind === 'leaf') return encodeLeaf(shape.type, value)
+  const encoded = shape.fields.map(({ key, shape: field }) => [key, encode(field, own(value, key))] as const)
+  return recordOf(encoded.filter(([key, field]) => field !== null || keepsNull(key)))
+}
+
+function encodeLeaf(type: LeafShape['type'], value: unknown): unknown {
+  if (type.name === 'Date') return String(value).replaceAll('-', ':')
+  if (type instanceof GraphQLEnumType) return String(value).toLowerCase()
+  return value
+}
+
+/** The reverse of encoding, for a value that a client sends. It is not checked. */
+export function decodeLeaf(type: LeafShape['type'], value: unknown): unknown {
+  if (typeof value !== 'string') return value
+  if (type.name === 'Date') return value.replaceAll(':', '-')
+  if (type instanceof GraphQLEnumType) return value.toUpperCase()
+  return value
+}
+
+/** The values of an enum type in REST. */
+export function enumValuesOf(type: GraphQLEnumType): string[] {
+  return type.getValues().map(({ name }) => String(encodeLeaf(type, name)))
+}
+
+/**
+ * Checks variables against their types in the schema, and drops fields that an input type does not have. The errors of
+ * graphql-js name GraphQL types, which REST clients do not know.
+ *
+ * @param variables the fields of input objects have their names in REST
+ * @returns the variables to execute with
+ * @throws GatewayError BAD_USER_INPUT with every field that is missing or has the wrong type, under its name in REST
+ */
+export function checkVariables(route: Route, { variableTypes }: StoredOperation, variables: Values): Values {
+  const errors: FieldError[] = []
+  const checked: [string, unknown][] = []
+  for (const [name, type] of variableTypes) {
+    const value = check(type, own(variables, name), name, (error) => {
+      errors.push({ ...error, field: restNameOf(route, error.field) })
+    })
+    if (value !== undefined) checked.push([name, value])
+  }
+  if (errors.length > 0) throw invalidInput(errors)
+  return recordOf(checked)
+}
+
+/** The parameter that becomes a variable, or a field of one: `input.userId`. */
+function parameterOf({ parameters }: Route, field: string): Parameter | undefined {
+  return parameters.find(({ variable }) => variable === field)
+}
+
+/**
+ * The name in REST of a field of a variable: `input.emails[0].isPrimary` ⇒ `emails[0].is_primary`, `first` ⇒ `limit`.
+ */
+function restNameOf(route: Route, field: string): string {
+  const parameter = parameterOf(route, field)
+  if (parameter) return parameter.name
+  const { body } = route
+  const inBody = body && field.startsWith(`${body.variable}.`) ? field.slice(body.variable.length + 1) : field
+  return inBody.replace(/[a-z]\w*/gi, recordKeyOf)
+}
+
+function check(type: GraphQLInputType, value: unknown, field: string, reject: (error: FieldError) => void): unknown {
+  if (isNonNullType(type)) {
+    if (value != null) return check(type.ofType, value, field, reject)
+    return reject({ field, code: 'REQUIRED', message: 'is required' })
+  }
+  if (value == null) return value
+  if (isListType(type)) {
+    if (Array.isArray(value) && value.length > maxListLength) {
+      return reject({ field, code: 'TOO_LONG', message: `must have at most ${maxListLength} entries` })
+    }
+    if (Array.isArray(value)) return value.map((item, index) => check(type.ofType, item, `${field}[${index}]`, reject))
+    return reject({ field, code: 'INVALID_TYPE', message: 'must be an array' })
+  }
+  if (isInputObjectType(type)) {
+    if (typeof value !== 'object') return reject({ field, code: 'INVALID_TYPE', message: 'must be an object' })
+    const known = Object.values(type.getFields())
+      .map(
+        ({ name, type: of }) => [name, check(of, own(value, recordKeyOf(name)), `${field}.${name}`, reject)] as const,
+      )
+      .filter(([, fieldValue]) => fieldValue !== undefined)
+    return recordOf(known)
+  }
+  try {
+    const decoded = decodeLeaf(type, value)
+    type.parseValue(decoded)
+    return decoded
+  } catch {
+    return reject({ field, code: 'INVALID_TYPE', message: `must be ${describe(type)}` })
+  }
+}
+
+const descriptions = {
+  String: 'a string',
+  ID: 'a string',
+  Int: 'a whole number',
+  SafeInt: 'a whole number',
+  Float: 'a number',
+  Boolean: 'true or false',
+  DateTime: 'a time, such as 2026-01-31T08:00:00Z',
+  Date: 'a date, such as 1990:05:17',
+  JSONObject: 'a JSON object',
+}
+
+function describe(type: GraphQLLeafType): string {
+  if (isEnumType(type)) return `one of ${enumValuesOf(type).join(', ')}`
+  return own(descriptions, type.name) ?? `a ${type.name}`
+}
+
+type Data = Readonly<Record<string, unknown>>
+
+/**
+ * The data of a route's operation. REST has no partial responses: any error is the response.
+ *
+ * @throws GatewayError the operation's first error, with the names of fields in REST
+ */
+export function dataOf(route: Route, { data, errors }: ExecutionResult): Data {
+  const [error] = errors ?? []
+  if (error) throw error.originalError instanceof GatewayError ? renamed(route, error.originalError) : invalid(error)
+  rejectUserErrors(route, data ?? {})
+  return data ?? {}
+}
+
+interface UserErrors {
+  readonly userErrors?: readonly { code: never; message: string; field: readonly string[] | null }[]
+}
+
+/** The `userErrors` of a mutation are 422 in REST. An id that comes from the path and that no row has is 404. */
+function rejectUserErrors(route: Route, data: Data): void {
+  const userErrors = Object.values(data).flatMap((payload) => (payload as UserErrors | null)?.userErrors ?? [])
+  if (userErrors.length === 0) return
+  const fields = userErrors.map(({ code, message, field }) => ({
+    code,
+    message,
+    field: ['input', ...(field ?? [])].join('.'),
+  }))
+  if (fields.some(({ code, field }) => code === 'NOT_FOUND' && parameterOf(route, field)?.in === 'path')) {
+    throw notFound()
+  }
+  throw renamed(route, invalidInput(fields))
+}
+
+function renamed(route: Route, error: GatewayError): GatewayError {
+  if (error.fields.length === 0) return error
+  return invalidInput(error.fields.map((field) => ({ ...field, field: restNameOf(route, field.field) })))
+}
+
+function invalid({ message }: { message: string }): GatewayError {
+  return new GatewayError('BAD_USER_INPUT', message)
+}
+
+/** The error for missing ids and ids of other tenants. */
+export function notFound(): GatewayError {
+  return new GatewayError('NOT_FOUND', 'There is nothing with this id.')
 }

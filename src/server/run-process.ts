@@ -218,7 +218,7 @@ function openDatabaseFor(
     tenantOf: meter.tenant,
     ...(servesRequests && { runWrite: createWriteQueue(queues, meter, acquireMilliseconds) }),
     ...(readsReplicas && { laggingReader: meter.laggingReader }),
-    onBatch: (size) => metrics.batchSize.observe(size),
+    onBatch: metrics.observeBatch,
     onIdleError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
   })
 }

@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import { createApp } from '../app.ts'
 import { type Config, readConfig } from '../config.ts'
 import { schemas } from '../domain/schema.graphql.ts'
+import { userScopes } from '../domain/scopes.ts'
 import { openDemo } from '../domain/seed/demo.ts'
 import type { Database, DatabaseOptions } from '../engine/db/database.ts'
 import { readTrustedDocuments } from '../engine/graphql/http/trusted-documents.ts'
@@ -117,7 +118,7 @@ async function openTrustedIssuersOf(config: Config, database: Database, log: Log
   const { trustedIssuersFile: file, tokenIssuer, fetchPrivateNetworks: allowPrivateNetworks } = config
   if (file === undefined) return []
   const { openTrustedIssuers } = await import('../engine/auth/tokens/trusted-issuers.ts')
-  return openTrustedIssuers(database, file, tokenIssuer, { log, allowPrivateNetworks })
+  return openTrustedIssuers(database, file, tokenIssuer, { log, allowPrivateNetworks, userScopes })
 }
 
 function createRecentWritesFor({ database }: Config, redis: RedisConnection | undefined) {

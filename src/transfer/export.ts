@@ -2,7 +2,7 @@ import { changedResources, changedUsers, readPosition } from '../domain/event/ev
 import type { Export, Json } from '../domain/resource.ts'
 import { domain } from '../domain/resources.ts'
 import { schemas } from '../domain/schema.graphql.ts'
-import { scopes } from '../engine/auth/scopes.ts'
+import { scopes } from '../domain/scopes.ts'
 import type { Viewer } from '../engine/auth/viewer.ts'
 import { createContext, type Services } from '../engine/context.ts'
 import type { Database } from '../engine/db/database.ts'
@@ -12,8 +12,7 @@ import { executeOperation } from '../engine/graphql/operation/execute.ts'
 import { createPreparer } from '../engine/graphql/operation/prepare/prepare.ts'
 import { maxPageSize } from '../engine/graphql/schema/connection.ts'
 import type { Logger } from '../engine/telemetry/logger.ts'
-import { encode, valueAt } from '../rest/shape.ts'
-import { storeOperation } from '../rest/stored-operation.ts'
+import { encode, storeOperation, valueAt } from '../rest/stored-operation.ts'
 
 const snapshot = statement('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY')
 

@@ -1,7 +1,7 @@
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JSONWebKeySet, jwtVerify, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey, revokeKey } from '../../src/domain/credential/key.service.ts'
-import { scopes as allScopes, userScopes } from '../../src/engine/auth/scopes.ts'
+import { scopes as allScopes, userScopes } from '../../src/domain/scopes.ts'
 import { createSigningKeys, listSigningKeys, rotateSigningKey } from '../../src/engine/auth/tokens/signing-keys.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf, subscribe } from '../support/events.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey, removeEndedKeys } from '../../src/domain/credential/key.service.ts'
-import { scopes as allScopes } from '../../src/engine/auth/scopes.ts'
+import { scopes as allScopes } from '../../src/domain/scopes.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 let app: TestApp

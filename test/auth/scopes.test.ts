@@ -13,7 +13,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { schemas } from '../../src/domain/schema.graphql.ts'
-import { scopes } from '../../src/engine/auth/scopes.ts'
+import { scopes } from '../../src/domain/scopes.ts'
 import { metadataOf } from '../../src/engine/graphql/schema/field-metadata.ts'
 import { routes } from '../../src/rest/routes.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'

@@ -9,6 +9,7 @@ import type { Writable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { userScopes } from '../../src/domain/scopes.ts'
 import type { IssuerKeysOptions } from '../../src/engine/auth/tokens/issuer-keys.ts'
 import { openTrustedIssuers } from '../../src/engine/auth/tokens/trusted-issuers.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
@@ -87,6 +88,7 @@ function open(list: unknown, options: Partial<IssuerKeysOptions> = {}) {
   return openTrustedIssuers(app.database, write(list), 'urn:fusion-gateway', {
     log,
     allowPrivateNetworks: true,
+    userScopes,
     ...options,
   })
 }

@@ -86,7 +86,7 @@ describe('the documentation', () => {
 })
 
 describe('the tabs of GraphiQL', () => {
-  const folder = path.join(projectRoot, 'src/engine/graphql/http/graphiql-tabs')
+  const folder = path.join(projectRoot, 'src/domain/graphiql-tabs')
   const tabs = globSync('*.graphql', { cwd: folder }).map((file) => file.replace('.graphql', ''))
 
   it('have all files of variables', () => {

@@ -12,7 +12,7 @@ import {
 } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { schemas } from '../../src/domain/schema.graphql.ts'
-import { scopes } from '../../src/engine/auth/scopes.ts'
+import { scopes } from '../../src/domain/scopes.ts'
 import type { Viewer } from '../../src/engine/auth/viewer.ts'
 import { createContext } from '../../src/engine/context.ts'
 import { executeOperation } from '../../src/engine/graphql/operation/execute.ts'

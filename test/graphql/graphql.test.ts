@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
-import { scopes } from '../../src/engine/auth/scopes.ts'
+import { scopes } from '../../src/domain/scopes.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { createOneOfEach, factoriesFor } from '../support/factories.ts'
 

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { createConcurrencyLimit } from '../../src/engine/limits/concurrency-limit.ts'
+import { createConcurrencyLimit } from '../../src/engine/limits/concurrency.ts'
 import { createFairQueues } from '../../src/engine/limits/fair-queue.ts'
 
 /** The key of a tenant, one of its own by default. */

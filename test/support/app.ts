@@ -69,7 +69,7 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
       if (/FROM api_key/.test(sql)) lookups += 1
       return meter.observe(sql)
     },
-    (size) => metrics.batchSize.observe(size),
+    metrics.observeBatch,
     meter.actor,
     meter.tenant,
   )

@@ -1,4 +1,4 @@
-import type { LoadLimits } from '../../src/engine/limits/places.ts'
+import type { LoadLimits } from '../../src/engine/limits/concurrency.ts'
 
 /**
  * Limits for a gateway that shares its thread with the test, and often with the database, which delay its event loop.

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { writeUsage } from '../../src/domain/usage/write-usage.ts'
-import { maxOperations } from '../../src/engine/telemetry/usage/usage-counts.ts'
+import { maxOperations } from '../../src/engine/telemetry/usage.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 let app: TestApp

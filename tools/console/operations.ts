@@ -14,7 +14,7 @@ import {
   parse,
   visit,
 } from 'graphql'
-import { scopes, userScopes } from '../../src/engine/auth/scopes.ts'
+import { scopes, userScopes } from '../../src/domain/scopes.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
 

@@ -1,7 +1,7 @@
 import graphql from '@graphql-eslint/eslint-plugin'
 
 const schema = 'schema.graphql'
-const operations = ['src/engine/graphql/http/graphiql-tabs/*.graphql', 'tools/graphql/operations/*.graphql']
+const operations = ['src/domain/graphiql-tabs/*.graphql', 'tools/graphql/operations/*.graphql']
 const consoleOperations = ['src/console/operations/*.graphql']
 
 /** The operations of a project have different names. */

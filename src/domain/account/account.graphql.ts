@@ -8,10 +8,13 @@ import { defineFilter } from '../../engine/graphql/schema/filter.ts'
 import { addLogic, addRelation } from '../../engine/graphql/schema/filter-tree.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
 import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutation.ts'
-import { defineNestedConnection, defineNestedList } from '../../engine/graphql/schema/nested-list.ts'
 import { defineQueryById, Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { defineOrder } from '../../engine/graphql/schema/order.ts'
-import { referencedRowOf } from '../../engine/graphql/schema/rows.ts'
+import {
+  defineNestedConnection,
+  defineNestedList,
+  referencedRowOf,
+} from '../../engine/graphql/schema/relation-fields.ts'
 import { defineLive } from '../event/live.graphql.ts'
 import { User, UserFilter } from '../user/user.graphql.ts'
 import { userById } from '../user/user.ts'

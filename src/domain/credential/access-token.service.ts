@@ -1,11 +1,12 @@
 import { z } from 'zod'
-import { isScope, type Scope, scopes, userScopes } from '../../engine/auth/scopes.ts'
+import type { Scope } from '../../engine/auth/scopes.ts'
 import { maxLifetimeSeconds } from '../../engine/auth/tokens/access-tokens.ts'
 import type { Viewer } from '../../engine/auth/viewer.ts'
 import type { Context } from '../../engine/context.ts'
 import { isPossibleId } from '../../engine/db/ids.ts'
 import { invalidField } from '../../engine/errors.ts'
 import { integer, parseInput, rule } from '../../engine/input/rules.ts'
+import { isScope, scopes, userScopes } from '../scopes.ts'
 import { userNotFound } from '../user/user.service.ts'
 
 const list = scopes.join(', ')

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { maxPointsPerMinute } from '../../engine/auth/api-key.ts'
-import { isScope } from '../../engine/auth/scopes.ts'
 import type { Context } from '../../engine/context.ts'
 import type { ApiKey } from '../../engine/db/generated/prisma/client.ts'
 import { isPossibleId } from '../../engine/db/ids.ts'
 import { GatewayError, invalidField } from '../../engine/errors.ts'
 import { atMost, filledText, integer, matching, parseInput, rule } from '../../engine/input/rules.ts'
+import { isScope } from '../scopes.ts'
 import { scopeNames } from './access-token.service.ts'
 import { createKey, lockKeys, revokeTree } from './key.service.ts'
 

@@ -1,5 +1,4 @@
 import { generateApiKey, hashApiKey } from '../../engine/auth/api-key.ts'
-import { scopes as allScopes } from '../../engine/auth/scopes.ts'
 import type { Database } from '../../engine/db/database.ts'
 import type { ApiKey } from '../../engine/db/generated/prisma/client.ts'
 import { idsWithPrefix } from '../../engine/db/ids.ts'
@@ -8,6 +7,7 @@ import { execute, statement } from '../../engine/db/statement.ts'
 import { lastTime } from '../../engine/db/storable.ts'
 import { OperatorError } from '../../engine/errors.ts'
 import { operatorName } from '../../engine/input/rules.ts'
+import { scopes as allScopes } from '../scopes.ts'
 
 // A revocation follows the rows of creators and of successors, so they stay as long as the keys that they have created,
 // and as their predecessors.

@@ -5,7 +5,7 @@ import type { Model, Row } from '../../engine/db/data-model.ts'
 import { isPossibleId } from '../../engine/db/ids.ts'
 import type { Relation, SelectedRow } from '../../engine/db/read/relation.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
-import { loadRow } from '../../engine/graphql/schema/rows.ts'
+import { loadRow } from '../../engine/graphql/schema/relation-fields.ts'
 import { liveValues } from './live.ts'
 
 interface LiveObject<M extends Model> {

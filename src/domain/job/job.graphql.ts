@@ -8,7 +8,7 @@ import { defineFilter } from '../../engine/graphql/schema/filter.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
 import { defineQueryById, Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { defineOrder } from '../../engine/graphql/schema/order.ts'
-import { asParent, loadRow } from '../../engine/graphql/schema/rows.ts'
+import { asParent, loadRow } from '../../engine/graphql/schema/relation-fields.ts'
 import type { JsonObject } from '../../engine/graphql/schema/scalars.ts'
 import { followJob, followJobs } from './follow-jobs.ts'
 import { type JobFailure, jobById, jobIds } from './job.ts'
@@ -96,7 +96,7 @@ export const Job = builder.prismaObject('Job', {
   }),
 })
 
-registerNode('Job', jobIds, 'jobs:read', jobById)
+registerNode('Job', jobIds, 'jobs:read', jobById, { isForUsers: false })
 
 defineQueryById('job', Job, 'jobs:read', jobById)
 

@@ -1,6 +1,6 @@
 import type { Database } from '../../engine/db/database.ts'
 import { type Parameter, query, statement } from '../../engine/db/statement.ts'
-import type { Payer } from '../../engine/limits/payer.ts'
+import type { Payer } from '../../engine/limits/concurrency.ts'
 
 /** Which usage to read. All conditions must hold. */
 export interface UsageSelection {

@@ -3,7 +3,7 @@ import { builder } from '../../engine/graphql/schema/builder.ts'
 import { type ConnectionArguments, connectionById, readPageSize } from '../../engine/graphql/schema/connection.ts'
 import { deprecatedFields } from '../../engine/graphql/schema/deprecation.ts'
 import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
-import { quantileOf } from '../../engine/telemetry/usage/usage-counts.ts'
+import { quantileOf } from '../../engine/telemetry/usage.ts'
 import {
   type DailyUsage,
   type FieldUsage as FieldUsageRow,

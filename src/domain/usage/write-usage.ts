@@ -14,7 +14,7 @@ import {
   type OperationCount,
   othersOf,
   type TenantCount,
-} from '../../engine/telemetry/usage/usage-counts.ts'
+} from '../../engine/telemetry/usage.ts'
 
 const batchSize = 500
 

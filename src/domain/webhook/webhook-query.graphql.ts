@@ -5,10 +5,10 @@ import { GatewayError, invalidField } from '../../engine/errors.ts'
 import type { Operations } from '../../engine/graphql/operation/operations.ts'
 import { createPreparer, type PreparerOptions } from '../../engine/graphql/operation/prepare/prepare.ts'
 import { readSelection, type SelectedField } from '../../engine/graphql/operation/prepare/selection.ts'
+import { Held } from '../../engine/limits/concurrency.ts'
 import type { FairQueue } from '../../engine/limits/fair-queue.ts'
-import { Held } from '../../engine/limits/places.ts'
 import type { Logger } from '../../engine/telemetry/logger.ts'
-import { Refusal } from '../../engine/telemetry/refusal.ts'
+import { Refusal } from '../../engine/telemetry/metrics.ts'
 import { schemas } from '../schema.graphql.ts'
 import type { RunQuery } from './delivery/attempt.ts'
 import type { CheckQuery } from './webhook.ts'
@@ -74,7 +74,7 @@ async function checkArguments(fields: readonly SelectedField[], viewer: Viewer, 
     if (conditions.some(({ is }) => !is)) continue
     const path = `${parent}${key}`
     if (node.arguments?.length) {
-      // Of its own for each field: what arguments mean is kept for the loaders of a request (schema/nested-list.ts).
+      // Of its own for each field: what arguments mean is kept for the loaders of a request (schema/relation-fields.ts).
       const nothing = createUnreachable()
       const context = new Proxy({}, { get: (_, name) => (name === 'viewer' ? viewer : nothing) })
       try {

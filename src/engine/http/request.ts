@@ -5,7 +5,7 @@ import type { Viewer } from '../auth/viewer.ts'
 import { type Context, createContext, type Services } from '../context.ts'
 import { runAttributed, type StatementMeter } from '../db/statement-meter.ts'
 import { GatewayError } from '../errors.ts'
-import { clientOf } from '../telemetry/usage/client.ts'
+import { clientOf } from '../telemetry/usage.ts'
 
 /** What the gateway knows about a request, or about an operation that came over a WebSocket. */
 export type RequestState = Pick<

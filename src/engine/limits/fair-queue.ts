@@ -1,7 +1,7 @@
 import type { RunWrite } from '../db/adapter.ts'
 import type { StatementMeter } from '../db/statement-meter.ts'
 import { clientHasGone } from '../errors.ts'
-import { type Payer, type Subject, subjectsOf } from './payer.ts'
+import { type Payer, type Subject, subjectsOf } from './concurrency.ts'
 
 export type FairQueue = ReturnType<typeof createFairQueue>
 

@@ -1,10 +1,17 @@
 import { setTimeout } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { type ConcurrencyLimit, createConcurrencyLimit, shares } from './concurrency-limit.ts'
+import {
+  type ConcurrencyLimit,
+  createConcurrencyLimit,
+  createPlaces,
+  type LoadLimits,
+  type Payer,
+  type Places,
+  shares,
+  subjectsOf,
+} from './concurrency.ts'
 import type { FairQueues } from './fair-queue.ts'
-import { type Payer, subjectsOf } from './payer.ts'
-import { createPlaces, type LoadLimits, type Places } from './places.ts'
 import { type RateLimit, unlimited } from './rate-limit.ts'
 
 /** How many messages a key may send per second, and at once. Tenants and users have multiples of it, as of permits. */

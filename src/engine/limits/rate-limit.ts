@@ -2,8 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { GatewayError } from '../errors.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
-import { delayRejection } from './concurrency-limit.ts'
-import { type Payer, type SubjectKind, subjectsOf } from './payer.ts'
+import { delayRejection, type Payer, type SubjectKind, shares, subjectsOf } from './concurrency.ts'
 import type { RedisConnection } from './redis.ts'
 
 /** The budget of a subject in the current minute. */
@@ -143,23 +142,15 @@ export function tooExpensive(cost: number, maximum: number): GatewayError {
   return new GatewayError('TOO_EXPENSIVE', message, { limit: 'operation_cost', details: { cost, maximum } })
 }
 
-/** Who has too few points, in the words of an error. */
-const owners: Readonly<Record<SubjectKind, string>> = {
-  tenant: 'the tenant has',
-  key: 'the key has',
-  users: "the users of the tenant's tokens have",
-  user: 'the user has',
-}
-
 /** The rejection of an operation of a payer with too few points left. */
 class RateLimited extends GatewayError {
   constructor(budget: SubjectBudget, cost: number) {
     const { points: maximum, remaining } = budget
-    const owner = owners[budget.kind]
+    const { owner } = shares[budget.kind]
     const message =
       cost > 0
-        ? `The operation costs more points (${cost}) than ${owner} left in this minute (${remaining}).`
-        : `${owner[0]?.toUpperCase()}${owner.slice(1)} no points left in this minute.`
+        ? `The operation costs more points (${cost}) than ${owner.toLowerCase()} left in this minute (${remaining}).`
+        : `${owner} no points left in this minute.`
     super('RATE_LIMITED', message, {
       limit: 'points',
       details: { cost, maximum, remaining },

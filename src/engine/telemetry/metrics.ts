@@ -41,7 +41,12 @@ export function createMetrics({ showsTenants = true } = {}) {
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
     registers,
   })
-
+  const batchSize = new Histogram({
+    name: 'fusion_batch_size',
+    help: 'Number of keys per batched read',
+    buckets: [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000],
+    registers,
+  })
   const refusals = counter('fusion_refusals_total', 'Requests and operations refused by limit (docs/limits.md)', [
     'limit',
   ])
@@ -89,13 +94,6 @@ export function createMetrics({ showsTenants = true } = {}) {
       'Compiled operations. A steady rise means that clients do not repeat their documents',
     ),
 
-    batchSize: new Histogram({
-      name: 'fusion_batch_size',
-      help: 'Number of keys per batched read',
-      buckets: [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000],
-      registers,
-    }),
-
     replicaIsUsable: new Gauge({
       name: 'fusion_replica_usable',
       help: '1 while reads use the replica, 0 while it is down or lags',
@@ -139,6 +137,10 @@ export function createMetrics({ showsTenants = true } = {}) {
       refusals.inc({ limit })
       if (loadLimits.has(limit)) shed.inc({ reason: limit })
       if (limit === 'points') rateLimited.inc()
+    },
+
+    observeBatch(size: number): void {
+      batchSize.observe(size)
     },
 
     observeStatement(seconds: number, hasFailed: boolean): void {
@@ -237,4 +239,33 @@ export function countPointsByKey(
     spent.lately += points
     keys.set(key, spent)
   }
+}
+
+/**
+ * Remembers which limit has refused a request, or a part of it, for its line in the log. The metrics count it once for
+ * each request.
+ */
+export class Refusal {
+  /** The first limit that has refused something. */
+  limit: LimitName | undefined
+  readonly #metrics: Pick<Metrics, 'countRefusal'>
+
+  constructor(metrics: Pick<Metrics, 'countRefusal'>) {
+    this.#metrics = metrics
+  }
+
+  /** Notes an error that becomes a response. Errors that no limit has caused count nothing. */
+  note(error: unknown): void {
+    const limit = limitOf(error)
+    if (limit === undefined || this.limit !== undefined) return
+    this.limit = limit
+    this.#metrics.countRefusal(limit)
+  }
+}
+
+/** The limit that has caused an error, or an error which GraphQL has wrapped. */
+function limitOf(error: unknown): LimitName | undefined {
+  let cause = error as { readonly limit?: LimitName | undefined; readonly originalError?: unknown } | null | undefined
+  while (cause && cause.limit === undefined) cause = cause.originalError as typeof cause
+  return cause?.limit
 }

@@ -13,7 +13,7 @@ import { z } from 'zod'
 import { recordKeyOf } from '../../domain/resource.ts'
 import { jsonSchemaOf, requiredOf } from '../../engine/input/json-schema.ts'
 import type { Body } from '../route.ts'
-import { enumValuesOf, keepsNull, type ObjectShape, type Shape } from '../shape.ts'
+import { enumValuesOf, keepsNull, type ObjectShape, type Shape } from '../stored-operation.ts'
 
 export type Json = Record<string, unknown>
 

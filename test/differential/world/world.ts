@@ -1,7 +1,7 @@
 import type { GraphQLSchema } from 'graphql'
 import { createKey } from '../../../src/domain/credential/key.service.ts'
+import { scopes as allScopes } from '../../../src/domain/scopes.ts'
 import { createRandom } from '../../../src/domain/seed/person.ts'
-import { scopes as allScopes } from '../../../src/engine/auth/scopes.ts'
 import { createLogger } from '../../../src/engine/telemetry/logger.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../../support/app.ts'
 import { type Cursors, createCursors } from '../reference/cursors.ts'

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { errors, jwtVerify, SignJWT } from 'jose'
 import { GatewayError } from '../../errors.ts'
-import { readScopes, type Scope } from '../scopes.ts'
 import { type SigningKeys, signingAlgorithm } from './signing-keys.ts'
 
 /** The claims of a token about its holder. */
@@ -11,7 +10,7 @@ export interface TokenContent {
   readonly keyId: string
   /** The user to whom it is bound. */
   readonly userId: string | undefined
-  readonly scopes: readonly Scope[]
+  readonly scopes: readonly string[]
   readonly expiresAt: Date
 }
 
@@ -87,7 +86,7 @@ export function createAccessTokens(keys: SigningKeys, issuer: string) {
         tenantAppId: String(payload['tenant_app_id']),
         keyId,
         userId: payload.sub === keyId ? undefined : payload.sub,
-        scopes: readScopes(String(payload['scope'])),
+        scopes: String(payload['scope']).split(' ').filter(Boolean),
         expiresAt: new Date(Number(payload.exp) * 1_000),
       }
     },

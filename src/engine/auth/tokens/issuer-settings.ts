@@ -2,47 +2,50 @@ import { closeSync, openSync, readSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { OperatorError } from '../../errors.ts'
-import { userScopes } from '../scopes.ts'
+import type { Scope } from '../scopes.ts'
 import { maxLifetimeSeconds } from './access-tokens.ts'
 
 /** The configuration of an issuer, as the file of TRUSTED_ISSUERS has it. */
-export type IssuerSettings = z.output<typeof issuerSettings>
+export type IssuerSettings = z.output<ReturnType<typeof settingsWith>>
 
 const word = z.string().min(1)
-const scopes = z.array(z.enum(userScopes, `must be one of ${userScopes.join(', ')}`)).min(1)
-
-const issuerSettings = z
-  .strictObject({
-    issuer: word,
-    audience: word,
-    jwksUri: z.url({ protocol: /^https?$/ }).optional(),
-    jwksFile: word.optional(),
-    /** The name or the id of a tenant. */
-    tenant: word,
-    userIdClaim: word,
-    /** The scopes that a token can name. */
-    scopes,
-    /** The scopes of a token without a claim of scopes. */
-    defaultScopes: scopes.default([]),
-    maxLifetimeSeconds: z.int().min(60).max(31_536_000).default(maxLifetimeSeconds),
-  })
-  .refine(
-    ({ jwksUri, jwksFile }) => (jwksUri === undefined) !== (jwksFile === undefined),
-    'needs jwksUri or jwksFile, not both',
-  )
-  .refine(
-    ({ scopes, defaultScopes }) => defaultScopes.every((scope) => scopes.includes(scope)),
-    'has defaultScopes that are not among its scopes',
-  )
+/** @param grantable the scopes that tokens can have */
+function settingsWith(grantable: readonly Scope[]) {
+  const scopes = z.array(z.enum(grantable, `must be one of ${grantable.join(', ')}`)).min(1)
+  return z
+    .strictObject({
+      issuer: word,
+      audience: word,
+      jwksUri: z.url({ protocol: /^https?$/ }).optional(),
+      jwksFile: word.optional(),
+      /** The name or the id of a tenant. */
+      tenant: word,
+      userIdClaim: word,
+      /** The scopes that a token can name. */
+      scopes,
+      /** The scopes of a token without a claim of scopes. */
+      defaultScopes: scopes.default([]),
+      maxLifetimeSeconds: z.int().min(60).max(31_536_000).default(maxLifetimeSeconds),
+    })
+    .refine(
+      ({ jwksUri, jwksFile }) => (jwksUri === undefined) !== (jwksFile === undefined),
+      'needs jwksUri or jwksFile, not both',
+    )
+    .refine(
+      ({ scopes, defaultScopes }) => defaultScopes.every((scope) => scopes.includes(scope)),
+      'has defaultScopes that are not among its scopes',
+    )
+}
 
 /**
  * Reads the file of TRUSTED_ISSUERS.
  *
+ * @param grantable the scopes that tokens can have
  * @returns the settings; paths of files are absolute
  * @throws OperatorError naming what is wrong
  */
-export function readIssuerSettings(file: string): IssuerSettings[] {
-  const { data, error } = z.array(issuerSettings).safeParse(readJson(file))
+export function readIssuerSettings(file: string, grantable: readonly Scope[]): IssuerSettings[] {
+  const { data, error } = z.array(settingsWith(grantable)).safeParse(readJson(file))
   if (error) {
     const reasons = error.issues.map(
       ({ path: at, message }) => `TRUSTED_ISSUERS: ${at.join('.') || 'the file'} ${message}`,

@@ -17,6 +17,7 @@ export type TrustedIssuer = Awaited<ReturnType<typeof createTrustedIssuer>>
 /**
  * Creates the verification of the issuers in the file of TRUSTED_ISSUERS.
  *
+ * @param options.userScopes the scopes that tokens for users can have
  * @throws OperatorError naming what is wrong with the file, an issuer that is the gateway itself, or a tenant that does
  *   not exist
  */
@@ -24,10 +25,10 @@ export async function openTrustedIssuers(
   { prisma }: Pick<Database, 'prisma'>,
   file: string,
   ownIssuer: string,
-  options: IssuerKeysOptions,
+  { userScopes, ...options }: IssuerKeysOptions & { readonly userScopes: readonly Scope[] },
 ): Promise<TrustedIssuer[]> {
   const opened: TrustedIssuer[] = []
-  for (const settings of readIssuerSettings(file)) {
+  for (const settings of readIssuerSettings(file, userScopes)) {
     const { issuer, tenant: nameOrId, jwksUri = 'https:' } = settings
     if (issuer === ownIssuer) throw new OperatorError(`TRUSTED_ISSUERS: ${issuer} is the gateway itself (TOKEN_ISSUER)`)
     if (!jwksUri.startsWith('https:') && options.allowPrivateNetworks !== true) {

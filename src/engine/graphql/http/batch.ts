@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'
 import { viewerOf } from '../../http/request.ts'
+import type { Places } from '../../limits/concurrency.ts'
 import type { FairQueue } from '../../limits/fair-queue.ts'
-import type { Places } from '../../limits/places.ts'
 import { toGatewayError } from '../../telemetry/gateway-error.ts'
 import type { Tracing } from '../../telemetry/tracing.ts'
 import { lengthOf } from '../operation/admit.ts'
@@ -116,7 +116,7 @@ export function createBatch(options: BatchOptions) {
       }),
     )
     reply.type(`${type}; charset=utf-8`).headers(headersOf(parts.map((part) => part.headers)))
-    // As for a response to one operation (responder.ts).
+    // As for a response to one operation (route.ts).
     if (parts.some(({ showsSecrets }) => showsSecrets)) reply.header('cache-control', 'no-store, no-transform')
     return `[${parts.map(({ json }) => json).join(',')}]`
   }

@@ -66,17 +66,15 @@ interface Tab {
   readonly variables?: string
 }
 
-const tabFolder = path.join(import.meta.dirname, 'graphiql-tabs')
-
 /**
  * Reads the tabs: a .graphql file each, in alphabetical order, with variables in a .json file. The ids are the demo
  * tenant's.
  */
-function readTabs(): Tab[] {
-  const files = readdirSync(tabFolder).filter((file) => file.endsWith('.graphql'))
+function readTabs(folder: string): Tab[] {
+  const files = readdirSync(folder).filter((file) => file.endsWith('.graphql'))
   return files.sort().map((file): Tab => {
-    const query = readFileSync(path.join(tabFolder, file), 'utf8')
-    const variablesFile = path.join(tabFolder, file.replace('.graphql', '.json'))
+    const query = readFileSync(path.join(folder, file), 'utf8')
+    const variablesFile = path.join(folder, file.replace('.graphql', '.json'))
     if (!existsSync(variablesFile)) return { query }
     const variables: unknown = JSON.parse(readFileSync(variablesFile, 'utf8'))
     return { query, variables: JSON.stringify(variables, null, 2) }
@@ -95,15 +93,16 @@ const sources =
  * Serves GraphiQL to browsers: its page, and the files that the page loads. Slow readers of them take no permits of
  * other requests.
  *
- * @param demoKey the key of the demo tenant, which browsers on this machine get; others get a placeholder
+ * @param options.tabs the folder of the operations that it opens in tabs
+ * @param options.demoKey the key of the demo tenant, which browsers on this machine get; others get a placeholder
  */
-export function createGraphiql(demoKey: string | undefined) {
+export function createGraphiql({ tabs, demoKey }: { readonly tabs: string; readonly demoKey?: string | undefined }) {
   const files: StaticFiles = new Map()
   // Buffers, because they are sent as they are.
   const pages = new Map<string, Promise<Buffer>>()
 
   function pageFor(apiKey: string): Promise<Buffer> {
-    const page = pages.get(apiKey) ?? renderPage(apiKey, files)
+    const page = pages.get(apiKey) ?? renderPage(apiKey, readTabs(tabs), files)
     pages.set(apiKey, page)
     page.catch(() => pages.delete(apiKey))
     return page
@@ -122,10 +121,9 @@ export function createGraphiql(demoKey: string | undefined) {
   }
 }
 
-async function renderPage(apiKey: string, files: StaticFiles): Promise<Buffer> {
+async function renderPage(apiKey: string, tabs: readonly Tab[], files: StaticFiles): Promise<Buffer> {
   // 9 MB of scripts: loaded when the first browser requests them.
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql')
-  const tabs = readTabs()
   const headers = JSON.stringify({ 'x-api-key': apiKey }, null, 2)
   // Its plugins are Yoga's: the explorer, and no history, which would also store headers in the browser.
   const rendered = renderGraphiQL({

@@ -1,6 +1,10 @@
+import { hash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import { GatewayError } from '../../errors.ts'
 import { toIdempotencyKey } from '../../http/request.ts'
 import { excessOf, problemOfNumbers } from '../../input/json.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { TrustedDocuments } from './trusted-documents.ts'
 
 export interface GraphQLParams {
   query?: string
@@ -92,4 +96,121 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 function malformed(message: string): GatewayError {
   return new GatewayError('MALFORMED_REQUEST', message)
+}
+
+/** Finds the document of a request that names it by an id or a hash. */
+export interface DocumentFinder {
+  /**
+   * Returns the parameters with the document to execute.
+   *
+   * @param tenant the id of the client's tenant
+   * @throws GatewayError DOCUMENT_NOT_TRUSTED, PERSISTED_QUERY_NOT_FOUND, or MALFORMED_REQUEST for a hash of another
+   *   text
+   */
+  find(params: GraphQLParams, tenant: string, log: Logger): GraphQLParams
+  /** Stores a valid document, so that later requests of the tenant can send its hash alone. */
+  store(params: GraphQLParams, tenant: string): void
+}
+
+/**
+ * Creates a finder. With trusted documents, ids and hashes name those alone; without them, documents are stored as
+ * automatic persisted queries.
+ *
+ * @see https://github.com/apollographql/apollo-link-persisted-queries#protocol
+ */
+export function createDocumentFinder(trusted: TrustedDocuments | undefined): DocumentFinder {
+  return trusted ? createTrustedFinder(trusted) : createPersistedFinder()
+}
+
+const hashPrefix = 'sha256:'
+
+function createTrustedFinder(trusted: TrustedDocuments): DocumentFinder {
+  // Codegen's ids are `sha256:` and the hash; Apollo's clients send the hash alone.
+  const textOf = (id: string) =>
+    trusted.byId.get(id) ?? trusted.byId.get(id.startsWith(hashPrefix) ? id.slice(hashPrefix.length) : hashPrefix + id)
+  return {
+    find({ documentId, ...params }, _tenant, log) {
+      const id = documentId ?? persistedHash(params)
+      const text = id === undefined ? undefined : textOf(id)
+      if (text !== undefined) return { ...params, query: text }
+      const isTrusted = trusted.texts.has(params.query ?? '')
+      if (trusted.others === 'reject' && !isTrusted) {
+        throw notTrusted(params.query, id)
+      }
+      if (params.query === undefined && id !== undefined) throw notFound()
+      if (params.query !== undefined && !isTrusted) {
+        log.warn({ documentHash: sha256(params.query), operation: params.operationName }, 'a document is not trusted')
+      }
+      return params
+    },
+    store: () => undefined,
+  }
+}
+
+/** The rejection of a document. It says how the operator can make it a trusted one. */
+function notTrusted(query: string | undefined, id: string | undefined): GatewayError {
+  const name =
+    query === undefined
+      ? `no trusted document has the id ${JSON.stringify(id?.slice(0, 100) ?? '')}`
+      : `the one with the SHA-256 hash ${sha256(query)} is not trusted`
+  return new GatewayError(
+    'DOCUMENT_NOT_TRUSTED',
+    `Only trusted documents are executed, and ${name}. Add it to the files of TRUSTED_DOCUMENTS and restart the gateway.`,
+  )
+}
+
+/**
+ * Limits on automatic persisted queries, in characters: the length of each, and the size of all of one tenant, where
+ * each counts with its hash and its place in the cache. The number of tenants bounds the memory of all.
+ */
+const maxStoredLength = 20_000
+const maxTenantSize = 250_000
+const sizeOfEntry = 200
+const maxTenants = 200
+
+function createPersistedFinder(): DocumentFinder {
+  // For each tenant its own, so that no tenant can evict or read the documents of another.
+  const byTenant = new LRUCache<string, LRUCache<string, string>>({
+    max: maxTenants,
+    memoMethod: () =>
+      new LRUCache({ maxSize: maxTenantSize, sizeCalculation: ({ length }: string) => length + sizeOfEntry }),
+  })
+  return {
+    find({ documentId, ...params }, tenant) {
+      const id = persistedHash(params) ?? documentId
+      const wanted = id?.startsWith(hashPrefix) ? id.slice(hashPrefix.length) : id
+      if (wanted === undefined) return params
+      if (params.query === undefined) {
+        const query = byTenant.get(tenant)?.get(wanted)
+        if (query === undefined) throw notFound()
+        return { ...params, query }
+      }
+      if (sha256(params.query) !== wanted) {
+        throw new GatewayError('MALFORMED_REQUEST', 'The hash is not the SHA-256 of the query.')
+      }
+      return params
+    },
+    store({ query, ...params }, tenant) {
+      const wanted = persistedHash(params)
+      if (wanted === undefined || query === undefined || query.length > maxStoredLength) return
+      byTenant.memo(tenant).set(wanted, query)
+    },
+  }
+}
+
+/** @throws GatewayError MALFORMED_REQUEST if the hash is not a string */
+function persistedHash({ extensions }: GraphQLParams): string | undefined {
+  const persisted = extensions?.['persistedQuery'] as { sha256Hash?: unknown } | null | undefined
+  if (persisted == null || persisted.sha256Hash == null) return undefined
+  if (typeof persisted.sha256Hash === 'string' && persisted.sha256Hash !== '') return persisted.sha256Hash
+  throw new GatewayError('MALFORMED_REQUEST', 'extensions.persistedQuery.sha256Hash must be a string.')
+}
+
+function sha256(text: string): string {
+  return hash('sha256', text)
+}
+
+/** Apollo's clients wait for this message before they send the document. */
+function notFound(): GatewayError {
+  return new GatewayError('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound')
 }

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, GatewayError } from '../../errors.ts'
-import { compressResponse } from '../../http/compression.ts'
 import { wantsPage } from '../../http/pages/page.ts'
 import { registerRoutes } from '../../http/plugin.ts'
 import { toHttpError } from '../../http/plugins/error-handler.ts'
 import { type Authenticate, onFlushed, onUnread, readIdempotencyKey, viewerOf } from '../../http/request.ts'
+import { compressResponse } from '../../http/response-body.ts'
 import type { FairQueue } from '../../limits/fair-queue.ts'
 import type { IdempotencyKey } from '../operation/execute.ts'
 import { resultOfError } from '../operation/execute.ts'
@@ -29,6 +29,8 @@ import type { createYogaSender } from './yoga.ts'
 export interface GraphQLOptions extends ResponderOptions, Pick<BatchOptions, 'tracing' | 'places'> {
   /** Whether browsers that open /graphql get GraphiQL. */
   readonly graphiql: boolean
+  /** The folder of the operations that GraphiQL opens in tabs. */
+  readonly tabs: string
   /** Whether an array of operations is executed. */
   readonly batching: boolean
   /** The documents of clients. Without them every document is executed. */
@@ -40,7 +42,7 @@ export interface GraphQLOptions extends ResponderOptions, Pick<BatchOptions, 'tr
 /** Serves /graphql: operations for clients, GraphiQL for browsers. */
 export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): void {
   const { authenticate, documents } = options
-  const graphiql = options.graphiql ? createGraphiql(options.demoKey) : undefined
+  const graphiql = options.graphiql ? createGraphiql(options) : undefined
   const withoutGraphiql = createGraphiqlHint(options.trustedDocuments?.others === 'reject')
   const response = createResponder(options)
   const logOf = (requestId: string) => app.log.child({ requestId })

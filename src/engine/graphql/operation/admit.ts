@@ -1,8 +1,7 @@
 import type { Context } from '../../context.ts'
 import { GatewayError, withHeaders } from '../../errors.ts'
 import { type Budget, budgetHeaders, type RateLimit, tooExpensive } from '../../limits/rate-limit.ts'
-import type { Client } from '../../telemetry/usage/client.ts'
-import { type Caller, invalidOperation, type UsageCounts } from '../../telemetry/usage/usage-counts.ts'
+import { type Caller, type Client, invalidOperation, type UsageCounts } from '../../telemetry/usage.ts'
 import type { OperationRequest } from './execute.ts'
 import type { PreparedOperation } from './prepare/prepare.ts'
 

@@ -4,7 +4,7 @@ import type { StatementMeter } from '../../db/statement-meter.ts'
 import { GatewayError, retryAfterSeconds, withHeaders } from '../../errors.ts'
 import type { OperationLimits } from '../../limits/limits.ts'
 import type { RecentWrites } from '../../limits/recent-writes.ts'
-import type { Client } from '../../telemetry/usage/client.ts'
+import type { Client } from '../../telemetry/usage.ts'
 import {
   createAdmissions,
   createUsageRecorder,

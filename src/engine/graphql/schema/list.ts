@@ -43,7 +43,7 @@ export interface ListSelection {
  * Defines a query field that lists the rows of a model, as a Relay connection with a filter, an order and `totalCount`:
  * `defineList('users', { model: 'User', … })` ⇒ `users(first, last, after, before, filter, orderBy): UserConnection`.
  *
- * @returns the type of the connection, for lists of the same rows elsewhere (nested-list.ts)
+ * @returns the type of the connection, for lists of the same rows elsewhere (relation-fields.ts)
  */
 export function defineList(name: string, { model, type, plural, scope, description, selection }: ListOptions) {
   const connection = defineConnection({ model, type, plural, selection })

@@ -1,12 +1,12 @@
 import { brandWithType, type ObjectRef } from '@pothos/core'
-import { forbidden, requireScope, type Scope, userScopes } from '../../auth/scopes.ts'
+import { forbidden, requireScope, type Scope } from '../../auth/scopes.ts'
 import type { Context } from '../../context.ts'
 import type { Model, Row } from '../../db/data-model.ts'
 import type { Ids } from '../../db/ids.ts'
 import type { Relation, SelectedRow } from '../../db/read/relation.ts'
 import { type GatewayError, invalidField } from '../../errors.ts'
 import { builder } from './builder.ts'
-import { loadRow } from './rows.ts'
+import { loadRow } from './relation-fields.ts'
 
 interface NodeRow {
   readonly id: string
@@ -28,6 +28,8 @@ interface NodeType {
   readonly relation: Relation
   /** Whether all ids have the prefix: such rows are not imported. */
   readonly hasOnlyOwnIds: boolean
+  /** Whether a token for a user can have the scope. */
+  readonly isForUsers: boolean
 }
 
 const nodeTypes: NodeType[] = []
@@ -38,15 +40,16 @@ const nodeTypes: NodeType[] = []
  * @param scope that a viewer needs to read them
  * @param relation loads a row by its id
  * @param options.hasOnlyOwnIds whether all ids have the prefix of `ids`, because such rows are not imported
+ * @param options.isForUsers whether a token for a user can have the scope
  */
 export function registerNode(
   typename: string,
   ids: Ids,
   scope: Scope,
   relation: Relation,
-  { hasOnlyOwnIds = false } = {},
+  { hasOnlyOwnIds = false, isForUsers = true } = {},
 ): void {
-  nodeTypes.push({ typename, ids, scope, relation, hasOnlyOwnIds })
+  nodeTypes.push({ typename, ids, scope, relation, hasOnlyOwnIds, isForUsers })
 }
 
 /**
@@ -80,7 +83,7 @@ async function loadNodes(
   await search(byType.flatMap(([type, of]) => (type && isReadable(type) ? [[type, of] as const] : [])))
   const imported = nodeTypes.filter(({ hasOnlyOwnIds }) => !hasOnlyOwnIds)
   // An id of no known type cannot be that of a type which no token for a user may read.
-  const possible = imported.filter(({ scope }) => viewer.userId === undefined || userScopes.includes(scope))
+  const possible = imported.filter(({ isForUsers }) => viewer.userId === undefined || isForUsers)
   const missing = byType.flatMap(([type, of]) => (type && !isReadable(type) ? [] : of.filter((id) => !found.has(id))))
   if (missing.length > 0) await search(imported.filter(isReadable).map((type) => [type, missing]))
 

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'
-import { type Encoding, preferredEncoding } from '../compression.ts'
+import { type Encoding, preferredEncoding } from '../response-body.ts'
 
 /** A file that browsers keep for good: its name changes with its content. */
 interface StaticFile {

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
+import type { Places } from '../../limits/concurrency.ts'
 import type { Limits } from '../../limits/limits.ts'
-import type { Places } from '../../limits/places.ts'
 import { plugin } from '../plugin.ts'
 
 declare module 'fastify' {

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import {
   type FastifyBaseLogger,
@@ -13,10 +11,9 @@ import {
 import { type ErrorCode, GatewayError } from '../../errors.ts'
 import type { LimitName } from '../../limit-names.ts'
 import { own } from '../../own.ts'
-import { setCommonHeaders } from '../plugins/common-headers.ts'
 import { toHttpError } from '../plugins/error-handler.ts'
-import { logRequest } from '../plugins/request-log.ts'
-import { opensWebSocket } from '../plugins/unsupported-requests.ts'
+import { logRequest, requestIdOf, setCommonHeaders } from '../plugins/request-lifecycle.ts'
+import { opensWebSocket } from '../plugins/supported-requests.ts'
 import { endWithProblem, sendProblem } from '../problem.ts'
 
 /** How long the gateway waits for a client. */
@@ -42,14 +39,14 @@ export function serverOptions(logger: FastifyBaseLogger, timeouts: HttpTimeouts)
   return {
     loggerInstance: logger,
     genReqId: requestIdOf,
-    // request-log.ts writes one line per request.
+    // request-lifecycle.ts writes one line per request.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     bodyLimit: maxBodyBytes,
     http: {
       headersTimeout: headersMilliseconds,
       connectionsCheckingInterval: Math.min(checkMilliseconds, headersMilliseconds),
       shouldUpgradeCallback: opensWebSocket,
-      // unsupported-requests.ts does, with a problem document.
+      // supported-requests.ts does, with a problem document.
       requireHostHeader: false,
     },
     requestTimeout: requestMilliseconds,
@@ -63,16 +60,6 @@ export function serverOptions(logger: FastifyBaseLogger, timeouts: HttpTimeouts)
     // An id may be long in percent-encoding. A longer one gets the response of an unknown id.
     routerOptions: { maxParamLength: 16_384 },
   } satisfies FastifyHttpOptions<RawServerDefault>
-}
-
-/** The id of a request: the client's, or a new one. */
-export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
-  return validRequestId(headers['x-request-id']) ?? randomUUID()
-}
-
-/** The client's request id, if a log can hold it. */
-function validRequestId(header: string | string[] | undefined): string | undefined {
-  return typeof header === 'string' && /^[\w.:/+=-]{1,128}$/.test(header) ? header : undefined
 }
 
 /** Responds to a request whose URL Fastify cannot route. None of its hooks has run. */

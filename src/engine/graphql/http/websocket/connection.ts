@@ -2,10 +2,9 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
 import type { WebSocket } from 'ws'
+import { requestIdOf } from '../../../http/plugins/request-lifecycle.ts'
 import type { RequestState } from '../../../http/request.ts'
-import { requestIdOf } from '../../../http/server/server-options.ts'
-import type { Metrics } from '../../../telemetry/metrics.ts'
-import { Refusal } from '../../../telemetry/refusal.ts'
+import { type Metrics, Refusal } from '../../../telemetry/metrics.ts'
 
 /** How many bytes a client may leave unread before the gateway reads nothing more from it. */
 const maxBacklogBytes = 64 * 1024

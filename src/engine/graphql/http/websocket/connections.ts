@@ -10,7 +10,7 @@ import { plugin } from '../../../http/plugin.ts'
 import type { Authenticate } from '../../../http/request.ts'
 import { maxBodyBytes } from '../../../http/server/server-options.ts'
 import { toGatewayError } from '../../../telemetry/gateway-error.ts'
-import { clientHeaders } from '../../../telemetry/usage/client.ts'
+import { clientHeaders } from '../../../telemetry/usage.ts'
 import { type Connection, close, createConnection, createFlow, logClosed, watchClient } from './connection.ts'
 import { createHandOver } from './hand-over.ts'
 import { credentialIn, readMessages } from './messages.ts'
@@ -233,7 +233,7 @@ type WebSocketsOptions = Omit<ConnectionsOptions, 'log' | 'keepConnection'>
 const closeMilliseconds = 1_000
 
 /**
- * Serves WebSockets at /graphql. `opensWebSocket` in `unsupported-requests.ts` says for which requests Node calls this
+ * Serves WebSockets at /graphql. `opensWebSocket` in `supported-requests.ts` says for which requests Node calls this
  * plugin.
  */
 export const webSockets = plugin<WebSocketsOptions>('webSockets', (app, options) => {

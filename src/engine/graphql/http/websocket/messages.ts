@@ -1,7 +1,7 @@
 import { CloseCode } from 'graphql-ws'
 import type { RawData, WebSocket } from 'ws'
 import { GatewayError } from '../../../errors.ts'
-import { longBody } from '../../../http/plugins/json-bodies.ts'
+import { longBody } from '../../../http/plugins/supported-requests.ts'
 import type { RequestState } from '../../../http/request.ts'
 import type { Limits } from '../../../limits/limits.ts'
 import type { Flow } from './connection.ts'

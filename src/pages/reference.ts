@@ -1,6 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { routePlugin } from '../plugin.ts'
-import type { HomeOptions } from './home.ts'
 import {
   addFile,
   faviconPath,
@@ -10,7 +8,9 @@ import {
   type StaticFiles,
   sendFile,
   setPageHeaders,
-} from './page.ts'
+} from '../engine/http/pages/page.ts'
+import { routePlugin } from '../engine/http/plugin.ts'
+import type { HomeOptions } from './home.ts'
 
 const filesPath = '/docs/files'
 

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
-import { packageVersion } from '../../telemetry/package-version.ts'
-import { prefixOf } from '../base-url.ts'
-import { routePlugin } from '../plugin.ts'
-import { createTextPages, faviconPath, isFromThisMachine, readPageFile, wantsPage } from './page.ts'
+import { prefixOf } from '../engine/http/base-url.ts'
+import { createTextPages, faviconPath, isFromThisMachine, readPageFile, wantsPage } from '../engine/http/pages/page.ts'
+import { routePlugin } from '../engine/http/plugin.ts'
+import { packageVersion } from '../engine/telemetry/package-version.ts'
 
 interface Shown {
   readonly graphiql: boolean

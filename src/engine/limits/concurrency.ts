@@ -1,8 +1,145 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setTimeout } from 'node:timers/promises'
 import type { Viewer } from '../auth/viewer.ts'
 import { GatewayError } from '../errors.ts'
+import type { LimitName } from '../limit-names.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { createConcurrencyLimit } from './concurrency-limit.ts'
+
+// What is held at a time: by the subjects of limits, by the process, and by a request.
+
+/** The holder of a key or token, whose use of the gateway is limited. */
+export type Payer = Pick<Viewer, 'tenantAppId' | 'keyId' | 'userId' | 'pointsPerMinute'>
+
+/**
+ * Whose use is counted: of a tenant with all its keys and tokens, of a key with its tokens that are not bound to a
+ * user, of all users of the tenant together, and of one user. A key with a limit of its own also counts its tokens for
+ * users.
+ */
+export type SubjectKind = 'tenant' | 'key' | 'users' | 'user'
+
+export interface Subject {
+  readonly kind: SubjectKind
+  /**
+   * Differs from the names of all other subjects. The braces keep the counts of a tenant on one server of a Redis
+   * cluster.
+   */
+  readonly name: string
+}
+
+/**
+ * Returns the subjects to which the use of a payer counts, the widest first. A tenant creates keys and tokens as it
+ * likes, so limits for each of them would bind nobody. Users do not count to the key that created their tokens: they
+ * must not stop the tenant's own server.
+ */
+export function subjectsOf(payer: Payer): readonly Subject[] {
+  const found = known.get(payer)
+  if (found) return found
+  const subjects = listSubjects(payer)
+  known.set(payer, subjects)
+  return subjects
+}
+
+/** Each request counts its payer several times. A payer is one object for as long as its key is cached. */
+const known = new WeakMap<Payer, readonly Subject[]>()
+
+function listSubjects({ tenantAppId, keyId, userId, pointsPerMinute }: Payer): readonly Subject[] {
+  const name = `{${tenantAppId}}`
+  const tenant: Subject = { kind: 'tenant', name }
+  const key: Subject = { kind: 'key', name: `${name} key ${keyId}` }
+  if (userId === undefined) return [tenant, key]
+  const users: Subject = { kind: 'users', name: `${name} users` }
+  const user: Subject = { kind: 'user', name: `${name} user ${userId}` }
+  return pointsPerMinute === undefined ? [tenant, users, user] : [tenant, users, key, user]
+}
+
+export type ConcurrencyLimit = ReturnType<typeof createConcurrencyLimit>
+
+/** How many permits a subject has, in multiples of those of a key, and the words for it. */
+export const shares: Readonly<
+  Record<SubjectKind, { readonly factor: number; readonly owner: string; readonly share: string }>
+> = {
+  tenant: { factor: 2, owner: 'The tenant has', share: ": twice a key's" },
+  key: { factor: 1, owner: 'The key has', share: '' },
+  users: { factor: 1, owner: "The users of the tenant's tokens have", share: ": as many as a key's" },
+  user: { factor: 1 / 4, owner: 'The user has', share: ": a quarter of a key's" },
+}
+
+const delaySeconds = 1
+
+/** Waits before a rejection is sent: a client that tries again at once would keep the gateway busy otherwise. */
+export const delayRejection = (): Promise<void> => setTimeout(delaySeconds * 1_000)
+
+/**
+ * Limits what a tenant, a key, and the users of tokens have open at a time, such as requests.
+ *
+ * @param limit its name in the log and in metrics
+ * @param max how many permits a key has
+ * @param plural what is limited, in the words of an error: requests, subscriptions, MiB of something
+ * @param variable the name of the limit in the configuration
+ */
+export function createConcurrencyLimit(limit: LimitName, max: number, plural: string, variable: string) {
+  const taken = new Map<string, number>()
+  const maxOf = (kind: SubjectKind) => Math.ceil(max * shares[kind].factor)
+  const takenBy = (name: string) => taken.get(name) ?? 0
+
+  function add(name: string, count: number): void {
+    const sum = takenBy(name) + count
+    if (sum === 0) taken.delete(name)
+    else taken.set(name, sum)
+  }
+
+  /** The narrowest subject that has too few permits left. */
+  function findFull(payer: Payer, count: number): SubjectKind | undefined {
+    return subjectsOf(payer).findLast(({ kind, name }) => takenBy(name) + count > maxOf(kind))?.kind
+  }
+
+  async function reject(kind: SubjectKind): Promise<never> {
+    const { owner, share } = shares[kind]
+    await delayRejection()
+    throw new GatewayError(
+      'RATE_LIMITED',
+      `${owner} ${maxOf(kind)} ${plural}, the most at a time${share} (${variable}).`,
+      { limit, headers: { 'retry-after': String(delaySeconds) } },
+    )
+  }
+
+  /** Takes permits even if there are too few left. Returns what releases them. */
+  function hold(payer: Payer, count: number): () => void {
+    const subjects = subjectsOf(payer)
+    for (const { name } of subjects) add(name, count)
+    let isTaken = true
+    return () => {
+      if (!isTaken) return
+      isTaken = false
+      for (const { name } of subjects) add(name, -count)
+    }
+  }
+
+  return {
+    /**
+     * Takes permits.
+     *
+     * @returns a function that releases the permits. Further calls do nothing
+     * @throws GatewayError RATE_LIMITED, after a second, if there are too few permits left
+     */
+    take(payer: Payer, count = 1): (() => void) | Promise<never> {
+      const full = findFull(payer, count)
+      return full ? reject(full) : hold(payer, count)
+    },
+
+    /**
+     * Takes nothing, but rejects a payer who holds more permits than there are.
+     *
+     * @throws GatewayError RATE_LIMITED, after a second
+     */
+    check(payer: Payer): undefined | Promise<never> {
+      const full = findFull(payer, 0)
+      return full && reject(full)
+    },
+
+    hold,
+  }
+}
 
 /** How much load a process accepts. */
 export interface LoadLimits {

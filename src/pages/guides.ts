@@ -1,13 +1,12 @@
 import { globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { Marked } from 'marked'
-import { GatewayError } from '../../errors.ts'
-import { compressResponse } from '../compression.ts'
-import { respondConditionally } from '../conditional.ts'
-import { routePlugin } from '../plugin.ts'
-import { createTextPages, faviconPath } from './page.ts'
+import { GatewayError } from '../engine/errors.ts'
+import { createTextPages, faviconPath } from '../engine/http/pages/page.ts'
+import { routePlugin } from '../engine/http/plugin.ts'
+import { compressResponse, respondConditionally } from '../engine/http/response-body.ts'
 
-const root = path.resolve(import.meta.dirname, '../../../..')
+const root = path.resolve(import.meta.dirname, '../..')
 
 /** The URL of a file: `README.md` ⇒ `/guides`, `docs/recipes/relay.md` ⇒ `/guides/recipes/relay`. */
 const urlOf = (file: string) => file.replace(/^README\.md$|^docs/, '/guides').replace(/\.md$/, '')
