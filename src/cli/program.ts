@@ -2,7 +2,7 @@ import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 
 import { type EventType, eventTypes } from '../domain/event/event.ts'
 import { scopes } from '../domain/scopes.ts'
 import { secretPrefix } from '../domain/webhook/secrets.ts'
-import { maxPointsPerMinute } from '../engine/auth/api-key.ts'
+import { maxPointsPerMinute } from '../engine/auth/api-keys.ts'
 import { fullVersion } from '../engine/telemetry/package-version.ts'
 import type { WorkOptions } from '../server/run-process.ts'
 import type { ServeOptions } from '../server/serve.ts'

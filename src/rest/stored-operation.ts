@@ -95,7 +95,7 @@ interface LeafShape {
  * @param operation written without fragments
  * @param path keys of the response, joined by dots: `createUser.user`
  */
-export function shapeOf(schema: GraphQLSchema, operation: OperationDefinitionNode, path: string): Shape {
+function shapeOf(schema: GraphQLSchema, operation: OperationDefinitionNode, path: string): Shape {
   const root = schema.getRootType(operation.operation)
   if (!root) throw new Error(`The schema has no ${operation.operation}`)
   let shape = readShape(root, operation.selectionSet)
@@ -159,7 +159,7 @@ function encodeLeaf(type: LeafShape['type'], value: unknown): unknown {
 }
 
 /** The reverse of encoding, for a value that a client sends. It is not checked. */
-export function decodeLeaf(type: LeafShape['type'], value: unknown): unknown {
+function decodeLeaf(type: LeafShape['type'], value: unknown): unknown {
   if (typeof value !== 'string') return value
   if (type.name === 'Date') return value.replaceAll(':', '-')
   if (type instanceof GraphQLEnumType) return value.toUpperCase()

@@ -4,7 +4,7 @@ import { type Attempt, createAttempt } from '../domain/webhook/delivery/attempt.
 import { startDeliverer } from '../domain/webhook/delivery/deliverer.ts'
 import { createSender } from '../domain/webhook/delivery/send.ts'
 import { createRunQuery } from '../domain/webhook/webhook-query.graphql.ts'
-import { createValidKeys } from '../engine/auth/valid-keys.ts'
+import { createValidKeys } from '../engine/auth/api-keys.ts'
 import type { Services } from '../engine/context.ts'
 import type { StatementMeter } from '../engine/db/statement-meter.ts'
 import { createOperations } from '../engine/graphql/operation/operations.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createKey, revokeKey } from '../../src/domain/credential/key.service.ts'
-import { generateApiKey, hashApiKey, isWellFormedApiKey } from '../../src/engine/auth/api-key.ts'
+import { generateApiKey, hashApiKey, isWellFormedApiKey } from '../../src/engine/auth/api-keys.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 let app: TestApp

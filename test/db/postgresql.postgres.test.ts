@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { generateApiKey } from '../../src/engine/auth/api-key.ts'
+import { generateApiKey } from '../../src/engine/auth/api-keys.ts'
 import { openDatabase } from '../../src/engine/db/database.ts'
 import { deployMigrations, readMigrationStatus } from '../../src/engine/db/migrations/migrations.ts'
 import { fusion, startGateway } from '../support/cli.ts'

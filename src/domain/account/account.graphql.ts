@@ -8,11 +8,12 @@ import { defineFilter } from '../../engine/graphql/schema/filter.ts'
 import { addLogic, addRelation } from '../../engine/graphql/schema/filter-tree.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
 import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutation.ts'
-import { defineQueryById, Node, registerNode } from '../../engine/graphql/schema/node.ts'
+import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { defineOrder } from '../../engine/graphql/schema/order.ts'
 import {
   defineNestedConnection,
   defineNestedList,
+  defineQueryById,
   referencedRowOf,
 } from '../../engine/graphql/schema/relation-fields.ts'
 import { defineLive } from '../event/live.graphql.ts'

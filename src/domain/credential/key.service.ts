@@ -1,4 +1,4 @@
-import { generateApiKey, hashApiKey } from '../../engine/auth/api-key.ts'
+import { generateApiKey, hashApiKey } from '../../engine/auth/api-keys.ts'
 import type { Database } from '../../engine/db/database.ts'
 import type { ApiKey } from '../../engine/db/generated/prisma/client.ts'
 import { idsWithPrefix } from '../../engine/db/ids.ts'

@@ -1,5 +1,5 @@
 import type { Context } from '../../engine/context.ts'
-import { isPossibleId } from '../../engine/db/ids.ts'
+import { isPossibleId } from '../../engine/db/storable.ts'
 import { invalidField } from '../../engine/errors.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
 import { type ConnectionArguments, connectionById, readPageSize } from '../../engine/graphql/schema/connection.ts'

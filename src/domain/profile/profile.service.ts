@@ -2,9 +2,9 @@ import type { z } from 'zod'
 import type { Context } from '../../engine/context.ts'
 import type { Database } from '../../engine/db/database.ts'
 import type { Account, Profile } from '../../engine/db/generated/prisma/client.ts'
-import { isPossibleId } from '../../engine/db/ids.ts'
 import { selectColumns } from '../../engine/db/read/columns.ts'
 import { execute, query, statement } from '../../engine/db/statement.ts'
+import { isPossibleId } from '../../engine/db/storable.ts'
 import {
   type Arity,
   arityOf,

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { generateApiKey, hashApiKey } from '../../engine/auth/api-key.ts'
+import { generateApiKey, hashApiKey } from '../../engine/auth/api-keys.ts'
 import type { Database } from '../../engine/db/database.ts'
 import { execute, statement } from '../../engine/db/statement.ts'
 import { createKey } from '../credential/key.service.ts'

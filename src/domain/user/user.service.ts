@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Context } from '../../engine/context.ts'
 import type { User } from '../../engine/db/generated/prisma/client.ts'
-import { isPossibleId } from '../../engine/db/ids.ts'
+import { isPossibleId } from '../../engine/db/storable.ts'
 import { GatewayError, invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/rules.ts'
 import { deleteEach, type Outcome, writeEach, writeOne } from '../../engine/input/write-each.ts'

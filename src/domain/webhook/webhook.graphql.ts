@@ -6,7 +6,8 @@ import { readPageRequest, type Side, toConnection } from '../../engine/graphql/s
 import { pointsOfScan, pointsOfShortStatement } from '../../engine/graphql/schema/field-metadata.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
 import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutation.ts'
-import { defineQueryById, Node, registerNode } from '../../engine/graphql/schema/node.ts'
+import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
+import { defineQueryById } from '../../engine/graphql/schema/relation-fields.ts'
 import { EventType } from '../event/event.graphql.ts'
 import type { EventType as EventTypeName } from '../event/event.ts'
 import {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Context } from '../../engine/context.ts'
 import type { Webhook } from '../../engine/db/generated/prisma/client.ts'
-import { isPossibleId } from '../../engine/db/ids.ts'
+import { isPossibleId } from '../../engine/db/storable.ts'
 import { GatewayError, invalidField } from '../../engine/errors.ts'
 import { atMost, filledText, httpUrl, listOf, parseInput, rule, text } from '../../engine/input/rules.ts'
 import type { KeyRing } from '../../engine/secrets/key-ring.ts'

@@ -1,8 +1,8 @@
 import { GatewayError } from '../errors.ts'
-import { hashApiKey, isWellFormedApiKey, keyPrefix } from './api-key.ts'
+import type { ValidKeys } from './api-keys.ts'
+import { hashApiKey, isWellFormedApiKey, keyPrefix } from './api-keys.ts'
 import { invalidToken } from './tokens/access-tokens.ts'
 import type { TokenVerifier } from './tokens/token-verifier.ts'
-import type { ValidKeys } from './valid-keys.ts'
 import type { Viewer } from './viewer.ts'
 
 /** The headers of a request that say who sends it. */

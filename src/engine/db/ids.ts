@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { isStorableText } from './storable.ts'
 
 /** The ids of one kind of row. */
 export interface Ids {
@@ -14,16 +13,6 @@ export function idsWithPrefix(name: string): Ids {
   const prefix = `${name}_`
   const createUuid = createUuids()
   return { prefix, create: () => prefix + createUuid() }
-}
-
-const maxIdLength = 128
-
-/**
- * Whether a row can have this id: 1–128 characters that PostgreSQL can store. Other ids are not found, and no statement
- * is sent for them.
- */
-export function isPossibleId(id: string): boolean {
-  return id.length > 0 && id.length <= maxIdLength && isStorableText(id)
 }
 
 /** The most ids of a millisecond, less one: the number of an id has 12 bits. */

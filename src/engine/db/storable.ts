@@ -3,6 +3,16 @@ export function isStorableText(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed()
 }
 
+const maxIdLength = 128
+
+/**
+ * Whether a row can have this id: 1–128 characters that PostgreSQL can store. Other ids are not found, and no statement
+ * is sent for them.
+ */
+export function isPossibleId(id: string): boolean {
+  return id.length > 0 && id.length <= maxIdLength && isStorableText(id)
+}
+
 /**
  * The text as PostgreSQL can store it, and at most `max` characters of it: U+FFFD replaces NUL and unpaired surrogates.
  * For texts of handlers and other programs, which must not prevent that what they belong to is stored.

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { isPossibleId } from '../db/ids.ts'
-import { isStorableText, isStorableTime } from '../db/storable.ts'
+import { isPossibleId, isStorableText, isStorableTime } from '../db/storable.ts'
 import { type FieldError, type FieldErrorCode, invalidInput } from '../errors.ts'
 import { hasProtoKey, isShallow } from './json.ts'
 import type { Bounds, RuleDef } from './json-schema.ts'

@@ -1,4 +1,4 @@
-import { isPossibleId } from '../db/ids.ts'
+import { isPossibleId } from '../db/storable.ts'
 import { type FieldError, GatewayError, invalidInput } from '../errors.ts'
 
 /** The result of an input, or why the input was rejected. */

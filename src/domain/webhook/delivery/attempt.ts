@@ -1,4 +1,4 @@
-import type { ValidKeys } from '../../../engine/auth/valid-keys.ts'
+import type { ValidKeys } from '../../../engine/auth/api-keys.ts'
 import type { Viewer } from '../../../engine/auth/viewer.ts'
 import type { Services } from '../../../engine/context.ts'
 import { GatewayError } from '../../../engine/errors.ts'

@@ -1,6 +1,6 @@
-import { isPossibleId } from '../../db/ids.ts'
 import type { Order } from '../../db/read/order.ts'
 import type { Position } from '../../db/read/page.ts'
+import { isPossibleId } from '../../db/storable.ts'
 import { invalidField } from '../../errors.ts'
 
 /** A list as its cursors know it. */

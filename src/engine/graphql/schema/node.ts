@@ -1,12 +1,10 @@
-import { brandWithType, type ObjectRef } from '@pothos/core'
+import { brandWithType } from '@pothos/core'
 import { forbidden, requireScope, type Scope } from '../../auth/scopes.ts'
 import type { Context } from '../../context.ts'
-import type { Model, Row } from '../../db/data-model.ts'
 import type { Ids } from '../../db/ids.ts'
-import type { Relation, SelectedRow } from '../../db/read/relation.ts'
+import type { Relation } from '../../db/read/relation.ts'
 import { type GatewayError, invalidField } from '../../errors.ts'
 import { builder } from './builder.ts'
-import { loadRow } from './relation-fields.ts'
 
 interface NodeRow {
   readonly id: string
@@ -113,25 +111,6 @@ function asNode({ typename }: NodeType, row: NodeRow): NodeRow {
   // Pothos accepts a name too, although its types do not say so.
   brandWithType(row, typename as never)
   return row
-}
-
-/** Defines the query field that returns the object with an id: `user(id: ID!): User`. */
-export function defineQueryById<M extends Model>(
-  name: string,
-  type: ObjectRef<(typeof builder)['$inferSchemaTypes'], Row<M>>,
-  scope: Scope,
-  relation: Relation<M, SelectedRow<M> | null>,
-): void {
-  builder.queryField(name, (t) =>
-    t.field({
-      type,
-      nullable: true,
-      scope,
-      description: `Returns the ${name} with this id, or null if your tenant has none.`,
-      args: { id: t.arg.id({ required: true, description: `The id of the ${name}.` }) },
-      resolve: (_, { id }, { loaders }) => loadRow(loaders, relation, id) as never,
-    }),
-  )
 }
 
 const maxNodes = 500

@@ -27,6 +27,8 @@ import { type defineList, type ListSelection, selectionArguments } from './list.
 // an id, so it never reads a missing column (test/graphql/field-names.test.ts). Code outside of resolvers gets
 // `SelectedRow`.
 
+type Types = (typeof builder)['$inferSchemaTypes']
+
 /** A row as the parent of fields. */
 export function asParent<M extends Model>(row: SelectedRow<M>): Row<M> {
   return row as Row<M>
@@ -87,10 +89,28 @@ function present<Value>(row: Value | null): Value {
   return row
 }
 
+/** Defines the query field that returns the object with an id: `user(id: ID!): User`. */
+export function defineQueryById<M extends Model>(
+  name: string,
+  type: ObjectRef<Types, Row<M>>,
+  scope: Scope,
+  relation: Relation<M, SelectedRow<M> | null>,
+): void {
+  builder.queryField(name, (t) =>
+    t.field({
+      type,
+      nullable: true,
+      scope,
+      description: `Returns the ${name} with this id, or null if your tenant has none.`,
+      args: { id: t.arg.id({ required: true, description: `The id of the ${name}.` }) },
+      resolve: (_, { id }, { loaders }) => loadRow(loaders, relation, id) as never,
+    }),
+  )
+}
+
 // Lists of the rows that belong to another row. Their arguments restrict the relation that the field loads, so the
 // planner finds the restricted relation in the selection, and reads it with the rows above (operation/prepare/plan.ts).
 
-type Types = (typeof builder)['$inferSchemaTypes']
 type Rows = readonly SelectedRow<Model>[]
 
 interface NestedOptions {
