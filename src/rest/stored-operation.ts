@@ -265,7 +265,10 @@ type Data = Readonly<Record<string, unknown>>
  */
 export function dataOf(route: Route, { data, errors }: ExecutionResult): Data {
   const [error] = errors ?? []
-  if (error) throw error.originalError instanceof GatewayError ? renamed(route, error.originalError) : invalid(error)
+  if (error) {
+    const thrown = error.originalError
+    throw thrown instanceof GatewayError ? renamed(route, thrown) : new GatewayError('BAD_USER_INPUT', error.message)
+  }
   rejectUserErrors(route, data ?? {})
   return data ?? {}
 }
@@ -292,10 +295,6 @@ function rejectUserErrors(route: Route, data: Data): void {
 function renamed(route: Route, error: GatewayError): GatewayError {
   if (error.fields.length === 0) return error
   return invalidInput(error.fields.map((field) => ({ ...field, field: restNameOf(route, field.field) })))
-}
-
-function invalid({ message }: { message: string }): GatewayError {
-  return new GatewayError('BAD_USER_INPUT', message)
 }
 
 /** The error for missing ids and ids of other tenants. */

@@ -25,7 +25,7 @@ export interface DocumentRunnerOptions {
 
 /** The operation of a document, or the errors of the document. */
 export type DocumentOperation =
-  | { readonly operation: PreparedOperation; readonly errors?: undefined }
+  | { readonly operation: PreparedOperation; readonly errors?: undefined; readonly isBadRequest?: undefined }
   | { readonly operation?: undefined; readonly errors: readonly GraphQLError[]; readonly isBadRequest: boolean }
 
 /** What a transport knows about an operation that it runs. */

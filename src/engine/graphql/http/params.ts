@@ -139,7 +139,10 @@ function createTrustedFinder(trusted: TrustedDocuments): DocumentFinder {
       }
       if (params.query === undefined && id !== undefined) throw notFound()
       if (params.query !== undefined && !isTrusted) {
-        log.warn({ documentHash: sha256(params.query), operation: params.operationName }, 'a document is not trusted')
+        log.warn(
+          { documentHash: hash('sha256', params.query), operation: params.operationName },
+          'a document is not trusted',
+        )
       }
       return params
     },
@@ -152,7 +155,7 @@ function notTrusted(query: string | undefined, id: string | undefined): GatewayE
   const name =
     query === undefined
       ? `no trusted document has the id ${JSON.stringify(id?.slice(0, 100) ?? '')}`
-      : `the one with the SHA-256 hash ${sha256(query)} is not trusted`
+      : `the one with the SHA-256 hash ${hash('sha256', query)} is not trusted`
   return new GatewayError(
     'DOCUMENT_NOT_TRUSTED',
     `Only trusted documents are executed, and ${name}. Add it to the files of TRUSTED_DOCUMENTS and restart the gateway.`,
@@ -185,7 +188,7 @@ function createPersistedFinder(): DocumentFinder {
         if (query === undefined) throw notFound()
         return { ...params, query }
       }
-      if (sha256(params.query) !== wanted) {
+      if (hash('sha256', params.query) !== wanted) {
         throw new GatewayError('MALFORMED_REQUEST', 'The hash is not the SHA-256 of the query.')
       }
       return params
@@ -204,10 +207,6 @@ function persistedHash({ extensions }: GraphQLParams): string | undefined {
   if (persisted == null || persisted.sha256Hash == null) return undefined
   if (typeof persisted.sha256Hash === 'string' && persisted.sha256Hash !== '') return persisted.sha256Hash
   throw new GatewayError('MALFORMED_REQUEST', 'extensions.persistedQuery.sha256Hash must be a string.')
-}
-
-function sha256(text: string): string {
-  return hash('sha256', text)
 }
 
 /** Apollo's clients wait for this message before they send the document. */

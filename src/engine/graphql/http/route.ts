@@ -5,11 +5,9 @@ import { registerRoutes } from '../../http/plugin.ts'
 import { toHttpError } from '../../http/plugins/error-handler.ts'
 import { type Authenticate, onFlushed, onUnread, readIdempotencyKey, viewerOf } from '../../http/request.ts'
 import { compressResponse } from '../../http/response-body.ts'
-import type { FairQueue } from '../../limits/fair-queue.ts'
-import type { IdempotencyKey } from '../operation/execute.ts'
 import { resultOfError } from '../operation/execute.ts'
 import { type BatchOptions, createBatch, isBatch, malformedBatch } from './batch.ts'
-import { createDocumentRunner, type DocumentRunnerOptions } from './document-runner.ts'
+import { createDocumentRunner } from './document-runner.ts'
 import { createGraphiql, createGraphiqlHint, filesPath } from './graphiql.ts'
 import {
   isJsonType,
@@ -26,7 +24,10 @@ import { type GraphQLParams, idempotencyKeyIn, readBodyParams, readQueryParams }
 import type { TrustedDocuments } from './trusted-documents.ts'
 import type { createYogaSender } from './yoga.ts'
 
-export interface GraphQLOptions extends ResponderOptions, Pick<BatchOptions, 'tracing' | 'places'> {
+export interface GraphQLOptions extends Omit<BatchOptions, 'logOf'> {
+  readonly authenticate: Authenticate
+  /** How often a subscription in Apollo's multipart protocol sends a heartbeat. */
+  readonly heartbeatMilliseconds: number
   /** Whether browsers that open /graphql get GraphiQL. */
   readonly graphiql: boolean
   /** The folder of the operations that GraphiQL opens in tabs. */
@@ -41,10 +42,11 @@ export interface GraphQLOptions extends ResponderOptions, Pick<BatchOptions, 'tr
 
 /** Serves /graphql: operations for clients, GraphiQL for browsers. */
 export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): void {
-  const { authenticate, documents } = options
+  const { authenticate, documents, steps } = options
   const graphiql = options.graphiql ? createGraphiql(options) : undefined
   const withoutGraphiql = createGraphiqlHint(options.trustedDocuments?.others === 'reject')
-  const response = createResponder(options)
+  const runner = createDocumentRunner(options)
+  const send = createSender(options.heartbeatMilliseconds)
   const logOf = (requestId: string) => app.log.child({ requestId })
   const batch = options.batching ? createBatch({ ...options, logOf }) : undefined
 
@@ -52,6 +54,31 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
   const hasErrorEach = options.batching ? isBatch : isShortArray
 
   app.setErrorHandler((error, request, reply) => sendError(reply, toHttpError(error, request), hasErrorEach))
+
+  /** A request from its parameters to its response: read, prepare, admit and execute, write. */
+  async function serve(request: FastifyRequest, reply: FastifyReply, sent: GraphQLParams) {
+    const viewer = viewerOf(request)
+    const { method, bodyLength } = request
+    const { accept } = request.headers
+    const params = documents.find(sent, viewer.tenantAppId, request.log)
+    const idempotencyKey = method === 'POST' ? readKey(request, params) : undefined
+    const type = negotiate(accept)
+
+    const { operation, errors, isBadRequest } = await runner.prepare(request, params)
+    if (errors) return send(reply, type, { errors }, isBadRequest ? 400 : undefined)
+    if (operation.kind === 'mutation' && method === 'GET') return rejectMutationByGet(reply, type)
+    const toSend = operation.kind === 'subscription' ? subscriptionProtocol(accept) : type
+
+    const reader = { checkKey: () => authenticate(request), onFlushed: onFlushed(reply), onUnread: onUnread(reply) }
+    const toRun = { operation, params, bodyLength, idempotencyKey, reader }
+    const { results, headers, isLong } = await runner.run(request, toRun)
+
+    reply.headers(headers)
+    // The length of a compressed response can reveal a secret in it to someone who chooses a part of the response
+    // (BREACH).
+    if (operation.showsSecrets) reply.header('cache-control', 'no-store, no-transform')
+    return isLong ? steps.run(viewer, () => send(reply, toSend, results)) : send(reply, toSend, results)
+  }
 
   registerRoutes(app, (routes) => {
     routes.get('/graphql', {
@@ -61,8 +88,7 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
       },
       async handler(request, reply) {
         if (!request.viewer) return graphiql ? graphiql.page(request, reply) : withoutGraphiql(reply)
-        const params = readQueryParams(request.query as Record<string, unknown>)
-        return response(request, reply, documents.find(params, request.viewer.tenantAppId, request.log))
+        return serve(request, reply, readQueryParams(request.query as Record<string, unknown>))
       },
     })
 
@@ -80,8 +106,7 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
           if (!isBatch(body)) throw malformedBatch(body)
           return batch(request, reply, body)
         }
-        const params = documents.find(readBodyParams(body), viewerOf(request).tenantAppId, request.log)
-        return response(request, reply, params, readKey(request, params))
+        return serve(request, reply, readBodyParams(body))
       },
     })
   })
@@ -146,50 +171,7 @@ function jsonTypeOf(code: ErrorCode, accept: string | undefined): JsonType {
   }
 }
 
-interface ResponderOptions extends DocumentRunnerOptions {
-  readonly authenticate: Authenticate
-  /** The queue of steps that keep the event loop busy. */
-  readonly steps: FairQueue
-  /** How often a subscription in Apollo's multipart protocol sends a heartbeat. */
-  readonly heartbeatMilliseconds: number
-}
-
-/**
- * Returns a function that executes the operation of a request and returns the body of the response. It writes JSON
- * itself; Yoga writes everything else.
- */
-function createResponder(options: ResponderOptions) {
-  const { authenticate, steps, heartbeatMilliseconds } = options
-  const runner = createDocumentRunner(options)
-  const send = createSender(heartbeatMilliseconds)
-
-  return async (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    params: GraphQLParams,
-    idempotencyKey?: IdempotencyKey,
-  ) => {
-    const { accept } = request.headers
-    const type = negotiate(accept)
-    const prepared = await runner.prepare(request, params)
-    const { operation, errors } = prepared
-    if (errors) return send(reply, type, { errors }, prepared.isBadRequest ? 400 : undefined)
-    if (operation.kind === 'mutation' && request.method === 'GET') return rejectMutationByGet(reply, type)
-    const toSend = operation.kind === 'subscription' ? subscriptionProtocol(accept) : type
-    const checkKey = () => authenticate(request)
-    const reader = { checkKey, onFlushed: onFlushed(reply), onUnread: onUnread(reply) }
-    const { bodyLength } = request
-    const toRun = { operation, params, bodyLength, idempotencyKey, reader }
-    const { results, headers, isLong } = await runner.run(request, toRun)
-    reply.headers(headers)
-    // The length of a compressed response can reveal a secret in it to someone who chooses a part of the response
-    // (BREACH).
-    if (operation.showsSecrets) reply.header('cache-control', 'no-store, no-transform')
-    return isLong ? steps.run(viewerOf(request), () => send(reply, toSend, results)) : send(reply, toSend, results)
-  }
-}
-
-/** Returns a function that writes results in a media type, and returns the body. */
+/** Returns a function that writes results in a media type: JSON itself, everything else by Yoga. It returns the body. */
 function createSender(heartbeatMilliseconds: number) {
   // Yoga is a fifth of all modules. Clients that ask only for JSON never need it.
   let yogaSender: Promise<ReturnType<typeof createYogaSender>> | undefined
