@@ -191,18 +191,6 @@ export function createPlaces(
     else ofTenants.set(tenant, own)
   }
 
-  /** Takes a place of the process. Returns a function that releases it and those of the subjects. */
-  function takePlaceOfProcess(tenant: string, releaseOthers: () => void): () => void {
-    count(tenant, 1)
-    let isTaken = true
-    return () => {
-      if (!isTaken) return
-      isTaken = false
-      releaseOthers()
-      count(tenant, -1)
-    }
-  }
-
   return {
     /** @throws GatewayError SERVICE_UNAVAILABLE if the process has too much work */
     requireCapacity(): void {
@@ -225,7 +213,11 @@ export function createPlaces(
         permit()
         throw overloaded('in_flight')
       }
-      held.takePlace(takePlaceOfProcess(tenant, permit))
+      count(tenant, 1)
+      held.takePlace(() => {
+        permit()
+        count(tenant, -1)
+      })
       return undefined
     },
 

@@ -171,7 +171,7 @@ function jsonTypeOf(code: ErrorCode, accept: string | undefined): JsonType {
   }
 }
 
-/** Returns a function that writes results in a media type: JSON itself, everything else by Yoga. It returns the body. */
+/** Returns a function that writes results in a media type, and returns the body. Yoga writes what is not JSON. */
 function createSender(heartbeatMilliseconds: number) {
   // Yoga is a fifth of all modules. Clients that ask only for JSON never need it.
   let yogaSender: Promise<ReturnType<typeof createYogaSender>> | undefined

@@ -22,10 +22,10 @@ import { rowsOfParent } from './field-metadata.ts'
 import type { FilterValues } from './filter.ts'
 import { type defineList, type ListSelection, selectionArguments } from './list.ts'
 
-// Fields that return rows of a relation: a row, a list, or a connection. Pothos types a parent as a whole row. A loaded row has its id, the columns that the
-// operation names, and the ids that its relations start from. A resolver reads only the column of its own name or such
-// an id, so it never reads a missing column (test/graphql/field-names.test.ts). Code outside of resolvers gets
-// `SelectedRow`.
+// Fields that return rows of a relation: a row, a list, or a connection. Pothos types a parent as a whole row. A loaded
+// row has its id, the columns that the operation names, and the ids that its relations start from. A resolver reads
+// only the column of its own name or such an id, so it never reads a missing column (test/graphql/field-names.test.ts).
+// Code outside of resolvers gets `SelectedRow`.
 
 type Types = (typeof builder)['$inferSchemaTypes']
 
