@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util'
 import type { Command } from 'commander'
 import { WebSocket } from 'ws'
 import { createProgram } from '../src/cli/program.ts'
-import { environment } from '../src/environment.ts'
+import { environment } from '../src/config.ts'
 
 const root = path.resolve(import.meta.dirname, '..')
 const { values: options } = parseArgs({ options: { postgres: { type: 'string' } } })
@@ -138,7 +138,7 @@ function calledAlso(script: Script, window: number, before: readonly Script[]): 
 async function measureRequests(database: string, env: NodeJS.ProcessEnv): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), 'fusion-house-'))
   const child = spawn(process.execPath, ['--inspect=127.0.0.1:0', path.join(root, 'bin/fusion.js'), 'serve'], {
-    env: { ...process.env, DATA_DIR: folder, PORT: '0', LOG_LEVEL: 'info', MAX_EVENT_LOOP_DELAY: '60', ...env },
+    env: { ...process.env, DATA_DIR: folder, PORT: '0', LOG_LEVEL: 'info', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   try {

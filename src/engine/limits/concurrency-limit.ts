@@ -26,9 +26,8 @@ export const delayRejection = (): Promise<void> => setTimeout(delaySeconds * 1_0
  * @param limit its name in the log and in metrics
  * @param max how many permits a key has
  * @param plural what is limited, in the words of an error: requests, subscriptions, MiB of something
- * @param variable the name of the limit in the configuration
  */
-export function createConcurrencyLimit(limit: LimitName, max: number, plural: string, variable: string) {
+export function createConcurrencyLimit(limit: LimitName, max: number, plural: string) {
   const taken = new Map<string, number>()
   const maxOf = (kind: SubjectKind) => Math.ceil(max * shares[kind].factor)
   const takenBy = (name: string) => taken.get(name) ?? 0
@@ -47,11 +46,10 @@ export function createConcurrencyLimit(limit: LimitName, max: number, plural: st
   async function reject(kind: SubjectKind): Promise<never> {
     const { owner, share } = shares[kind]
     await delayRejection()
-    throw new GatewayError(
-      'RATE_LIMITED',
-      `${owner} ${maxOf(kind)} ${plural}, the most at a time${share} (${variable}).`,
-      { limit, headers: { 'retry-after': String(delaySeconds) } },
-    )
+    throw new GatewayError('RATE_LIMITED', `${owner} ${maxOf(kind)} ${plural}, the most at a time${share}.`, {
+      limit,
+      headers: { 'retry-after': String(delaySeconds) },
+    })
   }
 
   /** Takes permits even if there are too few left. Returns what releases them. */

@@ -32,7 +32,7 @@ export function createPlaces(
   { requestsInFlight }: Pick<Metrics, 'requestsInFlight'>,
 ) {
   const eventLoop = watchEventLoop(maxEventLoopDelayMilliseconds)
-  const limit = createConcurrencyLimit('in_flight_of_key', maxInFlightPerKey, 'requests', 'MAX_IN_FLIGHT_PER_KEY')
+  const limit = createConcurrencyLimit('in_flight_of_key', maxInFlightPerKey, 'requests')
   let inFlight = 0
   /** The requests in flight of each tenant, and of those without a key. */
   const ofTenants = new Map<string, number>()
@@ -97,11 +97,9 @@ export function createPlaces(
   }
 }
 
-/** The variables of the limits of a process. */
-const variables = { in_flight: 'MAX_IN_FLIGHT', event_loop: 'MAX_EVENT_LOOP_DELAY' }
-
-function overloaded(limit: keyof typeof variables): GatewayError {
-  const message = `The gateway has too many requests right now (${variables[limit]}). Try again shortly.`
+function overloaded(limit: 'in_flight' | 'event_loop'): GatewayError {
+  const variable = limit === 'in_flight' ? ' (MAX_IN_FLIGHT)' : ''
+  const message = `The gateway has too many requests right now${variable}. Try again shortly.`
   return new GatewayError('SERVICE_UNAVAILABLE', message, { limit })
 }
 

@@ -11,7 +11,6 @@ import { arityOf, type GivenValue, givenParameters } from '../../../engine/db/wr
 import { type GatewayError, invalidField } from '../../../engine/errors.ts'
 import { readBehind } from '../../../engine/telemetry/measure-nodes.ts'
 import type { Metrics } from '../../../engine/telemetry/metrics.ts'
-import { createJobRules, type JobLimits } from '../job.input.ts'
 import { createBulkTexts, createStatements, type JobSelection } from './statements.ts'
 import { type Backoff, canMake, type Failure, failureParameters, leaseOf, rejectedTransition } from './transitions.ts'
 
@@ -86,7 +85,6 @@ export interface NewJobRow {
 
 export interface JobStoreOptions {
   readonly backoff: Backoff
-  readonly jobLimits: JobLimits
   /** Counts the attempts that end. */
   readonly metrics: Pick<Metrics, 'jobAttempts'>
 }
@@ -104,7 +102,7 @@ export type JobStore = ReturnType<typeof createJobStore>
  */
 export function createJobStore(
   { sql, model, driver, afterCommit }: Pick<Database, 'sql' | 'model' | 'driver' | 'afterCommit'>,
-  { backoff, jobLimits, metrics }: JobStoreOptions,
+  { backoff, metrics }: JobStoreOptions,
 ) {
   const { list, toRow } = selectColumns(model('Job'))
   const toJob = (values: readonly unknown[]) => toRow(values) as unknown as Job
@@ -145,7 +143,6 @@ export function createJobStore(
   }
 
   return {
-    rules: createJobRules(jobLimits),
     find,
     async findStatus({ tenantAppId, id }: JobKey): Promise<JobStatus | undefined> {
       const [found] = isPossibleId(id) ? await query(sql, statements.findStatus, [tenantAppId, id]) : []
