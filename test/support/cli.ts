@@ -141,7 +141,7 @@ export async function startGateway(
     { PORT: '0', ...env },
     // The welcome of the demo follows. Waiting for it makes the output complete.
     (output) => listening.test(output) && (!!env['DATABASE_URL'] || output.includes('OpenAPI')),
-    { options: [`--import=data:text/javascript,${encodeURIComponent(neverLate)}`], ...start },
+    { ...start, options: [`--import=data:text/javascript,${encodeURIComponent(neverLate)}`, ...(start.options ?? [])] },
   )
   return { ...command, address: listening.exec(command.output())?.[1] ?? '' }
 }
