@@ -83,7 +83,7 @@ process.stdout.write(
 
 function storeOf(database) {
   const backoff = { delaySeconds: 1, maxDelaySeconds: 1 }
-  return createJobStore(database, { backoff, jobLimits: { payloadKib: 64, resultKib: 64 }, metrics: createMetrics() })
+  return createJobStore(database, { backoff, metrics: createMetrics() })
 }
 
 /** Measures work with each store in turn. Returns the median of each, in milliseconds. */

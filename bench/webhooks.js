@@ -90,7 +90,7 @@ try {
   await database.prisma.$executeRaw`
     INSERT INTO "user" (tenant_app_id, id, name, email, updated_at)
     SELECT ${tenantAppId}, 'usr_' || number, 'n', 'e', now() FROM generate_series(1, ${events}::int) AS number`
-  const env = { DATABASE_URL: url, WEBHOOK_SECRET_KEY: key.toString('base64'), FETCH_PRIVATE_NETWORKS: 'on' }
+  const env = { DATABASE_URL: url, SECRET_KEYS: key.toString('base64'), FETCH_PRIVATE_NETWORKS: 'on' }
   const startedAt = performance.now()
   const worker = await startCommand(['work'], { ...env, LOG_LEVEL: 'info' }, 'working')
   const good = endpoints.filter(({ kind }) => kind === 'good')

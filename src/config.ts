@@ -1,117 +1,196 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { JobLimits } from './domain/job/job.input.ts'
-import type { Backoff } from './domain/job/store/transitions.ts'
+import { z } from 'zod'
 import type { DatabaseLocation } from './engine/db/location.ts'
-import { problemsOfSslMode, toUrl, unusedParametersOf } from './engine/db/postgres/parse-url.ts'
+import { problemsOfUrl, unusedParametersOf } from './engine/db/postgres/parse-url.ts'
 import { OperatorError } from './engine/errors.ts'
-import type { HttpTimeouts } from './engine/http/server/server-options.ts'
-import type { LoadLimits } from './engine/limits/concurrency.ts'
-import type { AllowedNetworks } from './engine/network/private-networks.ts'
+import { isNetwork } from './engine/network/private-networks.ts'
 import { own } from './engine/own.ts'
-import { packageVersion } from './engine/telemetry/package-version.ts'
-import type { TracingConfig } from './engine/telemetry/tracing.ts'
-import { type Environment, environment } from './environment.ts'
+import { logFormats } from './engine/telemetry/log-formats.ts'
 
-/** The configuration of a process. Its variables and their defaults are in environment.ts. */
-export interface Config {
-  /** What has no effect, as lines of the log. */
-  readonly notes: readonly string[]
-  readonly database: DatabaseLocation
-  /** How long `serve` and `work` wait for a database that is not there yet. */
-  readonly databaseWaitMilliseconds: number
-  readonly host: string
-  readonly port: number
-  readonly timeouts: HttpTimeouts
-  /** How long `serve` goes on after SIGTERM, while `/ready` says that it will stop. */
-  readonly drainMilliseconds: number
-  /** How long the process may take to stop after that. */
-  readonly shutdownMilliseconds: number
-  readonly load: LoadLimits
-  /** The maximum number of subscriptions of one key at a time. */
-  readonly maxSubscriptionsPerKey: number
-  /** The maximum number of WebSockets of one key at a time. */
-  readonly maxSocketsPerKey: number
-  /** The most MiB of unread long responses of the clients of one key. */
-  readonly maxUnsentMibPerKey: number
-  /** The port of `/metrics`; undefined: the port of the gateway. */
-  readonly metricsPort: number | undefined
-  /** How requests are traced; undefined: not at all. */
-  readonly traces: TracingConfig | undefined
-  readonly logLevel: Environment['LOG_LEVEL']
-  readonly logFormat: Environment['LOG_FORMAT']
-  readonly graphiql: boolean
-  /** Whether `/console` is served. */
-  readonly console: boolean
-  /** Whether pages show the key of the demo tenant to browsers on this machine. */
-  readonly showsDemoKey: boolean
-  readonly introspection: boolean
-  /** Whether an array of operations is executed. */
-  readonly batching: boolean
-  /** The files and folders of trusted documents, and what happens to other documents. */
-  readonly trusted: { readonly paths: readonly string[]; readonly others: 'log' | 'reject' } | undefined
-  readonly jobLimits: JobLimits
-  /** How long finished jobs are kept; 0: forever. */
-  readonly jobRetentionDays: number
-  /** How long an event is kept; 0 keeps it forever. */
-  readonly eventRetentionDays: number
-  /** How long usage is kept; 0 keeps it forever. */
-  readonly usageRetentionDays: number
-  /** Whether operations of clients without a name are rejected. */
-  readonly requiresClientName: boolean
-  /** The private networks to which `fetch_content` and webhooks may connect. */
-  readonly fetchPrivateNetworks: AllowedNetworks
-  /** The header `user-agent` of `fetch_content`. */
-  readonly fetchUserAgent: string
-  /** The keys that encrypt stored secrets, the one in use first. Empty: none is set. */
-  readonly secretKeys: readonly Buffer[]
-  /** The key with which commands use a gateway as a client. */
-  readonly apiKey: string | undefined
-  readonly corsOrigins: readonly string[]
-  /** Further headers that these pages may send. */
-  readonly corsHeaders: readonly string[]
-  /** Points per tenant and minute; 0: no limit. */
-  readonly pointsPerMinute: number
-  /** Points per user and minute, for access tokens that are bound to a user; 0: no limit per user. */
-  readonly pointsPerUser: number
-  /** The issuer and the audience of access tokens. */
-  readonly tokenIssuer: string
-  /** The file with the identity providers whose tokens are accepted. */
-  readonly trustedIssuersFile: string | undefined
-  /** Where several gateways count points together. */
-  readonly redisUrl: string | undefined
+// The formats of environment variables, whose values are texts.
 
-  // No variable sets these.
-  /** How long a failed job waits. */
-  readonly backoff: Backoff
-  /** The most characters that a request may read: twice the longest response. */
-  readonly maxReadLength: number
-  /** How long API keys are cached, so how late a revocation can take effect. */
-  readonly keyCacheMilliseconds: number
-  /** How long `/metrics` returns the same response to everyone. Collecting the metrics takes milliseconds. */
-  readonly metricsAgeMilliseconds: number
-  /** How often a subscription in Apollo's multipart protocol sends a heartbeat: below the timeouts of proxies. */
-  readonly heartbeatMilliseconds: number
+/** A duration: in seconds in the environment, in milliseconds in the configuration. */
+function seconds(least = 0.001) {
+  const message = `must be a number of seconds from ${least} to 86400`
+  return decimal(/^\d+(\.\d+)?$/, message)
+    .pipe(z.number().min(least, message).max(86_400, message))
+    .transform((value) => Math.round(value * 1_000))
 }
+
+/** A whole number, described as `a number of connections from 1 to 1000`. */
+function integer(description: string, min: number, max = Number.MAX_SAFE_INTEGER) {
+  const message = `must be ${description}`
+  return decimal(/^\d+$/, message).pipe(z.number().min(min, message).max(max, message))
+}
+
+/** Digits only: `Number` also reads `' '`, `'0x10'` and `'1e3'`. */
+function decimal(format: RegExp, message: string) {
+  return z.string().regex(format, { message, abort: true }).transform(Number)
+}
+
+/**
+ * A URL.
+ *
+ * @param scheme how it begins
+ */
+function url(scheme: RegExp, example: string) {
+  return z.string().refine((text) => scheme.test(text) && URL.canParse(text), `must be a URL: ${example}`)
+}
+
+/** Entries that are separated by commas. */
+function list(isValid: (entry: string) => boolean, message: string) {
+  return z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').map((entry) => entry.trim()))
+    .transform((entries) => entries.filter((entry) => entry !== ''))
+    .refine((entries) => entries.every(isValid), { message, abort: true })
+}
+
+const exampleUrl = 'postgresql://user@host:port/database'
+
+/** A URL of a PostgreSQL server without parts that have no effect. A URL from a file may end with a new line. */
+function postgresUrl() {
+  return z
+    .string()
+    .trim()
+    .superRefine((url, context) => problemsOfUrl(url, exampleUrl).forEach(context.addIssue))
+}
+
+/** Such URLs, separated by commas. */
+function postgresUrls() {
+  const example = `${exampleUrl}, or several separated by commas`
+  return list(() => true, '').superRefine((urls, context) =>
+    urls.flatMap((url) => problemsOfUrl(url, example)).forEach(context.addIssue),
+  )
+}
+
+/** Whether a text can be the name of a header. @see https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2 */
+function isHeaderName(text: string): boolean {
+  return /^[\w!#$%&'*+.^`|~-]+$/.test(text)
+}
+
+/** Whether a text is an origin, such as `https://app.example.com`. */
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text
+}
+
+const onOff = z.enum(['on', 'off'], 'must be "on" or "off"').transform((word) => word === 'on')
+
+const networksProblem = 'must be on, off, or networks such as 10.20.0.0/16, separated by commas'
+
+/** `on`, `off`, or networks. */
+const privateNetworks = z.union(
+  [onOff, list(isNetwork, networksProblem).refine((networks) => networks.length > 0, networksProblem)],
+  networksProblem,
+)
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+
+const secretKeys = list(
+  (key) => /^[\w+/-]+=*$/.test(key) && Buffer.from(key, 'base64').length === 32,
+  'must be 32 random bytes in base64 (openssl rand -base64 32), or several such keys separated by commas',
+)
+
+const port = integer('a number from 0 to 65535', 0, 65_535)
+
+const days = integer('a number of days from 0 (forever) to 36500', 0, 36_500)
+
+/** The variables that a process reads, their formats and their defaults. docs/configuration.md describes them. */
+export const environment = z.object({
+  DATABASE_URL: postgresUrl().optional(),
+  DATABASE_DIRECT_URL: postgresUrl().optional(),
+  DATABASE_REPLICA_URLS: postgresUrls(),
+  DATABASE_NODES: z.enum(['follow'], 'must be "follow", or unset').optional(),
+  DATABASE_POOL_SIZE: integer('a number of connections from 1 to 1000', 1, 1_000).default(10),
+  DATABASE_STATEMENT_TIMEOUT: seconds().default(4_000),
+  DATA_DIR: z.string().default('./data'),
+  HOST: z.string().default('127.0.0.1'),
+  PORT: port.default(4000),
+  KEEP_ALIVE_TIMEOUT: seconds().default(72_000),
+  DRAIN_DELAY: seconds(0).optional(),
+  SHUTDOWN_TIMEOUT: seconds().default(10_000),
+  MAX_IN_FLIGHT: integer('a number of requests, at least 1', 1).default(500),
+  METRICS_PORT: port.optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: url(/^https?:\/\//, 'http://host:4318').optional(),
+  LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
+  LOG_FORMAT: z.enum(logFormats, `must be one of ${logFormats.join(', ')}`).default('json'),
+  GRAPHIQL: onOff.optional(),
+  CONSOLE: onOff.default(true),
+  DEMO_KEY: z.enum(['show', 'hide'], 'must be show or hide').default('show'),
+  INTROSPECTION: onOff.optional(),
+  BATCHING: onOff.default(false),
+  TRUSTED_DOCUMENTS: list(() => true, ''),
+  TRUSTED_DOCUMENTS_MODE: z.enum(['off', 'log', 'only'], 'must be off, log or only').default('only'),
+  JOB_RETENTION_DAYS: days.default(30),
+  EVENT_RETENTION_DAYS: days.default(30),
+  USAGE_RETENTION_DAYS: days.default(90),
+  FETCH_PRIVATE_NETWORKS: privateNetworks.default(false),
+  SECRET_KEYS: secretKeys,
+  RATE_LIMIT: integer('a number of points, 0 (no limit) or more', 0).default(600_000),
+  TOKEN_ISSUER: z.string().default('urn:fusion-gateway'),
+  TRUSTED_ISSUERS: z.string().optional(),
+  FUSION_API_KEY: z.string().optional(),
+  REDIS_URL: url(/^rediss?:\/\//, 'redis://host:port').optional(),
+  CORS_ORIGINS: list(isOrigin, 'must be origins such as https://app.example.com, without a path, separated by commas'),
+  CORS_HEADERS: list(isHeaderName, 'must be names of headers, separated by commas'),
+})
+
+type Environment = z.output<typeof environment>
+
+/** What replaces each variable of earlier versions. */
+export const removedVariables: Readonly<Record<string, string>> = {
+  DATABASE_ACQUIRE_TIMEOUT: 'statements wait 5 s for a connection',
+  DATABASE_CONNECT_TIMEOUT: 'opening a connection may take 5 s',
+  DATABASE_WAIT: 'serve and work wait 60 s for a database that does not answer yet',
+  FETCH_USER_AGENT: 'the user-agent of fetch_content is FusionGateway/ and the version',
+  HEADERS_TIMEOUT: 'the headers of a request may take 10 s',
+  IDLE_TIMEOUT: 'connections end after 120 s without data',
+  MAX_EVENT_LOOP_DELAY: 'requests are refused above a mean event loop delay of 1 s',
+  MAX_IN_FLIGHT_PER_KEY: 'it is a fifth of MAX_IN_FLIGHT',
+  MAX_JOB_PAYLOAD_KIB: 'the payload of a job has at most 64 KiB',
+  MAX_JOB_RESULT_KIB: 'the result of a job has at most 256 KiB',
+  MAX_SOCKETS_PER_KEY: 'it is two fifths of MAX_IN_FLIGHT',
+  MAX_SUBSCRIPTIONS_PER_KEY: 'it is a fifth of MAX_IN_FLIGHT',
+  MAX_UNSENT_MIB_PER_KEY: 'it follows from MAX_IN_FLIGHT: 128 for 500 requests',
+  OTEL_BSP_EXPORT_TIMEOUT: 'sending spans may take 30 s, and each attempt OTEL_EXPORTER_OTLP_TIMEOUT',
+  OTEL_BSP_MAX_EXPORT_BATCH_SIZE: 'a batch has at most 512 spans',
+  OTEL_BSP_MAX_QUEUE_SIZE: 'at most 2,048 spans wait to be sent',
+  OTEL_BSP_SCHEDULE_DELAY: 'spans are sent every 5 s',
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'set OTEL_EXPORTER_OTLP_ENDPOINT, to which /v1/traces is added',
+  OTEL_SDK_DISABLED: 'nothing is traced if OTEL_EXPORTER_OTLP_ENDPOINT is unset',
+  OTEL_TRACES_EXPORTER: 'nothing is traced if OTEL_EXPORTER_OTLP_ENDPOINT is unset',
+  OTEL_TRACES_SAMPLER: 'requests are traced unless a client that traces says no: let the collector sample',
+  OTEL_TRACES_SAMPLER_ARG: 'requests are traced unless a client that traces says no: let the collector sample',
+  RATE_LIMIT_PER_USER: 'it is a tenth of RATE_LIMIT, and at least 60,000',
+  REPLICA_LAG: 'a replica may be 5 s behind',
+  REQUEST_TIMEOUT: 'a request may take 30 s to arrive',
+  REQUIRE_CLIENT_NAME: 'clients need no name; fusion usage lists requests without one by their key',
+  WEBHOOK_SECRET_KEY: 'add its keys to the end of SECRET_KEYS',
+}
+
+/** The configuration of a process. */
+export type Config = ReturnType<typeof toConfig>
 
 /**
  * Reads the configuration. Empty variables count as unset.
  *
  * @param env the environment
- * @throws OperatorError naming every invalid variable and what it must be. It contains no values, which may be secret
+ * @throws OperatorError naming every variable that is invalid or was removed, and what to do. It contains no values,
+ *   which may be secret
  */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
   const { data, error } = environment.safeParse(set)
-  const ended = new Set(
-    Object.entries(set).flatMap(([name, value]) => (differsWithoutNewLine(name, value) ? [name] : [])),
-  )
-  const others = error?.issues.filter(({ path }) => !ended.has(String(path[0]))) ?? []
-  if (!data || ended.size > 0) {
-    const problems = others.map(({ path, message }) => `${String(path[0])} ${message}`)
-    const endProblems = [...ended].map((name) => `${name} ends with a new line, as a value from a file does. Remove it`)
-    throw new OperatorError([...problems, ...endProblems].join('\n'))
-  }
-  requireSslMode(data)
+  const ended = Object.entries(set).flatMap(([name, value]) => (differsWithoutNewLine(name, value) ? [name] : []))
+  const invalid = error?.issues.filter(({ path }) => !ended.includes(String(path[0]))) ?? []
+  const removed = Object.entries(removedVariables).filter(([name]) => own(set, name) !== undefined)
+  const problems = [
+    ...invalid.map(({ path, message }) => `${String(path[0])} ${message}`),
+    ...ended.map((name) => `${name} ends with a new line, as a value from a file does. Remove it`),
+    ...removed.map(([name, instead]) => `${name} was removed: ${instead}`),
+  ]
+  if (!data || problems.length > 0) throw new OperatorError(problems.join('\n'))
   return toConfig(data)
 }
 
@@ -123,13 +202,96 @@ function differsWithoutNewLine(name: string, value = ''): boolean {
   return !isDeepStrictEqual(variable.safeParse(value).data, variable.safeParse(text || undefined).data)
 }
 
-/** Other programs accept more values in PGSSLMODE, so it is checked only if the gateway uses it. */
-function requireSslMode(env: Environment): void {
-  const { DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_REPLICA_URLS, PGSSLMODE } = env
-  const urls = [DATABASE_URL, DATABASE_DIRECT_URL, ...DATABASE_REPLICA_URLS].filter((url) => url !== undefined)
-  const isUsed = urls.some((url) => !toUrl(url).searchParams.has('sslmode'))
-  const [problem] = isUsed && PGSSLMODE !== undefined ? problemsOfSslMode(PGSSLMODE) : []
-  if (problem !== undefined) throw new OperatorError(`PGSSLMODE ${problem}`)
+const localOrigins = ['http://localhost:*', 'http://127.0.0.1:*']
+
+function toConfig(env: Environment) {
+  const isEmbedded = env.DATABASE_URL === undefined
+  const trusted = trustedOf(env)
+  return {
+    /** What has no effect, as lines of the log. */
+    notes: notesOn(env),
+    database: databaseOf(env),
+    /** How long `serve` and `work` wait for a database that is not there yet. */
+    databaseWaitMilliseconds: 60_000,
+    host: env.HOST,
+    port: env.PORT,
+    timeouts: {
+      headersMilliseconds: 10_000,
+      requestMilliseconds: 30_000,
+      keepAliveMilliseconds: env.KEEP_ALIVE_TIMEOUT,
+      idleMilliseconds: 120_000,
+    },
+    /**
+     * How long `serve` goes on after SIGTERM, while `/ready` says that it will stop. HAProxy by default checks every 2
+     * seconds, and notices after 3 failures. No load balancer is before an embedded database.
+     */
+    drainMilliseconds: env.DRAIN_DELAY ?? (isEmbedded ? 0 : 7_000),
+    /** How long the process may take to stop after that. */
+    shutdownMilliseconds: env.SHUTDOWN_TIMEOUT,
+    ...limitsOf(env),
+    /** The port of `/metrics`; undefined: the port of the gateway. */
+    metricsPort: env.METRICS_PORT,
+    /** How long `/metrics` returns the same response to everyone. Collecting the metrics takes milliseconds. */
+    metricsAgeMilliseconds: 1_000,
+    /** Whether there is a collector of traces. The exporter reads its address from the environment. */
+    hasCollector: env.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined,
+    logLevel: env.LOG_LEVEL,
+    logFormat: env.LOG_FORMAT,
+    // GraphiQL and the console could run no operation if only trusted documents are executed.
+    graphiql: (env.GRAPHIQL ?? isEmbedded) && trusted?.others !== 'reject',
+    console: env.CONSOLE && trusted?.others !== 'reject',
+    /** Whether pages show the key of the demo tenant to browsers on this machine. */
+    showsDemoKey: env.DEMO_KEY === 'show',
+    introspection: env.INTROSPECTION ?? isEmbedded,
+    batching: env.BATCHING,
+    trusted,
+    /** How long a failed job waits. */
+    backoff: { delaySeconds: 5, maxDelaySeconds: 3_600 },
+    /** How long API keys are cached, so how late a revocation can take effect. */
+    keyCacheMilliseconds: 3_000,
+    /** How often a subscription in Apollo's multipart protocol sends a heartbeat: below the timeouts of proxies. */
+    heartbeatMilliseconds: 12_000,
+    jobRetentionDays: env.JOB_RETENTION_DAYS,
+    eventRetentionDays: env.EVENT_RETENTION_DAYS,
+    usageRetentionDays: env.USAGE_RETENTION_DAYS,
+    fetchPrivateNetworks: env.FETCH_PRIVATE_NETWORKS,
+    /** The keys that encrypt stored secrets, the one in use first. */
+    secretKeys: env.SECRET_KEYS.map((key) => Buffer.from(key, 'base64')),
+    /** By default on the database for development: pages of development servers. */
+    corsOrigins: isEmbedded && env.CORS_ORIGINS.length === 0 ? localOrigins : env.CORS_ORIGINS,
+    corsHeaders: env.CORS_HEADERS,
+    tokenIssuer: env.TOKEN_ISSUER,
+    trustedIssuersFile: env.TRUSTED_ISSUERS,
+    redisUrl: env.REDIS_URL,
+    /** The key with which commands use a gateway as a client. */
+    apiKey: env.FUSION_API_KEY,
+  }
+}
+
+/** The limits. docs/limits.md describes them. */
+function limitsOf({ RATE_LIMIT: points, MAX_IN_FLIGHT: maxInFlight }: Environment) {
+  return {
+    load: {
+      maxInFlight,
+      maxInFlightPerKey: Math.ceil(maxInFlight / 5),
+      maxEventLoopDelayMilliseconds: 1_000,
+    },
+    maxSubscriptionsPerKey: Math.ceil(maxInFlight / 5),
+    maxSocketsPerKey: Math.ceil((maxInFlight * 2) / 5),
+    // At least one response of the greatest length.
+    maxUnsentMibPerKey: Math.max(8, Math.ceil((maxInFlight * 128) / 500)),
+    pointsPerMinute: points,
+    pointsPerUser: points === 0 ? 0 : Math.max(60_000, Math.ceil(points / 10)),
+    /** The most characters that a request may read: twice the longest response. */
+    maxReadLength: 16 * 1024 * 1024,
+  }
+}
+
+/** The files and folders of trusted documents, and what happens to other documents. */
+function trustedOf(env: Environment): { paths: readonly string[]; others: 'log' | 'reject' } | undefined {
+  const { TRUSTED_DOCUMENTS: paths, TRUSTED_DOCUMENTS_MODE: mode } = env
+  if (paths.length === 0 || mode === 'off') return undefined
+  return { paths, others: mode === 'only' ? 'reject' : 'log' }
 }
 
 function notesOn({ DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_REPLICA_URLS }: Environment): string[] {
@@ -137,95 +299,6 @@ function notesOn({ DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_REPLICA_URLS }: E
   return Object.entries(named).flatMap(([name, urls]) =>
     urls.flatMap((url) => (url === undefined ? [] : unusedParametersOf(url).map((note) => `${name} ${note}`))),
   )
-}
-
-const localOrigins = ['http://localhost:*', 'http://127.0.0.1:*']
-
-function trustedOf(env: Environment): Config['trusted'] {
-  const [paths, mode] = [env.TRUSTED_DOCUMENTS, env.TRUSTED_DOCUMENTS_MODE]
-  if (paths.length === 0 || mode === 'off') return undefined
-  return { paths, others: mode === 'only' ? 'reject' : 'log' }
-}
-
-function toConfig(env: Environment): Config {
-  const isEmbedded = env.DATABASE_URL === undefined
-  const trusted = trustedOf(env)
-  return {
-    notes: notesOn(env),
-    database: databaseOf(env),
-    databaseWaitMilliseconds: env.DATABASE_WAIT,
-    host: env.HOST,
-    port: env.PORT,
-    timeouts: {
-      // Node rejects options with which the headers may come later than the whole request.
-      headersMilliseconds: Math.min(env.HEADERS_TIMEOUT, env.REQUEST_TIMEOUT),
-      requestMilliseconds: env.REQUEST_TIMEOUT,
-      keepAliveMilliseconds: env.KEEP_ALIVE_TIMEOUT,
-      idleMilliseconds: env.IDLE_TIMEOUT,
-    },
-    // HAProxy by default checks every 2 seconds, and notices after 3 failures. No load balancer is before an embedded
-    // database.
-    drainMilliseconds: env.DRAIN_DELAY ?? (isEmbedded ? 0 : 7_000),
-    shutdownMilliseconds: env.SHUTDOWN_TIMEOUT,
-    load: {
-      maxInFlight: env.MAX_IN_FLIGHT,
-      maxInFlightPerKey: env.MAX_IN_FLIGHT_PER_KEY,
-      maxEventLoopDelayMilliseconds: env.MAX_EVENT_LOOP_DELAY,
-    },
-    maxSubscriptionsPerKey: env.MAX_SUBSCRIPTIONS_PER_KEY,
-    maxSocketsPerKey: env.MAX_SOCKETS_PER_KEY,
-    maxUnsentMibPerKey: env.MAX_UNSENT_MIB_PER_KEY,
-    metricsPort: env.METRICS_PORT,
-    traces: tracingOf(env),
-    logLevel: env.LOG_LEVEL,
-    logFormat: env.LOG_FORMAT,
-    // GraphiQL and the console could run no operation if only trusted documents are executed.
-    graphiql: (env.GRAPHIQL ?? isEmbedded) && trusted?.others !== 'reject',
-    console: env.CONSOLE && trusted?.others !== 'reject',
-    showsDemoKey: env.DEMO_KEY === 'show',
-    introspection: env.INTROSPECTION ?? isEmbedded,
-    batching: env.BATCHING,
-    trusted,
-    jobLimits: { payloadKib: env.MAX_JOB_PAYLOAD_KIB, resultKib: env.MAX_JOB_RESULT_KIB },
-    backoff: { delaySeconds: 5, maxDelaySeconds: 3_600 },
-    maxReadLength: 16 * 1024 * 1024,
-    keyCacheMilliseconds: 3_000,
-    metricsAgeMilliseconds: 1_000,
-    heartbeatMilliseconds: 12_000,
-    jobRetentionDays: env.JOB_RETENTION_DAYS,
-    eventRetentionDays: env.EVENT_RETENTION_DAYS,
-    usageRetentionDays: env.USAGE_RETENTION_DAYS,
-    requiresClientName: env.REQUIRE_CLIENT_NAME,
-    fetchPrivateNetworks: env.FETCH_PRIVATE_NETWORKS,
-    fetchUserAgent: env.FETCH_USER_AGENT ?? `FusionGateway/${packageVersion()}`,
-    // The second variable is the former name of the first.
-    secretKeys: [...env.SECRET_KEYS, ...env.WEBHOOK_SECRET_KEY].map((key) => Buffer.from(key, 'base64')),
-    // On the database for development, pages of development servers.
-    corsOrigins: isEmbedded && env.CORS_ORIGINS.length === 0 ? localOrigins : env.CORS_ORIGINS,
-    corsHeaders: env.CORS_HEADERS,
-    pointsPerMinute: env.RATE_LIMIT,
-    pointsPerUser: env.RATE_LIMIT_PER_USER,
-    tokenIssuer: env.TOKEN_ISSUER,
-    trustedIssuersFile: env.TRUSTED_ISSUERS,
-    redisUrl: env.REDIS_URL,
-    apiKey: env.FUSION_API_KEY,
-  }
-}
-
-/** The exporter reads the address of the collector, and more, from the environment. */
-function tracingOf(env: Environment): TracingConfig | undefined {
-  const endpoint = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? env.OTEL_EXPORTER_OTLP_ENDPOINT
-  if (endpoint === undefined || env.OTEL_SDK_DISABLED || env.OTEL_TRACES_EXPORTER === 'none') return undefined
-  return {
-    sampler: env.OTEL_TRACES_SAMPLER,
-    sampledRatio: env.OTEL_TRACES_SAMPLER_ARG,
-    batches: {
-      scheduledDelayMillis: env.OTEL_BSP_SCHEDULE_DELAY,
-      exportTimeoutMillis: env.OTEL_BSP_EXPORT_TIMEOUT,
-      maxQueueSize: env.OTEL_BSP_MAX_QUEUE_SIZE,
-      maxExportBatchSize: env.OTEL_BSP_MAX_EXPORT_BATCH_SIZE,
-    },
-  }
 }
 
 function databaseOf(env: Environment): DatabaseLocation {
@@ -246,11 +319,11 @@ function databaseOf(env: Environment): DatabaseLocation {
     directUrl,
     pool: {
       size: env.DATABASE_POOL_SIZE,
-      connectMilliseconds: env.DATABASE_CONNECT_TIMEOUT,
-      acquireMilliseconds: env.DATABASE_ACQUIRE_TIMEOUT,
+      connectMilliseconds: 5_000,
+      acquireMilliseconds: 5_000,
       statementMilliseconds: env.DATABASE_STATEMENT_TIMEOUT,
     },
     followsNodes: env.DATABASE_NODES === 'follow',
-    replicas: replicas.length > 0 ? { urls: replicas, lagMilliseconds: env.REPLICA_LAG } : undefined,
+    replicas: replicas.length > 0 ? { urls: replicas, lagMilliseconds: 5_000 } : undefined,
   }
 }

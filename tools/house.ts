@@ -1,5 +1,5 @@
 /** Measures src: `node tools/house.ts [--postgres postgresql://…/an_empty_database]`. docs/architecture.md has the numbers. */
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,8 @@ import { parseArgs } from 'node:util'
 import type { Command } from 'commander'
 import { WebSocket } from 'ws'
 import { createProgram } from '../src/cli/program.ts'
-import { environment } from '../src/environment.ts'
+import { environment } from '../src/config.ts'
+import { startGateway } from '../test/support/cli.ts'
 
 const root = path.resolve(import.meta.dirname, '..')
 const { values: options } = parseArgs({ options: { postgres: { type: 'string' } } })
@@ -135,28 +136,13 @@ function calledAlso(script: Script, window: number, before: readonly Script[]): 
 }
 
 /** Starts a gateway, and prints which files and functions of src run for one request, after some that warm it up. */
-async function measureRequests(database: string, env: NodeJS.ProcessEnv): Promise<void> {
+async function measureRequests(database: string, { KEY, ...env }: Record<string, string>): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), 'fusion-house-'))
-  const child = spawn(process.execPath, ['--inspect=127.0.0.1:0', path.join(root, 'bin/fusion.js'), 'serve'], {
-    env: { ...process.env, DATA_DIR: folder, PORT: '0', LOG_LEVEL: 'info', MAX_EVENT_LOOP_DELAY: '60', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const gateway = await startGateway({ DATA_DIR: folder, ...env }, [], { options: ['--inspect=127.0.0.1:0'] })
   try {
-    let output = ''
-    const found = (pattern: RegExp) =>
-      new Promise<string>((resolve, reject) => {
-        const look = (chunk?: Buffer) => {
-          output += chunk ?? ''
-          const match = pattern.exec(output)?.[0]
-          if (match) resolve(match)
-        }
-        child.stdout.on('data', look)
-        child.stderr.on('data', look)
-        child.once('exit', () => reject(new Error(output)))
-      })
-    const inspector = await inspect(await found(/ws:\/\/\S+/))
-    const url = await found(/http:\/\/127\.0\.0\.1:\d+(?=["\s/])/)
-    const key = env['KEY'] ?? readFileSync(path.join(folder, 'demo-key'), 'utf8').trim()
+    const inspector = await inspect(/ws:\/\/\S+/.exec(gateway.output())?.[0] ?? '')
+    const url = gateway.address
+    const key = KEY ?? readFileSync(path.join(folder, 'demo-key'), 'utf8').trim()
     const { data } = await (await post(url, key, '{ users(first: 1) { nodes { id } } }')).json()
     await inspector.send('Profiler.enable')
     await inspector.send('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
@@ -181,7 +167,7 @@ async function measureRequests(database: string, env: NodeJS.ProcessEnv): Promis
       for (const file of await order(inspector, ran, run)) process.stdout.write(`  ${file}\n`)
     }
   } finally {
-    child.kill('SIGKILL')
+    await gateway.stop('SIGKILL')
     rmSync(folder, { recursive: true })
   }
 }

@@ -6,7 +6,6 @@ import { createAddressCheck } from '../engine/network/private-networks.ts'
 import type { Logger } from '../engine/telemetry/logger.ts'
 import { createEventFeed, type EventFeed } from './event/event-feed.ts'
 import { createEventLog } from './event/event-log.ts'
-import type { JobLimits } from './job/job.input.ts'
 import { createJobStore, type JobStore } from './job/store/job-store.ts'
 import type { Backoff } from './job/store/transitions.ts'
 import { createUsageReader, type ReadUsage } from './usage/read-usage.ts'
@@ -30,7 +29,6 @@ declare module '../engine/context.ts' {
 
 export interface ServicesOptions extends EngineOptions {
   readonly backoff: Backoff
-  readonly jobLimits: JobLimits
   /** The private networks to which webhooks may be sent. */
   readonly fetchPrivateNetworks?: AllowedNetworks
   readonly logger?: Pick<Logger, 'warn'>

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { accountLink } from '../domain/account/account.input.ts'
-import { createJobRules } from '../domain/job/job.input.ts'
+import { newJob } from '../domain/job/job.input.ts'
 import { jobSelection } from '../domain/job/job.transfer.ts'
 import { profileChange } from '../domain/profile/profile.input.ts'
 import { profileSelection } from '../domain/profile/profile.transfer.ts'
@@ -50,9 +50,6 @@ const pageCursor: Parameter = {
 }
 
 const toolCursor = 'The start of the page: `next_cursor` of the page before.'
-
-/** The rules of a new job. JSON Schema does not express the limits of payloads, which are configured. */
-const { newJob } = createJobRules({ payloadKib: 0, resultKib: 0 })
 
 const jobRoutes: readonly Route[] = [
   {

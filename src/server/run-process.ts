@@ -39,7 +39,7 @@ const ping = statement('SELECT 1')
  *   fails
  * @throws the error of the last attempt
  */
-async function waitForDatabase(
+export async function waitForDatabase(
   { sql, driver }: Pick<Database, 'sql' | 'driver'>,
   options: { readonly milliseconds: number; readonly toldToStop: Promise<void>; readonly log: Pick<Logger, 'warn'> },
 ): Promise<void> {
@@ -128,7 +128,7 @@ export interface ProcessOptions {
  * Runs a process until it is told to stop: it opens what it needs, and closes that in the reverse order, also when
  * something could not be opened.
  *
- * @throws OperatorError if a PostgreSQL server lacks migrations, or has not answered for DATABASE_WAIT
+ * @throws OperatorError if a PostgreSQL server lacks migrations, or has not answered for a minute
  */
 export async function runProcess(options: ProcessOptions): Promise<void> {
   const { config, metrics, logger, toldToStop, handlers, concurrency, leaseSeconds } = options
@@ -223,10 +223,10 @@ async function prepareDatabase(database: Database, { config, logger, toldToStop 
 }
 
 /** Starts tracing, if a collector is configured. OpenTelemetry is imported only then. */
-async function startTracing({ traces }: Config, log: Logger): Promise<Tracing | undefined> {
-  if (traces === undefined) return undefined
+async function startTracing({ hasCollector }: Config, log: Logger): Promise<Tracing | undefined> {
+  if (!hasCollector) return undefined
   const { createTracing } = await import('../engine/telemetry/tracing.ts')
-  return createTracing(traces, log)
+  return createTracing(log)
 }
 
 /** Sends the remaining spans. Attempts to send them that are still under way do not keep the process running. */
@@ -253,8 +253,8 @@ export async function work(
   { env }: { readonly env: NodeJS.ProcessEnv },
   { handlers: file, concurrency, lease }: WorkOptions,
 ): Promise<void> {
-  const toldToStop = new Promise<void>(receiveStopSignals().onStopRequest)
   const config = readConfig(env)
+  const toldToStop = new Promise<void>(receiveStopSignals().onStopRequest)
   const handlers = await readHandlers(config, file)
   const metrics = createMetrics()
   const logger = createLogger({ ...config, metrics })

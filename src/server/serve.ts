@@ -34,7 +34,7 @@ export interface ServeOptions {
  * process can open it. A PostgreSQL server is not changed.
  *
  * @param supervisor of this process, if it is one of several
- * @throws OperatorError if a PostgreSQL server lacks migrations, or has not answered for DATABASE_WAIT
+ * @throws OperatorError if a PostgreSQL server lacks migrations, or has not answered for a minute
  */
 export async function serve(
   { env }: { readonly env: NodeJS.ProcessEnv },

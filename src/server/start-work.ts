@@ -13,6 +13,7 @@ import type { Services } from '../engine/context.ts'
 import { removeExpiredResponses } from '../engine/idempotency/idempotency.ts'
 import { repeat } from '../engine/repeat.ts'
 import type { Logger } from '../engine/telemetry/logger.ts'
+import { packageVersion } from '../engine/telemetry/package-version.ts'
 import type { StartDeliveriesOptions } from './start-deliveries.ts'
 import { graceOf } from './stop.ts'
 
@@ -83,8 +84,8 @@ export function startMaintenance(options: MaintenanceOptions): () => Promise<voi
 export async function readHandlers(config: Config, file: string | undefined): Promise<JobHandlers> {
   // Processes that run no jobs do not load the HTTP client of this handler.
   const { createFetchContent } = await import('../domain/job/handlers/fetch-content.ts')
-  const { fetchPrivateNetworks: allowPrivateNetworks, fetchUserAgent: userAgent } = config
-  const fetchContent = createFetchContent({ allowPrivateNetworks, userAgent })
+  const userAgent = `FusionGateway/${packageVersion()}`
+  const fetchContent = createFetchContent({ allowPrivateNetworks: config.fetchPrivateNetworks, userAgent })
   return new Map([['fetch_content', fetchContent], ...(file === undefined ? [] : await loadHandlers(file))])
 }
 

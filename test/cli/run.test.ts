@@ -39,7 +39,7 @@ it('a command says which variables end with a new line, unless that makes no dif
   const { code, stderr } = await call(['keys', 'list'], {
     DATABASE_URL: 'postgresql://127.0.0.1:1/none\n',
     CORS_ORIGINS: 'https://app.example.com\n',
-    DATABASE_WAIT: '1\n',
+    SHUTDOWN_TIMEOUT: '1\n',
     TOKEN_ISSUER: 'urn:acme\r\n',
     LOG_LEVEL: 'loud',
   })
@@ -47,7 +47,7 @@ it('a command says which variables end with a new line, unless that makes no dif
     1,
     [
       expect.stringMatching(/^LOG_LEVEL must be one of /),
-      'DATABASE_WAIT ends with a new line, as a value from a file does. Remove it',
+      'SHUTDOWN_TIMEOUT ends with a new line, as a value from a file does. Remove it',
       'TOKEN_ISSUER ends with a new line, as a value from a file does. Remove it',
       '',
     ],

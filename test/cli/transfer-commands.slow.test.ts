@@ -126,12 +126,7 @@ describe('export and import on the command line', () => {
   })
 
   it('have timeouts of their own, as seeding and migrations do', async () => {
-    const hasty = {
-      ...env,
-      DATABASE_STATEMENT_TIMEOUT: '0.001',
-      DATABASE_ACQUIRE_TIMEOUT: '0.001',
-      DATABASE_POOL_SIZE: '1',
-    }
+    const hasty = { ...env, DATABASE_STATEMENT_TIMEOUT: '0.001', DATABASE_POOL_SIZE: '1' }
     await fusion(['tenants', 'create', 'Patient'], env)
     const commands = [
       ['migrate', 'deploy'],

@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
+import { readConfig, removedVariables } from '../../src/config.ts'
 import { fusion, runHere } from '../support/cli.ts'
 import { createDataDir } from '../support/data-dir.ts'
 
@@ -55,6 +56,14 @@ describe('fusion', () => {
         .map((line) => line.split(' ')[0]),
     ).toEqual(['DATABASE_URL', 'PORT', 'LOG_LEVEL', 'GRAPHIQL', 'CORS_ORIGINS'])
     expect(stderr).not.toContain('secret')
+  })
+
+  it.each(Object.entries(removedVariables))('ends if %s is set, which was removed: %s', async (name, instead) => {
+    for (const args of [['serve'], ['work'], ['keys', 'list']]) {
+      const stderr = `${name} was removed: ${instead}\n`
+      expect(await runHere(args, { [name]: '1' })).toEqual({ code: 1, stdout: '', stderr })
+    }
+    expect(readConfig({ [name]: '' })).toEqual(readConfig({}))
   })
 
   it('rejects another value of DATABASE_NODES, and one without a server', async () => {
@@ -126,9 +135,9 @@ describe('fusion', () => {
       const stderr = 'PORT must be a number from 0 to 65535\n'
       expect(await runHere(['serve'], { PORT })).toEqual({ code: 1, stdout: '', stderr })
     }
-    expect(await runHere(['serve'], { REQUEST_TIMEOUT: ' ' })).toMatchObject({
+    expect(await runHere(['serve'], { KEEP_ALIVE_TIMEOUT: ' ' })).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^REQUEST_TIMEOUT must be a number of seconds .*\n$/),
+      stderr: expect.stringMatching(/^KEEP_ALIVE_TIMEOUT must be a number of seconds .*\n$/),
     })
   })
 

@@ -32,11 +32,6 @@ describe('verify secrets', () => {
     expect(await verify(`${second},${first}`, '--encrypt')).toEqual([0, ['signing key|key 1|1']])
     expect(await verify(second)).toEqual([0, ['signing key|key 1|1']])
   })
-
-  it('reads the former name of the variable', async () => {
-    const { code } = await fusion(['verify', 'secrets'], { ...database.env, WEBHOOK_SECRET_KEY: second })
-    expect(code).toBe(0)
-  })
 })
 
 describe('a stored secret', () => {

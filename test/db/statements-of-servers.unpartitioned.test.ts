@@ -37,8 +37,7 @@ async function createJobs(): Promise<void> {
 
 function storeOf(database: Database) {
   const backoff = { delaySeconds: 1, maxDelaySeconds: 1 }
-  const jobLimits = { payloadKib: 64, resultKib: 64 }
-  return createJobStore(database, { backoff, jobLimits, metrics: createMetrics() })
+  return createJobStore(database, { backoff, metrics: createMetrics() })
 }
 
 describe('claims of jobs of all tenants', () => {

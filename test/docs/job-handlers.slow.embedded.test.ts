@@ -22,7 +22,7 @@ describe('docs/jobs.md', () => {
     const key = readFileSync(path.join(dataDir, 'demo-key'), 'utf8').trim()
     const query =
       'mutation { createJob(input: { jobType: "greet", payload: { names: ["Ada", "Grace"] } }) { job { id } } }'
-    // A gateway that just starts on a busy machine answers 503 (`MAX_EVENT_LOOP_DELAY`): this client tries again, as
+    // A gateway that just starts on a busy machine answers 503 (`event_loop`): this client tries again, as
     // those of users do.
     const client = createClient({ url: `${gateway.address}/graphql`, headers: { 'x-api-key': key } })
     const created = client.iterate<{ createJob: { job: { id: string } } }>({ query })

@@ -3,9 +3,8 @@ import path from 'node:path'
 import { getOperationAST, getVariableValues, parse, validate } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
-import { readConfig } from '../../src/config.ts'
+import { environment, readConfig, removedVariables } from '../../src/config.ts'
 import { schemas } from '../../src/domain/schema.graphql.ts'
-import { environment } from '../../src/environment.ts'
 import { projectRoot, readBlocks, readPage } from '../support/docs.ts'
 
 const { schema } = schemas
@@ -70,6 +69,16 @@ describe('the documentation', () => {
     const values = Object.fromEntries([...example].map(([, name = '', value]) => [name, value]))
     expect(Object.keys(values).toSorted()).toEqual(variables.toSorted())
     expect(readConfig(values)).toEqual(readConfig({}))
+  })
+
+  it('names every variable that was removed in the changelog only', () => {
+    const [changelog, ...others] = ['CHANGELOG.md', ...pages.filter((page) => page !== 'CHANGELOG.md')].map(readPage)
+    for (const name of Object.keys(removedVariables)) {
+      expect(changelog).toContain(`\`${name}\``)
+      const inCode = new RegExp(`\`${name}[=\`]`)
+      // Of the error with this code, there is no other name.
+      if (name !== 'REQUEST_TIMEOUT') expect(others.filter((page) => inCode.test(page))).toEqual([])
+    }
   })
 
   it('lists every dependency', () => {

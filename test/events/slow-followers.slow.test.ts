@@ -76,7 +76,7 @@ describe('a follower that does not read', () => {
     stream.close()
   })
 
-  it('is ended after IDLE_TIMEOUT. When it reads again, an error says from which event to continue', async () => {
+  it('is ended after the timeout of idle connections. When it reads again, an error says from which event to continue', async () => {
     tenant = await app.createTenant()
     const stream = await follow()
     const written = await writeEvents()

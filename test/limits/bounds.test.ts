@@ -1,8 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readConfig } from '../../src/config.ts'
-import { createJobRules } from '../../src/domain/job/job.input.ts'
+import { newJob, resultInput } from '../../src/domain/job/job.input.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf, subscribe } from '../support/events.ts'
 import { hasServer } from '../support/postgresql.ts'
@@ -122,13 +121,11 @@ describe('what one request may create', () => {
 })
 
 describe('the rules of jobs', () => {
-  it('have the limits that are configured', () => {
-    const { jobLimits } = readConfig({ MAX_JOB_PAYLOAD_KIB: '1', MAX_JOB_RESULT_KIB: '2' })
-    const { newJob, resultInput } = createJobRules(jobLimits)
+  it('accept payloads of 64 KiB and results of 256 KiB', () => {
     const ofLength = (length: number) => ({ text: 'x'.repeat(length - '{"text":""}'.length) })
     for (const [kib, accepts] of [
-      [1, (payload: object) => newJob.safeParse({ jobType: 'x', payload }).success],
-      [2, (result: object) => resultInput.safeParse({ result }).success],
+      [64, (payload: object) => newJob.safeParse({ jobType: 'x', payload }).success],
+      [256, (result: object) => resultInput.safeParse({ result }).success],
     ] as const) {
       expect([accepts(ofLength(kib * 1_024)), accepts(ofLength(kib * 1_024 + 1))]).toEqual([true, false])
     }
@@ -136,7 +133,7 @@ describe('the rules of jobs', () => {
 })
 
 describe('what a key has at a time', () => {
-  it('is at most the number of subscriptions in MAX_SUBSCRIPTIONS_PER_KEY', async () => {
+  it('is at most a number of subscriptions', async () => {
     const gateway = await app.startAnother({ maxSubscriptionsPerKey: 2 })
     const address = await addressOf(gateway)
     const start = () => subscribe(address, tenant.key, 'subscription { jobs { id } }')
@@ -185,7 +182,7 @@ describe('what a key has at a time', () => {
     events.close()
   })
 
-  it('is at most MAX_UNSENT_MIB_PER_KEY of responses that its clients have not read', async () => {
+  it('is at most a number of MiB of responses that its clients have not read', async () => {
     const gateway = await app.startAnother({ maxUnsentMibPerKey: 8 })
     const mine = await gateway.createTenant()
     await gateway.database.prisma.job.create({
@@ -272,7 +269,7 @@ describe('what a key has at a time', () => {
     const load = { maxInFlight: 10, maxInFlightPerKey: 1, maxEventLoopDelayMilliseconds: 60_000 }
     const gateway = await app.startAnother({ load, keyCacheMilliseconds: 0 })
     const url = `${await addressOf(gateway)}/users/nobody`
-    // One more than the permits of a key: MAX_IN_FLIGHT_PER_KEY, and twice as many for requests that arrive.
+    // One more than the permits of a key: one, and twice as many for requests that arrive.
     for (let count = 0; count < 4; count += 1) {
       gateway.app.server.once('request', ({ socket }) => socket.destroy())
       await expect(fetch(url, { headers: { 'x-api-key': tenant.key } })).rejects.toThrow()
@@ -281,7 +278,7 @@ describe('what a key has at a time', () => {
     await gateway.close()
   })
 
-  it('counts requests whose bodies arrive, up to twice MAX_IN_FLIGHT_PER_KEY', async () => {
+  it('counts requests whose bodies arrive, up to twice the number of requests', async () => {
     const load = { maxInFlight: 10, maxInFlightPerKey: 1, maxEventLoopDelayMilliseconds: 60_000 }
     const gateway = await app.startAnother({ load })
     const start = () => sendRaw(gateway, tenant, '{', 100)

@@ -10,7 +10,7 @@ const entry = path.resolve(import.meta.dirname, '../../bin/fusion.js')
 /** The environment of a command: that of this process, without the configuration of a gateway. */
 function environment(env: Record<string, string>): NodeJS.ProcessEnv {
   const { DATABASE_URL: _url, DATA_DIR: _dir, PORT: _port, OTEL_EXPORTER_OTLP_ENDPOINT: _, ...rest } = process.env
-  return { ...rest, LOG_LEVEL: 'info', DATABASE_WAIT: '0', DRAIN_DELAY: '0', ...env }
+  return { ...rest, LOG_LEVEL: 'info', DRAIN_DELAY: '0', ...env }
 }
 
 /** What a command has written when it has ended, and its exit code. */
@@ -66,6 +66,8 @@ interface Start {
   readonly within?: readonly string[]
   /** The file of the command `fusion`, of another version for example. */
   readonly command?: string
+  /** Options of Node. */
+  readonly options?: readonly string[]
 }
 
 /**
@@ -77,9 +79,9 @@ export async function startCommand(
   args: readonly string[],
   env: Record<string, string>,
   until: string | ((output: string) => boolean),
-  { within = [], command = entry }: Start = {},
+  { within = [], command = entry, options = [] }: Start = {},
 ): Promise<RunningCommand> {
-  const [program, ...rest] = [...within, process.execPath, command, ...args] as [string, ...string[]]
+  const [program, ...rest] = [...within, process.execPath, ...options, command, ...args] as [string, ...string[]]
   const child = spawn(program, rest, { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] })
   const isComplete = typeof until === 'string' ? (text: string) => text.includes(until) : until
   let output = ''
@@ -118,6 +120,14 @@ export interface RunningGateway extends RunningCommand {
   readonly address: string
 }
 
+/** A busy machine delays every event loop. A gateway that is late must not reject what a test sends. */
+const neverLate = `import { syncBuiltinESMExports } from 'node:module'
+  import hooks from 'node:perf_hooks'
+  const { monitorEventLoopDelay } = hooks
+  const values = { count: { value: 1 }, mean: { value: 0 } }
+  hooks.monitorEventLoopDelay = (options) => Object.defineProperties(monitorEventLoopDelay(options), values)
+  syncBuiltinESMExports()`
+
 const listening = /Server listening at (http:\/\/[\d.:]+)/
 
 /** Starts `fusion serve` on a free port and waits until it listens. Rejects with its output if it exits instead. */
@@ -128,11 +138,10 @@ export async function startGateway(
 ): Promise<RunningGateway> {
   const command = await startCommand(
     ['serve', ...args],
-    // A busy machine delays every event loop. A gateway that is late must not reject what a test sends.
-    { PORT: '0', MAX_EVENT_LOOP_DELAY: '60', ...env },
+    { PORT: '0', ...env },
     // The welcome of the demo follows. Waiting for it makes the output complete.
     (output) => listening.test(output) && (!!env['DATABASE_URL'] || output.includes('OpenAPI')),
-    start,
+    { ...start, options: [`--import=data:text/javascript,${encodeURIComponent(neverLate)}`, ...(start.options ?? [])] },
   )
   return { ...command, address: listening.exec(command.output())?.[1] ?? '' }
 }

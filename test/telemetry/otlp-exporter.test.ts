@@ -46,16 +46,15 @@ function send(env: Record<string, string>) {
 }
 
 describe('the exporter of spans', () => {
-  it('takes the endpoint, headers and compression from the environment, those for traces first', async () => {
+  it('takes the endpoint, headers and compression from the environment', async () => {
     const { url, requests } = await startCollector()
     await send({
-      ENDPOINT: 'http://127.0.0.1:1',
-      TRACES_ENDPOINT: `${url}/spans`,
+      ENDPOINT: url,
       HEADERS: 'authorization=Basic%20eDp5PQ==, x-team=core',
       COMPRESSION: 'gzip',
     })
     const { message, body } = requests[0] ?? expect.fail('no request')
-    expect(message.url).toBe('/spans')
+    expect(message.url).toBe('/v1/traces')
     expect(message.headers).toMatchObject({ authorization: 'Basic eDp5PQ==', 'x-team': 'core' })
     expect(JSON.parse(String(gunzipSync(body))).resourceSpans).toHaveLength(1)
   })
@@ -88,27 +87,7 @@ describe('the exporter of spans', () => {
   })
 })
 
-describe('traces', () => {
-  const collector = 'http://127.0.0.1:4318'
-  it.each([
-    [{}, false],
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: collector }, true],
-    [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector}/v1/traces` }, true],
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: collector, OTEL_TRACES_EXPORTER: 'none' }, false],
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: collector, OTEL_TRACES_EXPORTER: 'otlp' }, true],
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: collector, OTEL_SDK_DISABLED: 'TRUE' }, false],
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: collector, OTEL_SDK_DISABLED: '1' }, true],
-  ])('with %j: %s', (env, isTraced) => expect(readConfig(env).traces !== undefined).toBe(isTraced))
-
-  it('have no other exporter', () => {
-    expect(() => readConfig({ OTEL_TRACES_EXPORTER: 'console' })).toThrow('OTEL_TRACES_EXPORTER must be otlp or none')
-  })
-
-  it('are sent to an address of their own', async () => {
-    const [general, own] = [await startCollector(), await startCollector()]
-    expect((await send({ ENDPOINT: general.url, TRACES_ENDPOINT: `${own.url}/in` })).code).toBe(
-      ExportResultCode.SUCCESS,
-    )
-    expect([general.requests.length, own.requests.map(({ message }) => message.url)]).toEqual([0, ['/in']])
-  })
+it('a collector is one that the environment names', () => {
+  expect(readConfig({}).hasCollector).toBe(false)
+  expect(readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' }).hasCollector).toBe(true)
 })

@@ -75,7 +75,6 @@ describe('a gateway with a collector', () => {
     collector = await startCollector()
     gateway = await start({
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-      OTEL_BSP_SCHEDULE_DELAY: '50',
       BATCHING: 'on',
     })
   })
@@ -86,8 +85,8 @@ describe('a gateway with a collector', () => {
 
   it('sends one trace of a request, its operation and its statements', async () => {
     // The first request reads the key. Later requests are compiled.
-    for (const isFirst of [true, false, false]) {
-      const { id, status } = await graphql(gateway, nested)
+    const requests = [await graphql(gateway, nested), await graphql(gateway, nested), await graphql(gateway, nested)]
+    for (const { id, status } of requests) {
       expect(status).toBe(200)
       const { request, operations, statements, childrenOf } = levelsOf(await collector.trace(id))
       expect(request).toMatchObject({ name: 'POST /graphql', service: 'fusion-gateway' })
@@ -114,7 +113,7 @@ describe('a gateway with a collector', () => {
           'db.query.text': expect.stringContaining('$1'),
         },
       })
-      if (isFirst) expect(childrenOf(request).length).toBeGreaterThan(0)
+      if (id === requests[0]?.id) expect(childrenOf(request).length).toBeGreaterThan(0)
     }
   })
 
@@ -137,7 +136,8 @@ describe('a gateway with a collector', () => {
     client.socket.terminate()
   })
 
-  it('sends one trace of each operation of a batch', async () => {
+  // These run at the same time, because spans are sent every five seconds.
+  it.concurrent('sends one trace of each operation of a batch', async () => {
     const response = await fetch(`${gateway.address}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-api-key': key },
@@ -152,7 +152,7 @@ describe('a gateway with a collector', () => {
     }
   })
 
-  it("continues the client's trace, and omits requests that the client does not sample", async () => {
+  it.concurrent("continues the client's trace, and omits requests that the client does not sample", async () => {
     const traceId = '0af7651916cd43dd8448eb211c80319c'
     const traceparent = (flags: string) => ({ traceparent: `00-${traceId}-b7ad6b7169203331-${flags}` })
     await graphql(gateway, 'query Unsampled { viewer { keyName } }', {}, traceparent('00'))
@@ -165,7 +165,7 @@ describe('a gateway with a collector', () => {
     expect(levelsOf(await collector.trace(broken.id)).request?.traceId).toMatch(/^[\da-f]{32}$/)
   })
 
-  it('records the stored operation of a REST route, and a run for each page of a stream', async () => {
+  it.concurrent('records the stored operation of a REST route, and a run for each page of a stream', async () => {
     const one = await send(gateway, '/users/usr_demo_1')
     const { request, operations, childrenOf } = levelsOf(await collector.trace(one.id))
     expect(request).toMatchObject({ name: 'GET /users/:id', attributes: { 'http.response.status_code': 200 } })
@@ -176,7 +176,7 @@ describe('a gateway with a collector', () => {
     expect(pages.length).toBe(Math.max(1, Math.ceil(JSON.parse(list.body).users.length / 500)))
   })
 
-  it('records the error code of a failed operation', async () => {
+  it.concurrent('records the error code of a failed operation', async () => {
     const { id } = await graphql(gateway, 'query Refused { users(first: -1) { nodes { id } } }')
     const { request, operations } = levelsOf(await collector.trace(id))
     expect(request?.status.code).toBe(0)
@@ -185,7 +185,7 @@ describe('a gateway with a collector', () => {
     expect((await collector.trace(unknown.id)).map(({ name }) => name)).toEqual(['GET'])
   })
 
-  it('records an operation for each event of a subscription', async () => {
+  it.concurrent('records an operation for each event of a subscription', async () => {
     const query = 'subscription Follow { job(id: "job_demo_1") { status } }'
     const events = await subscribe(gateway.address, key, query)
     expect((await events.next())?.data).toMatchObject({ data: { job: {} } })
@@ -200,7 +200,7 @@ describe('a gateway with a collector', () => {
     )
   })
 
-  it('records no key, no variable and no literal', async () => {
+  it.concurrent('records no key, no variable and no literal', async () => {
     const create = `mutation Make($payload: JSONObject!, $type: String!) {
       createJob(input: { jobType: $type, payload: $payload }) { job { id } userErrors { message } }
     }`
@@ -246,7 +246,7 @@ it('a gateway sends the remaining spans when it stops', async () => {
 })
 
 describe('a gateway whose collector', () => {
-  const env = { OTEL_BSP_SCHEDULE_DELAY: '20', OTEL_EXPORTER_OTLP_TIMEOUT: '500' }
+  const env = { OTEL_EXPORTER_OTLP_TIMEOUT: '500' }
   /** How long a gateway without a collector takes to stop. */
   let usual: number
 
@@ -258,11 +258,10 @@ describe('a gateway whose collector', () => {
 
   it('is unreachable answers requests, logs one line and delays a stop by little more than a second', async () => {
     const gateway = await start({ ...env, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' })
-    for (let sent = 0; sent < 5; sent += 1) {
-      expect((await graphql(gateway, nested)).status).toBe(200)
-      await sleep(100)
-    }
-    await expect.poll(() => gateway.output(), { timeout: 5_000 }).toContain('the trace collector accepts no spans')
+    expect((await graphql(gateway, nested)).status).toBe(200)
+    await expect.poll(() => gateway.output(), { timeout: 30_000 }).toContain('the trace collector accepts no spans')
+    expect((await graphql(gateway, nested)).status).toBe(200)
+    await sleep(6_500)
     expect(gateway.output().match(/the trace collector accepts no spans/g)).toHaveLength(1)
     const { code, milliseconds } = await gateway.stop('SIGTERM')
     expect(code).toBe(0)
@@ -308,35 +307,6 @@ it('a gateway loads the OpenTelemetry SDK and the client of Redis only if they a
   collector.close()
 })
 
-it.each([
-  { sampler: 'parentbased_always_off', ratio: '', own: false, ofSampled: true },
-  { sampler: 'always_off', ratio: '', own: false, ofSampled: false },
-  { sampler: 'traceidratio', ratio: '0', own: false, ofSampled: false },
-  { sampler: 'parentbased_traceidratio', ratio: '1.0', own: true, ofSampled: true },
-])(
-  'a gateway with the sampler $sampler $ratio sends its own traces: $own, and those that a client samples: $ofSampled',
-  async ({ sampler, ratio, own, ofSampled }) => {
-    const collector = await startCollector()
-    const gateway = await start({
-      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-      OTEL_TRACES_SAMPLER: sampler,
-      OTEL_TRACES_SAMPLER_ARG: ratio,
-    })
-    const sampled = 'a'.repeat(32)
-    await fetch(`${gateway.address}/health`)
-    await fetch(`${gateway.address}/health`, { headers: { traceparent: `00-${sampled}-${'b'.repeat(16)}-01` } })
-    await gateway.stop('SIGTERM')
-    const traces = new Set(collector.spans.map(({ traceId }) => traceId))
-    expect(traces.has(sampled)).toBe(ofSampled)
-    traces.delete(sampled)
-    expect(traces.size > 0).toBe(own)
-    collector.close()
-  },
-)
-
-it('a gateway rejects variables of traces that it cannot use', async () => {
+it('a gateway rejects an endpoint that it cannot use', async () => {
   await expect(start({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' })).rejects.toThrow('must be a URL')
-  await expect(start({ OTEL_TRACES_SAMPLER: 'xray', OTEL_TRACES_SAMPLER_ARG: '2' })).rejects.toThrow(
-    /OTEL_TRACES_SAMPLER must be one of .*\nOTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1/,
-  )
 })

@@ -54,7 +54,6 @@ it('work traces each job and each delivery, with its statements, and records no 
     DATA_DIR: dataDir,
     FETCH_PRIVATE_NETWORKS: 'on',
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-    OTEL_BSP_SCHEDULE_DELAY: '50',
   }
   worker = await startCommand(['work', '--handlers', path.join(dataDir, 'handlers.mjs')], env, 'working')
   const spans = (kind: number) => collector.spans.filter((span) => span.kind === kind)

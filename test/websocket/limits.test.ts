@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 describe('a key', () => {
-  it('has at most MAX_SOCKETS_PER_KEY sockets: the next one is closed with 1013, until one is closed', async () => {
+  it('has a number of sockets: the next one is closed with 1013, until one is closed', async () => {
     const limited = await app.startAnother({ maxSocketsPerKey: 2 })
     const at = await addressOf(limited)
     const [first, second] = [await initSocket(at, tenant.key), await initSocket(at, tenant.key)]
@@ -28,7 +28,7 @@ describe('a key', () => {
     third.send({ type: 'connection_init' })
     expect(await third.closed).toEqual({
       code: 1013,
-      reason: 'The key has 2 WebSockets, the most at a time (MAX_SOCKETS_PER_KEY).',
+      reason: 'The key has 2 WebSockets, the most at a time.',
     })
     first.socket.close()
     await first.closed
@@ -39,7 +39,7 @@ describe('a key', () => {
     await limited.close()
   })
 
-  it('has MAX_SUBSCRIPTIONS_PER_KEY subscriptions, over sockets and event streams together', async () => {
+  it('has a number of subscriptions, over sockets and event streams together', async () => {
     const limited = await app.startAnother({ maxSubscriptionsPerKey: 1 })
     const at = await addressOf(limited)
     const client = await initSocket(at, tenant.key)
@@ -62,7 +62,7 @@ describe('a key', () => {
     await limited.close()
   })
 
-  it('has MAX_IN_FLIGHT_PER_KEY operations at a time', async () => {
+  it('has a number of operations at a time', async () => {
     const load = { maxInFlight: 500, maxInFlightPerKey: 1, maxEventLoopDelayMilliseconds: 60_000 }
     const limited = await app.startAnother({ load })
     const client = await initSocket(await addressOf(limited), tenant.key)
@@ -120,7 +120,7 @@ describe('a client that sends very many frames', () => {
 })
 
 describe('a client that does not read', () => {
-  it('is not read from, and its key can have no more long responses than MAX_UNSENT_MIB_PER_KEY', async () => {
+  it('is not read from, and its key can have no more long responses than its MiB', async () => {
     const limited = await app.startAnother({ maxUnsentMibPerKey: 8 })
     const at = await addressOf(limited)
     const { id } = await factoriesFor(app, tenant).job({ payload: { text: 'x'.repeat(60_000) } })
@@ -160,7 +160,7 @@ describe('a client that does not read', () => {
     await limited.close()
   })
 
-  it('is closed when it has sent nothing for IDLE_TIMEOUT, not even a pong', async () => {
+  it('is closed when it has sent nothing for the timeout of idle connections, not even a pong', async () => {
     const impatient = await app.startAnother({
       timeouts: { ...settings.timeouts, idleMilliseconds: 500 },
       heartbeatMilliseconds: 100,

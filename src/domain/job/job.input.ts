@@ -22,32 +22,23 @@ export const jobType = text(maxTypeLength).check(
 
 export const defaultMaxAttempts = 3
 
-/** How long the payload and the result of a job may be, as JSON, in KiB. */
-export interface JobLimits {
-  readonly payloadKib: number
-  readonly resultKib: number
-}
+/** The longest payload and result of a job, as JSON, in KiB. */
+const [maxPayloadKib, maxResultKib] = [64, 256]
 
-/** The rules of inputs whose limits are configured. */
-export type JobRules = ReturnType<typeof createJobRules>
+export const newJob = z.object({
+  jobType,
+  payload: storedObject(maxPayloadKib).check(withoutProtoKey).nullish(),
+  maxAttempts: withDefault(integer(1, 100), defaultMaxAttempts),
+  /** The job does not start earlier. Now by default. */
+  runAt: z.date().nullish(),
+  /** A second call with the same key returns the job of the first one. */
+  idempotencyKey: text(128).nullish(),
+})
 
-export function createJobRules({ payloadKib, resultKib }: JobLimits) {
-  const result = storedObject(resultKib).check(withoutProtoKey)
-  return {
-    result,
-    newJob: z.object({
-      jobType,
-      payload: storedObject(payloadKib).check(withoutProtoKey).nullish(),
-      maxAttempts: withDefault(integer(1, 100), defaultMaxAttempts),
-      /** The job does not start earlier. Now by default. */
-      runAt: z.date().nullish(),
-      /** A second call with the same key returns the job of the first one. */
-      idempotencyKey: text(128).nullish(),
-    }),
-    /** The input of `completeJob`, without the id and the token. */
-    resultInput: z.object({ result: result.nullish() }),
-  }
-}
+export const jobResult = storedObject(maxResultKib).check(withoutProtoKey)
+
+/** The input of `completeJob`, without the id and the token. */
+export const resultInput = z.object({ result: jobResult.nullish() })
 
 /** The longest code and message of a failure, in characters. */
 export const maxCodeLength = 64

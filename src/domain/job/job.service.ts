@@ -19,10 +19,11 @@ import {
   extendInput,
   failureInput,
   type HeldJobInput,
-  type JobRules,
   jobType as jobTypeRule,
   maxClaims,
+  newJob,
   progressInput,
+  resultInput,
 } from './job.input.ts'
 import { jobIds } from './job.ts'
 import { type HeldJob, jobNotFound, type NewJobRow } from './store/job-store.ts'
@@ -79,10 +80,9 @@ export async function report(context: Context, input: HeldJobInput & z.input<typ
   return context.jobs.reportProgress(heldBy(context, input), progress, message)
 }
 
-export async function complete(context: Context, input: HeldJobInput & z.input<JobRules['resultInput']>): Promise<Job> {
-  const { jobs } = context
-  const { result = null } = parseInput(jobs.rules.resultInput, input)
-  return jobs.complete(heldBy(context, input), result)
+export async function complete(context: Context, input: HeldJobInput & z.input<typeof resultInput>): Promise<Job> {
+  const { result = null } = parseInput(resultInput, input)
+  return context.jobs.complete(heldBy(context, input), result)
 }
 
 export async function fail(context: Context, input: HeldJobInput & z.input<typeof failureInput>): Promise<Job> {
@@ -97,7 +97,7 @@ function heldBy({ viewer }: Context, { id, leaseToken }: HeldJobInput): HeldJob 
   return { tenantAppId: viewer.tenantAppId, id, leaseToken }
 }
 
-type NewJob = z.input<JobRules['newJob']>
+type NewJob = z.input<typeof newJob>
 
 /**
  * Creates jobs. For an idempotency key that a job of the tenant has, returns that job. An input is rejected with
@@ -105,7 +105,7 @@ type NewJob = z.input<JobRules['newJob']>
  */
 export function createJobs(context: Context, inputs: readonly NewJob[]): Promise<Outcome<Job>[]> {
   return writeEach(inputs, {
-    parse: (input) => toNewRow(context, input),
+    parse: toNewRow,
     unique: { idempotencyKey: ({ idempotencyKey }) => idempotencyKey },
     write: (rows) => writeJobs(context, rows),
   })
@@ -113,8 +113,8 @@ export function createJobs(context: Context, inputs: readonly NewJob[]): Promise
 
 export const createJob = writeOne(createJobs)
 
-function toNewRow({ jobs }: Context, input: NewJob): NewJobRow {
-  const parsed = parseInput(jobs.rules.newJob, input)
+function toNewRow(input: NewJob): NewJobRow {
+  const parsed = parseInput(newJob, input)
   const { jobType, payload = null, maxAttempts, runAt = null, idempotencyKey = null } = parsed
   return { id: jobIds.create(), jobType, payload, runAt, idempotencyKey, maxAttempts }
 }

@@ -75,9 +75,8 @@ export const delayRejection = (): Promise<void> => setTimeout(delaySeconds * 1_0
  * @param limit its name in the log and in metrics
  * @param max how many permits a key has
  * @param plural what is limited, in the words of an error: requests, subscriptions, MiB of something
- * @param variable the name of the limit in the configuration
  */
-export function createConcurrencyLimit(limit: LimitName, max: number, plural: string, variable: string) {
+export function createConcurrencyLimit(limit: LimitName, max: number, plural: string) {
   const taken = new Map<string, number>()
   const maxOf = (kind: SubjectKind) => Math.ceil(max * shares[kind].factor)
   const takenBy = (name: string) => taken.get(name) ?? 0
@@ -96,11 +95,10 @@ export function createConcurrencyLimit(limit: LimitName, max: number, plural: st
   async function reject(kind: SubjectKind): Promise<never> {
     const { owner, share } = shares[kind]
     await delayRejection()
-    throw new GatewayError(
-      'RATE_LIMITED',
-      `${owner} ${maxOf(kind)} ${plural}, the most at a time${share} (${variable}).`,
-      { limit, headers: { 'retry-after': String(delaySeconds) } },
-    )
+    throw new GatewayError('RATE_LIMITED', `${owner} ${maxOf(kind)} ${plural}, the most at a time${share}.`, {
+      limit,
+      headers: { 'retry-after': String(delaySeconds) },
+    })
   }
 
   /** Takes permits even if there are too few left. Returns what releases them. */
@@ -169,7 +167,7 @@ export function createPlaces(
   { requestsInFlight }: Pick<Metrics, 'requestsInFlight'>,
 ) {
   const eventLoop = watchEventLoop(maxEventLoopDelayMilliseconds)
-  const limit = createConcurrencyLimit('in_flight_of_key', maxInFlightPerKey, 'requests', 'MAX_IN_FLIGHT_PER_KEY')
+  const limit = createConcurrencyLimit('in_flight_of_key', maxInFlightPerKey, 'requests')
   let inFlight = 0
   /** The requests in flight of each tenant, and of those without a key. */
   const ofTenants = new Map<string, number>()
@@ -226,11 +224,9 @@ export function createPlaces(
   }
 }
 
-/** The variables of the limits of a process. */
-const variables = { in_flight: 'MAX_IN_FLIGHT', event_loop: 'MAX_EVENT_LOOP_DELAY' }
-
-function overloaded(limit: keyof typeof variables): GatewayError {
-  const message = `The gateway has too many requests right now (${variables[limit]}). Try again shortly.`
+function overloaded(limit: 'in_flight' | 'event_loop'): GatewayError {
+  const variable = limit === 'in_flight' ? ' (MAX_IN_FLIGHT)' : ''
+  const message = `The gateway has too many requests right now${variable}. Try again shortly.`
   return new GatewayError('SERVICE_UNAVAILABLE', message, { limit })
 }
 

@@ -94,18 +94,12 @@ export function createOperationLimits(options: OperationLimitsOptions): Operatio
   const { queues, rateLimit = unlimited, maxSubscriptionsPerKey, maxUnsentMibPerKey } = options
   return {
     points: rateLimit,
-    subscriptions: createConcurrencyLimit(
-      'subscriptions_of_key',
-      maxSubscriptionsPerKey,
-      'subscriptions',
-      'MAX_SUBSCRIPTIONS_PER_KEY',
-    ),
+    subscriptions: createConcurrencyLimit('subscriptions_of_key', maxSubscriptionsPerKey, 'subscriptions'),
     queues,
     unsent: createConcurrencyLimit(
       'unsent_of_key',
       maxUnsentMibPerKey,
       'MiB of responses that its clients have not read',
-      'MAX_UNSENT_MIB_PER_KEY',
     ),
   }
 }
@@ -122,14 +116,9 @@ export function createLimits(options: LimitsOptions): Limits {
   return {
     ...createOperationLimits(options),
     // Twice as many as places: requests can take a place while others arrive.
-    arriving: createConcurrencyLimit(
-      'arriving_of_key',
-      2 * options.load.maxInFlightPerKey,
-      'requests that arrive',
-      'twice MAX_IN_FLIGHT_PER_KEY',
-    ),
+    arriving: createConcurrencyLimit('arriving_of_key', 2 * options.load.maxInFlightPerKey, 'requests that arrive'),
     places: createPlaces(options.load, options.metrics),
-    webSockets: createConcurrencyLimit('sockets_of_key', options.maxSocketsPerKey, 'WebSockets', 'MAX_SOCKETS_PER_KEY'),
+    webSockets: createConcurrencyLimit('sockets_of_key', options.maxSocketsPerKey, 'WebSockets'),
     messages: createMessageBudget(),
   }
 }

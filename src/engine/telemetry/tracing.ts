@@ -5,16 +5,7 @@ import { defaultTextMapGetter, ROOT_CONTEXT, type Span, SpanKind, type Tracer, t
 import { ExportResultCode, W3CTraceContextPropagator } from '@opentelemetry/core'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
-import {
-  AlwaysOffSampler,
-  AlwaysOnSampler,
-  BatchSpanProcessor,
-  type BatchSpanProcessorOptions,
-  ParentBasedSampler,
-  type SpanExporter,
-  TraceIdRatioBasedSampler,
-  TracerProvider,
-} from '@opentelemetry/sdk-trace'
+import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace'
 import type { ExecutionResult } from 'graphql'
 import type { Sql } from '../db/sql.ts'
 import { OperatorError } from '../errors.ts'
@@ -27,24 +18,6 @@ const serviceName = 'fusion-gateway'
 const maxNameLength = 100
 const flushMilliseconds = 1_000
 
-/** Samplers by the values of `OTEL_TRACES_SAMPLER`, which can also follow the client's decision. */
-const samplers = {
-  always_on: () => new AlwaysOnSampler(),
-  always_off: () => new AlwaysOffSampler(),
-  traceidratio: (ratio: number) => new TraceIdRatioBasedSampler(ratio),
-}
-
-type SamplerName = keyof typeof samplers
-
-export interface TracingConfig {
-  /** Which traces are sampled. */
-  readonly sampler: SamplerName | `parentbased_${SamplerName}`
-  /** The part of the traces that a sampler with a ratio takes. */
-  readonly sampledRatio: number
-  /** How spans are sent in batches. */
-  readonly batches: Omit<BatchSpanProcessorOptions, 'exporter'>
-}
-
 export type Tracing = ReturnType<typeof createTracing>
 
 /** The trace of one request. It has names, and never a key, a document or a value. */
@@ -56,13 +29,12 @@ export type RequestTrace = ReturnType<typeof traceRequest>
  *
  * Nothing is registered globally: the trace of a request travels with its count of statements.
  */
-export function createTracing(config: TracingConfig, log: Logger) {
+export function createTracing(log: Logger) {
   const resource = defaultResource()
     .merge(resourceFromAttributes({ 'service.name': serviceName, 'service.version': packageVersion() }))
     .merge(detectResources({ detectors: [envDetector] }))
   const exporter = logFailures(createOtlpExporter(), log)
-  const spanProcessors = [new BatchSpanProcessor({ ...config.batches, exporter })]
-  const provider = new TracerProvider({ resource, sampler: createSampler(config), spanProcessors })
+  const provider = new TracerProvider({ resource, spanProcessors: [new BatchSpanProcessor({ exporter })] })
   const tracer = provider.getTracer(serviceName)
   const propagator = new W3CTraceContextPropagator()
 
@@ -97,12 +69,6 @@ export function createTracing(config: TracingConfig, log: Logger) {
       return isSent
     },
   }
-}
-
-/** @see https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/#general-sdk-configuration */
-function createSampler({ sampler, sampledRatio }: TracingConfig) {
-  const root = samplers[sampler.replace('parentbased_', '') as SamplerName](sampledRatio)
-  return sampler.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root
 }
 
 interface TracedRequest {
@@ -176,8 +142,9 @@ function traceRequest(tracer: Tracer, request: Span) {
 /**
  * Creates the exporter of spans: OpenTelemetry's own, for OTLP over HTTP, as JSON.
  *
- * The environment configures it: `OTEL_EXPORTER_OTLP_` or `OTEL_EXPORTER_OTLP_TRACES_`, with `ENDPOINT`, `HEADERS`,
- * `TIMEOUT`, `COMPRESSION`, `CERTIFICATE`, `CLIENT_KEY` and `CLIENT_CERTIFICATE`.
+ * The environment configures it: `OTEL_EXPORTER_OTLP_ENDPOINT`, and `OTEL_EXPORTER_OTLP_` or
+ * `OTEL_EXPORTER_OTLP_TRACES_` with `HEADERS`, `TIMEOUT`, `COMPRESSION`, `CERTIFICATE`, `CLIENT_KEY` and
+ * `CLIENT_CERTIFICATE`.
  *
  * @throws OperatorError for headers and certificates that the exporter would leave out without a word
  * @see https://opentelemetry.io/docs/specs/otel/protocol/exporter/

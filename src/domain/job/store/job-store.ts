@@ -11,7 +11,6 @@ import { arityOf, type GivenValue, givenParameters } from '../../../engine/db/wr
 import { type GatewayError, invalidField } from '../../../engine/errors.ts'
 import { readBehind } from '../../../engine/telemetry/measure-nodes.ts'
 import type { Metrics } from '../../../engine/telemetry/metrics.ts'
-import { createJobRules, type JobLimits } from '../job.input.ts'
 import { createBulkStatements, createStatements, type JobSelection } from './statements.ts'
 import { type Backoff, canMake, type Failure, failureParameters, leaseOf, rejectedTransition } from './transitions.ts'
 
@@ -86,7 +85,6 @@ export interface NewJobRow {
 
 export interface JobStoreOptions {
   readonly backoff: Backoff
-  readonly jobLimits: JobLimits
   readonly metrics: Pick<Metrics, 'jobAttempts'>
 }
 
@@ -103,7 +101,7 @@ export type JobStore = ReturnType<ReturnType<typeof createJobStore>['on']>
  */
 export function createJobStore(
   database: Pick<Database, 'sql' | 'model' | 'driver'>,
-  { backoff, jobLimits, metrics }: JobStoreOptions,
+  { backoff, metrics }: JobStoreOptions,
 ) {
   const { model, driver } = database
   const { list, toRow } = selectColumns(model('Job'))
@@ -114,7 +112,6 @@ export function createJobStore(
     .join(', ')
   const statements = createStatements(columns)
   const bulk = createBulkStatements(model)
-  const rules = createJobRules(jobLimits)
 
   /** The store by the statements of a request or of a transaction. */
   function on(sql: Sql) {
@@ -149,7 +146,6 @@ export function createJobStore(
     }
 
     return {
-      rules,
       find,
       async findStatus({ tenantAppId, id }: JobKey): Promise<JobStatus | undefined> {
         const [found] = isPossibleId(id) ? await sql.query(statements.findStatus, [tenantAppId, id]) : []

@@ -3,7 +3,7 @@ import { isDatabaseUnavailable } from '../../../engine/db/errors.ts'
 import { GatewayError } from '../../../engine/errors.ts'
 import type { Logger } from '../../../engine/telemetry/logger.ts'
 import type { QueuedWork } from '../../../engine/telemetry/work-trace.ts'
-import type { JobRules } from '../job.input.ts'
+import { jobResult } from '../job.input.ts'
 import type { HeldJob, JobStore } from '../store/job-store.ts'
 import type { Failure, JobLease } from '../store/transitions.ts'
 import { abortGraceMilliseconds, type JobHandler, PermanentError } from './handler.ts'
@@ -80,7 +80,7 @@ export function runJob(options: RunJobOptions): RunningJob {
   async function attempt(): Promise<object | null> {
     const context = { signal, attempt: job.attempts, progress: reporter.report }
     const result = await handler(job.payload as never, context)
-    return result == null ? null : checkResult(result, jobs.rules)
+    return result == null ? null : checkResult(result)
   }
 
   /**
@@ -183,12 +183,12 @@ function failed(error: unknown): Outcome {
 }
 
 /** @throws PermanentError if the result is not a JSON object that can be stored */
-function checkResult(result: unknown, rules: JobRules): object {
+function checkResult(result: unknown): object {
   const plain = toJson(result)
   if (typeof plain !== 'object' || plain === null || Array.isArray(plain)) {
     throw new PermanentError('The handler must return an object or nothing')
   }
-  const { error } = rules.result.safeParse(plain)
+  const { error } = jobResult.safeParse(plain)
   if (error) throw new PermanentError(`The result of the handler ${error.issues[0]?.message}`)
   return plain
 }

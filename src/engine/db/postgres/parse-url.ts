@@ -17,7 +17,7 @@ const usedParameters: ReadonlySet<string> = new Set(
  * with what does so instead. None of them protects anything: a parameter that does must not be ignored.
  */
 const unusedParameters: ReadonlyMap<string, string> = new Map([
-  ['connect_timeout', 'DATABASE_CONNECT_TIMEOUT sets how long opening a connection may take'],
+  ['connect_timeout', 'opening a connection may take 5 s'],
   ['connection_limit', 'DATABASE_POOL_SIZE sets the number of connections'],
   ['fallback_application_name', 'use application_name'],
   ['keepalives', 'the gateway sets its own'],
@@ -25,7 +25,7 @@ const unusedParameters: ReadonlyMap<string, string> = new Map([
   ['keepalives_idle', 'the gateway sets its own'],
   ['keepalives_interval', 'the gateway sets its own'],
   ['pgbouncer', 'DATABASE_DIRECT_URL says that DATABASE_URL is a pooler of transactions'],
-  ['pool_timeout', 'DATABASE_ACQUIRE_TIMEOUT sets how long a statement waits for a connection'],
+  ['pool_timeout', 'statements wait 5 s for a connection'],
   ['socket_timeout', 'DATABASE_STATEMENT_TIMEOUT sets how long a statement may take'],
   ['statement_cache_size', 'a connection keeps up to 200 prepared statements'],
   ['supa', 'it is for programs of Supabase'],
@@ -68,13 +68,13 @@ export interface ServerConfig extends pg.ClientConfig {
  * and not what node-postgres 8 makes of it. A URL without `sslmode` gets PGSSLMODE. A URL without a password gets
  * PGPASSWORD, or the password in `~/.pgpass`.
  *
- * @throws OperatorError if the certificates cannot be used
+ * @throws OperatorError if PGSSLMODE is wrong, or the certificates cannot be used
  */
 export function parseUrl(text: string): ServerConfig {
   const url = toUrl(text)
   const { searchParams: given } = url
   const usesSystemAuthorities = given.get('sslrootcert') === 'system'
-  const mode = given.get('sslmode') ?? (usesSystemAuthorities ? 'verify-full' : process.env['PGSSLMODE'] || undefined)
+  const mode = given.get('sslmode') ?? (usesSystemAuthorities ? 'verify-full' : defaultSslMode())
   const binding = given.get('channel_binding')
   if (mode !== undefined) given.set('sslmode', mode)
   if (usesSystemAuthorities) given.delete('sslrootcert')
@@ -99,6 +99,14 @@ export function parseUrl(text: string): ServerConfig {
   } catch (error) {
     throw new OperatorError(`The URL of the database cannot be used: ${(error as Error).message}`)
   }
+}
+
+/** Other programs accept more values in PGSSLMODE, so it is checked only if a URL has no sslmode. */
+function defaultSslMode(): string | undefined {
+  const mode = process.env['PGSSLMODE'] || undefined
+  const [problem] = mode === undefined ? [] : problemsOfSslMode(mode)
+  if (problem !== undefined) throw new OperatorError(`PGSSLMODE ${problem}`)
+  return mode
 }
 
 /**
@@ -182,7 +190,7 @@ function problemsOfChoice(parameters: URLSearchParams, name: string, values: rea
 }
 
 /** Says what is wrong with an sslmode. */
-export function problemsOfSslMode(mode: string): string[] {
+function problemsOfSslMode(mode: string): string[] {
   return sslModes.includes(mode) ? [] : [`is not supported. Use one of ${sslModes.join(', ')}`]
 }
 

@@ -132,7 +132,7 @@ interface RecordedRequest {
 type UsageRecorder = ReturnType<typeof createUsageRecorder>
 
 /** Returns the recorder of the operations of both APIs: who requested what, how long it took, and whether it failed. */
-export function createUsageRecorder(counts: UsageCounter, requiresClientName: boolean) {
+export function createUsageRecorder(counts: UsageCounter) {
   const callerOf = ({ operation, context: { viewer, client } }: RecordedRequest): Caller => ({
     viewer,
     client,
@@ -144,14 +144,12 @@ export function createUsageRecorder(counts: UsageCounter, requiresClientName: bo
      * Counts a request when its work has ended.
      *
      * @param hasErrors whether the result of the work has errors
-     * @throws GatewayError MALFORMED_REQUEST if the client must name itself, and does not
      */
     async record<Result>(
       request: RecordedRequest,
       work: () => Promise<Result>,
       hasErrors: (result: Result) => boolean,
     ): Promise<Result> {
-      if (requiresClientName && request.context.client?.name === undefined) throw clientNameRequired()
       const startedAt = performance.now()
       let hasFailed = true
       try {
@@ -172,9 +170,4 @@ export function createUsageRecorder(counts: UsageCounter, requiresClientName: bo
       counts.addPoints(callerOf(request), points)
     },
   }
-}
-
-function clientNameRequired(): GatewayError {
-  const message = 'This gateway requires clients to name themselves: send the header graphql-client-name.'
-  return new GatewayError('MALFORMED_REQUEST', message)
 }

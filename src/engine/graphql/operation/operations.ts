@@ -58,8 +58,6 @@ export interface OperationsOptions {
   /** The keys that have written recently; undefined if there are no replicas. */
   readonly recentWrites?: RecentWrites | undefined
   readonly introspection: boolean
-  /** Whether operations of clients without a name are rejected. */
-  readonly requiresClientName?: boolean
 }
 
 /**
@@ -85,10 +83,10 @@ const storedFactor = 10
 
 /** Returns the functions that run operations. */
 export function createOperations(options: OperationsOptions): Operations {
-  const { schemas, services, limits, recentWrites, introspection, requiresClientName = false } = options
+  const { schemas, services, limits, recentWrites, introspection } = options
   const { queues, unsent } = limits
   const preparer = createPreparer({ ...services, schemas, introspection })
-  const usage = createUsageRecorder(services.usageCounts, requiresClientName)
+  const usage = createUsageRecorder(services.usageCounts)
   const admissions = createAdmissions(limits.points, usage)
   const subscribe = createSubscribe({ admissions, limits })
 
