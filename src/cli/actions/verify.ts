@@ -55,7 +55,7 @@ export interface SecretsOptions {
 const current = 'key 1'
 
 const contractFirst =
-  'Private keys stay unencrypted while gateways of the previous version can read them. See: npm run fusion -- migrate contract\n'
+  'Private keys stay unencrypted while gateways of the previous version can read them. See: npm run fusion -- migrate deploy --contract\n'
 
 export function verifySecrets(io: Io, { encrypt = false }: SecretsOptions): Promise<void> {
   return withMigratedDatabase(io, async (database) => {
