@@ -39,10 +39,10 @@ export function printKeys(io: Io): Promise<void> {
         key.name,
         stateOf(key),
         key.scopes.join(','),
-        key.expiresAt?.toISOString() ?? 'never',
-        key.lastUsedAt?.toISOString() ?? 'never',
-        key.creatorId ?? '-',
-        String(key.pointsPerMinute ?? '-'),
+        key.expiresAt ?? 'never',
+        key.lastUsedAt ?? 'never',
+        key.creatorId,
+        key.pointsPerMinute,
       ]),
     )
   })

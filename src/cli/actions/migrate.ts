@@ -3,7 +3,6 @@ import { findTenantOrId } from '../../domain/tenant/tenant.service.ts'
 import type { Database } from '../../engine/db/database.ts'
 import { distributeTables } from '../../engine/db/distribution/distribute-tables.ts'
 import { moveTenant } from '../../engine/db/distribution/move-tenant.ts'
-import type { Driver } from '../../engine/db/driver.ts'
 import { grantsFor } from '../../engine/db/migrations/grants.ts'
 import {
   contract,
@@ -60,7 +59,9 @@ export async function partition(io: Io, modulus: number): Promise<void> {
   requireServer(io, 'cannot be partitioned')
   await withMigrations(io, async (database) => {
     await requireMigrations(database)
-    refuseDistributed(database.driver, 'Partitions are not possible in')
+    if (database.driver.isDistributed?.()) {
+      throw new OperatorError('Partitions are not possible in a distributed database. See docs/scaling.md#citus.')
+    }
     const onTable = (table: string) => void (io.stderr.isTTY && io.stderr.write(`Copying ${table}\n`))
     const { tables, rows } = await partitionTables(database.driver, { modulus, onTable })
     io.stdout.write(
@@ -112,10 +113,6 @@ export async function move(io: Io, { tenant, to }: MoveOptions): Promise<void> {
 function requireServer({ env }: Io, problem: string): void {
   if (readConfig(env).database.kind === 'postgresql') return
   throw new OperatorError(`The embedded database ${problem}. Set DATABASE_URL to that of a PostgreSQL server.`)
-}
-
-function refuseDistributed(driver: Driver, problem: string): void {
-  if (driver.isDistributed?.()) throw new OperatorError(`${problem} a distributed database. See docs/scaling.md#citus.`)
 }
 
 /** A migration that has to wait is not a failure. */
