@@ -101,9 +101,10 @@ function serveCommand(io: Io): Command {
     .action(async (options: ServeOptions) => {
       if (options.processes === 1) return (await import('../server/serve.ts')).serve(io, options)
       const { default: cluster } = await import('node:cluster')
+      const { connectToSupervisor, supervise } = await import('../server/supervise.ts')
       // The supervisor does not load the code that serves.
-      if (cluster.isPrimary) return (await import('../server/supervise.ts')).supervise(io, options.processes)
-      const supervisor = (await import('../server/supervised.ts')).connectToSupervisor()
+      if (cluster.isPrimary) return supervise(io, options.processes)
+      const supervisor = connectToSupervisor()
       return (await import('../server/serve.ts')).serve(io, options, supervisor)
     })
 }
