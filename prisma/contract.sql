@@ -1,4 +1,4 @@
--- What only gateways of the previous release need. `migrate contract` drops it when none of them runs; the next release moves these
+-- What only gateways of the previous release need. `migrate deploy --contract` drops it when none of them runs; the next release moves these
 -- statements into a migration. New databases are without it.
 
 -- The notifications of each change of a job, which version 0.1.0 listens to. With them, half as many changes of jobs can be written per second.

@@ -56,16 +56,6 @@ export function readGrace(text: string): number {
   return duration
 }
 
-/** `15m` ⇒ in fifteen minutes; otherwise a date or a time in ISO 8601. */
-export function readExpiry(text: string): Date {
-  return readTime(text, 'from now', (duration) => Date.now() + duration)
-}
-
-/** `15m` ⇒ fifteen minutes ago; otherwise a date or a time in ISO 8601. */
-export function readSince(text: string): Date {
-  return readTime(text, 'ago', (duration) => Date.now() - duration)
-}
-
 /** The id of an event. */
 export function readEventId(text: string): string {
   if (isEventId(text)) return text
@@ -74,15 +64,16 @@ export function readEventId(text: string): string {
   )
 }
 
-function readTime(text: string, word: string, timeOf: (duration: number) => number): Date {
+/** `15m` ⇒ in fifteen minutes; otherwise a date or a time in ISO 8601. */
+export function readExpiry(text: string): Date {
   const duration = readDuration(text)
-  if (duration !== undefined) return new Date(timeOf(duration))
+  if (duration !== undefined) return new Date(Date.now() + duration)
   const [, date] = /^(\d{4}-\d{2}-\d{2})(?:T[\d:.]+(?:Z|[+-]\d{2}:\d{2}))?$/.exec(text) ?? []
   const time = new Date(text)
   // JavaScript reads 2027-02-30 as March 2.
   if (!date || Number.isNaN(time.getTime()) || new Date(date).toISOString().slice(0, 10) !== date) {
     throw new InvalidArgumentError(
-      `Give a date (2027-01-31), a time (2027-01-31T08:00:00Z), or a time ${word} (15m, 12h, 90d).`,
+      'Give a date (2027-01-31), a time (2027-01-31T08:00:00Z), or a time from now (15m, 12h, 90d).',
     )
   }
   return time

@@ -1,4 +1,5 @@
-import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { writeFileSync } from 'node:fs'
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { type EventType, eventTypes } from '../domain/event/event.ts'
 import { scopes } from '../domain/scopes.ts'
 import { secretPrefix } from '../domain/webhook/secrets.ts'
@@ -6,14 +7,13 @@ import { maxPointsPerMinute } from '../engine/auth/api-keys.ts'
 import { fullVersion } from '../engine/telemetry/package-version.ts'
 import type { WorkOptions } from '../server/run-process.ts'
 import type { ServeOptions } from '../server/serve.ts'
-import type { EventsOptions } from './actions/events.ts'
 import type { NewKeyOptions } from './actions/keys.ts'
-import type { MoveOptions } from './actions/migrate.ts'
+import type { DeployOptions, MoveOptions } from './actions/migrate.ts'
 import type { SeedOptions } from './actions/tenants.ts'
 import type { ExportOptions, ImportOptions } from './actions/transfer.ts'
 import type { UsageOptions } from './actions/usage.ts'
 import type { DistributionOptions, ErasureOptions, SecretsOptions } from './actions/verify.ts'
-import type { ListenOptions, TriggerOptions } from './actions/webhooks.ts'
+import type { ListenOptions } from './actions/webhooks.ts'
 import type { Io, Output } from './io.ts'
 import {
   readEventId,
@@ -23,13 +23,12 @@ import {
   readList,
   readNode,
   readNodes,
-  readSince,
   readUrl,
   wholeNumber,
 } from './option-values.ts'
 
-// The files in commands/ say what each command accepts, and load almost nothing. A command that runs imports its file
-// in actions/ or process/, and with it the gateway's code: without that, `fusion --help` would take seconds.
+// This file says what each command accepts, and loads almost nothing. A command that runs imports its file in actions/
+// or server/, and with it the gateway's code: otherwise `fusion --help` would take seconds.
 
 const commands = [
   serveCommand,
@@ -38,7 +37,6 @@ const commands = [
   tenantsCommand,
   keysCommand,
   signingKeysCommand,
-  eventsCommand,
   usageCommand,
   webhooksCommand,
   mcpCommand,
@@ -103,9 +101,10 @@ function serveCommand(io: Io): Command {
     .action(async (options: ServeOptions) => {
       if (options.processes === 1) return (await import('../server/serve.ts')).serve(io, options)
       const { default: cluster } = await import('node:cluster')
+      const { connectToSupervisor, supervise } = await import('../server/supervise.ts')
       // The supervisor does not load the code that serves.
-      if (cluster.isPrimary) return (await import('../server/supervise.ts')).supervise(io, options.processes)
-      const supervisor = (await import('../server/supervised.ts')).connectToSupervisor()
+      if (cluster.isPrimary) return supervise(io, options.processes)
+      const supervisor = connectToSupervisor()
       return (await import('../server/serve.ts')).serve(io, options, supervisor)
     })
 }
@@ -129,15 +128,7 @@ function workCommand(io: Io): Command {
 const types = Object.keys(eventTypes) as EventType[]
 
 function webhooksCommand(io: Io): Command {
-  const command = new Command('webhooks').description('list webhooks, and try an endpoint during development')
-
-  command
-    .command('list')
-    .description('list the webhooks of a tenant, without their secrets')
-    .requiredOption('--tenant <name>', 'the tenant')
-    .action(async ({ tenant }: { readonly tenant: string }) =>
-      (await import('./actions/webhooks.ts')).listWebhooks(io, tenant),
-    )
+  const command = new Command('webhooks').description('try an endpoint during development')
 
   command
     .command('listen')
@@ -149,16 +140,6 @@ function webhooksCommand(io: Io): Command {
     .option('--forward <url>', 'the endpoint', readUrl)
     .option('--secret <secret>', 'the secret that signs; a new one by default', readSecret)
     .action(async (options: ListenOptions) => (await import('./actions/webhooks.ts')).listen(io, options))
-
-  command
-    .command('trigger')
-    .addArgument(new Argument('<type>', 'the type of the event').choices(types))
-    .description('send an example of an event to an endpoint')
-    .option('--forward <url>', 'the endpoint', readUrl, 'http://localhost:3000/hook')
-    .option('--secret <secret>', 'the secret that signs; a new one by default', readSecret)
-    .action(async (type: EventType, options: TriggerOptions) =>
-      (await import('./actions/webhooks.ts')).trigger(io, type, options),
-    )
 
   return command
 }
@@ -217,21 +198,6 @@ function restoreCommand(io: Io): Command {
     .action(async (file: string) => (await import('./actions/backup.ts')).restoreBackup(io, file))
 }
 
-function eventsCommand(io: Io): Command {
-  return new Command('events')
-    .description('list what has changed in a tenant, oldest first, and who changed it')
-    .requiredOption('--tenant <name>', 'the tenant')
-    .option('--key <id>', 'only changes by this key and its tokens')
-    .option('--resource <id>', 'only changes of this user, account, profile or job')
-    .option(
-      '--since <when>',
-      'a date (2027-01-31), a time (2027-01-31T08:00:00Z), or a time ago (15m, 12h, 90d)',
-      readSince,
-    )
-    .option('--json', 'print a JSON object per line')
-    .action(async (options: EventsOptions) => (await import('./actions/events.ts')).listEvents(io, options))
-}
-
 function keysCommand(io: Io): Command {
   const command = new Command('keys').description('create, list, rotate and revoke API keys')
 
@@ -281,12 +247,7 @@ function keysCommand(io: Io): Command {
 }
 
 function signingKeysCommand(io: Io): Command {
-  const command = new Command('signing-keys').description('list and rotate the keys that sign access tokens')
-
-  command
-    .command('list')
-    .description('list the keys, without their secrets')
-    .action(async () => (await import('./actions/keys.ts')).printSigningKeys(io))
+  const command = new Command('signing-keys').description('rotate the keys that sign access tokens')
 
   command
     .command('rotate')
@@ -304,32 +265,22 @@ function mcpCommand(io: Io): Command {
 }
 
 function migrateCommand(io: Io): Command {
-  const command = new Command('migrate').description('apply, compare, repair and write database migrations')
+  const command = new Command('migrate').description(
+    'apply and compare database migrations, partition and distribute tables',
+  )
 
   command
     .command('deploy')
     .description('apply the pending migrations. Several processes may do so at the same time')
     .option('--grants <role>', 'also print the statements that let a role run all other commands. The output is SQL')
     .option('--lock-timeout <seconds>', 'how long it waits for others that do so', wholeNumber(0, 86_400), 60)
-    .action(async ({ grants, lockTimeout }: { readonly grants?: string; readonly lockTimeout: number }) =>
-      (await import('./actions/migrate.ts')).deploy(io, grants, lockTimeout * 1_000),
-    )
-
-  command
-    .command('contract')
-    .description('drop what only the previous version needs, when none of its gateways and workers runs')
-    .action(async () => (await import('./actions/migrate.ts')).contractNow(io))
+    .option('--contract', 'also drop what only the previous version needs. None of its gateways and workers may run')
+    .action(async (options: DeployOptions) => (await import('./actions/migrate.ts')).deploy(io, options))
 
   command
     .command('status')
     .description('compare the database with the migrations. Exits with 1 if they differ')
     .action(async () => (await import('./actions/migrate.ts')).printStatus(io))
-
-  command
-    .command('resolve')
-    .argument('<migration>', 'the name of a failed migration, from migrate status')
-    .description('record that a failed migration has been undone, so that deploy applies it again')
-    .action(async (name: string) => (await import('./actions/migrate.ts')).resolve(io, name))
 
   command
     .command('partition')
@@ -359,12 +310,6 @@ function migrateCommand(io: Io): Command {
     .requiredOption('--to <host:port>', 'the node, as migrate distribute has named it', readNode)
     .action(async (options: MoveOptions) => (await import('./actions/migrate.ts')).move(io, options))
 
-  command
-    .command('new')
-    .argument('<name>', 'a few words for the change')
-    .description('write the migration that prisma/schema.prisma needs. Touches no database')
-    .action(async (name: string) => (await import('./actions/migrate.ts')).writeMigration(io, name))
-
   return command
 }
 
@@ -372,7 +317,11 @@ function schemaCommand(io: Io): Command {
   return new Command('schema')
     .description('print the GraphQL schema, sorted')
     .option('--out <file>', 'write to this file instead of stdout')
-    .action(async ({ out }: { readonly out?: string }) => (await import('./actions/schema.ts')).printSchema(io, out))
+    .action(async ({ out }: { readonly out?: string }) => {
+      const { printSortedSchema } = await import('../domain/schema.graphql.ts')
+      if (out === undefined) io.stdout.write(printSortedSchema())
+      else writeFileSync(out, printSortedSchema())
+    })
 }
 
 function importCommand(io: Io): Command {

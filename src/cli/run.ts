@@ -15,13 +15,29 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
   try {
     await createProgram(io).parseAsync(args, { from: 'user' })
   } catch (error) {
-    io.exitCode = await report(error, io)
+    io.exitCode = await report(error, args, io)
   }
   return Number(io.exitCode ?? 0)
 }
 
-async function report(error: unknown, { stderr }: Io): Promise<number> {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+/** What replaces commands of earlier versions. */
+const replacements = {
+  events: 'The query `events` of the API lists what has changed: docs/events.md.',
+  'webhooks list': 'The query `webhooks` of the API and the console list webhooks: docs/webhooks.md.',
+  'webhooks trigger': 'Forward real events with: npm run fusion -- webhooks listen --forward URL',
+  'signing-keys list': 'The gateway lists the public keys at /.well-known/jwks.json.',
+  'migrate resolve': 'Failed migrations are applied again by: npm run fusion -- migrate deploy',
+  'migrate contract': 'Use: npm run fusion -- migrate deploy --contract',
+  'migrate new': 'Use: npm run migration -- NAME',
+}
+
+async function report(error: unknown, args: readonly string[], { stderr }: Io): Promise<number> {
+  if (error instanceof CommanderError) {
+    const isOf = ([command]: readonly [string, string]) => `${args.join(' ')} `.startsWith(`${command} `)
+    const replacement = Object.entries(replacements).find(isOf)
+    if (replacement && error.code === 'commander.unknownCommand') stderr.write(`${replacement[1]}\n`)
+    return error.exitCode === 0 ? 0 : 2
+  }
   const message =
     error instanceof OperatorError
       ? error.message

@@ -4,7 +4,6 @@ import { type Config, readConfig } from '../config.ts'
 import { fitEventLog } from '../domain/event/event-log.ts'
 import { measureJobs } from '../domain/job/store/job-store.ts'
 import type { JobHandlers } from '../domain/job/worker/handler.ts'
-import type { Worker } from '../domain/job/worker/worker.ts'
 import { createServices } from '../domain/services.ts'
 import { startUsageWriter } from '../domain/usage/write-usage.ts'
 import type { Services } from '../engine/context.ts'
@@ -25,7 +24,7 @@ import { createMetrics, type Metrics, measureProcess } from '../engine/telemetry
 import type { Tracing } from '../engine/telemetry/tracing.ts'
 import { keyRingOf } from './key-ring-of.ts'
 import { readHandlers, startWork } from './start-work.ts'
-import { exitAtLatest, exitWhenDone, receiveStopSignals } from './stop.ts'
+import { exitAtLatest, exitOnUncaughtError, exitWhenDone, receiveStopSignals } from './stop.ts'
 
 const pauseMilliseconds = 1_000
 
@@ -62,32 +61,7 @@ export async function waitForDatabase(
   }
 }
 
-const recordMilliseconds = 3_000
-
-/**
- * Ends the process when nothing catches an error, as Node does by default, but with one line in the log instead of a
- * bare stack. The line has the jobs that were running, because most such errors are promises of handlers that nothing
- * awaits. Their attempts are ended before.
- *
- * @param crash ends them, if this process runs jobs
- */
-function exitOnUncaughtError(log: Logger, crash: Worker['crash'] | undefined): void {
-  let isEnding = false
-  process.on('uncaughtException', (error) => {
-    if (isEnding) return
-    isEnding = true
-    setTimeout(() => process.exit(1), recordMilliseconds)
-    const { jobs = [], culprit, recorded } = crash?.(error) ?? {}
-    const message = 'nothing has caught an error: the process ends'
-    const details = jobs.length > 0 ? { jobs, ...(culprit && { failedJob: culprit.id }) } : {}
-    log.fatal(
-      { err: error, ...details },
-      jobs.length > 0 ? `${message}. See "Errors that nothing catches" in docs/jobs.md` : message,
-    )
-    void Promise.resolve(recorded).then(() => process.exit(1))
-  })
-}
-
+/** What a process has when it starts its own part. */
 export interface ProcessParts {
   readonly database: Database
   readonly services: Services

@@ -18,7 +18,7 @@ import { createMetrics, type Metrics } from '../engine/telemetry/metrics.ts'
 import { runProcess } from './run-process.ts'
 import { readHandlers } from './start-work.ts'
 import { receiveStopSignals, stopResponding } from './stop.ts'
-import type { Supervisor } from './supervised.ts'
+import type { Supervisor } from './supervise.ts'
 
 export interface ServeOptions {
   readonly handlers?: string

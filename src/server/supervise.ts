@@ -1,16 +1,21 @@
 import type { Worker } from 'node:cluster'
 import cluster from 'node:cluster'
-import { once } from 'node:events'
+import { on, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isatty } from 'node:tty'
 import { AggregatorRegistry, Registry } from '@prometheus-io/client'
 import type { Logger } from 'pino'
 import { readConfig } from '../config.ts'
-import { OperatorError } from '../engine/errors.ts'
+import { GatewayError, OperatorError } from '../engine/errors.ts'
 import { serveMetrics } from '../engine/http/plugins/metrics.ts'
 import { createLogger } from '../engine/telemetry/logger.ts'
-import { exitWhenDone, obeySignals } from './stop.ts'
-import type { MessageOfChild } from './supervised.ts'
+import { createStopRequests, exitWhenDone, obeySignals } from './stop.ts'
+
+/** A message of a child: that it serves, or that it asks for the metrics of all children. */
+type MessageOfChild = { readonly type: 'ready'; readonly address: string } | { readonly type: 'readMetrics' }
+
+/** A message to a child. `metrics` has no text if they could not be read. */
+type MessageOfSupervisor = { readonly type: 'drain' | 'stop' | 'stopAtOnce' | 'metrics'; readonly text?: string }
 
 /** The longest pause between two attempts to replace a child. */
 const maxPauseMilliseconds = 30_000
@@ -179,3 +184,70 @@ export async function supervise({ env }: { readonly env: NodeJS.ProcessEnv }, si
   // running.
   exitWhenDone()
 }
+
+/** What a process that serves gets from its supervisor. */
+export type Supervisor = ReturnType<typeof connectToSupervisor>
+
+/**
+ * Connects this process to the supervisor that started it. From here on, the supervisor tells it when to stop. Ctrl-C
+ * and the end of a terminal reach all processes, but only the supervisor obeys them. SIGTERM stops this process
+ * gracefully, and the supervisor replaces it. When the supervisor has been killed, this process stops gracefully.
+ */
+export function connectToSupervisor() {
+  const { receive, onNext: onStopRequest } = createStopRequests()
+  const { worker } = cluster
+  const aggregator = new AggregatorRegistry()
+  const draining = new AbortController()
+  process.on('message', ({ type }: MessageOfSupervisor) => {
+    if (type === 'drain') draining.abort()
+    if (type === 'stop' || type === 'stopAtOnce') receive(type)
+  })
+  for (const signal of ['SIGINT', 'SIGHUP']) process.on(signal, () => undefined)
+  process.on('SIGTERM', () => receive('stop'))
+  // A message to a supervisor that has just ended. Its end is another event.
+  process.on('error', () => undefined)
+  worker?.once('disconnect', () => {
+    // Otherwise node:cluster ends the process at once.
+    worker.exitedAfterDisconnect = true
+    receive('stop')
+  })
+  // The channel to the supervisor alone does not keep this process running.
+  process.channel?.unref()
+
+  return {
+    onStopRequest,
+    /** Aborted when all processes will stop. */
+    draining: draining.signal,
+    /** The metrics of all processes. */
+    metrics: { contentType: Registry.PROMETHEUS_CONTENT_TYPE, metrics: readMetrics },
+    /**
+     * Adds the metrics of this process to those of all processes.
+     *
+     * @returns a function that leaves the counts with the supervisor: without them the sums would fall, which looks
+     *   like a restart. It waits for the supervisor's reply. Connections that were passed to this process arrive before
+     *   the reply, and are refused, not left hanging
+     */
+    shareMetrics(registry: Registry): () => Promise<void> {
+      AggregatorRegistry.setRegistries(registry)
+      return async () => {
+        for (const { name, type } of registry.getMetricsAsArray()) {
+          if (String(type) === 'gauge') registry.removeSingleMetric(name)
+        }
+        if (process.connected) await aggregator.shutdown().catch(() => undefined)
+      }
+    },
+    /** Tells the supervisor that this process serves. */
+    ready: (address: string) => report({ type: 'ready', address }),
+  }
+}
+
+async function readMetrics(): Promise<string> {
+  report({ type: 'readMetrics' })
+  for await (const [{ type, text }] of process.connected ? on(process, 'message', { close: ['disconnect'] }) : []) {
+    if (text !== undefined) return text
+    if (type === 'metrics') break
+  }
+  throw new GatewayError('SERVICE_UNAVAILABLE', 'A process does not report its metrics.')
+}
+
+const report = (message: MessageOfChild) => process.send?.(message)

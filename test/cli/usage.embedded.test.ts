@@ -15,7 +15,7 @@ describe('fusion', () => {
   it.each([
     [['--help'], 'serve'],
     [['migrate', '--help'], 'deploy'],
-    [['migrate', 'new', '--help'], 'schema.prisma'],
+    [['migrate', 'deploy', '--help'], '--contract'],
     [['tenants', '--help'], 'create'],
     [['keys', 'create', '--help'], '--expires'],
     [['seed', '--help'], '--users'],
@@ -37,6 +37,21 @@ describe('fusion', () => {
     const { code, stdout, stderr } = await fusion(args, env)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(word)
+  })
+
+  it.each([
+    [['events', '--tenant', 'Acme'], 'docs/events.md'],
+    [['webhooks', 'list', '--tenant', 'Acme'], 'docs/webhooks.md'],
+    [['webhooks', 'trigger', 'USER_CREATED'], 'webhooks listen --forward'],
+    [['signing-keys', 'list'], '/.well-known/jwks.json'],
+    [['migrate', 'resolve', 'NAME'], 'migrate deploy'],
+    [['migrate', 'contract'], 'migrate deploy --contract'],
+    [['migrate', 'new', 'NAME'], 'npm run migration'],
+  ])('says what replaces a command that was removed, and exits with 2: %j', async (args, replacement) => {
+    const { code, stdout, stderr } = await fusion(args, env)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(/^error: unknown command/)
+    expect(stderr.trimEnd().split('\n').at(-1)).toContain(replacement)
   })
 
   it('names every invalid variable, but not its value', async () => {

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => database.close())
 
 describe('generated files match their sources', () => {
-  it('the migrations create the tables of prisma/schema.prisma; to fix: npm run fusion -- migrate new NAME', async () => {
+  it('the migrations create the tables of prisma/schema.prisma; to fix: npm run migration -- NAME', async () => {
     expect(await diffMigrationsAndSchema(database.driver)).toBeUndefined()
   })
 

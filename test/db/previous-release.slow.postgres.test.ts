@@ -150,7 +150,7 @@ describe.skipIf(!hasServer || !hasRelease)('a gateway and a worker of version 0.
     while (visits < 5 && failures.length === 0) await sleep(10)
     const { code, stdout, stderr } = await fusion(['migrate', 'deploy'], { DATABASE_URL: url })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout).toMatch(/migrate contract. The next release does it too\.\n$/)
+    expect(stdout).toMatch(/migrate deploy --contract. The next release does it too\.\n$/)
     const before = visits
     while (visits < before + 20 && failures.length === 0) await sleep(10)
     isOver = true
@@ -192,7 +192,7 @@ describe.skipIf(!hasServer || !hasRelease)('a gateway and a worker of version 0.
     const verified = await fusion(['verify', 'secrets', '--encrypt'], withSecret)
     expect([verified.stdout, verified.stderr]).toEqual([
       expect.stringContaining('unencrypted'),
-      expect.stringContaining('migrate contract'),
+      expect.stringContaining('migrate deploy --contract'),
     ])
     await createTokens()
 
@@ -283,14 +283,15 @@ describe.skipIf(!hasServer || !hasRelease)('a gateway and a worker of version 0.
     expect(await followJob(next.address)).toBe('SUCCEEDED')
     expect(await gateway.stop('SIGTERM')).toMatchObject({ code: 0 })
     expect(await worker.stop('SIGTERM')).toMatchObject({ code: 0 })
-    const contract = () => fusion(['migrate', 'contract'], { DATABASE_URL: url })
+    const contract = () => fusion(['migrate', 'deploy', '--contract'], { DATABASE_URL: url })
     expect((await contract()).stdout.split('\n').sort()).toEqual([
       '',
       ...['account_search_idx', 'notify_job_changed', 'profile_search_idx', 'user_search_idx'].map(
         (name) => `Dropped ${name}`,
       ),
+      'Nothing to apply.',
     ])
-    expect(await contract()).toEqual({ code: 0, stdout: 'Nothing to drop.\n', stderr: '' })
+    expect(await contract()).toEqual({ code: 0, stdout: 'Nothing to apply.\nNothing to drop.\n', stderr: '' })
     await visit(next.address)
     expect(await next.stop('SIGTERM')).toMatchObject({ code: 0 })
   })

@@ -127,9 +127,12 @@ describe.skipIf(!process.env['TEST_CITUS_URL'])('migrate deploy on a distributed
     expect(await fusion(['verify', 'distribution'], env)).toMatchObject({ code: 0 })
   })
 
-  it('goes on with migrate contract, when no gateway of the previous release runs', async () => {
+  it('goes on with migrate deploy --contract, when no gateway of the previous release runs', async () => {
     await run(citus.ownerUrl, 'CREATE INDEX user_search_idx ON "user" (name)')
-    expect(await fusion(['migrate', 'contract'], env)).toMatchObject({ code: 0, stdout: 'Dropped user_search_idx\n' })
+    expect(await fusion(['migrate', 'deploy', '--contract'], env)).toMatchObject({
+      code: 0,
+      stdout: 'Nothing to apply.\nDropped user_search_idx\n',
+    })
     const left = await onEach(`SELECT FROM pg_class WHERE relname LIKE 'user_search_idx%'`)
     expect(left.flat()).toEqual([])
   })

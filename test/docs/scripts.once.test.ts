@@ -29,6 +29,7 @@ const trials: Record<string, Trial> = {
   postinstall: { prints: [/Generated Prisma Client/] },
   fusion: { args: ['--version'], prints: [/^\d+\.\d+\.\d+/m] },
   schema: {},
+  migration: { prints: [/The migrations match schema.prisma/] },
   'test:types': {},
   'test:mutants': { args: ['src/cli.ts'], prints: [/^0 mutants, 0 survivors/m] },
   'test:distributed': { prints: [/^Skipped: TEST_CITUS_URL is not set/m] },

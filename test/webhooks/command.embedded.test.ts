@@ -63,29 +63,3 @@ describe('webhooks listen', () => {
     }
   })
 })
-
-describe('webhooks trigger', () => {
-  it('sends an example', async () => {
-    const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
-    const { code, stdout } = await webhooks(['trigger', 'JOB_FAILED', '--forward', receiver.url, '--secret', secret])
-    expect([code, stdout]).toEqual([0, '204\n'])
-    expect(verify(secret, receiver.messages.at(-1) as ReceivedMessage)).toMatchObject({
-      type: 'job.failed',
-      data: { resourceId: 'job_example', userId: null },
-    })
-  })
-
-  it('fails if the endpoint does, or is missing', async () => {
-    const failing = await webhooks(['trigger', 'USER_CREATED', '--forward', receiver.url.replace('/hook', '/other')])
-    expect(failing).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('status 500') })
-    const missing = await webhooks(['trigger', 'USER_CREATED', '--forward', 'http://127.0.0.1:1'])
-    expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('ECONNREFUSED') })
-    expect((await webhooks(['trigger', 'USER_EATEN'])).code).toBe(2)
-  })
-})
-
-it('webhooks --help shows the commands', async () => {
-  const { code, stdout } = await webhooks(['--help'])
-  expect(code).toBe(0)
-  for (const command of ['list', 'listen', 'trigger']) expect(stdout).toContain(command)
-})

@@ -1,7 +1,7 @@
 import { readConfig } from '../../config.ts'
 import { createKey, listKeys, revokeKey, rotateKey } from '../../domain/credential/key.service.ts'
 import { findTenant } from '../../domain/tenant/tenant.service.ts'
-import { listSigningKeys, rotateSigningKey } from '../../engine/auth/tokens/signing-keys.ts'
+import { rotateSigningKey } from '../../engine/auth/tokens/signing-keys.ts'
 import type { ApiKey } from '../../engine/db/generated/prisma/client.ts'
 import { mayHavePreviousRelease } from '../../engine/db/migrations/migrations.ts'
 import { keyRingOf } from '../../server/key-ring-of.ts'
@@ -39,10 +39,10 @@ export function printKeys(io: Io): Promise<void> {
         key.name,
         stateOf(key),
         key.scopes.join(','),
-        key.expiresAt?.toISOString() ?? 'never',
-        key.lastUsedAt?.toISOString() ?? 'never',
-        key.creatorId ?? '-',
-        String(key.pointsPerMinute ?? '-'),
+        key.expiresAt ?? 'never',
+        key.lastUsedAt ?? 'never',
+        key.creatorId,
+        key.pointsPerMinute,
       ]),
     )
   })
@@ -66,19 +66,6 @@ export function revokeTree(io: Io, id: string): Promise<void> {
 function stateOf({ revokedAt, expiresAt }: ApiKey): string {
   if (revokedAt) return 'revoked'
   return expiresAt && expiresAt.getTime() <= Date.now() ? 'expired' : 'active'
-}
-
-export function printSigningKeys(io: Io): Promise<void> {
-  return withMigratedDatabase(io, async (database) => {
-    const keys = await listSigningKeys(database)
-    printTable(
-      io.stdout,
-      ['ID', 'STATE', 'CREATED', 'RETIRED'],
-      keys.map(({ id, createdAt, retiredAt }) => {
-        return [id, retiredAt ? 'retired' : 'signs', createdAt.toISOString(), retiredAt?.toISOString() ?? '-']
-      }),
-    )
-  })
 }
 
 export function replaceSigningKey(io: Io): Promise<void> {

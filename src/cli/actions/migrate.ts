@@ -1,15 +1,12 @@
 import { readConfig } from '../../config.ts'
 import { findTenantOrId } from '../../domain/tenant/tenant.service.ts'
-import { type Database, openDatabase } from '../../engine/db/database.ts'
+import type { Database } from '../../engine/db/database.ts'
 import { distributeTables } from '../../engine/db/distribution/distribute-tables.ts'
 import { moveTenant } from '../../engine/db/distribution/move-tenant.ts'
-import type { Driver } from '../../engine/db/driver.ts'
 import { grantsFor } from '../../engine/db/migrations/grants.ts'
 import {
   contract,
-  createMigration,
   deployMigrations,
-  markMigrationRolledBack,
   readContractions,
   readMigrationStatus,
   requireMigrations,
@@ -19,32 +16,34 @@ import { OperatorError } from '../../engine/errors.ts'
 import type { Io } from '../io.ts'
 import { patient, reportCopyTo, withDatabase } from './with-database.ts'
 
-/**
- * @param role gets the statements that let it run all other commands
- * @param lockMilliseconds how long it waits for others that apply migrations
- */
-export async function deploy(io: Io, role: string | undefined, lockMilliseconds: number): Promise<void> {
+export interface DeployOptions {
+  /** A role, which gets the statements that let it run all other commands. */
+  readonly grants?: string
+  /** How long it waits for others that apply migrations, in seconds. */
+  readonly lockTimeout: number
+  /** Whether it also drops what only the previous version needs. */
+  readonly contract?: boolean
+}
+
+export async function deploy(io: Io, { grants: role, lockTimeout, contract: drops }: DeployOptions): Promise<void> {
   if (role !== undefined) requireServer(io, 'has no roles')
   await withMigrations(io, async (database) => {
+    const { driver, sql } = database
+    const lockMilliseconds = lockTimeout * 1_000
     const applied = await deployMigrations(database, { onCopy: reportCopyTo(io), lockMilliseconds })
     const lines = applied.length === 0 ? ['Nothing to apply.'] : applied.map((name) => `Applied ${name}`)
-    if ((await readContractions(database.sql)).length > 0) lines.push(contractLater)
+    const droppable = await readContractions(sql)
+    if (drops) {
+      await driver.exclusively((connector) => contract(connector, sql), lockMilliseconds)
+      lines.push(...(droppable.length === 0 ? ['Nothing to drop.'] : droppable.map((name) => `Dropped ${name}`)))
+    } else if (droppable.length > 0) lines.push(contractLater)
     for (const line of lines) io.stdout.write(role === undefined ? `${line}\n` : `-- ${line}\n`)
-    if (role !== undefined) io.stdout.write(await grantsFor(database.sql, role))
+    if (role !== undefined) io.stdout.write(await grantsFor(sql, role))
   })
 }
 
 const contractLater =
-  'When no gateway or worker of the previous version runs, drop what only it needs: npm run fusion -- migrate contract. The next release does it too.'
-
-export function contractNow(io: Io): Promise<void> {
-  return withMigrations(io, async ({ driver, sql }) => {
-    await requireMigrations({ sql })
-    const names = await readContractions(sql)
-    await driver.exclusively((connector) => contract(connector, sql))
-    io.stdout.write(names.length === 0 ? 'Nothing to drop.\n' : names.map((name) => `Dropped ${name}\n`).join(''))
-  })
-}
+  'When no gateway or worker of the previous version runs, drop what only it needs: npm run fusion -- migrate deploy --contract. The next release does it too.'
 
 export function printStatus(io: Io): Promise<void> {
   return withMigrations(io, async (database) => {
@@ -56,20 +55,13 @@ export function printStatus(io: Io): Promise<void> {
   })
 }
 
-export function resolve(io: Io, name: string): Promise<void> {
-  return withMigrations(io, async (database) => {
-    const { failed } = await readMigrationStatus(database.sql)
-    if (!failed.includes(name)) throw new OperatorError(`${name} has not failed. See: npm run fusion -- migrate status`)
-    await markMigrationRolledBack(database, name)
-    io.stdout.write(`Resolved ${name}\n`)
-  })
-}
-
 export async function partition(io: Io, modulus: number): Promise<void> {
   requireServer(io, 'cannot be partitioned')
   await withMigrations(io, async (database) => {
     await requireMigrations(database)
-    refuseDistributed(database.driver, 'Partitions are not possible in')
+    if (database.driver.isDistributed?.()) {
+      throw new OperatorError('Partitions are not possible in a distributed database. See docs/scaling.md#citus.')
+    }
     const onTable = (table: string) => void (io.stderr.isTTY && io.stderr.write(`Copying ${table}\n`))
     const { tables, rows } = await partitionTables(database.driver, { modulus, onTable })
     io.stdout.write(
@@ -118,23 +110,9 @@ export async function move(io: Io, { tenant, to }: MoveOptions): Promise<void> {
   })
 }
 
-export async function writeMigration({ stdout }: Io, name: string): Promise<void> {
-  const database = await openDatabase({ kind: 'embedded', dataDir: 'memory' })
-  try {
-    const file = await createMigration(database.driver, name)
-    stdout.write(file === undefined ? 'The migrations match schema.prisma.\n' : `Wrote ${file}\n`)
-  } finally {
-    await database.close()
-  }
-}
-
 function requireServer({ env }: Io, problem: string): void {
   if (readConfig(env).database.kind === 'postgresql') return
   throw new OperatorError(`The embedded database ${problem}. Set DATABASE_URL to that of a PostgreSQL server.`)
-}
-
-function refuseDistributed(driver: Driver, problem: string): void {
-  if (driver.isDistributed?.()) throw new OperatorError(`${problem} a distributed database. See docs/scaling.md#citus.`)
 }
 
 /** A migration that has to wait is not a failure. */

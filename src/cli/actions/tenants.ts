@@ -15,11 +15,8 @@ export function addTenant(io: Io, name: string): Promise<void> {
 export function printTenants(io: Io): Promise<void> {
   return withMigratedDatabase(io, async (database) => {
     const tenants = await listTenants(database)
-    printTable(
-      io.stdout,
-      ['ID', 'NAME', 'CREATED'],
-      tenants.map(({ id, name, createdAt }) => [id, name, createdAt.toISOString()]),
-    )
+    const rows = tenants.map(({ id, name, createdAt }) => [id, name, createdAt])
+    printTable(io.stdout, ['ID', 'NAME', 'CREATED'], rows)
   })
 }
 

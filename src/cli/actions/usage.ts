@@ -3,8 +3,8 @@ import { findTenant } from '../../domain/tenant/tenant.service.ts'
 import { createUsageReader, type UsageReader, type UsageSelection } from '../../domain/usage/read-usage.ts'
 import { quantileOf } from '../../domain/usage/usage-counts.ts'
 import { deprecatedFields, fieldNamed } from '../../engine/graphql/schema/deprecation.ts'
-import type { Io, Output } from '../io.ts'
-import { printTable } from './terminal.ts'
+import type { Io } from '../io.ts'
+import { printJson, printTable } from './terminal.ts'
 import { withMigratedDatabase } from './with-database.ts'
 
 export interface UsageOptions {
@@ -21,13 +21,16 @@ export function isField(name: string): boolean {
 }
 
 export function listUsage(io: Io, options: UsageOptions): Promise<void> {
-  const { tenant, field, operation: operationName, deprecated, json = false } = options
+  const { tenant, field, operation: operationName, deprecated, json } = options
   return withMigratedDatabase(io, async (database) => {
     const usage = createUsageReader(database)
     const tenantAppId = tenant === undefined ? undefined : (await findTenant(database, tenant)).id
     const all: UsageSelection = { tenantAppId, from: '0001-01-01' }
-    if (deprecated) return print(io.stdout, deprecatedHeader, await readDeprecated(usage, all), json)
-    print(io.stdout, header, await readOperations(usage, { ...all, field, operationName }), json)
+    const rows = deprecated
+      ? await readDeprecated(usage, all)
+      : await readOperations(usage, { ...all, field, operationName })
+    if (json) printJson(io.stdout, rows)
+    else printTable(io.stdout, deprecated ? deprecatedHeader : header, rows.map(Object.values))
     if (field !== undefined) io.stderr.write(`${await summarize(usage, all, field)}\n`)
   })
 }
@@ -86,18 +89,4 @@ async function summarize(usage: UsageReader, selection: UsageSelection, field: s
   const since = `since ${(await usage.firstDay()) ?? 'now'}, when the first request was counted`
   if (!found?.lastUsedAt) return `No request has selected ${field} ${since}.`
   return `${found.requests} requests have selected ${field} ${since}, the last one at ${found.lastUsedAt.toISOString()}.`
-}
-
-function print(stdout: Output, titles: readonly string[], rows: readonly object[], json: boolean): void {
-  if (json) for (const row of rows) stdout.write(`${JSON.stringify(row)}\n`)
-  else
-    printTable(
-      stdout,
-      titles,
-      rows.map((row) => Object.values(row).map(toText)),
-    )
-}
-
-function toText(value: unknown): string {
-  return value instanceof Date ? value.toISOString() : String(value ?? '-')
 }

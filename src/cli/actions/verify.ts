@@ -7,7 +7,7 @@ import { mayHavePreviousRelease } from '../../engine/db/migrations/migrations.ts
 import { OperatorError } from '../../engine/errors.ts'
 import { keyRingOf } from '../../server/key-ring-of.ts'
 import type { Io } from '../io.ts'
-import { printTable } from './terminal.ts'
+import { printJson, printTable } from './terminal.ts'
 import { withMigratedDatabase } from './with-database.ts'
 
 export interface ErasureOptions {
@@ -26,15 +26,15 @@ export function verifyErasure(io: Io, { user: userId, tenant, text: texts, json 
     async (database) => {
       const tenantAppId = tenant === undefined ? undefined : (await findTenant(database, tenant)).id
       const mentions = await findMentions(database, { userId, texts, ...(tenantAppId && { tenantAppId }) })
-      if (json) for (const mention of mentions) io.stdout.write(`${JSON.stringify(mention)}\n`)
+      if (json) printJson(io.stdout, mentions)
       else if (mentions.length > 0) {
-        const rows = mentions.map(({ table, column, rows, isKept }) => [
+        const cells = mentions.map(({ table, column, rows, isKept }) => [
           table,
           column,
-          String(rows),
+          rows,
           isKept ? 'kept' : 'found',
         ])
-        printTable(io.stdout, ['TABLE', 'COLUMN', 'ROWS', 'STATE'], rows)
+        printTable(io.stdout, ['TABLE', 'COLUMN', 'ROWS', 'STATE'], cells)
       }
       const isErased = mentions.every(({ isKept }) => isKept)
       if (!isErased) io.exitCode = 1
@@ -55,7 +55,7 @@ export interface SecretsOptions {
 const current = 'key 1'
 
 const contractFirst =
-  'Private keys stay unencrypted while gateways of the previous version can read them. See: npm run fusion -- migrate contract\n'
+  'Private keys stay unencrypted while gateways of the previous version can read them. See: npm run fusion -- migrate deploy --contract\n'
 
 export function verifySecrets(io: Io, { encrypt = false }: SecretsOptions): Promise<void> {
   return withMigratedDatabase(io, async (database) => {
@@ -70,7 +70,7 @@ export function verifySecrets(io: Io, { encrypt = false }: SecretsOptions): Prom
       const entry = `${kind}\t${isEncryptedNow ? current : storage}`
       counts.set(entry, (counts.get(entry) ?? 0) + 1)
     }
-    const rows = [...counts].map(([entry, count]) => [...entry.split('\t'), String(count)])
+    const rows = [...counts].map(([entry, count]) => [...entry.split('\t'), count])
     printTable(io.stdout, ['SECRET', 'STORED WITH', 'COUNT'], rows)
     if (rows.some(([, storage]) => storage !== current)) io.exitCode = 1
     if (encrypt && staysPlain && rows.some(([, storage]) => storage === 'unencrypted')) io.stderr.write(contractFirst)
@@ -89,7 +89,7 @@ export function verifyDistributed(io: Io, { json }: DistributionOptions): Promis
     const findings = (await verifyDistribution(sql)).map(({ part, isRight, text }) => {
       return { part, state: isRight === undefined ? 'unknown' : isRight ? 'right' : 'wrong', text }
     })
-    if (json) for (const finding of findings) io.stdout.write(`${JSON.stringify(finding)}\n`)
+    if (json) printJson(io.stdout, findings)
     else printTable(io.stdout, ['PART', 'STATE', 'FOUND'], findings.map(Object.values))
     if (findings.some(({ state }) => state === 'wrong')) io.exitCode = 1
   })

@@ -1,10 +1,8 @@
-import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, createClient } from 'graphql-ws'
 import { WebSocket } from 'ws'
 import { readConfig } from '../../config.ts'
 import type { EventType } from '../../domain/event/event.ts'
-import { findTenant } from '../../domain/tenant/tenant.service.ts'
 import type { SentEvent } from '../../domain/webhook/delivery/delivery-store.ts'
 import { payloadOf } from '../../domain/webhook/delivery/payload.ts'
 import { createSender, signMessage } from '../../domain/webhook/delivery/send.ts'
@@ -12,11 +10,12 @@ import { generateSecret } from '../../domain/webhook/secrets.ts'
 import { OperatorError } from '../../engine/errors.ts'
 import type { Io } from '../io.ts'
 import { printTable } from './terminal.ts'
-import { withMigratedDatabase } from './with-database.ts'
 
-export interface ListenOptions extends ForwardOptions {
+export interface ListenOptions {
   readonly url: string
   readonly types?: EventType[]
+  readonly forward?: string
+  readonly secret?: string
 }
 
 const eventFields = 'id type resourceId userId createdAt keyId requestId'
@@ -25,8 +24,11 @@ const subscription = `subscription ($after: ID, $types: [EventType!]) { events(a
 /** The closings after which the gateway refuses another connection too: credentials, or a wrong address. */
 const isFinal = (code: unknown) => typeof code === 'number' && code >= 4400 && code < 4500
 
-/** Prints the events of the tenant of FUSION_API_KEY, and forwards them, until the process ends. */
-export async function listen(io: Io, { url, types, ...options }: ListenOptions): Promise<void> {
+/**
+ * Prints the events of the tenant of FUSION_API_KEY until the process ends. Forwards them to an endpoint as a worker
+ * does, signed, and shows the secret.
+ */
+export async function listen(io: Io, { url, types, forward, secret = generateSecret() }: ListenOptions): Promise<void> {
   const { apiKey } = readConfig(io.env)
   if (apiKey === undefined) throw new OperatorError('Set FUSION_API_KEY to an API key with the scope events:read.')
   const client = createClient({
@@ -38,7 +40,8 @@ export async function listen(io: Io, { url, types, ...options }: ListenOptions):
     webSocketImpl: WebSocket,
     on: { connected: () => io.stderr.write(`Listening to ${url}. Ctrl-C ends it.\n`) },
   })
-  const { send } = createForwarder(io, options)
+  const { send } = createSender({ allowPrivateNetworks: true, timeoutMilliseconds: 15_000 })
+  if (forward !== undefined) io.stderr.write(`The secret that signs: ${secret}\n`)
   let after: string | undefined
   for (let hasConnected = false; ; ) {
     try {
@@ -51,8 +54,12 @@ export async function listen(io: Io, { url, types, ...options }: ListenOptions):
       })) {
         if (!data) throw refusal(errors)
         const event = { ...data.events, createdAt: new Date(data.events.createdAt) }
-        const result = await send(event)
-        printTable(io.stdout, [], [[event.id, event.type, event.resourceId, ...(result === undefined ? [] : [result])]])
+        const cells = [event.id, event.type, event.resourceId]
+        if (forward !== undefined) {
+          const { status, error } = await send(forward, signMessage(event.id, payloadOf(event), [secret]))
+          cells.push(error ?? String(status))
+        }
+        printTable(io.stdout, [], [cells])
         after = event.id
       }
     } catch (error) {
@@ -93,79 +100,4 @@ function throwIfFinal(error: unknown): void {
   if (isFinal(code)) throw new OperatorError(`The gateway refused: ${reason}`)
   // graphql-ws reports the errors of an operation as a list.
   if (Array.isArray(error)) throw refusal(error)
-}
-
-export interface ForwardOptions {
-  readonly forward?: string
-  readonly secret?: string
-}
-
-/** Signs events and sends them to an endpoint, as a worker does. Shows the secret if it is a new one. */
-export function createForwarder({ stderr }: Io, { forward, secret = generateSecret() }: ForwardOptions) {
-  const { send, close } = createSender({ allowPrivateNetworks: true, timeoutMilliseconds: 15_000 })
-  if (forward !== undefined) stderr.write(`The secret that signs: ${secret}\n`)
-  return {
-    close,
-    /** Returns the status, or why there is none; undefined without an endpoint. */
-    async send(event: SentEvent): Promise<string | undefined> {
-      if (forward === undefined) return undefined
-      const { status, error } = await send(forward, signMessage(event.id, payloadOf(event), [secret]))
-      return error ?? String(status)
-    },
-  }
-}
-
-export function listWebhooks(io: Io, tenant: string): Promise<void> {
-  return withMigratedDatabase(io, async (database) => {
-    const { id: tenantAppId } = await findTenant(database, tenant)
-    const webhooks = await database.prisma.webhook.findMany({ where: { tenantAppId }, orderBy: { createdAt: 'asc' } })
-    const stateOf = ({ enabled, failingSince }: (typeof webhooks)[number]) =>
-      enabled ? (failingSince ? `failing since ${failingSince.toISOString()}` : 'enabled') : 'disabled'
-    printTable(
-      io.stdout,
-      ['ID', 'URL', 'EVENTS', 'KEY', 'STATE', 'REASON'],
-      webhooks.map((webhook) => [
-        webhook.id,
-        webhook.url,
-        webhook.eventTypes.join(','),
-        webhook.keyId,
-        stateOf(webhook),
-        webhook.disabledReason ?? '-',
-      ]),
-    )
-  })
-}
-
-export type TriggerOptions = ForwardOptions
-
-/** Sends an example of an event to an endpoint. */
-export async function trigger(io: Io, type: EventType, options: TriggerOptions): Promise<void> {
-  const { send, close } = createForwarder(io, options)
-  const result = await send(exampleOf(type))
-  await close()
-  if (!result?.startsWith('2')) throw new OperatorError(`${options.forward}: ${result}`)
-  io.stdout.write(`${result}\n`)
-}
-
-/** The prefixes of the ids of the resources that events are about. */
-const prefixes: Readonly<Record<string, string>> = {
-  USER: 'usr',
-  ACCOUNT: 'acc',
-  PROFILE: 'prf',
-  JOB: 'job',
-  WEBHOOK: 'whk',
-}
-
-function exampleOf(type: EventType): SentEvent {
-  const [resource = ''] = type.split('_')
-  const isOfUser = ['USER', 'ACCOUNT', 'PROFILE'].includes(resource)
-  return {
-    id: `evt_${randomBytes(12).toString('hex')}`,
-    type,
-    resourceId: `${prefixes[resource]}_example`,
-    userId: isOfUser ? 'usr_example' : null,
-    keyId: null,
-    requestId: null,
-    createdAt: new Date(),
-  }
 }

@@ -130,9 +130,6 @@ export interface EventSelection extends IdWindow {
   readonly tenantAppId: string
   readonly types?: readonly EventType[] | undefined
   readonly resourceId?: string | undefined
-  readonly keyId?: string | undefined
-  /** The events of transactions that began at this time or later. */
-  readonly since?: Date | undefined
   /** Only events of this user and the user's accounts and profiles. */
   readonly userId?: string | undefined
 }
@@ -159,7 +156,7 @@ export function createEventLog({ sql, model, driver }: Pick<Database, 'sql' | 'm
   return {
     /** @throws GatewayError BAD_USER_INPUT if events after the id have been removed because of their age */
     async read({ tenantAppId, limit, fromEnd = false, ...selection }: EventSelection): Promise<Event[]> {
-      const { after, before, notBefore, notAfter, types, resourceId, keyId, since, userId } = selection
+      const { after, before, notBefore, notAfter, types, resourceId, userId } = selection
       const conditions: Record<string, Parameter | undefined> = {
         'event.id > $': after,
         'event.id < $': before,
@@ -168,8 +165,6 @@ export function createEventLog({ sql, model, driver }: Pick<Database, 'sql' | 'm
         'event.type = ANY ($::text[])': types,
         'event.resource_id = $': resourceId,
         [ofUser]: userId,
-        'event.key_id = $': keyId,
-        'event.created_at >= $::timestamptz': since?.toISOString(),
       }
       const given = Object.entries(conditions).filter(([, value]) => value !== undefined)
       const parameters = [tenantAppId, String(limit), ...given.map(([, value]) => value as Parameter)]

@@ -159,14 +159,6 @@ export function rotateSigningKey({ sql }: Pick<Database, 'sql'>, keyRing?: KeyRi
   })
 }
 
-/** Lists the key pairs, oldest first, without the keys. A pair that signs has no `retiredAt`. */
-export function listSigningKeys({ prisma }: Pick<Database, 'prisma'>) {
-  return prisma.signingKey.findMany({
-    select: { id: true, createdAt: true, retiredAt: true },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-  })
-}
-
 /** @returns its id, the public key and the private key as it is stored */
 async function createPair(keyRing: KeyRing | undefined): Promise<[string, string, string]> {
   const { publicKey, privateKey } = await generateKeyPair(signingAlgorithm, { extractable: true })

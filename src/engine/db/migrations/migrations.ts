@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { DiffTarget, MigrationList } from '@prisma/schema-engine-wasm'
 import { OperatorError } from '../../errors.ts'
@@ -222,40 +222,6 @@ export async function readMigrationStatus(sql: Sql, folder = migrationsFolder): 
     unknown: rows.map(({ name }) => name).filter((name) => !known.includes(name)),
     failed: rows.filter(({ name, isFinished }) => !isFinished && known.includes(name)).map(({ name }) => name),
   }
-}
-
-/**
- * Writes a migration with the changes of schema.prisma since the last migration. It replays the migrations in a
- * database in memory and touches no other.
- *
- * @param name a few words, which become part of the folder's name
- * @returns the path of the new file; undefined if nothing has changed
- */
-export async function createMigration(driver: Driver, name: string): Promise<string | undefined> {
-  const sql = await diffMigrationsAndSchema(driver)
-  if (sql === undefined) return undefined
-  const stamp = new Date().toISOString().replace(/\D/g, '').slice(0, 14)
-  const words = name.toLowerCase().match(/[a-z0-9]+/g)
-  const folder = path.join(migrationsFolder, [stamp, ...(words ?? ['migration'])].join('_'))
-  mkdirSync(folder, { recursive: true })
-  writeFileSync(path.join(migrationsFolder, lockfile.path), lockfile.content)
-  const file = path.join(folder, 'migration.sql')
-  writeFileSync(file, sql)
-  return file
-}
-
-/**
- * Records that a failed migration left nothing behind, or that an operator has cleaned up after it. The next deploy
- * runs it again.
- *
- * @throws if the migration has not failed
- */
-export function markMigrationRolledBack({ driver }: Pick<Database, 'driver'>, migrationName: string): Promise<void> {
-  return driver.exclusively((connector) =>
-    withSchemaEngine(connector, schemaFile, async (engine) => {
-      await engine.markMigrationRolledBack({ migrationName })
-    }),
-  )
 }
 
 /** The SQL that the migrations lack compared with schema.prisma; undefined if they agree. */
