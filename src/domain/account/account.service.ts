@@ -140,7 +140,7 @@ export function createAccountStore({ sql, model }: Pick<Database, 'sql' | 'model
         wanted.map(({ platform }) => platform),
         wanted.map(({ platformAccountId }) => platformAccountId),
       ])
-      const accounts = rows.map(toRow) as unknown as Account[]
+      const accounts = rows.map(toRow) as Account[]
       const byName = new Map(accounts.map((account) => [platformNameOf(account), account]))
       return (of: PlatformAccount) => byName.get(platformNameOf(of))
     },

@@ -89,7 +89,7 @@ export function createProfileStore({ sql, model }: Pick<Database, 'sql' | 'model
       const arity = arityOf(changes)
       const given = givenParameters(changes, values, arity)
       const rows = await query(sql, upsert[arity], [tenantAppId, new Date().toISOString(), ...given])
-      const profiles = rows.map(toRow) as unknown as Profile[]
+      const profiles = rows.map(toRow) as Profile[]
       return new Map(profiles.map((profile) => [profile.accountId, profile]))
     },
 

@@ -107,7 +107,7 @@ export function createJobStore(
   { backoff, jobLimits, metrics }: JobStoreOptions,
 ) {
   const { list, toRow } = selectColumns(model('Job'))
-  const toJob = (values: readonly unknown[]) => toRow(values) as unknown as Job
+  const toJob = (values: readonly unknown[]) => toRow(values) as Job
   const columns = list
     .split(', ')
     .map((column) => `job.${column}`)
