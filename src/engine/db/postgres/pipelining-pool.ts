@@ -31,16 +31,16 @@ function createPreparedStatements(connection: pg.Connection): LRUCache<string, t
  *   once more. Within a transaction it fails, because the transaction has failed.
  * - It ends itself when a statement gets no response in time. The statement may still be running, and the next user of
  *   the connection would wait for it, or find its transaction open.
- * - When a write finds that the server is a standby, all connections of the class end as soon as they are idle. After a
- *   failover the address leads to another server, and connections to the former primary would stay as long as they can
- *   read.
+ * - When a write finds that the server is a standby, all connections of the class end once they have no statement.
+ *   After a failover the address leads to another server, and connections to the former primary would stay as long as
+ *   they can read.
  * - An `error` event without a listener does not end the process. The pool stops listening before the new user starts
  *   to listen, and the server can close the connection in between. The next statement reports the error.
  *
  * @param connectMilliseconds how long opening a connection may take
  */
 export function createConnectionClass(connectMilliseconds: number): typeof pg.Client {
-  /** Gives up each open connection as soon as it is idle. */
+  /** Ends each open connection as soon as it has no statement. */
   const retireOpen = new Set<() => void>()
   return class Connection extends Client {
     constructor(config?: string | pg.ClientConfig) {
@@ -50,11 +50,13 @@ export function createConnectionClass(connectMilliseconds: number): typeof pg.Cl
       this.on('error', () => undefined)
       const prepared = createPreparedStatements(this.connection)
       let pending = 0
+      let isRetired = false
       const retire = () => {
-        // The pool ends a connection that was used this often when it is released, and at once if it is idle and
-        // reports an error.
-        Object.assign(this, { _poolUseCount: Number.POSITIVE_INFINITY })
-        if (pending === 0) this.emit('error', new Error('Connection terminated: the server is a standby'))
+        isRetired = true
+        if (pending > 0) return
+        // The pool removes an idle connection that reports an error, and one in use that has ended when it is released.
+        this.emit('error', new Error('Connection terminated: the server is a standby'))
+        this.end().catch(() => undefined)
       }
       this.once('connect', () => retireOpen.add(retire))
       this.once('end', () => retireOpen.delete(retire))
@@ -66,6 +68,7 @@ export function createConnectionClass(connectMilliseconds: number): typeof pg.Cl
       const end = (error?: Error) => {
         pending -= 1
         if (error) fail(error)
+        if (isRetired) retire()
       }
       this.query = ((...args: unknown[]) => {
         const { name } = Object(args[0]) as pg.QueryConfig
