@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import type pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { PipeliningPool } from '../../src/engine/db/postgres/pipelining-pool.ts'
+import { createConnectionClass, PipeliningPool } from '../../src/engine/db/postgres/pipelining-pool.ts'
 import { createDatabaseOfOwner, dropDatabase, hasServer, ownerUrl } from '../support/postgresql.ts'
 
 describe.skipIf(!hasServer)('short reads in one turn of the event loop', () => {
@@ -103,5 +104,23 @@ describe.skipIf(!hasServer)('short reads in one turn of the event loop', () => {
       expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'ECONNREFUSED' } })
     }
     await nowhere.end()
+  })
+
+  it('leave a server that has become a standby, also those under way', async () => {
+    const settings = { connectionString: ownerUrl(name), idleTimeoutMillis: 0, Client: createConnectionClass(5_000) }
+    const failed = new PipeliningPool(settings, () => true)
+    failed.on('error', () => undefined)
+    const clients = await Promise.all([failed.connect(), failed.connect(), failed.connect()])
+    const [writer, reader, idle] = clients as [pg.PoolClient, pg.PoolClient, pg.PoolClient]
+    idle.release()
+    const read = reader.query('SELECT pg_sleep(0.3)')
+    await writer.query('SET default_transaction_read_only = on')
+    await expect(writer.query('CREATE TABLE written ()')).rejects.toMatchObject({ code: '25006' })
+    expect(failed.totalCount).toBe(2)
+    writer.release()
+    await read
+    reader.release()
+    expect(failed.totalCount).toBe(0)
+    await failed.end()
   })
 })

@@ -73,28 +73,6 @@ describe.skipIf(!hasServer)('the prepared statements of a connection', () => {
     expect(await select(1)).toEqual([[1]])
   })
 
-  it('are described once, and again after they were closed', async () => {
-    const Connection = createConnectionClass(5_000)
-    const client = new Connection({ connectionString: template.url })
-    await client.connect()
-    const { connection } = client as unknown as { connection: pg.Connection }
-    let descriptions = 0
-    connection.on('rowDescription', () => {
-      descriptions += 1
-    })
-    const select = (number: number) =>
-      new Promise((resolve, reject) => {
-        const settings = { name: `select_${number}`, text: `SELECT ${number} AS number, $1::int AS other`, values: [7] }
-        client.query(settings, (error, { rows }) => (error ? reject(error) : resolve(rows)))
-      })
-    for (let time = 0; time < 3; time += 1) expect(await select(0)).toEqual([{ number: 0, other: 7 }])
-    expect(descriptions).toBe(1)
-    for (let number = 1; number <= 200; number += 1) expect(await select(number)).toEqual([{ number, other: 7 }])
-    for (let time = 0; time < 2; time += 1) expect(await select(0)).toEqual([{ number: 0, other: 7 }])
-    expect(descriptions).toBe(202)
-    await client.end()
-  })
-
   it('are prepared again when the type of a column has changed or the server has dropped them', async () => {
     const Connection = createConnectionClass(5_000)
     const client = new Connection({ connectionString: template.url })

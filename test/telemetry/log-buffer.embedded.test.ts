@@ -3,20 +3,19 @@ import { describe, expect, it, vi } from 'vitest'
 import { createLogBuffer } from '../../src/engine/telemetry/log-buffer.ts'
 
 /** A sink that fails on demand, and the buffer in front of it. */
-function createBuffer({ maxBytes = 1_000, isAsync = false } = {}) {
+function createBuffer({ maxBytes = 1_000 } = {}) {
   const writes: string[] = []
   const dropped: number[] = []
   const sink = { isFull: false, mostBytes: Number.POSITIVE_INFINITY }
-  const writeSync = (chunk: Buffer) => {
+  const write = (chunk: Buffer) => {
     if (sink.isFull) throw new Error('ENOSPC')
     const text = chunk.toString('utf8', 0, sink.mostBytes)
     writes.push(text)
     return Buffer.byteLength(text)
   }
-  const write = isAsync ? async (chunk: Buffer) => writeSync(chunk) : writeSync
   let drops = 0
   const buffer = createLogBuffer({
-    sink: { write, writeSync },
+    sink: write,
     maxBytes,
     onDrop: () => {
       drops += 1
@@ -32,9 +31,9 @@ function createBuffer({ maxBytes = 1_000, isAsync = false } = {}) {
 const linesOf = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, index) => `line ${from + index}\n`.padStart(100))
 
-describe.each([false, true])('the buffer of the log, with a sink on another thread: %s', (isAsync) => {
+describe('the buffer of the log', () => {
   it('writes the lines of a moment together, and long ones in chunks that a pipe takes as a whole', async () => {
-    const { buffer, writes, written } = createBuffer({ isAsync, maxBytes: 100_000 })
+    const { buffer, writes, written } = createBuffer({ maxBytes: 100_000 })
     const lines = linesOf(0, 100)
     for (const line of lines) buffer.write(line)
     await expect.poll(written).toBe(lines.join(''))
@@ -45,7 +44,7 @@ describe.each([false, true])('the buffer of the log, with a sink on another thre
   })
 
   it('drops lines that exceed its bound, counts them, and names them once in their place', async () => {
-    const { buffer, sink, written, drops, dropped } = createBuffer({ isAsync })
+    const { buffer, sink, written, drops, dropped } = createBuffer()
     sink.isFull = true
     const [kept, lost, later] = [linesOf(0, 10), linesOf(10, 15), linesOf(15, 18)]
     for (const line of [...kept, ...lost]) buffer.write(line)
@@ -58,22 +57,22 @@ describe.each([false, true])('the buffer of the log, with a sink on another thre
   })
 
   it('continues in the middle of a line that was written in part', async () => {
-    const { buffer, sink, written } = createBuffer({ isAsync })
+    const { buffer, sink, written } = createBuffer()
     sink.mostBytes = 30
     for (const line of linesOf(0, 10)) buffer.write(line)
     await expect.poll(written).toBe(linesOf(0, 10).join(''))
   })
 
   it('drops a line that is longer than its bound, and takes the next one', async () => {
-    const { buffer, written } = createBuffer({ isAsync })
+    const { buffer, written } = createBuffer()
     buffer.write('x'.repeat(2_000))
     await expect.poll(written).toBe('1 dropped\n')
     buffer.write('next\n')
     await expect.poll(written).toBe('1 dropped\nnext\n')
   })
 
-  it('writes all lines at the end, also while a write is under way', async () => {
-    const { buffer, written } = createBuffer({ isAsync, maxBytes: 10_000 })
+  it('writes all lines at the end, each once', async () => {
+    const { buffer, written } = createBuffer({ maxBytes: 10_000 })
     const lines = linesOf(0, 60)
     for (const line of lines) buffer.write(line)
     buffer.end()
@@ -83,7 +82,7 @@ describe.each([false, true])('the buffer of the log, with a sink on another thre
   })
 
   it('waits a second at the end for a sink that takes nothing', () => {
-    const { buffer, sink } = createBuffer({ isAsync })
+    const { buffer, sink } = createBuffer()
     sink.isFull = true
     buffer.write('line\n')
     const started = performance.now()
@@ -97,7 +96,7 @@ it('the buffer does not try to write for each line while the sink takes nothing'
   const write = vi.fn(() => {
     throw new Error('EAGAIN')
   })
-  const buffer = createLogBuffer({ sink: { write, writeSync: write }, onDrop() {}, onRecover() {} })
+  const buffer = createLogBuffer({ sink: write, onDrop() {}, onRecover() {} })
   for (let number = 0; number < 10_000; number += 1) buffer.write('x'.repeat(1_000))
   expect(write).toHaveBeenCalledTimes(1)
   await expect.poll(() => write.mock.calls.length).toBeGreaterThan(2)

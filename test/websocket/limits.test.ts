@@ -192,6 +192,14 @@ describe('many clients without a credential', () => {
   })
 })
 
+it('a socket is cut off with all other connections of the gateway', async () => {
+  const stopping = await app.startAnother({})
+  const socket = await initSocket(await addressOf(stopping), (await app.createTenant()).key)
+  stopping.app.server.closeAllConnections()
+  expect((await socket.closed).code).toBe(1006)
+  await stopping.close()
+})
+
 it('a gateway that stops is not kept by a client that does not close its side', async () => {
   const stopping = await app.startAnother({})
   const { hostname, port } = new URL(await addressOf(stopping))

@@ -127,7 +127,7 @@ export async function findByPlatform(sql: Sql, tenantAppId: string, wanted: read
     wanted.map(({ platform }) => platform),
     wanted.map(({ platformAccountId }) => platformAccountId),
   ])
-  const accounts = rows.map(toRow) as unknown as Account[]
+  const accounts = rows.map(toRow) as Account[]
   const byName = new Map(accounts.map((account) => [platformNameOf(account), account]))
   return (of: PlatformAccount) => byName.get(platformNameOf(of))
 }

@@ -198,5 +198,5 @@ const findById = statement(`SELECT ${list} FROM api_key WHERE id = $1`)
 async function findKey(sql: Sql, id: string): Promise<ApiKey> {
   const [found] = await sql.query(findById, [id])
   if (!found) throw new OperatorError(`No key has the id ${id}. See: npm run fusion -- keys list`)
-  return toRow(found) as unknown as ApiKey
+  return toRow(found) as ApiKey
 }

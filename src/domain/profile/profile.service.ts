@@ -84,7 +84,7 @@ async function upsertProfiles(
   const arity = arityOf(changes)
   const given = givenParameters(changes, values, arity)
   const rows = await sql.query(upsert[arity], [tenantAppId, new Date().toISOString(), ...given])
-  const profiles = rows.map(toRow) as unknown as Profile[]
+  const profiles = rows.map(toRow) as Profile[]
   return new Map(profiles.map((profile) => [profile.accountId, profile]))
 }
 

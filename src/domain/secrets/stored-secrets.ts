@@ -68,7 +68,7 @@ async function* readPrivateKeys(
   const pairs = await prisma.signingKey.findMany({ select: { id: true, privateKey: true }, orderBy: { id: 'asc' } })
   for (const { id, privateKey } of pairs) {
     if (privateKey === null) continue
-    const stored = privateKey as unknown as StoredKey
+    const stored = privateKey as StoredKey
     const isPlain = !('encrypted' in stored)
     const opened = isPlain ? undefined : keyRing?.open(String(stored.encrypted), pairOwnerOf(id))
     const key = isPlain ? JSON.stringify(stored) : opened?.secret

@@ -13,24 +13,12 @@ const pauseMilliseconds = 10
 /** How long the end of the process waits for the sink. */
 const endMilliseconds = 1_000
 
-/** How long the end of the process waits for a write on another thread, so that the lines stay in order. */
-const otherThreadMilliseconds = 100
-
-/** Where a log goes. */
-export interface LogSink {
-  /**
-   * Writes a part of the chunk, or all of it.
-   *
-   * @returns the number of bytes that were written
-   * @throws Error if the sink accepts nothing now: its disk is full, or its reader is slow or gone
-   */
-  write(chunk: Buffer): number | Promise<number>
-  /** The same, in a process that ends. */
-  writeSync(chunk: Buffer): number
-}
-
 interface LogBufferOptions {
-  readonly sink: LogSink
+  /**
+   * Writes a part of the chunk, or all of it, and returns the number of bytes that were written. Throws if the sink
+   * accepts nothing now: its disk is full, or its reader is slow or gone.
+   */
+  readonly sink: (chunk: Buffer) => number
   /** Lines that exceed it are dropped. */
   readonly maxBytes?: number
   readonly onDrop: () => void
@@ -42,8 +30,7 @@ interface LogBufferOptions {
  * Creates a buffer of log lines. It saves most system calls of a busy log, and the process continues while its log
  * cannot be written.
  */
-export function createLogBuffer(options: LogBufferOptions) {
-  const { sink, maxBytes = 8 * 1024 * 1024, onDrop, onRecover } = options
+export function createLogBuffer({ sink, maxBytes = 8 * 1024 * 1024, onDrop, onRecover }: LogBufferOptions) {
   /** Lines are dropped until an eighth is free: the log names many dropped lines of a slow reader at once. */
   const recoveredBytes = maxBytes * (7 / 8)
   /** Whole lines, the oldest first. The first chunk can be the rest of one that was written in part. */
@@ -52,7 +39,6 @@ export function createLogBuffer(options: LogBufferOptions) {
   let lineBytes = 0
   let allBytes = 0
   let dropped = 0
-  let isWriting = false
   let isFailing = false
   let isScheduled = false
 
@@ -86,63 +72,38 @@ export function createLogBuffer(options: LogBufferOptions) {
     isScheduled = true
     setTimeout(() => {
       isScheduled = false
-      closeChunk()
-      writeChunks()
-      recover()
+      writeAll()
     }, pauseMilliseconds).unref()
   }
 
-  async function writeChunks(): Promise<void> {
-    if (isWriting) return
-    isWriting = true
-    try {
-      for (let chunk = chunks[0]; chunk; chunk = chunks[0]) {
-        const written = sink.write(chunk)
-        // Without a wait after a synchronous write: the process could end meanwhile, and write the chunk again.
-        remove(typeof written === 'number' ? written : await written)
-      }
-      isFailing = false
-    } catch {
-      isFailing = true
-      writeSoon()
-    }
-    isWriting = false
-  }
-
-  /** Removes the written part of the first chunk. */
-  function remove(written: number): void {
-    const rest = chunks[0]?.subarray(written)
-    if (rest?.length) chunks[0] = rest
-    else chunks.shift()
-    allBytes -= written
-    recover()
-  }
-
-  function recover(): void {
+  function writeAll(): void {
+    closeChunk()
+    writeChunks()
     if (dropped === 0 || allBytes > recoveredBytes) return
     const count = dropped
     dropped = 0
     onRecover(count)
   }
 
+  function writeChunks(): void {
+    try {
+      for (let chunk = chunks[0]; chunk; chunk = chunks[0]) {
+        const written = sink(chunk)
+        allBytes -= written
+        if (written < chunk.length) chunks[0] = chunk.subarray(written)
+        else chunks.shift()
+      }
+      isFailing = false
+    } catch {
+      isFailing = true
+      writeSoon()
+    }
+  }
+
   /** Writes the remaining lines before the process ends. Blocks the event loop, for a second at most. */
   function end(): void {
     const deadline = performance.now() + endMilliseconds
-    closeChunk()
-    if (isWriting) {
-      // The thread finishes this write before the process ends, but its result no longer arrives.
-      chunks.shift()
-      sleepSync(otherThreadMilliseconds)
-    }
-    isWriting = true
-    for (let chunk = chunks[0]; chunk && performance.now() < deadline; chunk = chunks[0]) {
-      try {
-        remove(sink.writeSync(chunk))
-        closeChunk()
-      } catch {
-        sleepSync(pauseMilliseconds)
-      }
-    }
+    for (writeAll(); allBytes > 0 && performance.now() < deadline; writeAll()) sleepSync(pauseMilliseconds)
   }
 
   return { write, end }

@@ -1,8 +1,8 @@
-import { write, writeSync } from 'node:fs'
-import { promisify, styleText } from 'node:util'
+import { writeSync } from 'node:fs'
+import { styleText } from 'node:util'
 import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino'
 import { causeOf } from '../db/errors.ts'
-import { createLogBuffer, type LogSink } from './log-buffer.ts'
+import { createLogBuffer } from './log-buffer.ts'
 import { type DescribedError, formatOptions, type LogFormatName } from './log-formats.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -73,7 +73,7 @@ export function createLogger(
   const options = { level: logLevel, ...formatOptions(isReadable ? 'json' : logFormat, describeError) }
   if (destination) return pino(options, destination)
   const buffer = createLogBuffer({
-    sink: createStdoutSink(),
+    sink: writeToStdout,
     onDrop: () => metrics?.logLinesDropped.inc(),
     onRecover: (dropped) => log.warn({ dropped }, 'log lines were dropped'),
   })
@@ -112,27 +112,15 @@ interface StreamHandle {
   setBlocking(isBlocking: boolean): number
 }
 
-const writeAsync = promisify(write)
-
 /**
- * Creates the sink that is the standard output of this process.
+ * Writes to the standard output of this process.
  *
- * A disk can take long, so another thread writes to a file. A pipe, a socket and a terminal answer at once in
- * non-blocking mode. In blocking mode, a reader that does not read would stop the event loop. On another thread it
- * would stop the end of the process, which waits for its threads. All processes that inherit a descriptor share its
- * mode, and Node changes it whenever one of them starts or ends: each write sets it.
+ * A pipe, a socket and a terminal answer at once in non-blocking mode. In blocking mode, a reader that does not read
+ * would stop the event loop. All processes that inherit a descriptor share its mode, and Node changes it whenever one
+ * of them starts or ends: each write sets it.
  */
-function createStdoutSink(): LogSink {
+function writeToStdout(chunk: Buffer): number {
   const { fd, _handle: handle } = process.stdout as typeof process.stdout & { readonly _handle?: StreamHandle }
-  if (!handle) {
-    return {
-      write: async (chunk) => (await writeAsync(fd, chunk)).bytesWritten,
-      writeSync: (chunk) => writeSync(fd, chunk),
-    }
-  }
-  const writeNow = (chunk: Buffer) => {
-    handle.setBlocking(false)
-    return writeSync(fd, chunk)
-  }
-  return { write: writeNow, writeSync: writeNow }
+  handle?.setBlocking(false)
+  return writeSync(fd, chunk)
 }

@@ -105,7 +105,7 @@ export function createJobStore(
 ) {
   const { model, driver } = database
   const { list, toRow } = selectColumns(model('Job'))
-  const toJob = (values: readonly unknown[]) => toRow(values) as unknown as Job
+  const toJob = (values: readonly unknown[]) => toRow(values) as Job
   const columns = list
     .split(', ')
     .map((column) => `job.${column}`)

@@ -42,7 +42,7 @@ function withLimits(handler: JobHandler, file: string, jobType: string, limits: 
 
 /** Whether the value is a function and not a class: a file may export its own error class. */
 function isFunction(value: unknown): boolean {
-  return typeof value === 'function' && !/^class\b/.test(Function.prototype.toString.call(value))
+  return typeof value === 'function' && !/^class\b/.test(String(value))
 }
 
 async function importFile(file: string, url: string): Promise<Record<string, unknown>> {

@@ -64,14 +64,13 @@ export class Client extends pg.Client {
   }
 
   private goWithoutTls(): void {
-    const internals = this as unknown as { ssl: unknown; readonly connection: { ssl: unknown } }
-    internals.ssl = false
-    internals.connection.ssl = false
+    this.ssl = false
+    Object.assign(this.connection, { ssl: false })
   }
 
   /** Ends the connection before it sends a password to a server that does not bind it to the certificate. */
   private requireChannelBinding(): void {
-    const { connection } = this as unknown as { readonly connection: pg.Connection }
+    const { connection } = this
     let isBound = false
     const refuse = () => {
       if (!isBound) connection.stream.destroy(new Error(noChannelBinding))
@@ -85,9 +84,8 @@ export class Client extends pg.Client {
   }
 
   private fail(error: Error): ConnectError {
-    const { connection } = this as unknown as { readonly connection: pg.Connection }
     // If this side ends the handshake, because a password is missing, the server would wait for a minute.
-    connection.stream.destroy()
+    this.connection.stream.destroy()
     answers.delete(addressOf(this))
     return new ConnectError(explain(error, this), { cause: error })
   }

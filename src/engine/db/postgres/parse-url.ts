@@ -1,6 +1,6 @@
 import { createSecureContext, getCACertificates } from 'node:tls'
 import type pg from 'pg'
-import { parse } from 'pg-connection-string'
+import { parse, toClientConfig } from 'pg-connection-string'
 import pgpass from 'pgpass'
 import { OperatorError } from '../../errors.ts'
 
@@ -80,7 +80,7 @@ export function parseUrl(text: string): ServerConfig {
   if (usesSystemAuthorities) given.delete('sslrootcert')
   for (const name of [...given.keys()]) if (!usedParameters.has(name)) given.delete(name)
   try {
-    const config = parse(url.href, { useLibpqCompat: true }) as unknown as ServerConfig
+    const config = toClientConfig(parse(url.href, { useLibpqCompat: true }))
     if (usesSystemAuthorities) Object.assign(config.ssl as object, { ca: getCACertificates('system') })
     // Throws if the key belongs to another certificate. Within a connection, that error would leave the connection
     // open.

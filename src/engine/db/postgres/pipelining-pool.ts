@@ -1,35 +1,46 @@
+import { LRUCache } from 'lru-cache'
 import pg from 'pg'
 import { isStalePlan } from '../errors.ts'
 import { Client } from './client.ts'
-import { createPreparedStatements, type NamedSettings } from './prepared-statements.ts'
-
-/** A part of the pool's clients that its types leave out. */
-interface PoolClient {
-  _poolUseCount: number
-}
 
 /** PostgreSQL's code for a write on a standby. */
 const readOnlyCode = '25006'
 
+/** How many prepared statements a connection keeps. Each costs memory on the server. */
+const maxPrepared = 200
+
+/** Creates the set of the statements that a connection has prepared. It closes those that leave the set. */
+function createPreparedStatements(connection: pg.Connection): LRUCache<string, true> {
+  const { parsedStatements } = connection as pg.Connection & { readonly parsedStatements: Record<string, string> }
+  return new LRUCache({
+    max: maxPrepared,
+    // Sent with the statement that follows, so it costs no round trip.
+    dispose(_value, name) {
+      delete parsedStatements[name]
+      connection.close({ type: 'S', name }, true)
+    },
+  })
+}
+
 /**
  * Creates the class of the connections of a pool. It differs from its base in five ways.
  *
- * - It keeps at most 200 prepared statements, and asks for the columns of each only once (prepared-statements.ts).
- *   Clients choose the fields and conditions of statements, so there is no bound on their number otherwise.
+ * - It keeps at most 200 prepared statements, those that were used last. Clients choose the fields and conditions of
+ *   statements, so there is no bound on their number otherwise.
  * - A statement whose plan the server has dropped, because the type of a column has changed, is prepared again and sent
  *   once more. Within a transaction it fails, because the transaction has failed.
  * - It ends itself when a statement gets no response in time. The statement may still be running, and the next user of
  *   the connection would wait for it, or find its transaction open.
- * - When a write finds that the server is a standby, all connections of the class end as soon as they are idle. After a
- *   failover the address leads to another server, and connections to the former primary would stay as long as they can
- *   read.
+ * - When a write finds that the server is a standby, all connections of the class end once they have no statement.
+ *   After a failover the address leads to another server, and connections to the former primary would stay as long as
+ *   they can read.
  * - An `error` event without a listener does not end the process. The pool stops listening before the new user starts
  *   to listen, and the server can close the connection in between. The next statement reports the error.
  *
  * @param connectMilliseconds how long opening a connection may take
  */
 export function createConnectionClass(connectMilliseconds: number): typeof pg.Client {
-  /** Gives up each open connection as soon as it is idle. */
+  /** Ends each open connection as soon as it has no statement. */
   const retireOpen = new Set<() => void>()
   return class Connection extends Client {
     constructor(config?: string | pg.ClientConfig) {
@@ -37,14 +48,15 @@ export function createConnectionClass(connectMilliseconds: number): typeof pg.Cl
       // The pool hides the password from everything that copies its settings.
       super({ ...settings, password: settings.password, connectionTimeoutMillis: connectMilliseconds })
       this.on('error', () => undefined)
-      const prepared = createPreparedStatements((this as unknown as { readonly connection: pg.Connection }).connection)
+      const prepared = createPreparedStatements(this.connection)
       let pending = 0
+      let isRetired = false
       const retire = () => {
-        // The pool ends a connection that was used this often when it is released, and at once if it is idle and
-        // reports an error.
-        const client = this as unknown as PoolClient
-        client._poolUseCount = Number.POSITIVE_INFINITY
-        if (pending === 0) this.emit('error', new Error('Connection terminated: the server is a standby'))
+        isRetired = true
+        if (pending > 0) return
+        // The pool removes an idle connection that reports an error, and one in use that has ended when it is released.
+        this.emit('error', new Error('Connection terminated: the server is a standby'))
+        this.end().catch(() => undefined)
       }
       this.once('connect', () => retireOpen.add(retire))
       this.once('end', () => retireOpen.delete(retire))
@@ -56,14 +68,18 @@ export function createConnectionClass(connectMilliseconds: number): typeof pg.Cl
       const end = (error?: Error) => {
         pending -= 1
         if (error) fail(error)
+        if (isRetired) retire()
       }
       this.query = ((...args: unknown[]) => {
-        const settings = Object(args[0]) as pg.QueryConfig
+        const { name } = Object(args[0]) as pg.QueryConfig
+        const send = (...sent: unknown[]) => {
+          if (name !== undefined) prepared.set(name, true)
+          return query(...sent)
+        }
         pending += 1
         const callback = args.at(-1)
         if (typeof callback !== 'function') {
-          if (settings.name !== undefined) prepared.use(settings.name)
-          const result = query(...args) as Promise<unknown>
+          const result = send(...args) as Promise<unknown>
           result.then(() => end(), end)
           return result
         }
@@ -72,16 +88,16 @@ export function createConnectionClass(connectMilliseconds: number): typeof pg.Cl
           callback(error, result)
           end(error)
         }
-        if (settings.name === undefined) return query(...args.slice(0, -1), settle)
-        const named = settings as NamedSettings
-        const send = (done: typeof settle) => query(prepared.createQuery(named), ...args.slice(1, -1), done)
-        return send((error, result) => {
+        const statement = args.slice(0, -1)
+        if (name === undefined) return send(...statement, settle)
+        const settleOrPrepare: typeof settle = (error, result) => {
           if (!error || !isStalePlan(error)) return settle(error, result)
-          prepared.forget(named.name)
+          prepared.delete(name)
           // The status is that before the statement.
-          if (this.getTransactionStatus() === 'I') send(settle)
+          if (this.getTransactionStatus() === 'I') send(...statement, settle)
           else settle(error, result)
-        })
+        }
+        return send(...statement, settleOrPrepare)
       }) as pg.Client['query']
     }
   }
@@ -163,7 +179,7 @@ export class PipeliningPool extends pg.Pool {
     const timer = left.size > 1 ? setTimeout(giveUpWaiting, patienceMilliseconds) : undefined
     let failure: Error | undefined
 
-    const { stream } = (client as unknown as { readonly connection: pg.Connection }).connection
+    const { stream } = client.connection
     stream.cork()
     let place = 0
     for (const read of left) {

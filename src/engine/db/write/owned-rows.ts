@@ -68,7 +68,7 @@ export function rowsOf(sql: Sql, owner: Owner): OwnedRows {
   const where = (of: Model) => `WHERE ${conditionOn(of)} AND "id" = ANY ($${first})`
 
   async function rowsById<M extends Model>(of: M, sent: Statement, values: readonly Parameter[]): Promise<RowsById<M>> {
-    const found = (await sql.query(sent, values)).map(columnsOf(of).toRow) as unknown as Row<M>[]
+    const found = (await sql.query(sent, values)).map(columnsOf(of).toRow) as Row<M>[]
     return new Map(found.map((row) => [row.id, row]))
   }
 

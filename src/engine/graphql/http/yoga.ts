@@ -138,6 +138,9 @@ function breakingWhenFlushed<Item>(
   }
 }
 
+/** Node's own classes. Yoga's are an implementation for old versions of Node. */
+const fetchAPI = { Headers, ReadableStream, Request, Response, TextEncoder, URL }
+
 /**
  * Returns a function that sends results through Yoga, as events or in parts, and returns the body.
  *
@@ -149,6 +152,7 @@ function breakingWhenFlushed<Item>(
 export function createYogaSender(heartbeatMilliseconds: number) {
   const yoga = createYoga<YogaInput>({
     plugins: [useResults, useApolloMultipart(heartbeatMilliseconds)],
+    fetchAPI,
     maskedErrors: false,
     graphiql: false,
     landingPage: false,

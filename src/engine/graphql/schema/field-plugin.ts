@@ -75,7 +75,7 @@ class FieldPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     const scope = scopeOf(field)
     if (!this.options.guarded || !scope) return resolve
     return (parent, args, context, info) => {
-      const ofRequest = context as unknown as Context
+      const ofRequest = context as Types['Context'] & Context
       const { viewer } = ofRequest
       if (!viewer.scopes.includes(scope) && isNullableType(info.returnType)) return withhold(ofRequest, info, scope)
       requireScope(viewer, scope)
@@ -87,10 +87,10 @@ class FieldPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
 /** Gives the resolver of a query the loaders that follow the plan of its field (graphql/operation/prepare/plan.ts). */
 function withPlan<Types extends SchemaTypes>(resolve: Resolver<Types>): Resolver<Types> {
   return (parent, args, given, info) => {
-    const context = given as unknown as Context
+    const context = given as Types['Context'] & Context
     const [node] = info.fieldNodes
     const loaders = node ? context.loaders.at(node) : context.loaders
-    const planned = loaders === context.loaders ? given : ({ ...context, loaders } as unknown as typeof given)
+    const planned = loaders === context.loaders ? given : { ...context, loaders }
     return resolve(parent, args, planned, info)
   }
 }

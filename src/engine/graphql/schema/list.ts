@@ -113,13 +113,13 @@ function defineConnection({
               totalCount: connection.int({
                 description: `The number of ${plural} in the whole list. It is counted only if requested.`,
                 cost: { extra: (_, isOfRoot) => (isOfRoot ? pointsOfScan : rowsOfParent) },
-                resolve: (parent) => (parent as unknown as Counted).count(),
+                resolve: (parent) => (parent as typeof parent & Counted).count(),
               }),
               totalCountEstimate: connection.int({
                 nullable: true,
                 description: `About the number of ${plural} in the whole list, as the database estimates it without counting. It can be off by a multiple. Null if the filter has a condition on a text or an id. Below another object it is the exact number.`,
                 cost: { extra: (_, isOfRoot) => (isOfRoot ? pointsOfShortStatement : rowsOfParent) },
-                resolve: (parent) => (parent as unknown as Counted).estimate(),
+                resolve: (parent) => (parent as typeof parent & Counted).estimate(),
               }),
             },
     },

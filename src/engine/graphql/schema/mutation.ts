@@ -148,7 +148,7 @@ export function defineMutation<Result, Fields extends InputFieldMap = never>(
       cost,
       args: { input: t.arg({ type: input, required: true, description: options.inputDescription }) },
       // TypeScript does not follow the type of an argument whose input type is a parameter.
-      resolve: (_, args, context, info) => resolve(context, (args as unknown as { input: never }).input, info),
+      resolve: (_, args, context, info) => resolve(context, (args as typeof args & { input: never }).input, info),
     }),
   )
   return { name, scope, isSecret, cost, transaction, input: input as unknown as InputRef<InputOf<Fields>>, payload }

@@ -48,7 +48,6 @@ const declaredEntity = '\uFFFF'
  */
 export function readXmlFeed(text: string): Feed {
   const parser = sax.parser(false, { xmlns: true, lowercase: true })
-  const entities = useOwnEntities(parser)
   const [items, groups] = [[], []] as [Item[], string[]]
   const open: Element[] = []
   let root: string | undefined
@@ -66,8 +65,8 @@ export function readXmlFeed(text: string): Feed {
   }
   parser.ondoctype = (doctype) => {
     for (const [, name = ''] of doctype.matchAll(/<!ENTITY\s+([^\s%"']+)/g)) {
-      // The object has no prototype.
-      Reflect.set(entities, name, declaredEntity)
+      // The object belongs to this parser, and has no prototype.
+      Reflect.set(parser.ENTITIES, name, declaredEntity)
     }
   }
   parser.onopentag = (tag) => {
@@ -117,17 +116,6 @@ export function readXmlFeed(text: string): Feed {
     })),
     groups: groups.length > 0 ? groups : [linkOfFeed],
   }
-}
-
-/**
- * Gives the parser entities of its own, which the document can add to, and no names that every object has, such as
- * `&constructor;`.
- */
-function useOwnEntities(parser: sax.SAXParser): Record<string, string> {
-  const known = (parser as unknown as { readonly ENTITIES: object }).ENTITIES
-  const own = Object.create(null) as Record<string, string>
-  for (const name in known) own[name] = Reflect.get(known, name)
-  return Object.assign(parser, { ENTITIES: own }).ENTITIES
 }
 
 /** The text of an id or a link; undefined if it is empty, or has an entity that is not expanded. */

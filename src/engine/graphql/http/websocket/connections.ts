@@ -12,8 +12,7 @@ import { maxBodyBytes } from '../../../http/server/server-options.ts'
 import { toGatewayError } from '../../../telemetry/gateway-error.ts'
 import { clientHeaders } from '../../../telemetry/usage.ts'
 import { type Connection, close, createConnection, createFlow, logClosed, watchClient } from './connection.ts'
-import { createHandOver } from './hand-over.ts'
-import { credentialIn, readMessages } from './messages.ts'
+import { credentialIn, keepIdsApart, readMessages } from './messages.ts'
 import { createSocketOperations, RejectedOperation, type SocketOperationsOptions } from './socket-operations.ts'
 
 export interface ConnectionsOptions extends SocketOperationsOptions, Pick<FastifyInstance, 'log' | 'keepConnection'> {
@@ -163,7 +162,7 @@ function createConnections(options: ConnectionsOptions) {
         close: (code, reason) => socket.close(code, reason),
         onMessage: (handle) =>
           readMessages(connection, {
-            handle: createHandOver(handle),
+            handle: keepIdsApart(handle),
             flow,
             limits,
             isStopping: () => connection.leaving !== undefined,

@@ -18,7 +18,7 @@ import {
   startRecorded,
 } from '../document-runner.ts'
 import { type GraphQLParams, idempotencyKeyIn, readBodyParams } from '../params.ts'
-import { numberProblemOf } from './hand-over.ts'
+import { numberProblemOf } from './messages.ts'
 
 export interface SocketOperationsOptions extends DocumentRunnerOptions {
   readonly limits: Limits
