@@ -129,10 +129,13 @@ async function repeat(measureBoth, beforehand = () => measureBoth(0)) {
 
 /** Measures until the CPU per request of both is steady: V8 takes more than ten seconds to optimise a gateway. */
 async function warmUp(measureBoth) {
-  const cpus = []
-  const sumOf = (runs, name) => runs.reduce((sum, run) => sum + run[name].serverCpu, 0)
-  const isSteady = (name) => Math.abs(sumOf(cpus.slice(-3), name) / sumOf(cpus.slice(-6, -3), name) - 1) < 0.02
-  while (cpus.length < 6 || (cpus.length < 20 && !(isSteady('now') && isSteady('before')))) cpus.push(await measureBoth())
+  const runs = []
+  const isSteady = (name) => {
+    const sum = (from, to) => runs.slice(from, to).reduce((cpu, run) => cpu + run[name].serverCpu, 0)
+    return Math.abs(sum(-3) / sum(-6, -3) - 1) < 0.02
+  }
+  do runs.push(await measureBoth())
+  while (runs.length < 6 || (runs.length < 20 && !(isSteady('now') && isSteady('before'))))
 }
 
 /** A round begins with the other version than the one before. */

@@ -1,6 +1,6 @@
-// Loads two servers in turn, in windows that are so short that the machine is the same for both. In a window each connection
-// sends the request again as soon as it is answered. Prints the requests and the seconds of each server as JSON. With 0
-// seconds each connection sends one request.
+// Loads two servers in turn, in windows that are so short that the machine is the same for both. In a window each
+// connection sends the request again as soon as it is answered. Prints the requests and the seconds of each server as
+// JSON. With 0 seconds each connection sends one request.
 import { randomUUID } from 'node:crypto'
 import { Pool } from 'undici'
 

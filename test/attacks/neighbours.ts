@@ -8,11 +8,11 @@ import { scopes, userScopes } from '../../src/engine/auth/scopes.ts'
 import { createAccessTokens } from '../../src/engine/auth/tokens/access-tokens.ts'
 import { createSigningKeys } from '../../src/engine/auth/tokens/signing-keys.ts'
 import { openDatabase } from '../../src/engine/db/database.ts'
-import { type Attack, attackWith, type Credential } from './attacks.ts'
 import { type RunningGateway, startGateway } from '../support/cli.ts'
 import type { Cluster } from '../support/cluster.ts'
 import { prepare } from '../support/gateway.ts'
 import { locationOf, settings } from '../support/settings.ts'
+import { type Attack, attackWith, type Credential } from './attacks.ts'
 import type { Seen } from './victim.ts'
 
 /** Two tenants: one attacks, the other one wants to read a user. */

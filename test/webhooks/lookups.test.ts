@@ -130,9 +130,7 @@ interface NameServer {
  *
  * @param addressesOf the IPv4 addresses of a name; undefined if it never answers
  */
-async function startNameServer(
-  addressesOf: (name: string) => readonly string[] | undefined,
-): Promise<NameServer> {
+async function startNameServer(addressesOf: (name: string) => readonly string[] | undefined): Promise<NameServer> {
   const queried = new Set<string>()
   const socket = createSocket('udp4')
   socket.on('message', (query, { port, address }) => {
