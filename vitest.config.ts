@@ -58,8 +58,8 @@ const maxWorkers = availableParallelism() + (slow.length > 0 ? 1 : 0)
 /** Tests that change what modules share have a process of their own. */
 const apart = ['test/**/*.apart.test.ts']
 
-/** Folders of tests about what is between a client and the schema. Partitions make no difference to them. */
-const transports = ['test/http/**', 'test/mcp/**', 'test/websocket/**']
+/** Folders of tests about what is between a client and the schema, and about the log. Partitions make no difference. */
+const transports = ['http', 'mcp', 'websocket', 'telemetry'].map((folder) => `test/${folder}/**`)
 
 /** The tests that each run leaves out, by the suffixes of their names. CONTRIBUTING.md says what the suffixes mean. */
 const others = {

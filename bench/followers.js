@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { startGateway } from '../test/support/cli.ts'
 import { prepare } from '../test/support/gateway.ts'
-import { peakMemory } from '../test/support/memory.ts'
+import { peakMemory } from './machine.js'
 import { readOptions } from './options.js'
 import { openServer } from './server.js'
 
@@ -33,7 +33,7 @@ try {
     // A key may have a fifth as many subscriptions.
     MAX_IN_FLIGHT: String(5 * count),
   })
-  const idle = peakMemory(gateway.child)
+  const idle = Math.round(peakMemory(gateway.child.pid))
   /** By the id of a user: when the transaction had been committed. */
   const committed = new Map()
   const received = []
@@ -75,7 +75,7 @@ try {
   process.stdout.write(
     `${count} followers, ${committed.size} events, ${received.length} of ${expected} received. ` +
       `From the commit: p50 ${quantile(0.5)} ms, p99 ${quantile(0.99)} ms, max ${quantile(1)} ms. ` +
-      `Memory: ${idle} MiB before, at most ${peakMemory(gateway.child)} MiB.\n`,
+      `Memory: ${idle} MiB before, at most ${Math.round(peakMemory(gateway.child.pid))} MiB.\n`,
   )
   for (const stream of streams) stream.destroy()
   await gateway.stop('SIGKILL')

@@ -84,6 +84,29 @@ export function paceServer({ port, key }, { pick: _, ...ask }, rate, seconds) {
   return runLoad('open-loop.js', { port, ask, key, rate, seconds, connections })
 }
 
+/**
+ * Loads two servers in turn, in short windows: what else happens on the machine then happens to both.
+ *
+ * @param {Record<string, Server>} servers
+ * @param {Ask} ask
+ * @param {number} seconds of each
+ * @returns {Promise<Record<string, { perSecond: number, serverCpu: number }>>} the CPU of each server is per request
+ */
+export async function loadInTurn(servers, { pick: _, ...ask }, seconds) {
+  const names = Object.keys(servers)
+  const cpus = () => names.map((name) => cpuOf(servers[name].child.pid))
+  const [{ key }] = Object.values(servers)
+  const before = cpus()
+  const ports = names.map((name) => servers[name].port)
+  const results = await runLoad('in-turn.js', { ports, key, ask, seconds, connections })
+  const after = cpus()
+  const measured = results.map(({ requests, seconds: taken }, index) => ({
+    perSecond: requests / taken,
+    serverCpu: (after[index] - before[index]) / requests,
+  }))
+  return Object.fromEntries(names.map((name, index) => [name, measured[index]]))
+}
+
 async function runLoad(file, job) {
   const child = spawn(process.execPath, [path.join(import.meta.dirname, 'load', file), JSON.stringify(job)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -94,9 +117,8 @@ async function runLoad(file, job) {
   })
   await once(child, 'close')
   const result = JSON.parse(output)
-  if (result.failures > 0) {
-    throw new Error(`${result.failures} requests failed: ${JSON.stringify(job.ask).slice(0, 300)}`)
-  }
+  const failures = [result].flat().reduce((sum, one) => sum + one.failures, 0)
+  if (failures > 0) throw new Error(`${failures} requests failed: ${JSON.stringify(job.ask).slice(0, 300)}`)
   return result
 }
 

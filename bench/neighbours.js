@@ -1,6 +1,6 @@
 // Measures what other clients see while one attacks: gateways with their default limits, on one database.
-import { attacks } from '../test/support/attacks.ts'
-import { createNeighbours, observeAttack, startAttacked } from '../test/support/neighbours.ts'
+import { attacks } from '../test/attacks/attacks.ts'
+import { createNeighbours, observeAttack, startAttacked } from '../test/attacks/neighbours.ts'
 import { readOptions } from './options.js'
 import { openServer } from './server.js'
 

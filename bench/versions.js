@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createCases } from './cases.js'
 import { createJobsCase } from './jobs.js'
-import { checkAnswers, loadServer, median } from './measure.js'
+import { checkAnswers, loadInTurn, median } from './measure.js'
 import { readOptions } from './options.js'
 import { fusionOn, projectRoot, startGateway } from './peer.js'
 import { seedDatabase } from './seed.js'
@@ -17,14 +17,15 @@ import { measureStream } from './stream.js'
 const usage = `npm run bench:versions -- COMMIT [--try] [--only CASES] [--starts N] [--rounds N] [--seconds N]
 npm run bench:versions -- --partitions N [--try] [--only CASES] [--starts N] [--rounds N] [--seconds N]
 
-  COMMIT        the earlier version, which is installed in a temporary folder
+  COMMIT        the earlier version, such as the last release, which is installed in a temporary folder
   --partitions  compare plain tables with tables of N partitions instead
   --only        some of the cases abcdefghijp
   --starts      how often both are started for a case: what V8 compiles differs from start to start
-  --rounds      how often both are measured after each start
+  --rounds      how often both are measured after each start, when their CPU per request is steady
+  --seconds     how long each is measured in a round, in windows of 150 ms in turn
   DATABASE_URL names a PostgreSQL server, as a user who may create databases. Without it one is started.
 `
-const defaults = { only: 'abcdefghijp', starts: '3', rounds: '3', seconds: '2', partitions: undefined }
+const defaults = { only: 'abcdefghijp', starts: '3', rounds: '5', seconds: '2', partitions: undefined }
 const tried = { starts: '1', rounds: '1', seconds: '0' }
 const { partitions, positionals, ...options } = readOptions(usage, defaults, tried, true)
 const [commit] = positionals
@@ -65,9 +66,8 @@ try {
     const { title, gateway: ask } = cases[letter]
     for (const version of Object.values(versions)) version.key = letter === 'g' ? seeded.keys.small : seeded.keys.tenant
     await checkAnswers(title, { before: ask, now: ask }, versions)
-    const measure = (name) => loadServer(versions[name], ask, seconds)
-    const runs = await interleave(measure)
-    rows.push(row(`(${letter}) ${title}`, runs, 'requests/s'))
+    const measure = () => loadInTurn(versions, ask, seconds)
+    rows.push(row(`(${letter}) ${title}`, await repeat(measure, () => warmUp(measure)), 'requests/s'))
   }
   if (options.only.includes('j')) {
     const measure = async (name) => {
@@ -76,15 +76,15 @@ try {
       const [{ usersPerSecond }] = await measureStream({ ...stream, rounds: 1 })
       return { perSecond: usersPerSecond }
     }
-    rows.push(row(`(j) GET /users of ${manyUsers} users`, await interleave(measure, 1), 'users/s'))
+    rows.push(row(`(j) GET /users of ${manyUsers} users`, await repeat(oneAfterTheOther(measure)), 'users/s'))
   }
   if (options.only.includes('p')) {
     for (const [title, measure] of createJobsCase(versions, seeded.keys.tenant))
-      rows.push(row(title, await interleave(measure, 1), 'jobs/s'))
+      rows.push(row(title, await repeat(oneAfterTheOther(measure)), 'jobs/s'))
   }
   process.stdout.write(
     [
-      `Medians of ${starts} starts with ${rounds} interleaved rounds of ${seconds} s each; the ratios are medians of the rounds' ratios.`,
+      `Medians of ${starts} starts with ${rounds} rounds, in which each had ${seconds} s in windows in turn; the ratios are medians of the rounds' ratios.`,
       '',
       `| case | ${titles.join(' | ')} | ratio | ratio of CPU |`,
       '|---|---|---|---|---|',
@@ -111,32 +111,49 @@ async function stop() {
 }
 
 /**
- * Measures both versions in turn. Each round begins with the other one.
+ * Measures both versions some times after each of their starts.
  *
- * @param warmUps how often each is measured after its start before it counts: V8 takes more than ten seconds to
- *   optimise a gateway
+ * @param measureBoth measures them once
+ * @param beforehand what comes after a start and does not count
  */
-async function interleave(measure, warmUps = options.try ? 0 : 6) {
-  const runs = { now: [], before: [] }
+async function repeat(measureBoth, beforehand = () => measureBoth(0)) {
+  const runs = []
   for (let number = 0; number < starts; number += 1) {
     await stop()
     await start()
-    for (let warmUp = 0; warmUp < warmUps; warmUp += 1) for (const name of ['now', 'before']) await measure(name)
-    for (let round = 0; round < rounds; round += 1) {
-      for (const name of round % 2 === 0 ? ['now', 'before'] : ['before', 'now']) runs[name].push(await measure(name))
-    }
+    if (!options.try) await beforehand()
+    for (let round = 0; round < rounds; round += 1) runs.push(await measureBoth(round))
   }
   return runs
 }
 
-function row(title, { now, before }, unit) {
-  const rate = (runs) => `${Math.round(median(runs.map(({ perSecond }) => perSecond)))} ${unit}`
-  const cpu = (runs) =>
-    runs[0].serverCpu === undefined ? '' : `, ${median(runs.map((run) => run.serverCpu)).toFixed(2)} ms`
-  const ratio = (of) => median(now.map((run, index) => of(run) / of(before[index])))
-  const speed = ratio((run) => run.perSecond).toFixed(2)
-  const work = now[0].serverCpu === undefined ? '' : ratio((run) => run.serverCpu).toFixed(2)
-  const text = `| ${title} | ${rate(before)}${cpu(before)} | ${rate(now)}${cpu(now)} | ${speed} | ${work} |`
+/** Measures until the CPU per request of both is steady: V8 takes more than ten seconds to optimise a gateway. */
+async function warmUp(measureBoth) {
+  const runs = []
+  const isSteady = (name) => {
+    const sum = (from, to) => runs.slice(from, to).reduce((cpu, run) => cpu + run[name].serverCpu, 0)
+    return Math.abs(sum(-3) / sum(-6, -3) - 1) < 0.02
+  }
+  do runs.push(await measureBoth())
+  while (runs.length < 6 || (runs.length < 20 && !(isSteady('now') && isSteady('before'))))
+}
+
+/** A round begins with the other version than the one before. */
+function oneAfterTheOther(measure) {
+  return async (round) => {
+    const measured = {}
+    for (const name of round % 2 === 0 ? ['now', 'before'] : ['before', 'now']) measured[name] = await measure(name)
+    return measured
+  }
+}
+
+function row(title, runs, unit) {
+  const hasCpu = runs[0].now.serverCpu !== undefined
+  const medianOf = (name, key) => median(runs.map((run) => run[name][key]))
+  const show = (name) =>
+    `${Math.round(medianOf(name, 'perSecond'))} ${unit}${hasCpu ? `, ${medianOf(name, 'serverCpu').toFixed(2)} ms` : ''}`
+  const ratio = (key) => median(runs.map(({ now, before }) => now[key] / before[key])).toFixed(2)
+  const text = `| ${title} | ${show('before')} | ${show('now')} | ${ratio('perSecond')} | ${hasCpu ? ratio('serverCpu') : ''} |`
   log(text)
   return text
 }

@@ -80,14 +80,17 @@ const countEvents = (tenantAppId: string) => app.database.prisma.event.count({ w
 
 const syncProfile = `mutation ($input: SyncProfileInput!) { syncProfile(input: $input) { userErrors { message } } }`
 
+/** Partitions and the embedded database execute the same statements, so one run has most of the changes. */
+const manyEvents = hasServer && !process.env['TEST_PARTITIONS'] ? 10_000 : 2_000
+
 describe('a copy that is kept by deltas', () => {
-  it('equals the tenant, row by row, after 10,000 random changes', async () => {
+  it('equals the tenant, row by row, after thousands of random changes', async () => {
     const seed = Number(process.env['DELTAS_SEED'] ?? randomInt(2 ** 31))
     const random = createRandom(seed)
     const source = await newTenant()
     const copy = await createCopy(source)
     const changes = createRandomChanges(random, source.tenantAppId)
-    for (let round = 1; (await countEvents(source.tenantAppId)) < 10_000; round += 1) {
+    for (let round = 1; (await countEvents(source.tenantAppId)) < manyEvents; round += 1) {
       for (let rest = 200 + random.below(4_000); rest > 0; ) {
         const transaction = Array.from({ length: 1 + random.below(60) }, changes.next)
         await app.database.sql.runScript(transaction.join(';\n'))

@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createAuthority } from '../support/certificates.ts'
 import { fusion } from '../support/cli.ts'
-import { type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
+import { type Cluster, canCreateClusters, createAuthority, createCluster } from '../support/cluster.ts'
 import { listen, prepare } from '../support/gateway.ts'
 
 let folder: string

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { ApolloClient, ApolloLink, gql, HttpLink, InMemoryCache } from '@apollo/client/core'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
@@ -8,19 +8,11 @@ import { createPersistedLink } from '../../examples/frontends/persisted-document
 import { startGateway } from '../support/cli.ts'
 import { createDataDir } from '../support/data-dir.ts'
 import { projectRoot, readBlocks } from '../support/docs.ts'
+import { hasExample } from '../support/skip.ts'
 
 const example = path.join(projectRoot, 'examples/codegen')
 
-/** @throws Error in CI if the packages are missing, because CI must not skip tests */
-function isInstalled(): boolean {
-  if (existsSync(path.join(example, 'node_modules'))) return true
-  const reason = 'run npm ci --prefix examples/codegen'
-  if (process.env['CI']) throw new Error(`GraphQL Codegen must be tested in CI: ${reason}`)
-  process.stderr.write(`SKIPPED GraphQL Codegen: ${reason}\n`)
-  return false
-}
-
-describe.skipIf(!isInstalled())('GraphQL Codegen', () => {
+describe.skipIf(!hasExample('codegen', 'GraphQL Codegen'))('GraphQL Codegen', () => {
   beforeAll(() => {
     const [generate] = readBlocks('docs/recipes/codegen.md').filter(({ code }) => code.includes('npx graphql-codegen'))
     execFileSync('sh', ['-ec', generate?.code ?? 'exit 1'], { cwd: example, stdio: 'pipe' })

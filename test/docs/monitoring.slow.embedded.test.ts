@@ -100,8 +100,6 @@ it('each alert has a runbook to which it links, and each runbook an alert', () =
     expect(annotations.summary).toMatch(/\.$/)
     const anchor = alert.toLowerCase()
     expect(annotations.runbook_url).toBe(`{{ $externalLabels.fusion_gateway }}/guides/runbooks#${anchor}`)
-    // Rules that an operator loaded before the runbooks had a page of their own link to this list.
-    expect(readPage('docs/operating.md')).toContain(`<a id="${anchor}"></a>[${alert}](runbooks.md#${anchor})`)
   }
   expect(readPage(`${folder}/prometheus.yml`)).toContain('fusion_gateway: http')
 })

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -15,17 +15,9 @@ import { createDataDir } from '../support/data-dir.ts'
 import { projectRoot, readBlocks } from '../support/docs.ts'
 import { subscribe } from '../support/events.ts'
 import { factoriesFor } from '../support/factories.ts'
+import { hasExample } from '../support/skip.ts'
 
-/** @throws Error in CI if the packages are missing, because CI must not skip tests */
-function isInstalled(example: string): boolean {
-  if (existsSync(path.join(projectRoot, 'examples', example, 'node_modules'))) return true
-  const reason = `run npm ci --prefix examples/${example}`
-  if (process.env['CI']) throw new Error(`docs/recipes/${example}.md must be tested in CI: ${reason}`)
-  process.stderr.write(`SKIPPED docs/recipes/${example}.md: ${reason}\n`)
-  return false
-}
-
-describe.skipIf(!isInstalled('relay'))('docs/recipes/relay.md', () => {
+describe.skipIf(!hasExample('relay'))('docs/recipes/relay.md', () => {
   let copy: string
   beforeAll(() => {
     copy = mkdtempSync(path.join(tmpdir(), 'fusion-relay-'))
@@ -178,7 +170,7 @@ describe.skipIf(!isInstalled('relay'))('docs/recipes/relay.md', () => {
   })
 })
 
-describe.skipIf(!isInstalled('hive-gateway'))('docs/recipes/hive-gateway.md', () => {
+describe.skipIf(!hasExample('hive-gateway'))('docs/recipes/hive-gateway.md', () => {
   let app: TestApp
   let hive: { readonly address: string; stop(): Promise<unknown> }
   /** A trusted document, in a format that no printer writes. */

@@ -34,7 +34,9 @@ describe('the documentation', () => {
   })
 
   it('has an index of its pages', () => {
-    const listed = [...readPage('docs/README.md').matchAll(/^\| \[[^\]]+\]\(([^)]+)\)/gm)].map(([, file = '']) => file)
+    // Recipes are listed where frontend developers look for them.
+    const lists = readPage('docs/README.md') + readPage('docs/frontends.md')
+    const listed = [...lists.matchAll(/^\| .*\[[^\]]+\]\(([^)]+)\)/gm)].map(([, file = '']) => file)
     const files = globSync(['*.md', 'recipes/*.md'], { cwd: path.join(projectRoot, 'docs'), exclude: ['README.md'] })
     expect(listed).toEqual(expect.arrayContaining(files))
   })

@@ -79,7 +79,7 @@ describe.skipIf(!hasServer)('package.json', () => {
     for (const file of files) cpSync(path.join(projectRoot, file), path.join(copy, file))
     execFileSync('git', ['init', '--quiet'], { cwd: copy })
     symlinkSync(path.join(projectRoot, 'node_modules'), path.join(copy, 'node_modules'))
-    // Three scripts install the peers. Once is enough.
+    // Two scripts install the peers. Once is enough.
     writeFileSync(path.join(copy, 'package.json'), readPage('package.json').replaceAll(`${installsBench} && `, ''))
     execFileSync('sh', ['-c', installsBench], { cwd: copy, stdio: 'ignore' })
   })

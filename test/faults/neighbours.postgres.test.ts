@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { attacks } from '../support/attacks.ts'
+import { attacks } from '../attacks/attacks.ts'
+import { createNeighbours, type Neighbours, observeAttack, startAttacked } from '../attacks/neighbours.ts'
 import type { RunningGateway } from '../support/cli.ts'
 import { type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
-import { createNeighbours, type Neighbours, observeAttack, startAttacked } from '../support/neighbours.ts'
 
 let cluster: Cluster
 let neighbours: Neighbours

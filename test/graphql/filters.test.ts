@@ -6,10 +6,10 @@ import { schemas } from '../../src/domain/schema.graphql.ts'
 import { scopes, userScopes } from '../../src/domain/scopes.ts'
 import type { Scope } from '../../src/engine/auth/scopes.ts'
 import { metadataOf } from '../../src/engine/graphql/schema/field-metadata.ts'
+import { type FilterOf, isSelected, type Kind, type People } from '../differential/reference/people.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
-import { createPeople, type FilterOf, filters, isSelected, type Kind, type People, sizeOf } from '../support/filters.ts'
 import { runs } from '../support/runs.ts'
-import { ofUser, storePeople } from '../support/store-people.ts'
+import { createPeople, filters, ofUser, sizeOf, storePeople } from './people.ts'
 
 let app: TestApp
 let tenant: TestTenant

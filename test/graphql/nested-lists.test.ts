@@ -4,10 +4,10 @@ import { AccountFilter } from '../../src/domain/account/account.graphql.ts'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { scopes, userScopes } from '../../src/domain/scopes.ts'
 import type { Scope } from '../../src/engine/auth/scopes.ts'
+import { type FilterOf, isSelected, type People } from '../differential/reference/people.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
-import { createPeople, type FilterOf, filters, isSelected, type People, sizeOf } from '../support/filters.ts'
 import { runs } from '../support/runs.ts'
-import { storePeople } from '../support/store-people.ts'
+import { createPeople, filters, sizeOf, storePeople } from './people.ts'
 
 let app: TestApp
 let tenant: TestTenant

@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import { buildSchema, parse, printSchema, validate } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { schemas } from '../../src/domain/schema.graphql.ts'
+import { isSelected, type People } from '../differential/reference/people.ts'
 import { orderTexts, type TextOrder } from '../differential/reference/tables.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
-import { createPeople, filters, isSelected, type People, sizeOf } from '../support/filters.ts'
 import { runs } from '../support/runs.ts'
-import { storePeople } from '../support/store-people.ts'
+import { createPeople, filters, sizeOf, storePeople } from './people.ts'
 
 let app: TestApp
 let tenant: TestTenant

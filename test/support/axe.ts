@@ -1,23 +1,13 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Page } from 'playwright-core'
 import { projectRoot } from './docs.ts'
+import { hasExample } from './skip.ts'
 
 const dashboard = path.join(projectRoot, 'examples/creator-dashboard')
 
-/**
- * Whether the packages of the dashboard are installed, axe among them. Without them, prints to stderr which tests are
- * skipped.
- *
- * @throws Error in CI if they are missing, because CI must not skip tests
- */
-export function hasDashboardPackages(skipped: string): boolean {
-  if (existsSync(path.join(dashboard, 'node_modules'))) return true
-  const reason = 'run npm ci --prefix examples/creator-dashboard'
-  if (process.env['CI']) throw new Error(`${skipped} must be tested in CI: ${reason}`)
-  process.stderr.write(`SKIPPED ${skipped}: ${reason}\n`)
-  return false
-}
+/** Whether the packages of the dashboard are installed, axe among them. */
+export const hasDashboardPackages = (skipped: string) => hasExample('creator-dashboard', skipped)
 
 interface Axe {
   readonly axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> }

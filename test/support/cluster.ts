@@ -1,16 +1,18 @@
-import { execFile } from 'node:child_process'
+import { execFile, execFileSync, spawnSync } from 'node:child_process'
 import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { canCreateCertificates, createAuthority, createServerCertificate } from './certificates.ts'
 
 /** The folder of PostgreSQL's programs on Debian, with a folder for each version. */
 const debian = '/usr/lib/postgresql'
 const newest = existsSync(debian) ? readdirSync(debian).sort((one, other) => Number(other) - Number(one))[0] : undefined
 const programs = newest && path.join(debian, newest, 'bin')
+
+/** Whether this machine can create certificates. */
+const canCreateCertificates = spawnSync('openssl', ['version']).status === 0
 
 /** Whether this machine has the programs to create a PostgreSQL server with a certificate. */
 export const canCreateClusters = programs !== undefined && canCreateCertificates
@@ -217,4 +219,26 @@ export function freePort(): Promise<number> {
       server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
     })
   })
+}
+
+const newKey = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes'
+
+/** Creates an authority in a folder: `<name>.crt` and `<name>.key`. */
+export function createAuthority(folder: string, name: string): void {
+  openssl(folder, `req -x509 ${newKey} -days 2 -subj /CN=${name} -keyout ${name}.key -out ${name}.crt`)
+}
+
+/**
+ * Creates the certificate of a server of this machine, signed by the authority in the same folder: `server.crt` and
+ * `server.key`.
+ */
+function createServerCertificate(folder: string, authority: string): void {
+  openssl(folder, `req ${newKey} -subj /CN=localhost -keyout server.key -out server.csr`)
+  writeFileSync(path.join(folder, 'names'), 'subjectAltName=DNS:localhost,IP:127.0.0.1')
+  const issuer = `-CA ${authority}.crt -CAkey ${authority}.key -CAcreateserial`
+  openssl(folder, `x509 -req -days 2 -in server.csr ${issuer} -extfile names -out server.crt`)
+}
+
+function openssl(folder: string, command: string): void {
+  execFileSync('openssl', command.split(' '), { cwd: folder, stdio: 'ignore' })
 }

@@ -1,6 +1,6 @@
 // A hostile client in a thread of its own, so that it does not delay the other clients.
 import { parentPort, workerData } from 'node:worker_threads'
-import { attacks, attackWith, type Credential } from '../../support/attacks.ts'
+import { attacks, attackWith, type Credential } from '../../attacks/attacks.ts'
 
 interface HostileData {
   readonly name: string

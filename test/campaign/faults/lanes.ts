@@ -1,4 +1,4 @@
-import { attacks, type Credential } from '../../support/attacks.ts'
+import { attacks, type Credential } from '../../attacks/attacks.ts'
 import type { Cluster } from '../../support/cluster.ts'
 import type { SupervisedGateway } from '../processes/start-processes.ts'
 import type { SupervisedProcess } from '../processes/supervised-process.ts'

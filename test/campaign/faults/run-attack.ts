@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import type { Credential } from '../../support/attacks.ts'
+import type { Credential } from '../../attacks/attacks.ts'
 
 /** How long the client may take to stop. A gateway may be suspended. */
 const stopMilliseconds = 10_000

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { peakMemory } from '../../support/memory.ts'
+import { peakMemory } from '../../attacks/neighbours.ts'
 import type { TcpProxy } from '../../support/proxy.ts'
 
 /** A gateway or a worker, which is started again whenever it was stopped. */

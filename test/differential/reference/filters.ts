@@ -1,6 +1,6 @@
 import { type GraphQLInputObjectType, type GraphQLSchema, getNamedType, isInputObjectType } from 'graphql'
-import { isSelected, type Kind } from '../../support/filters.ts'
 import { forbidden } from './errors.ts'
+import { isSelected, type Kind } from './people.ts'
 import { scopeIn } from './scopes.ts'
 import type { Row } from './tables.ts'
 import type { View } from './view.ts'

@@ -1,5 +1,5 @@
-import type { People } from '../../support/filters.ts'
 import type { Cursors } from './cursors.ts'
+import type { People } from './people.ts'
 import type { Row, Tables, TextOrder, Typename } from './tables.ts'
 
 /** The holder of a key or token, as the reference knows it. */

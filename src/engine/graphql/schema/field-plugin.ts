@@ -34,8 +34,10 @@ type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['
  * Keeps the metadata of each field in the schema, where `operation/prepare` reads it, and guards the fields that need a
  * scope. In a guarded schema a viewer without the scope gets FORBIDDEN for the field, and its resolver does not run. If
  * the field is nullable, it is null in every row, each with the error (withheld.ts). The description of a field names
- * its scope (docs/decisions/0006-scopes-by-our-own-plugin.md). All fields of Query are nullable, so that the error of
- * one does not erase the others (docs/decisions/0022-nullable-fields-of-query.md).
+ * its scope. All fields of Query are nullable, so that the error of one does not erase the others
+ * (docs/decisions/0022-nullable-fields-of-query.md).
+ *
+ * Pothos' plugin scope-auth wraps each protected resolver, so it checks each row.
  */
 class FieldPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(field: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {

@@ -21,8 +21,8 @@ interface WithheldField {
 const executions = new WeakMap<Context, Withheld>()
 
 /**
- * The most errors of rows in a response. Writing tens of thousands keeps the event loop busy for seconds
- * (docs/decisions/0006).
+ * The most errors of rows in a response. With 55,000, an attack made another client wait for 7 s and took 2.3 GiB; with
+ * 5,000 it was 0.3 s, with 2,000 it was 0.1 s.
  */
 export const maxErrors = 2_000
 

@@ -1,3 +1,5 @@
+import type { ChildProcess } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import pg from 'pg'
 import { createKey } from '../../src/domain/credential/key.service.ts'
@@ -6,12 +8,11 @@ import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
 import { createAccessTokens } from '../../src/engine/auth/tokens/access-tokens.ts'
 import { createSigningKeys } from '../../src/engine/auth/tokens/signing-keys.ts'
 import { openDatabase } from '../../src/engine/db/database.ts'
+import { type RunningGateway, startGateway } from '../support/cli.ts'
+import type { Cluster } from '../support/cluster.ts'
+import { prepare } from '../support/gateway.ts'
+import { locationOf, settings } from '../support/settings.ts'
 import { type Attack, attackWith, type Credential } from './attacks.ts'
-import { type RunningGateway, startGateway } from './cli.ts'
-import type { Cluster } from './cluster.ts'
-import { prepare } from './gateway.ts'
-import { peakMemory } from './memory.ts'
-import { locationOf, settings } from './settings.ts'
 import type { Seen } from './victim.ts'
 
 /** Two tenants: one attacks, the other one wants to read a user. */
@@ -127,4 +128,10 @@ async function observe(url: string, key: string | undefined, seconds: number): P
   // It can take longer to start than it observes.
   client.once('online', () => setTimeout(() => client.postMessage('stop'), seconds * 1_000))
   return new Promise((resolve, reject) => client.once('message', resolve).once('error', reject))
+}
+
+/** Reads the most resident memory that a running process has had so far, in MiB. */
+export function peakMemory({ pid }: ChildProcess): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Math.round(Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1_024)
 }
