@@ -130,7 +130,7 @@ export function defineMutation<Result, Fields extends InputFieldMap = never>(
 
   async function resolve(context: Context, given: InputOf<Fields>, info: GraphQLResolveInfo): Promise<Payload<Result>> {
     try {
-      rejectLeftOut(restrictions, given, info)
+      requireRestrictions(restrictions, given, info)
       await prepare?.(context, given)
       return { result: await writeIn(context, { transaction }, (own) => run(own, given)), userErrors: [] }
     } catch (error) {
@@ -198,7 +198,7 @@ interface Restrictions {
  *
  * @throws GatewayError BAD_USER_INPUT naming each restriction without a value
  */
-function rejectLeftOut(
+function requireRestrictions(
   { fields, nullable = [] }: Restrictions,
   input: object,
   { fieldNodes, variableValues }: Info,
@@ -208,7 +208,7 @@ function rejectLeftOut(
 
   function check(path: readonly string[], value: unknown, node: ValueNode | undefined): void {
     const isAbsent = node?.kind === Kind.VARIABLE && !Object.hasOwn(variableValues, node.name.value)
-    if (isAbsent || (value === null && !nullable.includes(path.join('.')))) errors.push(leftOut(path))
+    if (isAbsent || (value === null && !nullable.includes(path.join('.')))) errors.push(missingRestriction(path))
     else
       for (const name of namesIn(value, node)) check([...path, name], own(value as object, name), fieldOf(node, name))
   }
@@ -228,7 +228,7 @@ function fieldOf(node: ValueNode | undefined, name: string): ValueNode | undefin
   return node?.kind === Kind.OBJECT ? node.fields.find((field) => field.name.value === name)?.value : undefined
 }
 
-function leftOut(path: readonly string[]): FieldError {
+function missingRestriction(path: readonly string[]): FieldError {
   const [parent, condition] = path
   const instead = condition === undefined ? 'Leave it out for the default' : `${parent}: {} selects everything`
   return {
