@@ -11,7 +11,7 @@ import {
   createDocumentRunner,
   type DocumentRun,
   type DocumentRunnerOptions,
-  type RecordedOperation,
+  type OperationRequest,
   startRecorded,
 } from './document-runner.ts'
 import { type JsonType, negotiateJson, statusOf, statusOfError } from './negotiate.ts'
@@ -23,7 +23,7 @@ export interface BatchOptions extends DocumentRunnerOptions {
   readonly steps: FairQueue
   readonly tracing?: Tracing | undefined
   /** Returns the log of the operation with an id. */
-  readonly logOf: (id: string) => RecordedOperation['log']
+  readonly logOf: (id: string) => OperationRequest['log']
 }
 
 /** As many operations as the batch links of Apollo and urql send by default. */
@@ -51,7 +51,7 @@ export function createBatch(options: BatchOptions) {
   const runner = createDocumentRunner(options)
 
   /** Runs an operation. Its errors are thrown, or in the result. */
-  async function run(entry: object, operation: RecordedOperation) {
+  async function run(entry: object, operation: OperationRequest) {
     const viewer = viewerOf(operation)
     await places.take(viewer, operation.held)
     const params = documents.find(readBodyParams(entry), viewer.tenantAppId, operation.log)
@@ -69,7 +69,7 @@ export function createBatch(options: BatchOptions) {
     return { result, isBadRequest: false, showsSecrets, ...response }
   }
 
-  async function respond(entry: object, operation: RecordedOperation, type: JsonType): Promise<Part> {
+  async function respond(entry: object, operation: OperationRequest, type: JsonType): Promise<Part> {
     const { statements, refusal, log } = operation
     let status = 200
     try {
@@ -109,7 +109,7 @@ export function createBatch(options: BatchOptions) {
     held.leavePlace()
     const parts = await Promise.all(
       entries.map(async (entry, index) => {
-        const operation = operations[index] as RecordedOperation
+        const operation = operations[index] as OperationRequest
         const part = await respond(entry, operation, type)
         statements.statements += operation.statements.statements
         return part

@@ -142,7 +142,7 @@ interface StartedOperation extends Pick<RequestState, 'headers' | 'viewer' | 'lo
 }
 
 /** An operation with the state of a request, although it is none: one of a WebSocket, or of a batch. */
-export interface RecordedOperation extends RequestState {
+export interface OperationRequest extends RequestState {
   /** Logs, measures and traces the operation. Called once, when it has ended. */
   record(outcome: Omit<Outcome, 'milliseconds'>): void
 }
@@ -152,10 +152,10 @@ export function startRecorded(
   { id, method, traceHeaders, ...given }: StartedOperation,
   metrics: Metrics,
   tracing: Tracing | undefined,
-): RecordedOperation {
+): OperationRequest {
   const startedAt = performance.now()
   const trace = tracing?.begin({ method, route: '/graphql', headers: traceHeaders })
-  const operation: RecordedOperation = {
+  const operation: OperationRequest = {
     ...given,
     statements: { statements: 0, requestId: id, observe: trace?.observe },
     refusal: new Refusal(metrics),

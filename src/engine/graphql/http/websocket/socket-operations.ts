@@ -14,7 +14,7 @@ import {
   createDocumentRunner,
   type DocumentRun,
   type DocumentRunnerOptions,
-  type RecordedOperation,
+  type OperationRequest,
   startRecorded,
 } from '../document-runner.ts'
 import { type GraphQLParams, idempotencyKeyIn, readBodyParams } from '../params.ts'
@@ -105,7 +105,7 @@ export function createSocketOperations(options: SocketOperationsOptions) {
     })
   }
 
-  async function* record(from: SocketRequest, request: RecordedOperation) {
+  async function* record(from: SocketRequest, request: OperationRequest) {
     const { held } = request
     let status = 200
     try {
