@@ -81,7 +81,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   // First, so that the responses to rejected requests have the headers too, and are traced and logged.
   app.register(requestLifecycle, { metrics: counts, tracing: options.tracing })
   app.register(errorHandler)
-  app.register(supportedRequests, { steps: queues.steps })
+  app.register(supportedRequests, { steps: queues.parsing })
   // Before load is shed, so that pages of other origins can read why.
   app.register(cors, { origins: options.corsOrigins, headers: options.corsHeaders })
   app.register(loadShedding, limits)
@@ -110,7 +110,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   // before it.
   await app.register(async (scope) => {
     const { places } = limits
-    const { steps } = queues
+    const { parsing: steps } = queues
     registerGraphQL(scope, { ...options, operations, authenticate, documents, steps, places, tabs: graphiqlTabs })
   })
   // The gateway stops in this order: /ready, the subscriptions, which would keep it running, WebSockets, and the

@@ -55,7 +55,7 @@ export function createServices(
     readUsage: (payer, read) => queues.searches.run(payer, () => read(usage)),
     webhooks: {
       secrets: options.keyRing,
-      checkQuery: createQueryCheck({ documents, metrics, steps: queues.steps }),
+      checkQuery: createQueryCheck({ documents, metrics, steps: queues.parsing }),
       isBlocked: createAddressCheck(options.fetchPrivateNetworks ?? false),
     },
     events: createEventFeed({

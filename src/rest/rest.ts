@@ -151,8 +151,8 @@ function urlOfPage({ url, parameters }: Route, query: RouteInput['query'], curso
  *
  * @see https://www.rfc-editor.org/rfc/rfc9745 and https://www.rfc-editor.org/rfc/rfc8594
  */
-function deprecationHeaders(schema: GraphQLSchema, { counted }: PreparedOperation): Record<string, string> {
-  const deprecations = [...counted.fields].flatMap(
+function deprecationHeaders(schema: GraphQLSchema, { summary }: PreparedOperation): Record<string, string> {
+  const deprecations = [...summary.fields].flatMap(
     (name) => metadataOf(fieldNamed(schema, name) ?? {}).deprecation ?? [],
   )
   const [since] = deprecations.map((one) => one.since).sort()

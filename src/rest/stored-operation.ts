@@ -119,7 +119,7 @@ function readShape(type: GraphQLOutputType, selectionSet: SelectionSetNode | und
     return {
       key: selection.alias?.value ?? selection.name.value,
       // REST serves only viewers who may read the field.
-      nullable: !isNonNullType(field.type) && !metadataOf(field).isWithheld,
+      nullable: !isNonNullType(field.type) && !metadataOf(field).isMasked,
       description: field.description ?? undefined,
       shape: readShape(field.type, selection.selectionSet),
     }

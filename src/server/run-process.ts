@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { type Config, readConfig } from '../config.ts'
-import { fitEventLog } from '../domain/event/event-log.ts'
+import { alignEventIds } from '../domain/event/event-log.ts'
 import { measureJobs } from '../domain/job/store/job-store.ts'
 import type { JobHandlers } from '../domain/job/worker/handler.ts'
 import { createServices } from '../domain/services.ts'
@@ -119,7 +119,7 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
   await prepareDatabase(database, options)
   await requireLayout(database)
   await logWriteProblems(database.sql, logger)
-  await fitEventLog(database, logger)
+  await alignEventIds(database, logger)
   const hasPreviousRelease = await mayHavePreviousRelease(database.sql)
   const services = createServices(database, {
     ...config,

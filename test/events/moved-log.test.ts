@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { createEventLog, fitEventLog } from '../../src/domain/event/event-log.ts'
+import { alignEventIds, createEventLog } from '../../src/domain/event/event-log.ts'
 import { startTestApp } from '../support/app.ts'
 import { settleEvents } from '../support/events.ts'
 import { factoriesFor } from '../support/factories.ts'
@@ -19,7 +19,7 @@ async function startMoved(server: string) {
   const log = { warn: (details: unknown) => void warnings.push(details), error: () => undefined }
   /** What a process does at its start, and the id of the event that its first write has. */
   const restart = async () => {
-    await fitEventLog(app.database, log)
+    await alignEventIds(app.database, log)
     // A restart has new sessions. The embedded database has one, which remembers the offset.
     restarts += 1
     const resourceId = `usr_${restarts}`

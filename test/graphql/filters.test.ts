@@ -183,7 +183,7 @@ describe('a filter that says "without"', () => {
       const { [kind]: type, [`${kind}Filter`]: filter } = schemas.schema.getTypeMap()
       if (!isObjectType(type) || !isInputObjectType(filter)) throw new Error(`${kind} has no filter`)
       const nullable = Object.values(type.getFields()).filter(
-        ({ type: of, extensions }) => isLeafType(of) && !metadataOf({ extensions }).isWithheld,
+        ({ type: of, extensions }) => isLeafType(of) && !metadataOf({ extensions }).isMasked,
       )
       const conditions = Object.keys(filter.getFields()).filter((name) => name.endsWith('IsNull'))
       const expected = nullable.map(({ name }) => `${name}IsNull`)

@@ -30,10 +30,10 @@ function record() {
 
 describe('a fair queue', () => {
   it('runs one step at a time, and serves the tenant that has waited longest', async () => {
-    const { steps } = createFairQueues()
+    const { parsing } = createFairQueues()
     const { started, work, endOldest } = record()
-    const taken = [1, 2, 3].map((index) => steps.run(keyOf('greedy', `${index}`), work(`greedy ${index}`)))
-    taken.push(steps.run(keyOf('modest'), work('modest')))
+    const taken = [1, 2, 3].map((index) => parsing.run(keyOf('greedy', `${index}`), work(`greedy ${index}`)))
+    taken.push(parsing.run(keyOf('modest'), work('modest')))
     await setImmediate()
     expect(started).toEqual(['greedy 1'])
     for (const count of [2, 3, 4]) {
@@ -73,13 +73,13 @@ describe('a fair queue', () => {
   })
 
   it('leaves the event loop to others for as long as a step took', async () => {
-    const { steps } = createFairQueues()
-    const first = steps.run(keyOf('a'), () => {
+    const { parsing } = createFairQueues()
+    const first = parsing.run(keyOf('a'), () => {
       const endsAt = performance.now() + 30
       while (performance.now() < endsAt);
       return performance.now()
     })
-    const second = steps.run(keyOf('a'), () => performance.now())
+    const second = parsing.run(keyOf('a'), () => performance.now())
     expect((await second) - (await first)).toBeGreaterThan(25)
   })
 
@@ -94,19 +94,19 @@ describe('a fair queue', () => {
   })
 
   it('leaves out the work of clients that have gone', async () => {
-    const { steps } = createFairQueues()
+    const { parsing } = createFairQueues()
     const started: string[] = []
     const take = (name: string, isAbandoned?: () => boolean) =>
-      steps.run(keyOf('a'), () => started.push(name), isAbandoned)
+      parsing.run(keyOf('a'), () => started.push(name), isAbandoned)
     const outcomes = await Promise.allSettled([take('first'), take('gone', () => true), take('last')])
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     expect(started).toEqual(['first', 'last'])
   })
 
   it('serves the keys and the users of a tenant in turn, and its users in turn', async () => {
-    const { steps } = createFairQueues()
+    const { parsing } = createFairQueues()
     const started: string[] = []
-    const take = (payer: ReturnType<typeof keyOf>, name: string) => steps.run(payer, () => started.push(name))
+    const take = (payer: ReturnType<typeof keyOf>, name: string) => parsing.run(payer, () => started.push(name))
     await Promise.all([
       ...[1, 2, 3].map((index) => take(userOf('a', 'ada'), `ada ${index}`)),
       ...[1, 2].map((index) => take(userOf('a', 'bob'), `bob ${index}`)),
@@ -117,10 +117,10 @@ describe('a fair queue', () => {
   })
 
   it('starts the next work after a failure', async () => {
-    const { steps } = createFairQueues()
-    const failed = steps.run(keyOf('a'), () => Promise.reject(new Error('failed')))
+    const { parsing } = createFairQueues()
+    const failed = parsing.run(keyOf('a'), () => Promise.reject(new Error('failed')))
     await expect(failed).rejects.toThrow('failed')
-    expect(await steps.run(keyOf('a'), () => 'done')).toBe('done')
+    expect(await parsing.run(keyOf('a'), () => 'done')).toBe('done')
   })
 })
 

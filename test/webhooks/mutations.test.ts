@@ -147,7 +147,7 @@ describe('createWebhook', () => {
 
   it('validates its query in the queue of steps, and keeps the document in the cache of the gateway', async () => {
     const { queues, documents } = app.services
-    const run = vi.spyOn(queues.steps, 'run')
+    const run = vi.spyOn(queues.parsing, 'run')
     const query = within('email')
     const { id } = await client.create(url, { query })
     const ofTenant = expect.objectContaining({ tenantAppId: tenant.tenantAppId })

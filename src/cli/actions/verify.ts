@@ -86,8 +86,8 @@ export function verifyDistributed(io: Io, { json }: DistributionOptions): Promis
     if (!driver.isDistributed?.()) {
       throw new OperatorError('The database is not distributed. See docs/scaling.md#citus.')
     }
-    const findings = (await verifyDistribution(sql)).map(({ part, isRight, text }) => {
-      return { part, state: isRight === undefined ? 'unknown' : isRight ? 'right' : 'wrong', text }
+    const findings = (await verifyDistribution(sql)).map(({ part, ok, text }) => {
+      return { part, state: ok === undefined ? 'unknown' : ok ? 'right' : 'wrong', text }
     })
     if (json) printJson(io.stdout, findings)
     else printTable(io.stdout, ['PART', 'STATE', 'FOUND'], findings.map(Object.values))

@@ -113,7 +113,7 @@ const fit = statement(`
  *
  * @param log gets a warning if the ids had to be made greater
  */
-export async function fitEventLog(
+export async function alignEventIds(
   { sql, driver }: Pick<Database, 'sql' | 'driver'>,
   log: Pick<Logger, 'warn'>,
 ): Promise<void> {

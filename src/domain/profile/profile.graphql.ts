@@ -73,14 +73,14 @@ const Profile = builder.prismaObject('Profile', {
     phoneNumbers: t.field({
       type: ['JSONObject'],
       scope: 'contacts:read',
-      isWithheld: true,
+      isMasked: true,
       description: 'The phone numbers in the format of the platform.',
       resolve: ({ phoneNumbers }) => phoneNumbers as JsonObject[],
     }),
     addresses: t.field({
       type: ['JSONObject'],
       scope: 'contacts:read',
-      isWithheld: true,
+      isMasked: true,
       description: 'The postal addresses in the format of the platform.',
       resolve: ({ addresses }) => addresses as JsonObject[],
     }),
@@ -272,7 +272,7 @@ defineNestedList(Profile, 'emails', {
   from: 'id',
   plural: 'addresses',
   scope: 'contacts:read',
-  isWithheld: true,
+  isMasked: true,
   description: 'The email addresses',
   length: 2,
 })
@@ -375,7 +375,7 @@ const ProfileStats = builder.objectRef<Stats>('ProfileStats').implement({
     statuses: t.field({
       type: [AccountStatusCount],
       scope: 'users:read',
-      isWithheld: true,
+      isMasked: true,
       description: 'The number of profiles whose account is in each state.',
       cost,
       resolve: (load) => statusesOf(load, statusOfAccount),

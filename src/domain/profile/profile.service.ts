@@ -15,9 +15,9 @@ import {
   changeValues,
   type GivenValue,
   givenParameters,
-  givenTable,
   givenValue,
-} from '../../engine/db/write/given.ts'
+  unnestRows,
+} from '../../engine/db/write/unnest.ts'
 import { parseInput } from '../../engine/input/rules.ts'
 import { type Outcome, writeEach, writeOne } from '../../engine/input/write-each.ts'
 import { accountNotFound } from '../account/account.service.ts'
@@ -54,7 +54,7 @@ function upsertText(arity: Arity): string {
   const values = changed.map((column) =>
     changedValue(column, `coalesce(stored."${column.column}", ${givenValue(column)})`),
   )
-  const given = givenTable(['id', 'account_id', 'platform', 'platform_account_id', ...changeColumns(changed)], 3, arity)
+  const given = unnestRows(['id', 'account_id', 'platform', 'platform_account_id', ...changeColumns(changed)], 3, arity)
   return `
     INSERT INTO profile (tenant_app_id, id, account_id, platform, platform_account_id, created_at, updated_at, synced_at, ${names.join(', ')})
     SELECT $1, given_id, given_account_id, given_platform, given_platform_account_id, $2::timestamptz, $2::timestamptz, $2::timestamptz,
@@ -113,7 +113,7 @@ const replace = write(`
   WITH given AS (
     SELECT given.*, coalesce('=' || given_type, '') AS kind,
       row_number() OVER (PARTITION BY given_profile_id, given_value, given_type ORDER BY given_id) AS nth
-    FROM ${givenTable(['id', 'profile_id', 'value', 'type', 'is_verified', 'is_primary'], 4)}
+    FROM ${unnestRows(['id', 'profile_id', 'value', 'type', 'is_verified', 'is_primary'], 4)}
   ), stored AS (
     SELECT id, profile_id, value, is_verified, is_primary, coalesce('=' || type, '') AS kind,
       row_number() OVER (PARTITION BY profile_id, value, type ORDER BY created_at, id) AS nth

@@ -57,7 +57,7 @@ const TenantStats = builder.objectRef<object>('TenantStats').implement({
       jobsByStatus: t.field({
         type: [JobStatusCount],
         scope: 'jobs:read',
-        isWithheld: true,
+        isMasked: true,
         description: 'The number of jobs in each state, the largest first. States without jobs are left out.',
         cost,
         resolve: async (_stats, _args, { loaders }) => [...(await loaders.countBy('Job', 'status'))],

@@ -23,7 +23,7 @@ export const User = builder.prismaObject('User', {
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The creation time.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'The time of the last change.' }),
     name: t.exposeString('name', { description: 'The full name.' }),
-    email: t.exposeString('email', { scope: 'contacts:read', isWithheld: true, description: 'The email address.' }),
+    email: t.exposeString('email', { scope: 'contacts:read', isMasked: true, description: 'The email address.' }),
     phone: t.exposeString('phone', { nullable: true, scope: 'contacts:read', description: 'The phone number.' }),
     tenantAppId: t.exposeID('tenantAppId', { description: 'The id of the tenant app that the user belongs to.' }),
     tenantApp: t.field({

@@ -134,7 +134,7 @@ export function createFairQueues(connections = 10) {
      * Work on the event loop that nothing interrupts: reading a long body, preparing a document, writing a long
      * response.
      */
-    steps: createFairQueue(1, 1, pauseAfterStep),
+    parsing: createFairQueue(1, 1, pauseAfterStep),
     /** Operations that take long on the event loop. */
     operations: createFairQueue(4, 2),
     /** Reads of many JSON objects, which may have hundreds of KiB each. */

@@ -7,7 +7,7 @@ export interface Client {
 }
 
 /** The part of a prepared operation that usage depends on. */
-export interface CountedOperation {
+export interface OperationSummary {
   readonly name: string | undefined
   readonly hash: string | undefined
   readonly fields: ReadonlySet<string>
@@ -16,11 +16,11 @@ export interface CountedOperation {
 export interface Caller {
   readonly viewer: { readonly tenantAppId: string; readonly keyId: string }
   readonly client: Client | undefined
-  readonly operation: CountedOperation
+  readonly operation: OperationSummary
 }
 
 /** What documents that are not valid count as. */
-export const invalidOperation: CountedOperation = { name: '(invalid)', hash: undefined, fields: new Set() }
+export const invalidOperation: OperationSummary = { name: '(invalid)', hash: undefined, fields: new Set() }
 
 /** Counts the operations that a process executes. The domain implements it (domain/usage/usage-counts.ts). */
 export interface UsageCounter {

@@ -3,7 +3,7 @@ import type { JobStatus } from '../../../engine/db/generated/prisma/enums.ts'
 import { type Condition, createClause } from '../../../engine/db/read/list.ts'
 import { createOwnerships } from '../../../engine/db/read/owner.ts'
 import { type Statement, statement, write } from '../../../engine/db/statement.ts'
-import { type Arity, givenTable } from '../../../engine/db/write/given.ts'
+import { type Arity, unnestRows } from '../../../engine/db/write/unnest.ts'
 import { defaultMaxAttempts, maxTypeLength, typePattern } from '../job.input.ts'
 import { statesBefore, type Transition } from './transitions.ts'
 
@@ -103,7 +103,7 @@ function insertJobs(arity: Arity, columns: string): Statement {
     INSERT INTO job (tenant_app_id, id, job_type, payload, max_attempts, run_at, idempotency_key, created_at, updated_at)
     SELECT $1, given_id, given_job_type, given_payload::json, given_max_attempts::integer,
       greatest(given_run_at::timestamptz, ${now}), given_idempotency_key, ${now}, ${now}
-    FROM ${givenTable(['id', 'job_type', 'payload', 'max_attempts', 'run_at', 'idempotency_key'], 2, arity)}
+    FROM ${unnestRows(['id', 'job_type', 'payload', 'max_attempts', 'run_at', 'idempotency_key'], 2, arity)}
     ON CONFLICT DO NOTHING`,
     columns,
   )

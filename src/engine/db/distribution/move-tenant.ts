@@ -31,7 +31,7 @@ interface Node {
  * @param other the name of the other node
  * @throws OperatorError if a transaction runs for too long
  */
-async function raiseNumbers(sql: Sql, { node, group }: Node, other: string): Promise<void> {
+async function advanceSequences(sql: Sql, { node, group }: Node, other: string): Promise<void> {
   // Those of sessions that have ended can hold it up.
   await sql.execute(recoverPrepared)
   const wanted = (await readNumber(sql, other, usedNumber)) + margin
@@ -111,7 +111,7 @@ export function moveTenant(driver: Driver, options: MoveOptions) {
       return undefined
     }
     const others = (await sql.query(listOthers, [from.shard, options.tenantAppId])).map(([name]) => String(name))
-    await raiseNumbers(sql, target, from.node)
+    await advanceSequences(sql, target, from.node)
     options.onMove?.(others)
     await move(sql, { shard: from.shard, group: target.group, ids: [from.nodeId, target.nodeId] })
     return from.node

@@ -6,21 +6,21 @@ import { findForeignNumbers, isPlacedAsNoted, readTables } from './layout.ts'
 import { runOnNodes } from './nodes.ts'
 
 /** One part of what a distributed database has to fulfil. */
-export interface Finding {
+export interface Check {
   readonly part: string
   /** Undefined: it could not be checked. */
-  readonly isRight: boolean | undefined
+  readonly ok: boolean | undefined
   /** What was found, and what an operator has to do. */
   readonly text: string
 }
 
-const right = (part: string, text: string): Finding => ({ part, isRight: true, text })
-const wrong = (part: string, text: string): Finding => ({ part, isRight: false, text })
+const right = (part: string, text: string): Check => ({ part, ok: true, text })
+const wrong = (part: string, text: string): Check => ({ part, ok: false, text })
 
 const again = 'Stop all gateways and workers, and run: npm run fusion -- migrate distribute'
 
 /** Checks a distributed database. It changes nothing, and gateways can run meanwhile. */
-export async function verifyDistribution(sql: Sql): Promise<Finding[]> {
+export async function verifyDistribution(sql: Sql): Promise<Check[]> {
   return [
     await checkTables(sql),
     await checkNumbers(sql),
@@ -31,7 +31,7 @@ export async function verifyDistribution(sql: Sql): Promise<Finding[]> {
   ]
 }
 
-async function checkTables(sql: Sql): Promise<Finding> {
+async function checkTables(sql: Sql): Promise<Check> {
   const tables = await readTables(sql)
   const missing = tables.filter(({ isDistributed }) => !isDistributed).map(({ name }) => name)
   if (missing.length > 0) return wrong('tables', `Not distributed: ${missing.join(', ')}. ${again}`)
@@ -39,13 +39,13 @@ async function checkTables(sql: Sql): Promise<Finding> {
   return right('tables', `${ofTenants} are distributed by tenant, ${tables.length - ofTenants} are on each node`)
 }
 
-async function checkNumbers(sql: Sql): Promise<Finding> {
+async function checkNumbers(sql: Sql): Promise<Check> {
   const nodes = await findForeignNumbers(sql)
   if (nodes.length === 0) return right('numbers', 'Each node numbers its events itself')
   return wrong('numbers', `Restored into another server: ${nodes.join(', ')}. Events could be missed. ${again}`)
 }
 
-async function checkPlaces(sql: Sql): Promise<Finding> {
+async function checkPlaces(sql: Sql): Promise<Check> {
   if (await isPlacedAsNoted(sql)) return right('shards', 'The shards are where they were noted')
   return wrong('shards', `Shards were moved without the gateway. Events could be missed. ${again}`)
 }
@@ -62,7 +62,7 @@ const describe = `
   ) AS found (name, definition)`
 
 /** Compares the nodes with this server. */
-async function checkNodes(sql: Sql): Promise<Finding> {
+async function checkNodes(sql: Sql): Promise<Check> {
   const [[text] = []] = await sql.query(statement(describe))
   const expected = Object.entries(JSON.parse(String(text)) as Record<string, string>)
   const problems: string[] = []
@@ -78,7 +78,7 @@ async function checkNodes(sql: Sql): Promise<Finding> {
 const readBodies = statement(`SELECT proname::text, prosrc FROM pg_proc WHERE ${isOwnFunction('oid')}`)
 
 /** Compares the functions of the event log with those of this version. Those of one server lose events. */
-async function checkFunctions(sql: Sql): Promise<Finding> {
+async function checkFunctions(sql: Sql): Promise<Check> {
   const bodies = new Map((await sql.query(readBodies)).map(([name, body]) => [String(name), String(body)]))
   const others = readDistributedFunctions()
     .filter(({ name, text }) => !text.includes(`$$${bodies.get(name)}$$`))
@@ -108,9 +108,9 @@ const howTo =
   'Not checked. On the coordinator, add pg_stat_statements after citus to shared_preload_libraries, set citus.stat_statements_track = all, and run: CREATE EXTENSION pg_stat_statements'
 
 /** Lists the statements of this role that Citus has sent to several nodes. */
-async function checkStatements(sql: Sql): Promise<Finding> {
+async function checkStatements(sql: Sql): Promise<Check> {
   const [[hasExtension, isTracked] = []] = await sql.query(findSource)
-  if (hasExtension !== true || isTracked !== true) return { part: 'statements', isRight: undefined, text: howTo }
+  if (hasExtension !== true || isTracked !== true) return { part: 'statements', ok: undefined, text: howTo }
   const ofTenants = (await readTables(sql)).filter(({ isOfTenants }) => isOfTenants).map(({ name }) => name)
   const reads = new RegExp(`\\b(FROM|JOIN|UPDATE|INTO) "?(${ofTenants.join('|').replaceAll('"', '')})\\b`)
   const lines = (await sql.query(listStatements))

@@ -1,7 +1,7 @@
 import { dataModel, type Model, type Row, type Table } from '../data-model.ts'
 import type { Sql } from '../sql.ts'
 import { type Parameter, type Statement, write } from '../statement.ts'
-import { type Arity, type GivenValue, givenParameters, givenTable, givenValue, toText } from './given.ts'
+import { type Arity, type GivenValue, givenParameters, givenValue, toText, unnestRows } from './unnest.ts'
 
 /**
  * How to insert a row that exists. `skip`: rows that violate a unique constraint are left out. `update`: if the id
@@ -69,7 +69,7 @@ export function insertParameters(rows: readonly InsertedRow[], arity: Arity): Pa
 export function insertRowsText(table: Table, fields: readonly string[], onConflict: OnConflict, arity: Arity): string {
   const columns = fields.map((field) => table.columnOf(field))
   const names = columns.map(({ column }) => `"${column}"`).join(', ')
-  const given = givenTable(
+  const given = unnestRows(
     columns.map(({ column }) => column),
     1,
     arity,

@@ -3,6 +3,7 @@ import { type SelectedColumns, selectColumns } from '../read/columns.ts'
 import { createOwnerships, type Owner } from '../read/owner.ts'
 import type { Sql } from '../sql.ts'
 import { type Parameter, type Statement, statement, write } from '../statement.ts'
+import { type InsertedRow, insertParameters, insertRowsText } from './insert.ts'
 import {
   type Arity,
   arityOf,
@@ -11,10 +12,9 @@ import {
   changedValue,
   changeValues,
   givenParameters,
-  givenTable,
   setsColumn,
-} from './given.ts'
-import { type InsertedRow, insertParameters, insertRowsText } from './insert.ts'
+  unnestRows,
+} from './unnest.ts'
 
 /** Rows by their ids. */
 export type RowsById<M extends Model> = ReadonlyMap<string, Row<M>>
@@ -133,6 +133,6 @@ function updateText(table: Table, fields: readonly string[], first: number, arit
   return (
     `UPDATE "${table.name}" SET ${sets.join(', ')}, ` +
     `"updated_at" = CASE WHEN ${isChange} THEN $${first}::timestamptz ELSE "updated_at" END ` +
-    `FROM ${givenTable(['id', ...changeColumns(columns)], first + 1, arity)}`
+    `FROM ${unnestRows(['id', ...changeColumns(columns)], first + 1, arity)}`
   )
 }

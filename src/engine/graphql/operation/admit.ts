@@ -136,7 +136,7 @@ export function createUsageRecorder(counts: UsageCounter) {
   const callerOf = ({ operation, context: { viewer, client } }: RecordedRequest): Caller => ({
     viewer,
     client,
-    operation: operation.counted,
+    operation: operation.summary,
   })
 
   return {

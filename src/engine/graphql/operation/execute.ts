@@ -14,7 +14,7 @@ import type { Idempotency } from '../../idempotency/idempotency.ts'
 import type { Held } from '../../limits/concurrency.ts'
 import { toGatewayError } from '../../telemetry/gateway-error.ts'
 import type { Logger } from '../../telemetry/logger.ts'
-import { errorAtEachPath, maxErrors, withholding } from '../schema/withheld.ts'
+import { errorAtEachPath, maxErrors, withMasks } from '../schema/masked.ts'
 import type { Values } from './prepare/coerce-variables.ts'
 import { hasScopes, type PreparedOperation } from './prepare/prepare.ts'
 
@@ -57,7 +57,7 @@ export interface OperationResponse {
  */
 export async function executeOperation(execution: Execution, event?: unknown): Promise<ExecutionResult> {
   const { operation } = execution
-  const context = hasScopes(execution.context.viewer, operation) ? execution.context : withholding(execution.context)
+  const context = hasScopes(execution.context.viewer, operation) ? execution.context : withMasks(execution.context)
   const run = async () => {
     const { errors, ...result } = toClientResult(await runOperation({ ...execution, context }, event), execution)
     return errors ? { errors: errorAtEachPath(context, errors), ...result } : result

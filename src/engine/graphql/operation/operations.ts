@@ -94,7 +94,7 @@ export function createOperations(options: OperationsOptions): Operations {
     const prepare = () => preparer.prepare(text, operationName)
     if (text === undefined || preparer.isPrepared(text, operationName)) return prepare()
     await limits.points.spend(viewer, 0)
-    const prepared = await queues.steps.run(viewer, prepare, isAbandoned)
+    const prepared = await queues.parsing.run(viewer, prepare, isAbandoned)
     const points = prepared.errors ? Math.floor(text.length / charactersPerPoint) : 0
     if (points > 0) await limits.points.charge(viewer, points)
     return prepared

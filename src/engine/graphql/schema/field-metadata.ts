@@ -26,7 +26,7 @@ export interface FieldMetadata {
   /** The scope that a viewer needs for this field. By default that of its type. */
   readonly scope?: FieldScope | undefined
   /** Whether the field is null for viewers without the scope, although it always has a value. */
-  readonly isWithheld?: boolean
+  readonly isMasked?: boolean
   /** Whether the field has a value unless it has an error. `FieldPlugin` sets it. */
   readonly isNullByError?: boolean
   /** Whether the result is a secret that is shown only once. It is not stored for an idempotency key. */

@@ -4,7 +4,7 @@ import { type FieldScope, requireScope } from '../../auth/scopes.ts'
 import type { Context } from '../../context.ts'
 import { deprecationReason } from './deprecation.ts'
 import { type FieldMetadata, metadataKey, metadataOf } from './field-metadata.ts'
-import { withhold } from './withheld.ts'
+import { mask } from './masked.ts'
 
 declare global {
   export namespace PothosSchemaTypes {
@@ -33,7 +33,7 @@ type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['
 /**
  * Keeps the metadata of each field in the schema, where `operation/prepare` reads it, and guards the fields that need a
  * scope. In a guarded schema a viewer without the scope gets FORBIDDEN for the field, and its resolver does not run. If
- * the field is nullable, it is null in every row, each with the error (withheld.ts). The description of a field names
+ * the field is nullable, it is null in every row, each with the error (masked.ts). The description of a field names
  * its scope. All fields of Query are nullable, so that the error of one does not erase the others
  * (docs/decisions/0022-nullable-fields-of-query.md).
  *
@@ -41,16 +41,16 @@ type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['
  */
 class FieldPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(field: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
-    const { scope, isWithheld, isSecret, cost, relation, columns, deprecation } = field.pothosOptions as FieldMetadata
+    const { scope, isMasked, isSecret, cost, relation, columns, deprecation } = field.pothosOptions as FieldMetadata
     if (field.deprecationReason != null) {
       throw new Error(
         `${field.parentType}.${field.name} needs dates: declare \`deprecation\` instead of \`deprecationReason\``,
       )
     }
     const ofType = this.buildCache.getTypeConfig(field.parentType).pothosOptions.scope
-    const isNullable = isWithheld || field.parentType === 'Query'
+    const isNullable = isMasked || field.parentType === 'Query'
     const isNullByError = isNullable && !field.type.nullable
-    const declared = { scope: scope ?? ofType, isWithheld, isSecret, cost, relation, columns, deprecation }
+    const declared = { scope: scope ?? ofType, isMasked, isSecret, cost, relation, columns, deprecation }
     const metadata = { ...declared, isNullByError }
     const known = { ...field, extensions: { ...field.extensions, [metadataKey]: metadata } }
     const needed = scopeOf(known)
@@ -79,7 +79,7 @@ class FieldPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     return (parent, args, context, info) => {
       const ofRequest = context as Types['Context'] & Context
       const { viewer } = ofRequest
-      if (!viewer.scopes.includes(scope) && isNullableType(info.returnType)) return withhold(ofRequest, info, scope)
+      if (!viewer.scopes.includes(scope) && isNullableType(info.returnType)) return mask(ofRequest, info, scope)
       requireScope(viewer, scope)
       return resolve(parent, args, context, info)
     }

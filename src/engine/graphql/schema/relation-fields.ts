@@ -129,7 +129,7 @@ interface NestedListOptions extends NestedOptions {
   /** The assumed length without `first`. */
   readonly length?: number
   /** Whether the list is null for viewers without the scope. */
-  readonly isWithheld?: boolean
+  readonly isMasked?: boolean
 }
 
 interface NestedConnectionOptions extends NestedOptions {
@@ -155,7 +155,7 @@ function keyOf(row: unknown, from: string): string {
  * `defineNestedList(User, 'accounts', { relation: accountsOfUser, … })` ⇒ `User.accounts(first, filter, orderBy)`
  */
 export function defineNestedList(owner: ObjectRef<Types, unknown>, name: string, options: NestedListOptions): void {
-  const { type, relation, from, plural, scope, description, selection, length, isWithheld = false } = options
+  const { type, relation, from, plural, scope, description, selection, length, isMasked = false } = options
   const restrictTo = oncePerField((args, context): Relation<Model, Rows> => {
     const limit = args.first == null ? undefined : readPageSize({ first: args.first }).size
     const order = selection?.order.read(args.orderBy, args.thenBy) ?? oldestFirst
@@ -172,7 +172,7 @@ export function defineNestedList(owner: ObjectRef<Types, unknown>, name: string,
     t.field({
       type: [type],
       scope,
-      isWithheld,
+      isMasked,
       description: `${description}, oldest first.`,
       args: {
         first: t.arg.int({

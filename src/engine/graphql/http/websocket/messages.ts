@@ -43,7 +43,7 @@ export function readMessages(
     if (!viewer || (!isLong && limits.messages.take(viewer) === 0)) return start()
     const release = flow.hold()
     await limits.messages.wait(viewer, 1, isUnread)
-    if (isLong) await limits.queues.steps.run(viewer, start, isUnread).catch(() => undefined)
+    if (isLong) await limits.queues.parsing.run(viewer, start, isUnread).catch(() => undefined)
     else if (!isUnread()) start()
     release()
   }

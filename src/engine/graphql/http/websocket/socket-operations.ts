@@ -101,7 +101,7 @@ export function createSocketOperations(options: SocketOperationsOptions) {
         resolve()
         return setImmediate()
       }
-      limits.queues.steps.run(viewer, write, isAbandoned).catch(reject)
+      limits.queues.parsing.run(viewer, write, isAbandoned).catch(reject)
     })
   }
 

@@ -22,7 +22,7 @@ import type { Context } from '../../../context.ts'
 import type { ReadPlan } from '../../../db/read/relation.ts'
 import { own } from '../../../own.ts'
 import type { Metrics } from '../../../telemetry/metrics.ts'
-import { type CountedOperation, maxNameLength } from '../../../telemetry/usage.ts'
+import { maxNameLength, type OperationSummary } from '../../../telemetry/usage.ts'
 import { metadataOf } from '../../schema/field-metadata.ts'
 import { coerceVariables, type Values } from './coerce-variables.ts'
 import { createCost, createNodeCount } from './cost.ts'
@@ -109,7 +109,7 @@ export interface PreparedOperation {
   /** Whether its response has secrets, which are shown only once. */
   readonly showsSecrets: boolean
   /** How it is counted: its name, cut, the hash of its document, and the fields that it selects. */
-  readonly counted: CountedOperation
+  readonly summary: OperationSummary
   /** The document that the executors get, with `Coerced` variables. */
   readonly executable: DocumentNode
   readonly schemas: Schemas
@@ -272,7 +272,7 @@ function prepareOperation(
     schemas,
     scopes: [...scopes],
     showsSecrets: selection.fields.some(({ field }) => metadataOf(field).isSecret === true),
-    counted: { name: name?.slice(0, maxNameLength), hash: hash('sha256', document.loc?.source.body ?? ''), fields },
+    summary: { name: name?.slice(0, maxNameLength), hash: hash('sha256', document.loc?.source.body ?? ''), fields },
     ...createCost(definition, selection),
     countNodes: createNodeCount(selection.fields),
     planOf: createPlanner(selection),

@@ -18,7 +18,7 @@ export function arityOf(rows: readonly unknown[]): Arity {
  *
  * @param first the number of the first parameter
  */
-export function givenTable(columns: readonly string[], first: number, arity: Arity = 'many'): string {
+export function unnestRows(columns: readonly string[], first: number, arity: Arity = 'many'): string {
   const type = arity === 'one' ? 'text' : 'text[]'
   const parameters = columns.map((_, index) => `$${first + index}::${type}`).join(', ')
   const rows = arity === 'one' ? `(VALUES (${parameters}))` : `unnest(${parameters})`
@@ -30,7 +30,7 @@ export function givenValue({ column, sqlType }: Column): string {
   return `${givenName(column)}::${sqlType}`
 }
 
-/** The parameters of `givenTable`: a value or an array for each column. */
+/** The parameters of `unnestRows`: a value or an array for each column. */
 export function givenParameters<Row>(
   rows: readonly Row[],
   values: readonly ((row: Row) => GivenValue | undefined)[],

@@ -6,19 +6,19 @@ import type { GatewayError } from '../../errors.ts'
 type Path = GraphQLResolveInfo['path']
 
 /** The fields of an execution that its viewer may not see: the error of each, and where else they are null. */
-interface Withheld {
-  readonly byField: Map<FieldNode | undefined, WithheldField[]>
+interface Masked {
+  readonly byField: Map<FieldNode | undefined, MaskedField[]>
   count: number
 }
 
 /** A field of a document, by all nodes that select it in a row: fragments can merge others with the first of them. */
-interface WithheldField {
+interface MaskedField {
   readonly nodes: readonly FieldNode[]
   readonly error: GatewayError
   readonly paths: Path[]
 }
 
-const executions = new WeakMap<Context, Withheld>()
+const executions = new WeakMap<Context, Masked>()
 
 /**
  * The most errors of rows in a response. With 55,000, an attack made another client wait for 7 s and took 2.3 GiB; with
@@ -26,8 +26,8 @@ const executions = new WeakMap<Context, Withheld>()
  */
 export const maxErrors = 2_000
 
-/** The context of one execution, for which fields can be withheld. */
-export function withholding(context: Context): Context {
+/** The context of one execution, for which fields can be masked. */
+export function withMasks(context: Context): Context {
   const own = { ...context }
   executions.set(own, { byField: new Map(), count: 0 })
   return own
@@ -41,17 +41,17 @@ export function withholding(context: Context): Context {
  * @returns null
  * @throws GatewayError FORBIDDEN for the first row of a field of the document
  */
-export function withhold(context: Context, { fieldNodes: nodes, path }: GraphQLResolveInfo, scope: Scope): null {
-  const withheld = executions.get(context)
-  const fields = withheld?.byField.get(nodes[0]) ?? []
+export function mask(context: Context, { fieldNodes: nodes, path }: GraphQLResolveInfo, scope: Scope): null {
+  const masked = executions.get(context)
+  const fields = masked?.byField.get(nodes[0]) ?? []
   const known = fields.find((field) => isSame(field.nodes, nodes))
-  if (!withheld || !known) {
+  if (!masked || !known) {
     const error = forbidden(scope)
-    withheld?.byField.set(nodes[0], [...fields, { nodes, error, paths: [] }])
+    masked?.byField.set(nodes[0], [...fields, { nodes, error, paths: [] }])
     throw error
   }
-  withheld.count += 1
-  if (withheld.count <= maxErrors) known.paths.push(path)
+  masked.count += 1
+  if (masked.count <= maxErrors) known.paths.push(path)
   return null
 }
 
