@@ -1,10 +1,9 @@
 import { isUtf8 } from 'node:buffer'
-import { isDriverAdapterError } from '@prisma/driver-adapter-utils'
 import { isEventId } from '../domain/event/event.ts'
 import { RecordError, type Transfer } from '../domain/resource.ts'
 import { domain } from '../domain/resources.ts'
 import type { Database } from '../engine/db/database.ts'
-import { isDatabaseUnavailable, refusalOf } from '../engine/db/errors.ts'
+import { isDatabaseUnavailable, isUniqueViolation, refusalOf } from '../engine/db/errors.ts'
 import { isPossibleId } from '../engine/db/storable.ts'
 import { problemOfNumbers } from '../engine/input/json.ts'
 import { own } from '../engine/own.ts'
@@ -256,9 +255,7 @@ async function writeBatch<Item extends ReadRecord>(
 function reasonOf(error: unknown): string {
   if (error instanceof RecordError) return error.message
   if (isDatabaseUnavailable(error)) throw error
-  if (isDriverAdapterError(error) && error.cause.kind === 'UniqueConstraintViolation') {
-    return 'another record has the same platform account or id'
-  }
+  if (isUniqueViolation(error)) return 'another record has the same platform account or id'
   const refusal = refusalOf(error)
   if (refusal === undefined) throw error
   return /affect row a second time/.test(refusal) ? 'has the same id twice' : `the database refused it: ${refusal}`

@@ -138,6 +138,11 @@ export function isUnknownObject(error: unknown): boolean {
   return ['42P01', '42703', '42883'].some((state) => hasState(error, state))
 }
 
+/** Whether a write failed because another row has its id or another value that must differ. */
+export function isUniqueViolation(error: unknown): boolean {
+  return hasState(error, '23505')
+}
+
 /**
  * Whether a write failed because the row that it refers to is missing.
  *
