@@ -43,7 +43,6 @@ export function createServices(
   const engine = createEngineServices(database, { userModel: 'User', longModels: ['Job'], usageCounts }, options)
   const { metrics, queues } = engine
   const documents = createDocumentCache()
-  const usage = createUsageReader(database)
   const jobs = createJobStore(database, { ...options, metrics })
   const storesFor = (sql: Sql) => ({ jobs: jobs.on(sql), deliveries: createDeliveryStore(sql) })
   return {
@@ -52,7 +51,7 @@ export function createServices(
     storesFor,
     usageCounts,
     documents,
-    readUsage: (payer, read) => queues.searches.run(payer, () => read(usage)),
+    readUsage: ({ viewer, sql }, read) => queues.searches.run(viewer, () => read(createUsageReader({ sql }))),
     webhooks: {
       secrets: options.keyRing,
       checkQuery: createQueryCheck({ documents, metrics, steps: queues.parsing }),

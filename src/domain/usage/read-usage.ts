@@ -55,8 +55,11 @@ export function isUsageId(id: string): boolean {
 
 export type UsageReader = ReturnType<typeof createUsageReader>
 
-/** Runs the reads of requests, fairly. */
-export type ReadUsage = <Result>(payer: Payer, read: (usage: UsageReader) => Promise<Result>) => Promise<Result>
+/** Runs the reads of a request, fairly. */
+export type ReadUsage = <Result>(
+  request: { readonly viewer: Payer; readonly sql: Database['sql'] },
+  read: (usage: UsageReader) => Promise<Result>,
+) => Promise<Result>
 
 export function createUsageReader({ sql }: Pick<Database, 'sql'>) {
   /** Sends a statement with conditions on the rows `u`: the range of days, and those whose value is given. */

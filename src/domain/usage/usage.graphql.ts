@@ -135,11 +135,11 @@ builder.queryField('usage', (t) =>
         from: t.arg({ type: 'Date', description: 'The first day, in UTC. By default 29 days before `to`.' }),
         to: t.arg({ type: 'Date', description: 'The last day, in UTC. By default the current one.' }),
       },
-      async resolve(_, args, { viewer, readUsage }) {
+      async resolve(_, args, context) {
         const range = readRange(args)
-        const selection = { ...range, tenantAppId: viewer.tenantAppId }
+        const selection = { ...range, tenantAppId: context.viewer.tenantAppId }
         const page = await readPageById(args, { isId: isUsageId, name: 'a cursor of usage' }, (window) =>
-          readUsage(viewer, (usage) => usage.page({ ...selection, ...window })),
+          context.readUsage(context, (usage) => usage.page({ ...selection, ...window })),
         )
         return { ...page, range } as never
       },
@@ -153,9 +153,9 @@ builder.queryField('usage', (t) =>
           type: [OperationUsage],
           description: `The sums over all days from \`from\` to \`to\`, most requests first, at most ${maxOperations}.`,
           cost: { extra: () => pointsOfScan },
-          resolve: (parent, _, { viewer, readUsage }) => {
-            const selection = { ...rangeOf(parent), tenantAppId: viewer.tenantAppId }
-            return readUsage(viewer, (usage) => usage.operations(selection, maxOperations))
+          resolve: (parent, _, context) => {
+            const selection = { ...rangeOf(parent), tenantAppId: context.viewer.tenantAppId }
+            return context.readUsage(context, (usage) => usage.operations(selection, maxOperations))
           },
         }),
         fields: connection.field({
@@ -163,9 +163,9 @@ builder.queryField('usage', (t) =>
           description:
             'The fields of the schema that were selected from `from` to `to`, most requests first, and then the deprecated ones that were not.',
           cost: { extra: () => pointsOfScan },
-          async resolve(parent, _, { viewer, readUsage }, { schema }) {
-            const { tenantAppId } = viewer
-            const used = await readUsage(viewer, (usage) => usage.fields({ ...rangeOf(parent), tenantAppId }))
+          async resolve(parent, _, context, { schema }) {
+            const { tenantAppId } = context.viewer
+            const used = await context.readUsage(context, (usage) => usage.fields({ ...rangeOf(parent), tenantAppId }))
             const deprecated = deprecatedFields(schema)
             const rows = used.map((row) => ({ ...row, deprecationReason: deprecated.get(row.field) ?? null }))
             for (const { field } of used) deprecated.delete(field)
