@@ -2,8 +2,8 @@ import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapt
 import type { RequestDatabase } from './request-database.ts'
 import type { Parameter, Statement } from './statement.ts'
 
-/** What a server answers to a statement. */
-export interface Answer {
+/** What a server returns for a statement. */
+export interface StatementResult {
   /** Each row is a list of values in the order of the columns. */
   readonly rows: unknown[][]
   /** How many rows the statement inserted, updated or deleted. */
@@ -11,7 +11,7 @@ export interface Answer {
 }
 
 /** Sends a statement. */
-export type Send = (statement: Statement, parameters: readonly Parameter[]) => Promise<Answer>
+export type Send = (statement: Statement, parameters: readonly Parameter[]) => Promise<StatementResult>
 
 export interface OpenTransaction {
   readonly send: Send
@@ -34,8 +34,8 @@ export interface Connector extends Server {
   /** Sends a read of a request to a replica, if one may serve it; otherwise calls `sendToPrimary`. */
   routeRead?(
     request: RequestDatabase,
-    ...sent: [...Parameters<Send>, sendToPrimary: () => Promise<Answer>]
-  ): Promise<Answer>
+    ...sent: [...Parameters<Send>, sendToPrimary: () => Promise<StatementResult>]
+  ): Promise<StatementResult>
   /** The server with the rows of a tenant, if it is another one. Any server forwards the statements of others. */
   serverOf?(tenantAppId: string): Server | undefined
   /** Whether the rows of tenants are on several servers. It is known when there was a session. Absent: they are not. */

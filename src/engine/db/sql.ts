@@ -1,5 +1,5 @@
 import { clientHasGone } from '../errors.ts'
-import type { Answer, Connector, OpenTransaction, Server } from './driver.ts'
+import type { Connector, OpenTransaction, Server, StatementResult } from './driver.ts'
 import { isConflict } from './errors.ts'
 import { type RequestDatabase, type StatementEnd, type StatementObserver, waitFor } from './request-database.ts'
 import type { Parameter, Statement } from './statement.ts'
@@ -100,7 +100,7 @@ export class Sql {
     else effect()
   }
 
-  private send(statement: Statement, parameters: readonly Parameter[], mayWait: boolean): Promise<Answer> {
+  private send(statement: Statement, parameters: readonly Parameter[], mayWait: boolean): Promise<StatementResult> {
     const { transaction, request } = this
     if (transaction) return this.sendTo(transaction, statement, parameters)
     const { runWrite } = this.options
@@ -115,7 +115,7 @@ export class Sql {
     return (tenantAppId !== undefined && this.connector.serverOf?.(tenantAppId)) || this.connector
   }
 
-  private read(statement: Statement, parameters: readonly Parameter[]): Promise<Answer> {
+  private read(statement: Statement, parameters: readonly Parameter[]): Promise<StatementResult> {
     const { connector, request, server } = this
     const send = () => server.send(statement, parameters)
     const { routeRead } = connector
@@ -131,7 +131,7 @@ export class Sql {
     target: Server | Transaction,
     statement: Statement,
     parameters: readonly Parameter[],
-  ): Promise<Answer> {
+  ): Promise<StatementResult> {
     const { actor } = this.request
     if (actor === undefined || statement.writes === undefined)
       return this.observed(statement.text, () => target.send(statement, parameters))
@@ -241,14 +241,14 @@ class Transaction {
     this.open = open
   }
 
-  send(statement: Statement, parameters: readonly Parameter[]): Promise<Answer> {
+  send(statement: Statement, parameters: readonly Parameter[]): Promise<StatementResult> {
     if (this.hasEnded) return Promise.reject(new Error('A statement was sent after the end of its transaction'))
-    const answer = this.last.then(() => this.open.send(statement, parameters))
-    this.last = answer.catch((error: unknown) => {
+    const result = this.last.then(() => this.open.send(statement, parameters))
+    this.last = result.catch((error: unknown) => {
       if (isConflict(error)) this.conflict ??= { error }
       this.failure ??= { error }
     })
-    return answer
+    return result
   }
 
   nextSavepoint(): string {
@@ -304,15 +304,15 @@ async function sendInTransaction(
   actor: string,
   statement: Statement,
   parameters: readonly Parameter[],
-): Promise<Answer> {
+): Promise<StatementResult> {
   const open = await begin(server, actor)
-  let answer: Answer
+  let result: StatementResult
   try {
-    answer = await open.send(statement, parameters)
+    result = await open.send(statement, parameters)
   } catch (error) {
     await open.end('ROLLBACK').catch(() => undefined)
     throw error
   }
   await open.end('COMMIT')
-  return answer
+  return result
 }

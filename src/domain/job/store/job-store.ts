@@ -168,13 +168,13 @@ export function createJobStore(
         return (await sql.query(statements.insert[arity], [tenantAppId, ...given])).map(toJob)
       },
       /**
-       * Claims due jobs of one tenant, as many of each type as possible, first of the types that are named first. Returns
-       * them oldest first.
+       * Claims due jobs of one tenant, as many of each type as possible, first of the types that are named first.
+       * Returns them oldest first.
        */
       claim,
       /**
-       * Claims due jobs of all tenants, as many of each type as possible, and those of the tenants first that come after
-       * the one that was served last with the type. Returns them in the order of the types and tenants.
+       * Claims due jobs of all tenants, as many of each type as possible, and those of the tenants first that come
+       * after the one that was served last with the type. Returns them in the order of the types and tenants.
        */
       async claimOfAllTenants(request: WorkerClaim): Promise<Job[]> {
         const { lastServed, jobTypes, limit, leaseSeconds } = request
@@ -235,7 +235,8 @@ export function createJobStore(
         }
       },
       /**
-       * Removes jobs that finished more than `days` ago, in small batches. Imported jobs have no finishing time and stay.
+       * Removes jobs that finished more than `days` ago, in small batches. Imported jobs have no finishing time and
+       * stay.
        *
        * @returns how many
        */

@@ -6,7 +6,7 @@ import { btree_gin } from '@electric-sql/pglite/contrib/btree_gin'
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
 import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { OperatorError } from '../../errors.ts'
-import type { Answer, Connector, Driver, OpenTransaction } from '../driver.ts'
+import type { Connector, Driver, OpenTransaction, StatementResult } from '../driver.ts'
 import { formatTime } from '../read/columns.ts'
 import type { Parameter, Statement } from '../statement.ts'
 import {
@@ -163,7 +163,7 @@ async function send(
   session: Pick<PGlite | Transaction, 'query'>,
   { text }: Statement,
   parameters: readonly Parameter[],
-): Promise<Answer> {
+): Promise<StatementResult> {
   const { rows, affectedRows = 0 } = await session.query<unknown[]>(text, [...parameters], {
     rowMode: 'array',
     parsers,

@@ -58,8 +58,8 @@ export async function withSchemaEngine<Result>(
 }
 
 /**
- * Prisma's adapters, with scripts as the connector runs them: adapter-pg 7.10 splits a script at each semicolon, even in
- * a comment or a string; pglite-prisma-adapter 0.7 neither awaits it nor reports its error.
+ * Prisma's adapters, with scripts as the connector runs them: adapter-pg 7.10 splits a script at each semicolon, even
+ * in a comment or a string; pglite-prisma-adapter 0.7 neither awaits it nor reports its error.
  */
 function adaptersOf(connector: Connector): SqlMigrationAwareDriverAdapterFactory {
   const { provider, adapterName } = connector.prismaAdapters

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import type { Answer, Server } from '../driver.ts'
+import type { Server, StatementResult } from '../driver.ts'
 import { formatTime } from '../read/columns.ts'
 import type { Parameter, Statement } from '../statement.ts'
 import { sessionSettings } from './session.ts'
@@ -67,7 +67,7 @@ function createTransactionClient(
 /** Sends statements over the connections of a pool. */
 export function serverOf(pool: pg.Pool): Server {
   return {
-    send: async (statement, parameters) => answerOf(await sendOver(pool, statement, parameters)),
+    send: async (statement, parameters) => resultOf(await sendOver(pool, statement, parameters)),
 
     async begin() {
       const client = await pool.connect()
@@ -78,7 +78,7 @@ export function serverOf(pool: pg.Pool): Server {
         throw error
       }
       return {
-        send: async (statement, parameters) => answerOf(await client.query(toQuery(statement, parameters))),
+        send: async (statement, parameters) => resultOf(await client.query(toQuery(statement, parameters))),
         async end(how) {
           try {
             await client.query(how)
@@ -99,7 +99,10 @@ function sendOver(pool: pg.Pool, statement: Statement, parameters: readonly Para
   return sendInTransaction(pool, planForValues, [sent]) as Promise<pg.QueryArrayResult<unknown[]>>
 }
 
-const answerOf = ({ rows, rowCount }: pg.QueryArrayResult<unknown[]>): Answer => ({ rows, count: rowCount ?? 0 })
+const resultOf = ({ rows, rowCount }: pg.QueryArrayResult<unknown[]>): StatementResult => ({
+  rows,
+  count: rowCount ?? 0,
+})
 
 /** A statement for node-postgres. */
 export interface SentQuery extends pg.QueryArrayConfig {

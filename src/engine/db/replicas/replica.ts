@@ -1,5 +1,5 @@
 import pg from 'pg'
-import type { Answer, Connector, Send } from '../driver.ts'
+import type { Connector, Send, StatementResult } from '../driver.ts'
 import { isServerLost, isStatementTimeout } from '../errors.ts'
 import { Client } from '../postgres/client.ts'
 
@@ -27,7 +27,7 @@ export function createReplica(name: string, send: Send, observe: ReplicaObserver
 
     /** Sends it a read. Rejects at once when the replica becomes unusable before it answers. */
     read: (...sent: Parameters<Send>) =>
-      new Promise<Answer>((resolve, reject) => {
+      new Promise<StatementResult>((resolve, reject) => {
         waiting.add(reject)
         send(...sent)
           .then(resolve, reject)
@@ -55,8 +55,8 @@ export function createReplica(name: string, send: Send, observe: ReplicaObserver
 }
 
 /**
- * Creates the routing of the reads of requests that may lag, to the replicas in turn. All reads of one request go to one
- * server, so that they are consistent with each other. A read that fails on a replica is sent to the primary. The
+ * Creates the routing of the reads of requests that may lag, to the replicas in turn. All reads of one request go to
+ * one server, so that they are consistent with each other. A read that fails on a replica is sent to the primary. The
  * replica is excluded only if the server is lost.
  */
 export function createReadRouter(replicas: readonly Replica[]): NonNullable<Connector['routeRead']> {

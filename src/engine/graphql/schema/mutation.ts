@@ -80,8 +80,8 @@ interface MutationOptions<Fields extends InputFieldMap, Result> {
    */
   readonly prepare?: (context: Context, input: InputOf<Fields>) => Promise<void>
   /**
-   * Runs in a transaction, unless `transaction` is false. If it rejects a field of the input, the payload has `userErrors` and
-   * nothing is written.
+   * Runs in a transaction, unless `transaction` is false. If it rejects a field of the input, the payload has
+   * `userErrors` and nothing is written.
    */
   readonly run: (context: Context, input: InputOf<Fields>) => Promise<Result>
 }
