@@ -1,12 +1,11 @@
 import { createEngineServices, type EngineOptions, type Services } from '../engine/context.ts'
 import type { Database } from '../engine/db/database.ts'
-import type { Sql } from '../engine/db/sql.ts'
 import type { AllowedNetworks } from '../engine/network/private-networks.ts'
 import { createAddressCheck } from '../engine/network/private-networks.ts'
 import type { Logger } from '../engine/telemetry/logger.ts'
 import { createEventFeed, type EventFeed } from './event/event-feed.ts'
 import { createEventLog } from './event/event-log.ts'
-import { createJobStore, type JobStore } from './job/store/job-store.ts'
+import { createJobStore, type JobStores } from './job/store/job-store.ts'
 import type { Backoff } from './job/store/transitions.ts'
 import { createUsageReader, type ReadUsage } from './usage/read-usage.ts'
 import { createUsageCounts, type UsageCounts } from './usage/usage-counts.ts'
@@ -20,9 +19,7 @@ declare module '../engine/context.ts' {
     readonly webhooks: WebhookServices
     readonly readUsage: ReadUsage
     readonly documents: DocumentCache
-  }
-  interface RequestStores {
-    readonly jobs: JobStore
+    readonly jobs: JobStores
     readonly deliveries: DeliveryStore
   }
 }
@@ -43,12 +40,10 @@ export function createServices(
   const engine = createEngineServices(database, { userModel: 'User', longModels: ['Job'], usageCounts }, options)
   const { metrics, queues } = engine
   const documents = createDocumentCache()
-  const jobs = createJobStore(database, { ...options, metrics })
-  const storesFor = (sql: Sql) => ({ jobs: jobs.on(sql), deliveries: createDeliveryStore(sql) })
   return {
     ...engine,
-    ...storesFor(database.sql),
-    storesFor,
+    jobs: createJobStore(database, { ...options, metrics }),
+    deliveries: createDeliveryStore(database.sql),
     usageCounts,
     documents,
     readUsage: ({ viewer, sql }, read) => queues.searches.run(viewer, () => read(createUsageReader({ sql }))),

@@ -23,15 +23,8 @@ export interface RequestServices {
   readonly hasPreviousRelease: boolean
 }
 
-/** The services that send the statements of a request. The domain declares them as it does those above. */
-// biome-ignore lint/suspicious/noEmptyInterface: the domain adds to it
-export interface RequestStores {}
-
 /** The services that the requests of a process share. */
-export interface Services extends RequestServices, RequestStores, EngineServices {
-  /** Returns the services that send their statements by `sql`. */
-  readonly storesFor: (sql: Sql) => RequestStores
-}
+export interface Services extends RequestServices, EngineServices {}
 
 /** The services that do not depend on the domain. */
 export interface EngineServices extends Pick<RequestServices, 'tokens' | 'metrics' | 'hasPreviousRelease'> {
@@ -97,7 +90,7 @@ export function createEngineServices(
 }
 
 /** What reads and writes for a request, by its statements or by those of a transaction within it. */
-export interface RequestRows extends RequestStores {
+export interface RequestRows {
   /** Sends its statements. */
   readonly sql: Sql
   /** Write the rows that the viewer may change. */
@@ -128,7 +121,7 @@ type RequestParts = Pick<Context, 'viewer' | 'log'> & {
 }
 
 export function createContext(
-  { database, idempotency: _, usageCounts: __, queues, reading, storesFor, ...services }: Services,
+  { database, idempotency: _, usageCounts: __, queues, reading, ...services }: Services,
   { viewer, log, statements, trace, client }: RequestParts,
 ): Context {
   const { tenantAppId, userId } = viewer
@@ -140,7 +133,6 @@ export function createContext(
     maxLength: reading.maxLength,
   }
   const within = (sql: Sql): RequestRows => ({
-    ...storesFor(sql),
     sql,
     rows: rowsOf(sql, owner),
     loaders: createLoaders(sql, database.reads, owner, limits),

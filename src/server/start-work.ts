@@ -131,7 +131,7 @@ export function startWork(services: Services, options: StartWorkOptions): Work {
     ((work, run) =>
       traceWork(
         work,
-        (sql) => run(services.storesFor(sql).jobs),
+        (sql) => run(jobs.on(sql)),
         (code) => code,
       ))
   const worker = handlers && startWorker({ jobs, events, handlers, concurrency, leaseSeconds, log, trace })

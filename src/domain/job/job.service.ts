@@ -42,6 +42,9 @@ import {
 // validation. Each throws BAD_USER_INPUT naming every invalid field, with NOT_FOUND for a missing job and CONFLICT for
 // a stale token.
 
+/** The store, by the statements of the request. */
+const jobsOf = ({ jobs, sql }: Context) => jobs.on(sql)
+
 /**
  * How many jobs the fields of an operation have requested. Their payloads are in one response. A statement that
  * conflicts with another transaction runs again, so only one that has claimed counts.
@@ -49,7 +52,8 @@ import {
 const claimed = new WeakMap<Context, number>()
 
 export async function claim(context: Context, input: z.input<typeof claimInput>): Promise<JobLease[]> {
-  const { viewer, jobs } = context
+  const { viewer } = context
+  const jobs = jobsOf(context)
   const { jobTypes, limit, leaseSeconds } = parseInput(claimInput, input)
   const before = claimed.get(context) ?? 0
   if (before + limit > maxClaims) {
@@ -72,22 +76,22 @@ function inRandomOrder(jobTypes: Iterable<string>): string[] {
 
 export async function extend(context: Context, input: HeldJobInput & z.input<typeof extendInput>): Promise<JobLease> {
   const { leaseSeconds } = parseInput(extendInput, input)
-  return context.jobs.extendLease(heldBy(context, input), leaseSeconds)
+  return jobsOf(context).extendLease(heldBy(context, input), leaseSeconds)
 }
 
 export async function report(context: Context, input: HeldJobInput & z.input<typeof progressInput>): Promise<Job> {
   const { progress, message = null } = parseInput(progressInput, input)
-  return context.jobs.reportProgress(heldBy(context, input), progress, message)
+  return jobsOf(context).reportProgress(heldBy(context, input), progress, message)
 }
 
 export async function complete(context: Context, input: HeldJobInput & z.input<typeof resultInput>): Promise<Job> {
   const { result = null } = parseInput(resultInput, input)
-  return context.jobs.complete(heldBy(context, input), result)
+  return jobsOf(context).complete(heldBy(context, input), result)
 }
 
 export async function fail(context: Context, input: HeldJobInput & z.input<typeof failureInput>): Promise<Job> {
   const { code, message, retryable } = parseInput(failureInput, input)
-  return context.jobs.fail(heldBy(context, input), { code, message, isRetryable: retryable })
+  return jobsOf(context).fail(heldBy(context, input), { code, message, isRetryable: retryable })
 }
 
 function heldBy({ viewer }: Context, { id, leaseToken }: HeldJobInput): HeldJob {
@@ -120,7 +124,8 @@ function toNewRow(input: NewJob): NewJobRow {
 }
 
 async function writeJobs(context: Context, rows: readonly NewJobRow[]): Promise<Outcome<Job>[]> {
-  const { viewer, jobs } = context
+  const { viewer } = context
+  const jobs = jobsOf(context)
   const existing = await findByIdempotencyKeys(context, rows)
   const added = rows.filter((row) => !existing(row))
   const created = added.length > 0 ? await jobs.insert(viewer.tenantAppId, added) : []
@@ -148,9 +153,10 @@ function withoutResult({ viewer }: Context, job: Job): Job {
 }
 
 /** Finds the jobs with the idempotency keys of rows. Returns a function that returns the job for a row. */
-async function findByIdempotencyKeys({ viewer, jobs }: Context, rows: readonly NewJobRow[]) {
+async function findByIdempotencyKeys(context: Context, rows: readonly NewJobRow[]) {
+  const { viewer } = context
   const keys = rows.flatMap(({ idempotencyKey }) => idempotencyKey ?? [])
-  const found = keys.length > 0 ? await jobs.findByIdempotencyKeys(viewer.tenantAppId, keys) : []
+  const found = keys.length > 0 ? await jobsOf(context).findByIdempotencyKeys(viewer.tenantAppId, keys) : []
   const byKey = new Map(found.map((job) => [job.idempotencyKey, job]))
   return ({ idempotencyKey }: NewJobRow) => (idempotencyKey === null ? undefined : byKey.get(idempotencyKey))
 }
@@ -163,7 +169,8 @@ function isSameJob(job: Job, { jobType, payload }: NewJobRow): boolean {
 
 /** @throws GatewayError BAD_USER_INPUT: NOT_FOUND, or CONFLICT if the job is finished */
 export async function cancelJob(context: Context, { id }: { id: string }): Promise<Job> {
-  const { viewer, jobs } = context
+  const { viewer } = context
+  const jobs = jobsOf(context)
   return (await jobs.cancel({ tenantAppId: viewer.tenantAppId, id })) ?? reject(context, id, 'cancel')
 }
 
@@ -174,7 +181,8 @@ export async function cancelJob(context: Context, { id }: { id: string }): Promi
  *   worker can name
  */
 export async function retryJob(context: Context, { id }: { id: string }): Promise<Job> {
-  const { viewer, jobs } = context
+  const { viewer } = context
+  const jobs = jobsOf(context)
   const key = { tenantAppId: viewer.tenantAppId, id }
   const job = await jobs.find(key)
   if (!job) throw jobNotFound()
@@ -186,8 +194,8 @@ export async function retryJob(context: Context, { id }: { id: string }): Promis
 }
 
 /** Rejects a transition because of the state that the job has now. */
-async function reject({ viewer, jobs }: Context, id: string, transition: Transition): Promise<never> {
-  const job = await jobs.find({ tenantAppId: viewer.tenantAppId, id })
+async function reject(context: Context, id: string, transition: Transition): Promise<never> {
+  const job = await jobsOf(context).find({ tenantAppId: context.viewer.tenantAppId, id })
   throw job ? rejectedTransition(transition, job.status) : jobNotFound()
 }
 
@@ -212,10 +220,12 @@ export interface BulkResult {
  * @throws GatewayError BAD_USER_INPUT naming the limit, or the state if no job can make the transition in it
  */
 export async function changeJobs(
-  { viewer, jobs }: Context,
+  context: Context,
   transition: BulkTransition,
   { status, conditions, ...input }: BulkInput,
 ): Promise<BulkResult> {
+  const { viewer } = context
+  const jobs = jobsOf(context)
   const { limit } = parseInput(bulkInput, input)
   const possible = statesBefore(transition)
   if (status != null && !canMake(transition, status)) {
@@ -233,13 +243,14 @@ export async function changeJobs(
  * hundreds of KiB of JSON.
  */
 export async function followJob(
-  { viewer, jobs, events }: Context,
+  context: Context,
   { id }: { readonly id: string },
 ): Promise<LiveValues<SelectedRow<'Job'> | null>> {
+  const { viewer, events } = context
   const { tenantAppId } = viewer
   let isOver = false
   async function read(): Promise<SelectedRow<'Job'> | null> {
-    const status = await jobs.findStatus({ tenantAppId, id })
+    const status = await jobsOf(context).findStatus({ tenantAppId, id })
     isOver = status === undefined || isFinished(status)
     return status === undefined ? null : { id }
   }

@@ -10,6 +10,7 @@ import type { KeyRing } from '../../engine/secrets/key-ring.ts'
 import { lockKeys } from '../credential/key.service.ts'
 import { type EventType, isEventId, eventTypes as knownTypes } from '../event/event.ts'
 import { completeOf } from '../event/new-events.ts'
+import { createDeliveryStore } from './delivery/delivery-store.ts'
 import { generateSecret, secretOwnerOf } from './secrets.ts'
 import { webhookIds } from './webhook.ts'
 
@@ -190,13 +191,10 @@ export async function updateWebhook(
  * @returns the id of the deleted webhook
  * @throws GatewayError BAD_USER_INPUT with NOT_FOUND
  */
-export async function deleteWebhook(
-  { viewer, rows, deliveries }: Context,
-  { id }: { readonly id: string },
-): Promise<string> {
+export async function deleteWebhook({ viewer, sql, rows }: Context, { id }: { readonly id: string }): Promise<string> {
   if (!isPossibleId(id)) throw webhookNotFound('id')
   // Millions of deliveries take longer than one statement may.
-  await deliveries.removeOf({ tenantAppId: viewer.tenantAppId, id })
+  await createDeliveryStore(sql).removeOf({ tenantAppId: viewer.tenantAppId, id })
   if (!(await rows.delete('Webhook', [id])).has(id)) throw webhookNotFound('id')
   return id
 }
@@ -225,7 +223,7 @@ export async function redeliverEvents(
   context: Context,
   { webhookId, ...input }: z.input<typeof redelivery> & { readonly webhookId: string },
 ): Promise<Webhook> {
-  const { sql, viewer, deliveries } = context
+  const { sql, viewer } = context
   const webhook = await findWebhook(context, 'webhookId', webhookId)
   const { after, eventIds } = parseInput(redelivery, input)
   if (!webhook.enabled) throw invalidField('webhookId', 'CONFLICT', 'is the id of a disabled webhook. Enable it first')
@@ -234,7 +232,7 @@ export async function redeliverEvents(
   }
   const { tenantAppId } = viewer
   if (eventIds?.length) {
-    const known = new Set(await deliveries.redeliver(keyOf(webhook), eventIds.filter(isEventId)))
+    const known = new Set(await createDeliveryStore(sql).redeliver(keyOf(webhook), eventIds.filter(isEventId)))
     const unknown = eventIds.find((id) => !known.has(id))
     if (unknown !== undefined) throw invalidField('eventIds', 'NOT_FOUND', 'must be ids of events that are still kept')
     return webhook

@@ -88,7 +88,10 @@ export interface JobStoreOptions {
   readonly metrics: Pick<Metrics, 'jobAttempts'>
 }
 
-export type JobStore = ReturnType<ReturnType<typeof createJobStore>['on']>
+/** The store by the statements of the gateway itself; `on` returns it by those of a request. */
+export type JobStores = ReturnType<typeof createJobStore>
+
+export type JobStore = ReturnType<JobStores['on']>
 
 /**
  * Creates the store of the rows of jobs. A row holds all that is known about a job: its state, when it is due, its
