@@ -3,7 +3,7 @@ import { inject } from 'vitest'
 import { createDatabase, type Database, type DatabaseOptions } from '../../src/engine/db/database.ts'
 import { createEmbeddedDriver, createPglite } from '../../src/engine/db/embedded/embedded.ts'
 import { openPostgres } from '../../src/engine/db/postgres/postgres.ts'
-import type { StatementObserver } from '../../src/engine/db/request-database.ts'
+import type { StatementObserver } from '../../src/engine/db/sql.ts'
 import {
   createDatabaseOfOwner,
   databaseUrl,

@@ -1,5 +1,4 @@
 import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils'
-import type { RequestDatabase } from './request-database.ts'
 import type { Parameter, Statement } from './statement.ts'
 
 /** What a server returns for a statement. */
@@ -31,9 +30,13 @@ export interface Connector extends Server {
   runScript(script: string): Promise<void>
   /** Prisma's own driver adapters, for Prisma Client and the schema engine. */
   readonly prismaAdapters: SqlMigrationAwareDriverAdapterFactory
-  /** Sends a read of a request to a replica, if one may serve it; otherwise calls `sendToPrimary`. */
+  /**
+   * Sends a read of a request to a replica, if one may serve it; otherwise calls `sendToPrimary`.
+   *
+   * @param request the same object for all reads of the request
+   */
   routeRead?(
-    request: RequestDatabase,
+    request: object,
     ...sent: [...Parameters<Send>, sendToPrimary: () => Promise<StatementResult>]
   ): Promise<StatementResult>
   /** The server with the rows of a tenant, if it is another one. Any server forwards the statements of others. */

@@ -1,5 +1,4 @@
-import { waitFor } from '../db/request-database.ts'
-import type { RunWrite } from '../db/sql.ts'
+import { type RunWrite, waitFor } from '../db/sql.ts'
 import { clientHasGone } from '../errors.ts'
 import { type Payer, type Subject, subjectsOf } from './concurrency.ts'
 

@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client'
 import { LRUCache } from 'lru-cache'
 import type { Connections } from '../db/driver.ts'
-import type { StatementEnd } from '../db/request-database.ts'
+import type { StatementEnd } from '../db/sql.ts'
 import type { LimitName } from '../limit-names.ts'
 
 export type Metrics = ReturnType<typeof createMetrics>

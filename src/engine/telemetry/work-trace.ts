@@ -1,7 +1,6 @@
 import { type Context, ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api'
 import { isDriverAdapterError } from '@prisma/driver-adapter-utils'
-import type { StatementEnd } from '../db/request-database.ts'
-import type { Sql } from '../db/sql.ts'
+import type { Sql, StatementEnd } from '../db/sql.ts'
 
 const maxStatementLength = 2_000
 

@@ -8,7 +8,7 @@ import {
 } from 'graphql'
 import type { Context } from '../../context.ts'
 import { noPlan } from '../../db/read/relation.ts'
-import type { RequestDatabase } from '../../db/request-database.ts'
+import type { RequestDatabase } from '../../db/sql.ts'
 import { type ErrorCode, errorCodes, type FieldError, GatewayError, isErrorCode } from '../../errors.ts'
 import type { Idempotency } from '../../idempotency/idempotency.ts'
 import type { Held } from '../../limits/concurrency.ts'
