@@ -3,7 +3,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { type EventType, eventTypes } from '../domain/event/event.ts'
 import { scopes } from '../domain/scopes.ts'
 import { secretPrefix } from '../domain/webhook/secrets.ts'
-import { maxPointsPerMinute } from '../engine/auth/api-keys.ts'
+import { maxPointsPerMinute } from '../engine/auth/viewer.ts'
 import { fullVersion } from '../engine/telemetry/package-version.ts'
 import type { WorkOptions } from '../server/run-process.ts'
 import type { ServeOptions } from '../server/serve.ts'

@@ -86,7 +86,7 @@ describe(`GET /users of ${userCount} users`, () => {
     })
     let sent = statements.length
     const sendAnother = async () => {
-      const later = await app.statementsOf(() => app.database.prisma.$queryRaw`SELECT 1`)
+      const later = await app.statementsOf(() => app.database.sql.query({ text: 'SELECT 1' }))
       sent += later.length - 1
       return later.length
     }

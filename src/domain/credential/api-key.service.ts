@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { maxPointsPerMinute } from '../../engine/auth/api-keys.ts'
+import { maxPointsPerMinute } from '../../engine/auth/viewer.ts'
 import type { Context } from '../../engine/context.ts'
 import type { ApiKey } from '../../engine/db/generated/prisma/client.ts'
 import { statement } from '../../engine/db/statement.ts'

@@ -8,9 +8,6 @@ import { type Parameter, type Statement, statement, write } from '../db/statemen
 import type { Logger } from '../telemetry/logger.ts'
 import type { Viewer } from './viewer.ts'
 
-/** The largest rate limit that a key can have of its own. */
-export const maxPointsPerMinute = 2_147_483_647
-
 /** How every key begins. */
 export const keyPrefix = 'fus_'
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

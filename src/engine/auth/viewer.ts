@@ -22,3 +22,6 @@ export interface Viewer {
 export function holderOf({ keyId, hasToken, userId, scopes }: Viewer): string {
   return hasToken ? JSON.stringify([keyId, userId, scopes]) : keyId
 }
+
+/** The largest rate limit that a key can have of its own. */
+export const maxPointsPerMinute = 2_147_483_647

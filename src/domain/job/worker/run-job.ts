@@ -52,7 +52,6 @@ export function runJob(options: RunJobOptions): RunningJob {
   const { signal } = controller
   const heartbeat = setInterval(() => void extend(), (leaseSeconds * 1_000) / 3)
   let expiry = expireIn()
-  const reporter = createReporter(jobs, held, log)
 
   async function extend(): Promise<void> {
     // Starts before the statement, so that the lease does not expire later here than in the database.
@@ -77,7 +76,7 @@ export function runJob(options: RunJobOptions): RunningJob {
     controller.abort(Object.assign(new Error('The worker no longer holds the job', { cause }), { code: leaseLost }))
   }
 
-  async function attempt(): Promise<object | null> {
+  async function attempt(reporter: ReturnType<typeof createReporter>): Promise<object | null> {
     const context = { signal, attempt: job.attempts, progress: reporter.report }
     const result = await handler(job.payload as never, context)
     return result == null ? null : checkResult(result)
@@ -94,8 +93,9 @@ export function runJob(options: RunJobOptions): RunningJob {
 
   /** Returns the code of the failure, if the attempt failed. */
   async function run(store = jobs): Promise<string | undefined> {
+    const reporter = createReporter(store, held, log)
     try {
-      const outcome = await Promise.race([attempt().then((result) => ({ result }), stopped), abandoned(signal)])
+      const outcome = await Promise.race([attempt(reporter).then((result) => ({ result }), stopped), abandoned(signal)])
       await reporter.settled()
       await end(store, outcome)
       return 'failure' in outcome ? outcome.failure.code : undefined
