@@ -78,7 +78,8 @@ describe.skipIf(!canCreateClusters)('a gateway whose server is a standby, as aft
     await session.connect()
     await session.query('SELECT pg_promote(true, 30)')
     await session.end()
-    expect((await send('/ready')).status).toBe(200)
+    // The result of a check is kept for a second.
+    await expect.poll(async () => (await send('/ready')).status, { timeout: 5_000 }).toBe(200)
     expect((await send('/users', user)).status).toBe(201)
   })
 })
