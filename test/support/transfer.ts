@@ -22,11 +22,13 @@ export const recordsOf = (text: string) => text.replace(lastLine, '')
 /** Exports a tenant, or a delta of it, as the command does. */
 export async function exportAll(database: TestDatabase, tenant: TenantApp, since?: string): Promise<Exported> {
   const lines: string[] = []
-  const services = createServices(database, { ...settings, maxReadLength: Number.POSITIVE_INFINITY })
-  await database.sql.transact(async (sql) => {
-    await beginSnapshot(sql)
-    const snapshot = { ...services, database: { ...database, sql } }
-    for await (const record of exportTenant(snapshot, tenant, silentLog, since)) lines.push(JSON.stringify(record))
+  await withNewSessions(database, (sessions) => {
+    const services = createServices(sessions, { ...settings, maxReadLength: Number.POSITIVE_INFINITY })
+    return sessions.sql.transact(async (sql) => {
+      await beginSnapshot(sql)
+      const snapshot = { ...services, database: { ...sessions, sql } }
+      for await (const record of exportTenant(snapshot, tenant, silentLog, since)) lines.push(JSON.stringify(record))
+    })
   })
   const { event } = JSON.parse(lines.pop() ?? '')
   return { text: lines.map((line) => `${line}\n`).join(''), event }
