@@ -58,8 +58,8 @@ async function startEndpoint([kind, respond]) {
   return endpoint
 }
 
-async function createWebhooks({ prisma }, tenantAppId, key, endpoints) {
-  const { row } = await createKey({ prisma }, { tenantAppId, name: 'bench' })
+async function createWebhooks({ prisma, sql }, tenantAppId, key, endpoints) {
+  const { row } = await createKey({ sql }, { tenantAppId, name: 'bench' })
   const secrets = createKeyRing([key])
   for (const { url } of endpoints) {
     const id = webhookIds.create()

@@ -49,8 +49,9 @@ function translate(error: unknown, request: FastifyRequest): GatewayError {
   const { code, statusCode } = error as { code?: string; statusCode?: number }
   const known = code === undefined ? undefined : own(fastifyErrors, code)
   if (known) return new GatewayError(...known)
-  // Yoga aborts when the client has gone.
-  if (request.statements?.isAbandoned && (error as Error).name === 'AbortError') return clientHasGone()
+  // Yoga aborts when the client has gone, and the compression of a response ends.
+  const isOfClient = (error as Error).name === 'AbortError' || code === 'ERR_STREAM_PREMATURE_CLOSE'
+  if (request.statements?.isAbandoned && isOfClient) return clientHasGone()
   // The socket of the client, not of the database.
   const isCutOff = code === 'ECONNRESET' && request.raw.readableAborted
   if (isCutOff || (statusCode === 400 && code?.startsWith('FST_'))) {
