@@ -82,13 +82,18 @@ const resourceIds = statement(`
     AND event.id = ${lastOf('last.resource_id = event.resource_id AND last.type = ANY ($3::text[])')}
   ORDER BY event.id LIMIT ${maxChanges}`)
 
+// The events of a user are in two indexes: those of the user itself in the one of resources, the others in their own.
+const lastOfUser = `greatest(
+  ${lastOf('last.resource_id = event.user_id AND last.user_id = last.resource_id')},
+  ${lastOf('last.user_id = event.user_id AND last.user_id <> last.resource_id')})`
+
 // A transaction can link an account after one with a greater number has unlinked it. Its event can then come before the
 // position, and only the event of the other one after it.
 const userIds = statement(`
   SELECT event.id, event.user_id, owner.user_id FROM event
   LEFT JOIN account AS owner ON owner.tenant_app_id = $1 AND owner.id = event.account_id AND owner.user_id <> event.user_id
   WHERE event.tenant_app_id = $1 AND event.id > $2 AND event.user_id IS NOT NULL
-    AND (owner.id IS NOT NULL OR event.id = ${lastOf('last.user_id = event.user_id')})
+    AND (owner.id IS NOT NULL OR event.id = ${lastOfUser})
   ORDER BY event.id LIMIT ${maxChanges}`)
 
 // A transaction that has written an event has a smaller number than the next one.
