@@ -31,9 +31,9 @@ const log = (text) => process.stderr.write(`${text}\n`)
 /** Points are counted, and there are enough of them. */
 const rateLimit = 1e12
 const candidates = {
-  one: { processes: 1, port: 47_340, rateLimit },
-  two: { processes: 2, port: 47_341, rateLimit },
-  uncounted: { processes: 2, port: 47_342, rateLimit: 0 },
+  one: { processes: 1, port: 14_340, rateLimit },
+  two: { processes: 2, port: 14_341, rateLimit },
+  uncounted: { processes: 2, port: 14_342, rateLimit: 0 },
 }
 
 const server = await openServer()

@@ -89,12 +89,12 @@ try {
   const cases = createCases(seeded)
   if (options.only.includes('l')) {
     const key = seeded.keys.tenant
-    const rows = await measureLatency({ url, asks: cases.a, key, start: createStart(seeded, 47_330), rounds, seconds })
+    const rows = await measureLatency({ url, asks: cases.a, key, start: createStart(seeded, 14_330), rounds, seconds })
     measured.l = { title: 'case (a) with PostgreSQL 1 ms away', table: latencyLines(rows) }
   }
   if (options.only.includes('n')) {
     const asks = { a: cases.a.gateway, h: cases.h.gateway }
-    const rows = await measureEmbedded({ asks, users: Math.min(users, 2_000), port: 47_350, rounds, seconds })
+    const rows = await measureEmbedded({ asks, users: Math.min(users, 2_000), port: 14_350, rounds, seconds })
     measured.n = { title: 'the embedded database: cases (a) and (h)', table: embeddedLines(rows) }
   }
   const explanation = readFileSync(path.join(import.meta.dirname, 'where-the-time-goes.md'), 'utf8')
@@ -110,7 +110,7 @@ try {
 }
 
 async function startServers(seeded) {
-  const start = createStart(seeded, 47_310)
+  const start = createStart(seeded, 14_310)
   for (const name of ['gateway', ...Object.keys(peers)]) {
     servers[name] = await start(name, url)
     log(`started ${name}`)

@@ -56,8 +56,8 @@ try {
   const nowUrl = await server.createDatabase(beforeUrl)
   await fusionOn(nowUrl)('migrate', 'deploy')
   if (partitions) await fusionOn(nowUrl)('migrate', 'partition', '--modulus', partitions)
-  versions.before = { name: 'before', root, url: beforeUrl, port: 47_330 }
-  versions.now = { name: 'now', root: projectRoot, url: nowUrl, port: 47_331 }
+  versions.before = { name: 'before', root, url: beforeUrl, port: 14_330 }
+  versions.now = { name: 'now', root: projectRoot, url: nowUrl, port: 14_331 }
   await start()
   const cases = createCases(seeded)
   const rows = []
