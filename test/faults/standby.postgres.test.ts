@@ -79,7 +79,7 @@ describe.skipIf(!canCreateClusters)('a gateway whose server is a standby, as aft
     await session.query('SELECT pg_promote(true, 30)')
     await session.end()
     // The result of a check is kept for a second.
-    await expect.poll(async () => (await send('/ready')).status, { timeout: 5_000 }).toBe(200)
+    await expect.poll(async () => (await send('/ready')).status, { timeout: 2_000 }).toBe(200)
     expect((await send('/users', user)).status).toBe(201)
   })
 })

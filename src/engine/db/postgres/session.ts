@@ -70,7 +70,7 @@ function addressOf({ host, port }: ServerConfig): string {
 }
 
 /**
- * The settings that every session needs. The driver adapter reads and writes timestamps without their offset and dates
+ * The settings that every session needs. Timestamps are read and written without their offset and dates
  * in one format, so TimeZone and DateStyle are fixed. A backslash in a literal is a character. A prepared statement is
  * planned once: otherwise PostgreSQL plans many of them at each execution, which takes longer than reading a small tree
  * (docs/decisions/0010-one-statement-for-a-tree.md). Compiling the expressions of a filter with many conditions takes

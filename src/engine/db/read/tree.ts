@@ -61,7 +61,7 @@ interface PreparedTree {
 }
 
 /**
- * Creates the read of trees. It uses the driver adapter directly
+ * Creates the read of trees. It does not use Prisma Client
  * (docs/decisions/0001-bypass-prisma-client-for-reads.md).
  *
  * @param columnsOf the columns to read of the rows of a branch

@@ -19,7 +19,7 @@ import { idempotencyKeyIn, readBodyParams } from './params.ts'
 
 export interface BatchOptions extends DocumentRunnerOptions {
   readonly places: Places
-  /** The queue of steps that keep the event loop busy. */
+  /** The queue of work that keeps the event loop busy. */
   readonly steps: FairQueue
   readonly tracing?: Tracing | undefined
   /** Returns the log of the operation with an id. */

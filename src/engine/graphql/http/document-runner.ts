@@ -41,7 +41,7 @@ export interface DocumentRun {
 export interface DocumentResponse {
   readonly results: Results
   readonly headers: Readonly<Record<string, string>>
-  /** Whether writing it keeps the event loop busy: it waits in the queue of steps. */
+  /** Whether writing it keeps the event loop busy: it waits in the parsing queue. */
   readonly isLong: boolean
 }
 
